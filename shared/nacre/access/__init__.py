@@ -1,0 +1,1 @@
+"""Tokens, scopes and who may call what."""

@@ -1,0 +1,1 @@
+"""The only package that imports vendors; each file implements a port."""

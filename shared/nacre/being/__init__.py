@@ -1,0 +1,1 @@
+"""The Being's own MCP tools, one file each, named as the tool."""

@@ -1,0 +1,1 @@
+"""The protocols by which the outside reaches the application."""

@@ -1,0 +1,4 @@
+"""Every number Nacre promises, each with its reason."""
+
+MAX_BODY_BYTES = 4 * 1024 * 1024  # the official SDKs' default; Lambda itself stops at 6 MB
+MAX_JSON_DEPTH = 64  # deeper than any real schema, far from Python's recursion limit

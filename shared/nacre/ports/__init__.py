@@ -1,0 +1,1 @@
+"""What features need from the outside, one protocol per file."""

@@ -1,0 +1,1 @@
+"""The MCP wire: strict messages, versions, dispatch and HTTP rules."""

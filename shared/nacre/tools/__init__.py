@@ -1,0 +1,1 @@
+"""Tools, resources and prompts, and the servers that hold them."""

@@ -1,0 +1,1 @@
+"""The choices: which adapters stand behind which ports."""
