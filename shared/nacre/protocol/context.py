@@ -1,0 +1,143 @@
+"""One call as its handler sees it, and the channel back to the client."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from nacre.errors import ClientCapabilityError
+from nacre.protocol.messages import RequestId
+from nacre.protocol.principal import Principal
+from nacre.protocol.versions import LEGACY_VERSIONS, is_modern
+
+LOG_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+
+# What a client must have declared to be asked, by the request's method.
+_CAPABILITY_OF = {
+    "elicitation/create": "elicitation",
+    "sampling/createMessage": "sampling",
+    "roots/list": "roots",
+}
+
+
+class InputRequired(Exception):  # noqa: N818 - a question to the client, not an error
+    """The handler cannot go on before the client has answered these requests."""
+
+    def __init__(self, requests: Mapping[str, Mapping[str, Any]]) -> None:
+        super().__init__("input required")
+        self.requests = requests
+
+
+class Channel(Protocol):
+    """The way back to the client while a call runs."""
+
+    @property
+    def can_ask(self) -> bool:
+        """Whether requests sent to the client now can be answered."""
+        ...
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether the client has given the call up."""
+        ...
+
+    def notify(self, method: str, params: dict[str, Any]) -> None:
+        """Send a notification that belongs to the call."""
+        ...
+
+    async def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """Send a request and return the client's result.
+
+        Raises ClientCapabilityError when the client refuses it, UnavailableError
+        when it does not answer in time.
+        """
+        ...
+
+
+class Silence:
+    """A channel with nobody at the other end."""
+
+    can_ask = False
+    cancelled = False
+
+    def notify(self, method: str, params: dict[str, Any]) -> None:
+        """Drop the notification."""
+
+    async def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """Refuse: nobody can answer."""
+        raise ClientCapabilityError(_CAPABILITY_OF.get(method, method))
+
+
+@dataclass(slots=True, kw_only=True)
+class Context:
+    """One call: who makes it, what the client can do, and the way back to it."""
+
+    request_id: RequestId | None = None
+    version: str = LEGACY_VERSIONS[0]
+    principal: Principal | None = None
+    client_info: Mapping[str, Any] = field(default_factory=dict)
+    capabilities: Mapping[str, Any] = field(default_factory=dict)
+    llm_api_key: str | None = field(default=None, repr=False)
+    log_level: str | None = None
+    progress_token: RequestId | None = None
+    answers: Mapping[str, dict[str, Any]] = field(default_factory=dict, repr=False)
+    channel: Channel = field(default_factory=Silence, repr=False)
+
+    @classmethod
+    def detached(cls) -> "Context":
+        """Return a context for a call in process, with no client behind it."""
+        return cls()
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether the client has given the call up; long work should stop."""
+        return self.channel.cancelled
+
+    def progress(
+        self, progress: float, total: float | None = None, message: str | None = None
+    ) -> None:
+        """Tell the client how far the call is; does nothing unless it asked to know."""
+        if self.progress_token is None:
+            return
+        params: dict[str, Any] = {"progressToken": self.progress_token, "progress": progress}
+        if total is not None:
+            params["total"] = total
+        if message is not None:
+            params["message"] = message
+        self.channel.notify("notifications/progress", params)
+
+    def log(self, level: str, data: Any, logger: str | None = None) -> None:
+        """Send a log message to the client; does nothing below the level it asked for."""
+        if self.log_level is None or LOG_LEVELS.index(level) < LOG_LEVELS.index(self.log_level):
+            return
+        params: dict[str, Any] = {"level": level, "data": data}
+        if logger is not None:
+            params["logger"] = logger
+        self.channel.notify("notifications/message", params)
+
+    def require(self, capability: str) -> None:
+        """Raise ClientCapabilityError unless the client declared the capability."""
+        if capability not in self.capabilities:
+            raise ClientCapabilityError(capability)
+
+    async def ask(self, requests: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+        """Return the client's answer to each request, by its key.
+
+        A request is `{"method": "elicitation/create", "params": {...}}`, or
+        `sampling/createMessage`, or `roots/list`. With a modern client the call
+        ends here and is made again with the answers, so what a handler does
+        before `ask` must be repeatable. Raises ClientCapabilityError when the
+        client cannot be asked.
+        """
+        for request in requests.values():
+            self.require(_CAPABILITY_OF[request["method"]])
+        if is_modern(self.version):
+            missing = {key: request for key, request in requests.items() if key not in self.answers}
+            if missing:
+                raise InputRequired(missing)
+            return {key: self.answers[key] for key in requests}
+        if not self.channel.can_ask:
+            raise ClientCapabilityError(_CAPABILITY_OF[next(iter(requests.values()))["method"]])
+        return {
+            key: await self.channel.ask(request["method"], dict(request.get("params", {})))
+            for key, request in requests.items()
+        }

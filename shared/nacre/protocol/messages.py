@@ -1,0 +1,106 @@
+"""JSON-RPC messages: the three shapes that a client may send."""
+
+from dataclasses import dataclass, field
+from typing import Any, TypeGuard
+
+from nacre.errors import InvalidParamsError, MalformedMessageError
+from nacre.protocol import strict_json
+
+RequestId = str | int
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A call that wants an answer."""
+
+    id: RequestId
+    method: str
+    params: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        """The `_meta` object of the parameters, empty when absent."""
+        meta = self.params.get("_meta")
+        return meta if isinstance(meta, dict) else {}
+
+    def text(self, name: str) -> str:
+        """Return a required string parameter."""
+        value = self.params.get(name)
+        if not isinstance(value, str):
+            raise InvalidParamsError(f"{self.method}: '{name}' must be a string")
+        return value
+
+    def mapping(self, name: str) -> dict[str, Any]:
+        """Return an optional object parameter, empty when absent."""
+        value = self.params.get(name)
+        if value is None:
+            return {}
+        if not isinstance(value, dict):
+            raise InvalidParamsError(f"{self.method}: '{name}' must be an object")
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class Notification:
+    """A message that wants no answer."""
+
+    method: str
+    params: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """A client's answer to a request of the server's."""
+
+    id: RequestId
+    result: dict[str, Any] | None
+    error: dict[str, Any] | None
+
+
+Message = Request | Notification | Response
+
+
+def parse_message(raw: bytes) -> Message:
+    """Return the one message that the bytes hold."""
+    return read_message(strict_json.parse(raw))
+
+
+def read_message(value: Any) -> Message:
+    """Return the one message that a parsed JSON value holds."""
+    if isinstance(value, list):
+        raise MalformedMessageError("batches are not taken; send one message at a time")
+    if not isinstance(value, dict):
+        raise MalformedMessageError("a message must be a JSON object")
+    raw_id = value.get("id")
+    known_id = raw_id if _is_id(raw_id) else None
+    if value.get("jsonrpc") != "2.0":
+        raise MalformedMessageError("'jsonrpc' must be \"2.0\"", request_id=known_id)
+    if "id" in value and known_id is None:
+        raise MalformedMessageError("'id' must be a string or an integer")
+    if "method" not in value:
+        return _response(value, known_id)
+    method, params = value["method"], value.get("params", {})
+    if not isinstance(method, str):
+        raise MalformedMessageError("'method' must be a string", request_id=known_id)
+    if not isinstance(params, dict):
+        raise MalformedMessageError("'params' must be an object", request_id=known_id)
+    if known_id is None:
+        return Notification(method, params)
+    return Request(known_id, method, params)
+
+
+def _response(value: dict[str, Any], request_id: RequestId | None) -> Response:
+    result, error = value.get("result"), value.get("error")
+    if request_id is None or (result is None) == (error is None):
+        raise MalformedMessageError(
+            "a message needs a 'method', or an 'id' with a 'result' or an 'error'",
+            request_id=request_id,
+        )
+    for name, part in (("result", result), ("error", error)):
+        if part is not None and not isinstance(part, dict):
+            raise MalformedMessageError(f"'{name}' must be an object", request_id=request_id)
+    return Response(request_id, result, error)
+
+
+def _is_id(value: object) -> TypeGuard[RequestId]:
+    return isinstance(value, (str, int)) and not isinstance(value, bool)

@@ -1,0 +1,99 @@
+"""JSON that means the same to every parser: what is ambiguous is refused."""
+
+import json
+import math
+import re
+from typing import Any
+
+from nacre.errors import MalformedJsonError, MalformedMessageError
+from nacre.limits import MAX_JSON_DEPTH
+
+_BOM = b"\xef\xbb\xbf"
+_SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
+# Possessive, with an optional end: linear even on hostile, unterminated input.
+_STRINGS = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
+_NOT_BRACKETS = bytes(byte for byte in range(256) if byte not in b"{}[]")
+
+
+def parse(raw: bytes) -> Any:
+    """Return the value that the bytes spell.
+
+    Raises MalformedJsonError for bytes that are not JSON in UTF-8 (a byte order
+    mark, NaN and infinities included) and MalformedMessageError for JSON that
+    parsers read differently: duplicate keys, unpaired surrogates, deep nesting.
+    """
+    if raw.startswith(_BOM):
+        raise MalformedJsonError("the message starts with a byte order mark; send plain UTF-8")
+    if _may_be_too_deep(raw) and _depth(raw) > MAX_JSON_DEPTH:
+        raise MalformedMessageError(f"the message nests deeper than {MAX_JSON_DEPTH} levels")
+    try:
+        value = _DECODER.decode(raw.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise MalformedJsonError(f"the message is not valid UTF-8 at byte {error.start}") from None
+    except json.JSONDecodeError as error:
+        raise MalformedJsonError(
+            f"the message is not valid JSON: {error.msg} at character {error.pos}"
+        ) from None
+    except ValueError:
+        raise MalformedJsonError("the message holds a number that JSON cannot carry") from None
+    if _SURROGATE_ESCAPE.search(raw) and _has_lone_surrogate(value):
+        raise MalformedMessageError("the message holds an unpaired surrogate, which is no text")
+    return value
+
+
+def encode(value: Any) -> bytes:
+    """Return the value as compact JSON in UTF-8."""
+    return _ENCODER.encode(value).encode("utf-8")
+
+
+def _may_be_too_deep(raw: bytes) -> bool:
+    return raw.count(b"{") + raw.count(b"[") > MAX_JSON_DEPTH
+
+
+def _depth(raw: bytes) -> int:
+    """Return how deep brackets nest outside strings, before any parser recurses."""
+    deepest = depth = 0
+    for byte in _STRINGS.sub(b"", raw).translate(None, _NOT_BRACKETS):
+        depth += 1 if byte in b"{[" else -1
+        deepest = max(deepest, depth)
+    return deepest
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                raise MalformedMessageError(f"the message repeats the key '{_shown(key)}'")
+            seen.add(key)
+    return members
+
+
+def _shown(key: str) -> str:
+    return key[:60].encode("utf-8", "replace").decode("utf-8")
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(name)
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(text)
+    return number
+
+
+def _has_lone_surrogate(value: Any) -> bool:
+    try:
+        _ENCODER.encode(value).encode("utf-8")
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_unique, parse_constant=_refuse_constant, parse_float=_finite
+)
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))

@@ -1,0 +1,101 @@
+"""What a server offers on the wire: tools, resources and prompts."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from nacre.protocol.context import Context
+
+Definitions = Sequence[Mapping[str, Any]]
+
+
+class ToolSource(Protocol):
+    """Tools by name."""
+
+    def tools(self) -> Definitions:
+        """Return the definitions in a fixed order; the same object while nothing changed."""
+        ...
+
+    def has_tool(self, name: str) -> bool:
+        """Whether there is a tool of that name."""
+        ...
+
+    def is_blocking(self, name: str) -> bool:
+        """Whether the handler blocks its thread and never awaits an event loop."""
+        ...
+
+    def is_read_only(self, name: str) -> bool:
+        """Whether the tool changes nothing, by our own word."""
+        ...
+
+    def check_arguments(self, name: str, arguments: Mapping[str, Any]) -> str | None:
+        """Return what is wrong with the arguments, or None."""
+        ...
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Context
+    ) -> dict[str, Any]:
+        """Return the tool's result as `tools/call` carries it."""
+        ...
+
+
+class ResourceSource(Protocol):
+    """Resources by URI."""
+
+    def resources(self) -> Definitions:
+        """Return the fixed resources; the same object while nothing changed."""
+        ...
+
+    def resource_templates(self) -> Definitions:
+        """Return the templates; the same object while nothing changed."""
+        ...
+
+    async def read_resource(self, uri: str, context: Context) -> dict[str, Any]:
+        """Return `{"contents": [...]}`; raises NotFoundError for an unknown URI."""
+        ...
+
+
+class PromptSource(Protocol):
+    """Prompts by name, and completion of their and the templates' arguments."""
+
+    def prompts(self) -> Definitions:
+        """Return the prompts; the same object while nothing changed."""
+        ...
+
+    async def get_prompt(
+        self, name: str, arguments: dict[str, str], context: Context
+    ) -> dict[str, Any]:
+        """Return the prompt's messages; raises NotFoundError for an unknown name."""
+        ...
+
+    async def complete(
+        self,
+        ref: Mapping[str, Any],
+        argument: Mapping[str, Any],
+        context_arguments: Mapping[str, str],
+    ) -> dict[str, Any]:
+        """Return `{"values": [...]}` for what the user has typed so far."""
+        ...
+
+
+class Surface(ToolSource, ResourceSource, PromptSource, Protocol):
+    """A whole server: a name, a version and everything it offers."""
+
+    @property
+    def name(self) -> str:
+        """The name that clients see."""
+        ...
+
+    @property
+    def version(self) -> str:
+        """The version that clients see."""
+        ...
+
+    @property
+    def title(self) -> str | None:
+        """The name for people, where it differs."""
+        ...
+
+    @property
+    def instructions(self) -> str | None:
+        """Guidance for a model that uses the server."""
+        ...

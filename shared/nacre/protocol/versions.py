@@ -1,0 +1,24 @@
+"""The protocol versions that are served, and how one is chosen.
+
+Modern versions carry everything in each request; legacy versions open with
+`initialize`. Both are served on one URL without session ids.
+"""
+
+MODERN = "2026-07-28"
+MODERN_VERSIONS = (MODERN,)
+LEGACY_VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
+SUPPORTED_VERSIONS = MODERN_VERSIONS + LEGACY_VERSIONS
+# A request without a version header comes from a client older than the header.
+UNDECLARED = "2025-03-26"
+
+
+def negotiate(requested: object) -> str:
+    """Return the version that `initialize` answers: the requested one, or the newest legacy one."""
+    if isinstance(requested, str) and requested in LEGACY_VERSIONS:
+        return requested
+    return LEGACY_VERSIONS[0]
+
+
+def is_modern(version: str) -> bool:
+    """Whether the version carries its metadata in each request."""
+    return version in MODERN_VERSIONS
