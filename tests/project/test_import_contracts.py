@@ -1,0 +1,127 @@
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+CONTRACTS: list[dict[str, Any]] = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"][
+    "importlinter"
+]["contracts"]
+
+LAYERS = "Layers: imports point downwards"
+FUNCTIONS_ON_TOP = "Handlers: nothing imports a function"
+HANDLERS = "Handlers: settings, wiring and a face, nothing else"
+ADAPTERS = "Adapters: only wiring chooses one"
+FEATURES = "Features: no vendors and no operating system"
+NAMES = "Names: no utils, helpers, common or misc"
+
+# One file each, and the contracts that it breaks.
+VIOLATIONS = {
+    "a lower layer imports a higher one": (
+        "shared/nacre/ports/planted.py",
+        "import nacre.protocol.principal",
+        {LAYERS},
+    ),
+    "siblings meet": ("shared/nacre/access/planted.py", "import nacre.tools", {LAYERS}),
+    "a package that no layer names": ("shared/nacre/planted.py", "", {LAYERS}),
+    "the package imports a function": (
+        "shared/nacre/cli/planted.py",
+        "import functions.planted",
+        {FUNCTIONS_ON_TOP},
+    ),
+    "a handler imports a feature": (
+        "functions/planted/handler.py",
+        "import nacre.access",
+        {HANDLERS},
+    ),
+    "a handler imports an adapter": (
+        "functions/planted/handler.py",
+        "import nacre.adapters",
+        {HANDLERS, ADAPTERS},
+    ),
+    "a command imports an adapter": (
+        "shared/nacre/cli/planted.py",
+        "import nacre.adapters",
+        {ADAPTERS},
+    ),
+    "a face imports an adapter": (
+        "shared/nacre/faces/planted.py",
+        "import nacre.adapters",
+        {ADAPTERS},
+    ),
+    "a feature imports a vendor": (
+        "shared/nacre/being/planted.py",
+        "import boto3",
+        {FEATURES},
+    ),
+    "a feature imports the operating system": (
+        "shared/nacre/tools/planted.py",
+        "def f() -> None:\n    from os import environ",
+        {FEATURES},
+    ),
+    "a file of odds and ends": ("shared/nacre/protocol/utils.py", "", {NAMES}),
+}
+
+
+def broken_contracts(tree: Path) -> set[str]:
+    run = subprocess.run(
+        [Path(sys.executable).with_name("lint-imports"), "--no-cache", "--no-logo"],
+        cwd=tree,
+        env={**os.environ, "PYTHONPATH": str(tree / "shared"), "COLUMNS": "200"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    broken = set(re.findall(r"^(.+) BROKEN$", run.stdout, re.MULTILINE))
+    assert (run.returncode == 0) == (not broken), run.stdout + run.stderr
+    assert " KEPT" in run.stdout, run.stdout + run.stderr
+    return broken
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    for folder in ("shared", "functions"):
+        shutil.copytree(
+            ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__")
+        )
+    (tmp_path / "infra").mkdir()
+    for file in ("pyproject.toml", "infra/contracts.py"):
+        shutil.copy(ROOT / file, tmp_path / file)
+    (tmp_path / "functions" / "planted").mkdir()
+    (tmp_path / "functions" / "planted" / "handler.py").touch()
+    return tmp_path
+
+
+@pytest.mark.parametrize("violation", VIOLATIONS)
+def test_a_planted_violation_breaks_its_contract(tree: Path, violation: str) -> None:
+    file, code, expected = VIOLATIONS[violation]
+    (tree / file).parent.mkdir(parents=True, exist_ok=True)
+    (tree / file).write_text(code)
+
+    assert broken_contracts(tree) == expected
+
+
+def test_every_contract_has_a_violation_that_proves_it() -> None:
+    proven = set().union(*(expected for _, _, expected in VIOLATIONS.values()))
+
+    assert proven == {contract["name"] for contract in CONTRACTS}
+
+
+def test_every_module_of_the_package_is_a_feature_or_an_edge() -> None:
+    named = {contract["name"]: contract for contract in CONTRACTS}
+    edges = {f"nacre.{edge}" for edge in ("adapters", "cli", "faces", "wiring")}
+    modules = {
+        f"nacre.{path.stem}"
+        for path in (ROOT / "shared" / "nacre").iterdir()
+        if path.suffix == ".py" or (path / "__init__.py").exists()
+    } - {"nacre.__init__"}
+
+    # A new one is added to both lists in pyproject.toml: import-linter cannot be told "all but".
+    assert set(named[FEATURES]["source_modules"]) == modules - edges
+    assert set(named[HANDLERS]["forbidden_modules"]) == modules - {"nacre.faces", "nacre.wiring"}
