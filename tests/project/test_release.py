@@ -1,0 +1,26 @@
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import nacre
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_version_is_the_newest_in_the_changelog() -> None:
+    headings = re.findall(
+        r"^## \[(\d[^\]]*)\] - \d{4}-\d{2}-\d{2}$",
+        (ROOT / "CHANGELOG.md").read_text(),
+        re.MULTILINE,
+    )
+
+    assert headings[0] == nacre.__version__
+
+
+def test_the_hooks_before_a_commit_are_valid() -> None:
+    subprocess.run(
+        [sys.executable, "-m", "pre_commit", "validate-config", ".pre-commit-config.yaml"],
+        cwd=ROOT,
+        check=True,
+    )
