@@ -1,0 +1,193 @@
+"""Every setting, read from the environment once; nothing else reads it.
+
+The authorizer pays for this module on every cold start, so it imports next to nothing:
+a NamedTuple instead of a dataclass saves a tenth of that function's start.
+"""
+
+import os
+import sys
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from nacre.errors import ConfigurationError
+
+_LEVELS = {
+    "DEBUG": "DEBUG",
+    "INFO": "INFO",
+    "WARN": "WARNING",
+    "WARNING": "WARNING",
+    "ERROR": "ERROR",
+}
+
+
+class Secret:
+    """A text that shows in no representation and no log."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def reveal(self) -> str:
+        """Return the text; do not keep it."""
+        return self._text
+
+    def __bool__(self) -> bool:
+        return bool(self._text)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Secret) and other._text == self._text
+
+    def __hash__(self) -> int:
+        return hash(self._text)
+
+    def __repr__(self) -> str:
+        return "Secret('***')" if self._text else "Secret('')"
+
+
+class Variable(NamedTuple):
+    """An environment variable, as the reference shows it."""
+
+    name: str
+    meaning: str
+    default: str = ""
+
+
+VARIABLES: Mapping[str, Variable] = {
+    "data_folder": Variable(
+        "NACRE_HOME",
+        "Folder where the laptop server keeps everything; an absolute path.",
+        "the platform's user data folder",
+    ),
+    "log_level": Variable(
+        "NACRE_LOG_LEVEL",
+        "Least important log lines to write: DEBUG, INFO, WARNING or ERROR.",
+        "INFO",
+    ),
+    "allowed_origins": Variable(
+        "NACRE_ALLOWED_ORIGINS",
+        "Origins of web pages that may call the server, separated by commas, such as "
+        "https://example.com.",
+    ),
+    "public_url": Variable(
+        "NACRE_PUBLIC_URL",
+        "Address under which others reach the server when it stands behind a proxy or a "
+        "tunnel, such as https://nacre.example.com.",
+    ),
+    "tokens_table": Variable("NACRE_TOKENS_TABLE", "DynamoDB table of tokens and owners."),
+    "data_table": Variable("NACRE_DATA_TABLE", "DynamoDB table of everything else."),
+    "queue_url": Variable("NACRE_QUEUE_URL", "URL of the SQS FIFO queue."),
+    "bucket": Variable("NACRE_BUCKET", "S3 bucket for large inputs and results."),
+    "key_arn": Variable("NACRE_KEY_ARN", "ARN of the KMS key that wraps secrets."),
+    "region": Variable("AWS_REGION", "AWS region; set by Lambda."),
+    "access_key_id": Variable("AWS_ACCESS_KEY_ID", "AWS access key; set by Lambda."),
+    "secret_access_key": Variable("AWS_SECRET_ACCESS_KEY", "AWS secret key; set by Lambda."),
+    "session_token": Variable("AWS_SESSION_TOKEN", "AWS session token; set by Lambda."),
+    "endpoint_url": Variable(
+        "AWS_ENDPOINT_URL", "Where AWS services answer, for local stacks; an http or https URL."
+    ),
+}
+"""From each field of Settings to its variable."""
+
+
+class Settings(NamedTuple):
+    """What the environment says; the fields' meaning is in VARIABLES."""
+
+    data_folder: str
+    log_level: str = "INFO"
+    allowed_origins: tuple[str, ...] = ()
+    public_url: str = ""
+    tokens_table: str = ""
+    data_table: str = ""
+    queue_url: str = ""
+    bucket: str = ""
+    key_arn: str = ""
+    region: str = ""
+    access_key_id: str = ""
+    secret_access_key: Secret = Secret("")
+    session_token: Secret = Secret("")
+    endpoint_url: str = ""
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str] = os.environ) -> "Settings":
+        """Return the settings, or raise ConfigurationError naming the variable at fault."""
+
+        def read(field: str) -> str:
+            return environment.get(VARIABLES[field].name, "").strip()
+
+        return cls(
+            data_folder=_data_folder(read("data_folder"), environment),
+            log_level=_log_level(read("log_level")),
+            allowed_origins=_origins(read("allowed_origins")),
+            public_url=_origin("NACRE_PUBLIC_URL", read("public_url")),
+            tokens_table=read("tokens_table"),
+            data_table=read("data_table"),
+            queue_url=read("queue_url"),
+            bucket=read("bucket"),
+            key_arn=read("key_arn"),
+            region=read("region") or environment.get("AWS_DEFAULT_REGION", "").strip(),
+            access_key_id=read("access_key_id"),
+            secret_access_key=Secret(read("secret_access_key")),
+            session_token=Secret(read("session_token")),
+            endpoint_url=_origin("AWS_ENDPOINT_URL", read("endpoint_url")),
+        )
+
+    def require(self, *fields: str) -> None:
+        """Raise ConfigurationError naming every one of these fields that is empty."""
+        missing = [VARIABLES[field].name for field in fields if not getattr(self, field)]
+        if missing:
+            raise ConfigurationError(
+                f"{', '.join(missing)}: not set; on AWS the template sets it, "
+                "on a laptop give --stack NAME"
+            )
+
+
+def _log_level(value: str) -> str:
+    if not value:
+        return "INFO"
+    try:
+        return _LEVELS[value.upper()]
+    except KeyError:
+        raise ConfigurationError(
+            f"NACRE_LOG_LEVEL: {value[:40]!r} is not a level (DEBUG, INFO, WARNING or ERROR)"
+        ) from None
+
+
+def _origins(value: str) -> tuple[str, ...]:
+    names = (name.strip() for name in value.split(","))
+    return tuple(_origin("NACRE_ALLOWED_ORIGINS", name) for name in names if name)
+
+
+def _origin(variable: str, value: str) -> str:
+    """Return `scheme://host[:port]` without what a browser would never send."""
+    if not value:
+        return ""
+    scheme, separator, host = value.rstrip("/").partition("://")
+    unfit = set(host) & set("/?#@\\ ") or not host.isascii() or not host.isprintable()
+    if scheme.lower() not in ("http", "https") or not separator or not host or unfit:
+        raise ConfigurationError(
+            f"{variable}: {value[:80]!r} is not of the form https://HOST or http://HOST:PORT"
+        )
+    return f"{scheme}://{host}".lower()
+
+
+def _data_folder(home: str, environment: Mapping[str, str]) -> str:
+    if home:
+        expanded = os.path.expanduser(home)  # noqa: PTH111  pathlib is not loaded here
+        if not os.path.isabs(expanded):  # noqa: PTH117  the same
+            raise ConfigurationError(f"NACRE_HOME: {home[:200]!r} is not an absolute path")
+        return expanded
+    return _user_data_folder(sys.platform, environment)
+
+
+def _user_data_folder(platform: str, environment: Mapping[str, str]) -> str:
+    """Return where the platform keeps a user's application data."""
+    home = environment.get("HOME") or os.path.expanduser("~")  # noqa: PTH111  as above
+    if platform == "win32":
+        local = environment.get("LOCALAPPDATA") or rf"{home}\AppData\Local"
+        return rf"{local}\Nacre"
+    if platform == "darwin":
+        return f"{home}/Library/Application Support/Nacre"
+    base = environment.get("XDG_DATA_HOME", "")
+    # The specification: a relative path there is invalid and ignored.
+    return f"{base if base.startswith('/') else home + '/.local/share'}/nacre"

@@ -1,0 +1,141 @@
+"""Settings, read from an environment once."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nacre.errors import ConfigurationError
+from nacre.wiring.settings import VARIABLES, Secret, Settings, _user_data_folder
+
+EMPTY = {"HOME": "/home/ann"}
+
+
+def read(**variables: str) -> Settings:
+    return Settings.from_environment({**EMPTY, **variables})
+
+
+def test_an_empty_environment_gives_the_defaults() -> None:
+    assert read() == Settings(data_folder="/home/ann/.local/share/nacre")
+
+
+def test_every_field_has_its_variable_and_its_meaning() -> None:
+    assert set(VARIABLES) == set(Settings._fields)
+    assert all(variable.meaning.endswith(".") for variable in VARIABLES.values())
+    assert len({variable.name for variable in VARIABLES.values()}) == len(VARIABLES)
+
+
+def test_every_variable_arrives_in_its_field() -> None:
+    given_values = {
+        "data_folder": "/data",
+        "log_level": "debug",
+        "allowed_origins": "https://a.example, http://localhost:3000/ ,",
+        "public_url": "https://Nacre.Example/",
+        "endpoint_url": "http://127.0.0.1:4566",
+    }
+    environment = {
+        variable.name: given_values.get(field, f"value of {field}")
+        for field, variable in VARIABLES.items()
+    }
+
+    assert Settings.from_environment(environment) == Settings(
+        data_folder="/data",
+        log_level="DEBUG",
+        allowed_origins=("https://a.example", "http://localhost:3000"),
+        public_url="https://nacre.example",
+        tokens_table="value of tokens_table",
+        data_table="value of data_table",
+        queue_url="value of queue_url",
+        bucket="value of bucket",
+        key_arn="value of key_arn",
+        region="value of region",
+        access_key_id="value of access_key_id",
+        secret_access_key=Secret("value of secret_access_key"),
+        session_token=Secret("value of session_token"),
+        endpoint_url="http://127.0.0.1:4566",
+    )
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "message"),
+    [
+        ("NACRE_LOG_LEVEL", "LOUD", "'LOUD' is not a level (DEBUG, INFO, WARNING or ERROR)"),
+        ("NACRE_HOME", "data/nacre", "'data/nacre' is not an absolute path"),
+        ("NACRE_PUBLIC_URL", "nacre.example", "'nacre.example' is not of the form https://HOST"),
+        ("NACRE_PUBLIC_URL", "https://a/b", "'https://a/b' is not of the form https://HOST"),
+        ("NACRE_PUBLIC_URL", "https://u@a", "'https://u@a' is not of the form https://HOST"),
+        ("NACRE_ALLOWED_ORIGINS", "https://a, *", "'*' is not of the form https://HOST"),
+        ("NACRE_ALLOWED_ORIGINS", "null", "'null' is not of the form https://HOST"),
+        ("AWS_ENDPOINT_URL", "ftp://a", "'ftp://a' is not of the form https://HOST"),
+    ],
+)
+def test_a_bad_value_names_the_variable_the_value_and_what_is_allowed(
+    variable: str, value: str, message: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=re.escape(f"{variable}: {message}")):
+        read(**{variable: value})
+
+
+@given(st.sampled_from(sorted(v.name for v in VARIABLES.values())), st.text(max_size=40))
+def test_any_value_is_taken_or_refused_by_name(variable: str, value: str) -> None:
+    complaint = f"{variable}: "
+    try:
+        read(**{variable: value})
+    except ConfigurationError as error:
+        complaint = str(error)
+
+    assert complaint.startswith(f"{variable}: ")
+
+
+def test_blank_means_unset() -> None:
+    blank = {variable.name: "  " for variable in VARIABLES.values()}
+
+    assert read(**blank) == read()
+
+
+def test_secrets_show_in_no_representation() -> None:
+    settings = read(AWS_SECRET_ACCESS_KEY="sesame", AWS_SESSION_TOKEN="sesame")
+
+    assert "sesame" not in f"{settings!r} {settings}"
+    assert settings.secret_access_key.reveal() == "sesame"
+
+
+def test_what_the_aws_wiring_needs_is_asked_for_by_name() -> None:
+    with pytest.raises(ConfigurationError, match=r"^NACRE_DATA_TABLE, NACRE_QUEUE_URL: not set"):
+        read(NACRE_TOKENS_TABLE="t").require("tokens_table", "data_table", "queue_url")
+
+
+@pytest.mark.parametrize(
+    ("platform", "environment", "folder"),
+    [
+        ("linux", {}, "/home/ann/.local/share/nacre"),
+        ("linux", {"XDG_DATA_HOME": "/xdg"}, "/xdg/nacre"),
+        ("linux", {"XDG_DATA_HOME": "relative"}, "/home/ann/.local/share/nacre"),
+        ("darwin", {}, "/home/ann/Library/Application Support/Nacre"),
+        (
+            "win32",
+            {"LOCALAPPDATA": r"C:\Users\Ann\AppData\Local"},
+            r"C:\Users\Ann\AppData\Local\Nacre",
+        ),
+        ("win32", {"HOME": r"C:\Users\Ann"}, r"C:\Users\Ann\AppData\Local\Nacre"),
+    ],
+)
+def test_data_live_in_the_user_data_folder_of_the_platform(
+    platform: str, environment: dict[str, str], folder: str
+) -> None:
+    assert _user_data_folder(platform, {**EMPTY, **environment}) == folder
+
+
+def test_settings_load_almost_nothing() -> None:
+    code = "import nacre.wiring.settings, sys; print(*sys.modules)"
+    package = Path(__file__).parents[2] / "shared"
+
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=package
+    ).stdout.split()
+
+    assert not {"dataclasses", "inspect", "pathlib", "datetime", "boto3", "click"} & set(loaded)
