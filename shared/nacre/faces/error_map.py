@@ -1,0 +1,71 @@
+"""What each error becomes outside: a JSON-RPC code, an HTTP status, a text for a model."""
+
+from typing import Any
+
+from nacre.errors import (
+    ClientCapabilityError,
+    ForbiddenError,
+    HeaderMismatchError,
+    InvalidInputError,
+    MalformedJsonError,
+    MalformedMessageError,
+    NacreError,
+    NotFoundError,
+    TooLargeError,
+    UnauthorizedError,
+    UnavailableError,
+    UnknownMethodError,
+    UnsupportedVersionError,
+)
+from nacre.protocol.answers import Failure
+
+# Kind of error, JSON-RPC code, HTTP status for modern and for legacy clients: the first
+# that fits counts. Our own codes stand outside the range that JSON-RPC and MCP keep.
+_TABLE: tuple[tuple[type[Exception], int, int, int], ...] = (
+    (MalformedJsonError, -32700, 400, 400),
+    (MalformedMessageError, -32600, 400, 400),
+    (TooLargeError, -32600, 413, 413),
+    (HeaderMismatchError, -32020, 400, 400),
+    (UnsupportedVersionError, -32022, 400, 400),
+    (ClientCapabilityError, -32021, 400, 200),
+    (InvalidInputError, -32602, 400, 200),
+    (UnknownMethodError, -32601, 404, 200),
+    (NotFoundError, -32602, 400, 200),
+    (UnauthorizedError, 401, 401, 401),
+    (ForbiddenError, 403, 403, 403),
+    (UnavailableError, 503, 503, 200),
+)
+_LEGACY_RESOURCE_NOT_FOUND = -32002
+
+
+def explain(error: Exception, *, modern: bool) -> Failure:
+    """Return the JSON-RPC error for an exception; only our own errors show their text."""
+    for kind, code, modern_status, legacy_status in _TABLE:
+        if isinstance(error, kind):
+            if kind is NotFoundError and not modern:
+                code = _LEGACY_RESOURCE_NOT_FOUND
+            status = modern_status if modern else legacy_status
+            return Failure(code, str(error), _data(error), status)
+    return Failure(-32603, "Internal error", status=500 if modern else 200)
+
+
+def _data(error: Exception) -> dict[str, Any] | None:
+    match error:
+        case UnsupportedVersionError():
+            return {"supported": list(error.supported), "requested": error.requested}
+        case ClientCapabilityError():
+            return {"requiredCapabilities": {error.capability: {}}}
+        case _:
+            return None
+
+
+def tool_error(tool: str, error: Exception) -> str:
+    """Return the text a model sees when a tool fails."""
+    if isinstance(error, NacreError):
+        return f"Error: {error}"
+    return f"Error: the tool '{tool}' failed; the server's log says why"
+
+
+def is_expected(error: Exception) -> bool:
+    """Whether the error was raised on purpose, and so is not a fault of ours."""
+    return isinstance(error, NacreError)
