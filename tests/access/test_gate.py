@@ -81,7 +81,7 @@ def test_an_oauth_token_carries_its_being(path: str | None) -> None:
     )
 
 
-@pytest.mark.requirement("003.auth.read-only")
+@pytest.mark.requirement("003.scope.read-only")
 def test_a_read_only_token_enters_without_the_scope_to_write() -> None:
     principal = enter(f"Bearer {READER}", path=BEING)
 
