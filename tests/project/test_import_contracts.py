@@ -65,6 +65,11 @@ VIOLATIONS = {
         "def f() -> None:\n    from os import environ",
         {FEATURES},
     ),
+    "a new feature imports a vendor": (
+        "shared/nacre/orders/planted.py",
+        "import openai",
+        {FEATURES},
+    ),
     "a file of odds and ends": ("shared/nacre/protocol/utils.py", "", {NAMES}),
 }
 
@@ -78,7 +83,7 @@ def broken_contracts(tree: Path) -> set[str]:
         text=True,
         check=False,
     )
-    broken = set(re.findall(r"^(.+) BROKEN$", run.stdout, re.MULTILINE))
+    broken = set(re.findall(r"^(.+) BROKEN\b", run.stdout, re.MULTILINE))
     assert (run.returncode == 0) == (not broken), run.stdout + run.stderr
     assert " KEPT" in run.stdout, run.stdout + run.stderr
     return broken
@@ -101,7 +106,9 @@ def tree(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("violation", VIOLATIONS)
 def test_a_planted_violation_breaks_its_contract(tree: Path, violation: str) -> None:
     file, code, expected = VIOLATIONS[violation]
-    (tree / file).parent.mkdir(parents=True, exist_ok=True)
+    (tree / file).parent.mkdir(exist_ok=True)
+    if file.startswith("shared/"):
+        (tree / file).with_name("__init__.py").touch()
     (tree / file).write_text(code)
 
     assert broken_contracts(tree) == expected
@@ -111,17 +118,3 @@ def test_every_contract_has_a_violation_that_proves_it() -> None:
     proven = set().union(*(expected for _, _, expected in VIOLATIONS.values()))
 
     assert proven == {contract["name"] for contract in CONTRACTS}
-
-
-def test_every_module_of_the_package_is_a_feature_or_an_edge() -> None:
-    named = {contract["name"]: contract for contract in CONTRACTS}
-    edges = {f"nacre.{edge}" for edge in ("adapters", "cli", "faces", "wiring")}
-    modules = {
-        f"nacre.{path.stem}"
-        for path in (ROOT / "shared" / "nacre").iterdir()
-        if path.suffix == ".py" or (path / "__init__.py").exists()
-    } - {"nacre.__init__"}
-
-    # A new one is added to both lists in pyproject.toml: import-linter cannot be told "all but".
-    assert set(named[FEATURES]["source_modules"]) == modules - edges
-    assert set(named[HANDLERS]["forbidden_modules"]) == modules - {"nacre.faces", "nacre.wiring"}
