@@ -89,6 +89,7 @@ def test_a_read_only_token_enters_without_the_scope_to_write() -> None:
     assert not principal.may_write
 
 
+@pytest.mark.requirement("003.auth.bearer")
 @pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER", " Bearer  "])
 def test_the_scheme_is_read_in_any_case_and_with_spare_blanks(scheme: str) -> None:
     assert enter(f"{scheme} {API}", path=BEING).being_id == BEING

@@ -1,0 +1,125 @@
+"""The Beings of an owner: each has an id for ever and a name that its owner knows it by."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from random import Random
+
+from nacre.access.gate import is_being_id
+from nacre.access.naming import checked_name, name_key
+from nacre.clock import Clock
+from nacre.errors import ConditionFailedError, ConflictError, InvalidInputError, NotFoundError
+from nacre.ids import new_uuid
+from nacre.ports.table import SCHEMA, Absent, Item, Key, Put, Range, Table
+
+_SCHEMA_VERSION = 1
+_NAME = "NAME#"
+
+
+@dataclass(frozen=True, slots=True)
+class Being:
+    """A persistent identity with one owner."""
+
+    being_id: str
+    name: str
+    owner: str
+    created: datetime
+
+
+class Beings:
+    """Creates, finds and lists Beings."""
+
+    def __init__(self, table: Table, *, clock: Clock, rng: Random) -> None:
+        self._table = table
+        self._clock = clock
+        self._rng = rng
+
+    def create(self, name: str, *, owner: str) -> Being:
+        """Return a new Being; raises ConflictError when the owner has one of that name."""
+        being = Being(
+            being_id=new_uuid(self._rng),
+            name=checked_name(name, what="Being's name"),
+            owner=owner,
+            created=self._clock().replace(microsecond=0),
+        )
+        try:
+            self._table.transact([Put(_meta(being), Absent()), Put(_name(being), Absent())])
+        except ConditionFailedError:
+            raise ConflictError(
+                f"{owner} already has a Being named {being.name!r}; choose another name"
+            ) from None
+        return being
+
+    def get(self, being_id: str) -> Being | None:
+        """Return the Being with this id, or None."""
+        item = self._table.get(Key(f"B#{being_id}", "META"))
+        return None if item is None else _from_item(item)
+
+    def named(self, name: str, *, owner: str) -> Being | None:
+        """Return the owner's Being of this name, whatever its case, or None."""
+        item = self._table.get(Key(f"U#{owner}", _NAME + name_key(name.strip())))
+        return None if item is None else _from_item(item)
+
+    def of_owner(self, owner: str) -> list[Being]:
+        """Return the owner's Beings, oldest first, as last acknowledged."""
+        beings = []
+        start = None
+        while True:
+            page = self._table.query(f"U#{owner}", keys=Range(prefix=_NAME), start=start)
+            beings += [_from_item(item) for item in page.items]
+            if (start := page.next) is None:
+                return sorted(beings, key=lambda being: (being.created, being.being_id))
+
+    def choose(self, wanted: str | None, *, owner: str) -> Being:
+        """Return the Being that a person means: by name or id, or the only one there is."""
+        if wanted is not None:
+            return self._wanted(wanted, owner)
+        beings = self.of_owner(owner)
+        if not beings:
+            raise NotFoundError("there is no Being yet; make one with 'nacre being create NAME'")
+        if len(beings) > 1:
+            names = ", ".join(being.name for being in beings)
+            raise InvalidInputError(f"there are several Beings; choose one with --being: {names}")
+        return beings[0]
+
+    def _wanted(self, wanted: str, owner: str) -> Being:
+        being = self.named(checked_name(wanted, what="Being's name"), owner=owner)
+        if being is None and is_being_id(wanted.lower()):
+            being = self.get(wanted.lower())
+        if being is None or being.owner != owner:
+            raise NotFoundError(f"{owner} has no Being {wanted!r}; see 'nacre being list'")
+        return being
+
+
+def _meta(being: Being) -> Item:
+    return {
+        "pk": f"B#{being.being_id}",
+        "sk": "META",
+        "gsi2pk": f"U#{being.owner}",
+        "gsi2sk": being.being_id,
+        **_facts(being),
+    }
+
+
+def _name(being: Being) -> Item:
+    return {"pk": f"U#{being.owner}", "sk": _NAME + name_key(being.name), **_facts(being)}
+
+
+def _facts(being: Being) -> Item:
+    return {
+        SCHEMA: _SCHEMA_VERSION,
+        "being_id": being.being_id,
+        "name": being.name,
+        "owner": being.owner,
+        "created": int(being.created.timestamp()),
+    }
+
+
+def _from_item(item: Item) -> Being:
+    created = item["created"]
+    assert isinstance(created, int | float)
+    return Being(
+        being_id=str(item["being_id"]),
+        name=str(item["name"]),
+        owner=str(item["owner"]),
+        created=datetime.fromtimestamp(created, UTC),
+    )

@@ -1,0 +1,25 @@
+"""What people may call things."""
+
+import unicodedata
+
+from nacre.errors import InvalidInputError
+from nacre.limits import MAX_NAME_LENGTH
+
+
+def checked_name(text: str, *, what: str) -> str:
+    """Return the name without blanks around it, or raise InvalidInputError saying what is wrong."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise InvalidInputError(f"a {what} must be valid text") from None
+    name = unicodedata.normalize("NFC", text).strip()
+    if not name or len(name) > MAX_NAME_LENGTH:
+        raise InvalidInputError(f"a {what} has 1 to {MAX_NAME_LENGTH} characters")
+    if not name.isprintable():
+        raise InvalidInputError(f"a {what} is one line of printable characters")
+    return name
+
+
+def name_key(name: str) -> str:
+    """Return the form under which two spellings of one name meet."""
+    return unicodedata.normalize("NFC", name.casefold())

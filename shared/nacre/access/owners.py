@@ -1,0 +1,86 @@
+"""The people whose Beings live here; usually one."""
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from nacre.clock import Clock
+from nacre.errors import ConditionFailedError, ConflictError, InvalidInputError, NotFoundError
+from nacre.ports.table import SCHEMA, Absent, Item, Key, Table
+
+DEFAULT_OWNER = "me"
+_SCHEMA_VERSION = 1
+_INDEX = "OWNERS"
+_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,31}")
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """A person who may have Beings."""
+
+    name: str
+    created: datetime
+
+
+class Owners:
+    """Adds, finds and lists owners."""
+
+    def __init__(self, table: Table, *, clock: Clock) -> None:
+        self._table = table
+        self._clock = clock
+
+    def add(self, name: str) -> Owner:
+        """Return a new owner; raises ConflictError when there is one of that name."""
+        if not _NAME.fullmatch(name):
+            raise InvalidInputError(
+                "an owner's name has 1 to 32 of a-z, 0-9, '.', '_' and '-', and starts with "
+                "a letter or digit"
+            )
+        owner = Owner(name, self._clock().replace(microsecond=0))
+        try:
+            self._table.put(_to_item(owner), when=Absent())
+        except ConditionFailedError:
+            raise ConflictError(f"there already is an owner {name!r}") from None
+        return owner
+
+    def get(self, name: str) -> Owner:
+        """Return the owner; the default one always exists, without being stored."""
+        item = self._table.get(_key(name)) if _NAME.fullmatch(name) else None
+        if item is not None:
+            return _from_item(item)
+        if name == DEFAULT_OWNER:
+            return Owner(name, datetime.fromtimestamp(0, UTC))
+        raise NotFoundError(f"there is no owner {name[:64]!r}; add one with 'nacre owner add'")
+
+    def all(self) -> list[Owner]:
+        """Return every owner, the default one first."""
+        owners = [self.get(DEFAULT_OWNER)]
+        start = None
+        while True:
+            page = self._table.query(_INDEX, index="gsi2", start=start)
+            owners += [_from_item(item) for item in page.items if item["owner"] != DEFAULT_OWNER]
+            if (start := page.next) is None:
+                return owners
+
+
+def _key(name: str) -> Key:
+    return Key(f"U#{name}", "META")
+
+
+def _to_item(owner: Owner) -> Item:
+    key = _key(owner.name)
+    return {
+        "pk": key.pk,
+        "sk": key.sk,
+        SCHEMA: _SCHEMA_VERSION,
+        "gsi2pk": _INDEX,
+        "gsi2sk": owner.name,
+        "owner": owner.name,
+        "created": int(owner.created.timestamp()),
+    }
+
+
+def _from_item(item: Item) -> Owner:
+    created = item["created"]
+    assert isinstance(created, int | float)
+    return Owner(str(item["owner"]), datetime.fromtimestamp(created, UTC))
