@@ -23,7 +23,7 @@ FORCE:
 .venv/.ready-dev: $(SETUP_INPUTS)
 	@echo "Setting up .venv for development"
 	@PYTHON="$(PYTHON)" infra/setup.sh dev
-	@touch $@
+	@touch .venv/.ready-serve $@
 
 .venv/.ready-serve: $(SETUP_INPUTS)
 	@echo "Setting up .venv"
@@ -52,6 +52,10 @@ lint: .venv/.ready-dev ## Format, lint, types and import contracts, without chan
 format: .venv/.ready-dev ## Rewrite files as ruff wants them
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+.PHONY: reference
+reference: .venv/.ready-dev ## Rewrite the pages of docs/ that follow from code
+	@$(BIN)/python infra/reference.py
 
 .PHONY: test
 test: .venv/.ready-dev ## The tests that run in a minute (ARGS="-k recall")

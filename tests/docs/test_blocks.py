@@ -1,0 +1,112 @@
+import json
+import linecache
+import re
+import socket
+import sys
+import tomllib
+from contextlib import redirect_stdout
+from io import StringIO
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from tests.docs.blocks import READ, RUN, Block, blocks_of, commands_of, matches
+from tests.docs.shell import Shell
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+# What the pages write; each run of a page serves on a port of its own.
+PORT = "8765"
+
+
+def name_of(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def free_port() -> str:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return str(listener.getsockname()[1])
+
+
+def at_port(code: str, port: str) -> str:
+    served = code.replace(PORT, port).replace(
+        "make serve", f'make --no-print-directory -C {ROOT} serve ARGS="--port {port}"'
+    )
+    return re.sub(r"(?<=nacre serve)(?![^\n]*--port)", f" --port {port}", served)
+
+
+def run_python(block: Block, code: str, page: str, module: ModuleType) -> None:
+    file = f"{page}:{block.line}"
+    lines = ["\n"] * (block.line - 1) + code.splitlines(keepends=True)
+    linecache.cache[file] = (len(code), None, lines, file)
+    printed = StringIO()
+    with redirect_stdout(printed):
+        exec(compile("".join(lines), file, "exec"), vars(module))
+    assert matches(block.output or "", printed.getvalue()) or block.output is None, (
+        f"{file} printed:\n{printed.getvalue()}"
+    )
+
+
+def run_console(block: Block, code: str, page: str, shell: Shell) -> None:
+    commands = commands_of(Block(block.kind, code, block.line))
+    for command in commands:
+        if block.kind == "console server" and command is commands[-1]:
+            shell.serve(command.text, command.expected)
+            continue
+        status, printed = shell.run(command.text)
+        assert (status, matches(command.expected, printed)) == (command.status, True), (
+            f"{page}:{block.line}: `{command.text}` ended with {status} and printed:\n{printed}"
+        )
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_block_of_a_page_does_what_the_page_says(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    name, port = name_of(page), free_port()
+    environment = {"NACRE_HOME": str(tmp_path / "nacre"), "HOME": str(tmp_path)}
+    for variable, value in environment.items():
+        monkeypatch.setenv(variable, value)
+    # Registered, because dataclasses and type hints look their module up by name.
+    module = ModuleType(re.sub(r"\W", "_", name))
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+
+    with Shell(tmp_path, environment) as shell:
+        for block in blocks_of(page):
+            if block.not_run:
+                continue
+            code = at_port(block.code, port)
+            match block.kind:
+                case "python":
+                    run_python(block, code, name, module)
+                case "console" | "console server":
+                    run_console(block, code, name, shell)
+                case "json":
+                    json.loads(code)
+                case "toml":
+                    tomllib.loads(code)
+                case _:
+                    assert block.kind in READ, f"{name}:{block.line}: {block.kind}"
+
+
+def every_block() -> list[tuple[str, Block]]:
+    return [(f"{name_of(page)}:{block.line}", block) for page in PAGES for block in blocks_of(page)]
+
+
+def test_every_block_says_what_it_is() -> None:
+    unknown = {where: b.kind for where, b in every_block() if b.kind not in RUN | READ}
+
+    assert unknown == {}, f"known are {sorted(RUN | READ)}"
+
+
+def test_a_block_that_is_not_run_says_why() -> None:
+    """The list is the point: `pytest -rA` prints it, and a reason is a sentence."""
+    not_run = {where: block.not_run for where, block in every_block() if block.not_run is not None}
+    for where, reason in not_run.items():
+        print(f"not run: {where}: {reason}")
+
+    assert [where for where, reason in not_run.items() if len(reason.split()) < 3] == []
+    assert [where for where, b in every_block() if b.not_run and b.kind not in RUN] == []
