@@ -13,7 +13,7 @@ ARGS ?=
 
 .PHONY: help
 help: ## List the verbs
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # A Python named on the command line is looked at every time; otherwise the stamp answers.
 SETUP_INPUTS := pyproject.toml uv.lock infra/setup.sh $(if $(PYTHON),FORCE)
@@ -60,3 +60,30 @@ reference: .venv/.ready-dev ## Rewrite the pages of docs/ that follow from code
 .PHONY: test
 test: .venv/.ready-dev ## The tests that run in a minute (ARGS="-k recall")
 	$(PYTEST) -n $(WORKERS) $(ARGS)
+
+.PHONY: test-313
+test-313: .venv/.ready-dev ## The same tests on Python 3.13, which AWS runs
+	@python=$$(infra/newer_python.sh) || { \
+		printf '\n!!! NOT RUN on Python 3.13: there is none here and none could be fetched\n\n' >&2; exit 0; }; \
+	PYTHON=$$python UV_PROJECT_ENVIRONMENT=.tools/venv-3.13 infra/setup.sh dev && \
+	echo "$$(.tools/venv-3.13/bin/python --version)" && \
+	.tools/venv-3.13/bin/python -m pytest -n $(WORKERS) -p no:cacheprovider $(ARGS)
+
+.tools/node/.ready: infra/node/package-lock.json infra/node_tools.sh
+	@echo "Setting up .tools/node"
+	@infra/node_tools.sh
+	@touch $@
+
+SLOW := $(PYTEST) -m slow
+
+.PHONY: conformance
+conformance: .venv/.ready-dev .tools/node/.ready ## The official conformance suite and other people's clients
+	$(SLOW) tests/conformance tests/clients $(ARGS)
+
+.PHONY: package
+package: .venv/.ready-dev ## Build the wheel and use it in an empty environment
+	$(SLOW) tests/project $(ARGS)
+
+.PHONY: bench
+bench: .venv/.ready-dev .tools/node/.ready ## Measure; every figure is a ratio within the same run
+	$(PYTEST) -m benchmark -s tests/benchmarks $(ARGS)
