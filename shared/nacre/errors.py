@@ -6,18 +6,26 @@ NacreError
 │   ├── MalformedJsonError         the bytes are not strict JSON
 │   ├── MalformedMessageError      JSON, but not one JSON-RPC message
 │   ├── InvalidParamsError         a message whose parameters are wrong
+│   ├── InvalidArgumentError       a tool call whose arguments are wrong
+│   ├── InvalidSchemaError         a tool's JSON Schema that cannot be used
 │   ├── HeaderMismatchError        HTTP headers that contradict the body
 │   ├── UnsupportedVersionError    a protocol version that is not served
 │   ├── ClientCapabilityError      the client cannot do what the call needs
-│   └── TooLargeError              more bytes than are taken
+│   ├── TooLargeError              more bytes than are taken
+│   └── BrokenSealError            a sealed value that this key and context do not open
+├── ToolError                      a tool says why it cannot do what was asked
 ├── UnauthorizedError              no token, or one that is not valid
 ├── ForbiddenError                 a valid caller, but not for this
 │   └── InsufficientScopeError
 ├── NotFoundError                  a named thing does not exist
 │   └── UnknownMethodError
 ├── ConflictError                  the state is not what the write required
-│   └── ConditionFailedError       a conditional write of the item store
+│   ├── ConditionFailedError       a conditional write of the item store
+│   ├── LeaseHeldError             someone else is at work
+│   └── LeaseLostError             the lease ran out and went to someone else
 └── UnavailableError               a service or the store cannot answer now
+    └── StoreError                 the store itself needs a person's hand
+        └── NewerSchemaError       written by a newer version
 """
 
 from collections.abc import Sequence
@@ -51,6 +59,18 @@ class InvalidParamsError(InvalidInputError):
     """A JSON-RPC message whose parameters are wrong."""
 
 
+class InvalidArgumentError(InvalidInputError):
+    """A tool call's arguments are wrong; the message names one and what was expected."""
+
+
+class InvalidSchemaError(InvalidInputError):
+    """A tool's JSON Schema is not valid, too large, or points outside itself."""
+
+    def __init__(self, reason: str, *, tool: str) -> None:
+        super().__init__(f"tool '{tool}': {reason}")
+        self.tool = tool
+
+
 class HeaderMismatchError(InvalidInputError):
     """An HTTP header is missing, malformed or contradicts the body."""
 
@@ -78,6 +98,14 @@ class TooLargeError(InvalidInputError):
     def __init__(self, what: str, *, limit: int) -> None:
         super().__init__(f"{what} is larger than {limit} bytes; send less at once")
         self.limit = limit
+
+
+class BrokenSealError(InvalidInputError):
+    """A sealed value was changed, or belongs to another key or another context."""
+
+
+class ToolError(NacreError):
+    """A tool cannot do what was asked; the message is for the model that asked."""
 
 
 class UnauthorizedError(NacreError):
@@ -116,8 +144,40 @@ class ConflictError(NacreError):
 
 
 class ConditionFailedError(ConflictError):
-    """A conditional write found another state; nothing was written."""
+    """A conditional write found another state; `place` is which write of a transaction."""
+
+    def __init__(self, place: int = 0) -> None:
+        super().__init__(f"the condition of write {place + 1} does not hold; nothing was written")
+        self.place = place
+
+
+class LeaseHeldError(ConflictError):
+    """Someone else holds the lease; `seconds` is how long it runs unless renewed."""
+
+    def __init__(self, what: str, *, seconds: float) -> None:
+        super().__init__(f"{what} is held by someone else for up to {seconds:.0f} s")
+        self.seconds = seconds
+
+
+class LeaseLostError(ConflictError):
+    """The lease ran out and went to someone else; what it protected must stop."""
 
 
 class UnavailableError(NacreError):
     """A service or the store cannot answer now; trying again later may help."""
+
+
+class StoreError(UnavailableError):
+    """The store is damaged, out of reach or not ours; the message says what to do."""
+
+
+class NewerSchemaError(StoreError):
+    """Something in the store was written by a newer version."""
+
+    def __init__(self, what: str, *, found: int, known: int) -> None:
+        super().__init__(
+            f"{what} was written by a newer Nacre: it has schema {found}, and this version"
+            f" knows schemas up to {known}. Nothing was changed. Upgrade nacre to use it."
+        )
+        self.found = found
+        self.known = known

@@ -1,4 +1,17 @@
-"""The item store: small records under a partition and a sort key."""
+"""The item store: small records under a partition and a sort key.
+
+What every store promises, so that the same calls give the same answers:
+
+- A number is a whole number within ±(2**53 - 1), or a finite float whose magnitude is 0 or lies
+  between 1e-128 and 1e125. A float with a whole value in that range comes back as an int.
+- Text is Unicode without lone surrogates; names of attributes and keys of maps are not empty;
+  values nest at most 32 deep. Key attributes (`pk`, `sk`, `gsiNpk`, `gsiNsk`) are text, not
+  empty, partition keys up to 2048 bytes and sort keys up to 1024.
+- Every item carries `schema`, a whole number from 1. `expires_at`, when there, is a whole number.
+- An item is at most 400 kB, a transaction at most 100 writes and 4 MB, and it names an item once.
+
+Anything else raises InvalidInputError before something is written.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -35,11 +48,15 @@ class Present:
 
 @dataclass(frozen=True, slots=True)
 class Compare:
-    """An attribute stands in a relation to a value; an absent attribute never does."""
+    """An attribute stands in a relation to a value; an absent attribute never does.
+
+    Values of two kinds are never equal and have no order. Text is ordered by its UTF-8
+    bytes, numbers by size; nothing else has an order.
+    """
 
     attribute: str
     relation: Literal["=", "<>", "<", "<=", ">", ">="]
-    value: Value
+    value: bool | int | float | str | bytes | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +78,13 @@ Condition = Absent | Present | Compare | Every | Either
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What an update does: attributes set, numbers added to, attributes removed."""
+    """What an update does: attributes set, counters added to, attributes removed.
+
+    `add` counts: whole numbers, onto an attribute that is absent (0) or a whole number.
+    """
 
     set: Mapping[str, Value] = field(default_factory=dict)
-    add: Mapping[str, int | float] = field(default_factory=dict)
+    add: Mapping[str, int] = field(default_factory=dict)
     remove: frozenset[str] = frozenset()
 
 
@@ -78,7 +98,7 @@ class Put:
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """Change an item in place, creating it when it does not exist."""
+    """Change an item in place, creating it when it does not exist and `schema` is set."""
 
     key: Key
     change: Change
@@ -106,7 +126,7 @@ Write = Put | Update | Delete | Check
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """Which sort keys a query takes: a prefix, or bounds that are both inclusive."""
+    """Which sort keys a query takes: a prefix, or else bounds that are both inclusive."""
 
     prefix: str | None = None
     low: str | None = None
@@ -124,11 +144,12 @@ class Page:
 class Table(Protocol):
     """Items with conditional writes, transactions and three sparse indexes.
 
-    An item carries `pk` and `sk`, and joins index `gsiN` when it carries both
+    An item carries `pk` and `sk`, and joins index `gsiN` while it carries both
     `gsiNpk` and `gsiNsk`. An item whose `expires_at` has passed is absent for
     every operation, conditions included. A failed condition raises
     ConditionFailedError and writes nothing; a store that cannot answer raises
-    UnavailableError; a value that cannot be stored raises InvalidInputError.
+    UnavailableError; what cannot be stored or asked raises InvalidInputError.
+    A write that was acknowledged is durable. Any number of threads may call.
     """
 
     def get(self, key: Key) -> Item | None:
@@ -144,7 +165,11 @@ class Table(Protocol):
         ...
 
     def update(self, key: Key, change: Change, *, when: Condition | None = None) -> Item:
-        """Change the item, creating it when absent, and return it as it is now."""
+        """Change the item and return it as it is now.
+
+        A change that sets `schema` creates the item when it is absent; one that
+        does not raises ConditionFailedError then.
+        """
         ...
 
     def delete(self, key: Key, *, when: Condition | None = None) -> Item | None:
@@ -161,9 +186,19 @@ class Table(Protocol):
         limit: int | None = None,
         start: str | None = None,
     ) -> Page:
-        """Return a partition's items in sort key order; an index may lag on AWS."""
+        """Return a partition's items in sort key order, at most `limit` of them.
+
+        `Page.next` is set exactly when more items follow; pass it as `start` of the
+        same query. In an index, items with equal sort keys have no stated order, and
+        on AWS an index may lag behind the writes.
+        """
         ...
 
     def transact(self, writes: Sequence[Write], *, token: str | None = None) -> None:
-        """Apply all writes or none; the same token again within minutes does nothing."""
+        """Apply all writes or none.
+
+        A token that was applied within the last ten minutes makes the call do nothing,
+        so that a repeated request is safe; it takes one of the 100 places.
+        All conditions see the state before the transaction.
+        """
         ...

@@ -1,0 +1,251 @@
+"""One SQLite file that several threads and processes use at once."""
+
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from nacre.errors import NacreError, NewerSchemaError, StoreError, UnavailableError
+from nacre.limits import STORE_BUSY_SECONDS
+
+SCHEMA_VERSION = 1
+_APPLICATION_ID = 0x4E414352  # "NACR": tells our files from other programs' databases
+_CONNECTIONS = 16  # more threads than that wait for one another
+
+_ITEMS = """
+CREATE TABLE {table} (
+    pk TEXT NOT NULL, sk TEXT NOT NULL, expires_at INTEGER,
+    gsi1pk TEXT, gsi1sk TEXT, gsi2pk TEXT, gsi2sk TEXT, gsi3pk TEXT, gsi3sk TEXT,
+    body TEXT NOT NULL, PRIMARY KEY (pk, sk)
+);
+CREATE INDEX {table}_gsi1 ON {table} (gsi1pk, gsi1sk, pk, sk) WHERE gsi1pk IS NOT NULL;
+CREATE INDEX {table}_gsi2 ON {table} (gsi2pk, gsi2sk, pk, sk) WHERE gsi2pk IS NOT NULL;
+CREATE INDEX {table}_gsi3 ON {table} (gsi3pk, gsi3sk, pk, sk) WHERE gsi3pk IS NOT NULL;
+CREATE INDEX {table}_expires_at ON {table} (expires_at) WHERE expires_at IS NOT NULL;
+"""
+_MESSAGES = """
+CREATE TABLE messages (
+    place INTEGER PRIMARY KEY AUTOINCREMENT, queue TEXT NOT NULL, id TEXT NOT NULL,
+    "group" TEXT NOT NULL, body TEXT NOT NULL, visible_at REAL NOT NULL,
+    receives INTEGER NOT NULL, receipt TEXT, dead_at REAL
+);
+CREATE INDEX messages_waiting ON messages (queue, "group", place) WHERE dead_at IS NULL;
+CREATE INDEX messages_dead ON messages (queue, dead_at) WHERE dead_at IS NOT NULL;
+CREATE TABLE message_repeats (
+    queue TEXT NOT NULL, repeat TEXT NOT NULL, id TEXT NOT NULL, until REAL NOT NULL,
+    PRIMARY KEY (queue, repeat)
+);
+"""
+_SCHEMA = _ITEMS.format(table="data") + _ITEMS.format(table="tokens") + _MESSAGES
+
+
+class SqliteDatabase:
+    """The laptop's store: a pool of connections to one file in WAL mode.
+
+    Opening creates the file (0600) and its tables. A file that is damaged, of another
+    program or of a newer version is refused and left as it is. `":memory:"` gives a
+    store that ends with the object.
+    """
+
+    def __init__(
+        self,
+        path: Path | str,
+        *,
+        busy_seconds: float = STORE_BUSY_SECONDS,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.path = path
+        self._busy_seconds = busy_seconds
+        self._sleep = sleep
+        self._idle: list[sqlite3.Connection] = []
+        self._guard = threading.Lock()
+        # An in-memory database lives in one connection.
+        self._places = threading.BoundedSemaphore(1 if path == ":memory:" else _CONNECTIONS)
+        # Threads queue here instead of polling SQLite's file lock against each other.
+        self._writer = threading.Lock()
+        self._closed = False
+        with self._translated():
+            self._prepare()
+
+    @contextmanager
+    def read(self) -> Iterator[sqlite3.Connection]:
+        """Lend a connection for single statements, each of which sees one state."""
+        with self._translated(), self._connection() as connection:
+            yield connection
+
+    @contextmanager
+    def write(self) -> Iterator[sqlite3.Connection]:
+        """Lend a connection inside a transaction that is durable once the block has ended."""
+        with self._translated(), self._connection() as connection, self._one_writer():
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+
+    def problems(self) -> list[str]:
+        """Read the whole file and return what is damaged in it, if anything."""
+        with self.read() as connection:
+            rows = connection.execute("PRAGMA integrity_check(20)").fetchall()
+        return [row[0] for row in rows if row[0] != "ok"]
+
+    def close(self) -> None:
+        """Close the connections; ones in use close when they come back."""
+        with self._guard:
+            self._closed = True
+            idle, self._idle = self._idle, []
+        for connection in idle:
+            connection.close()
+
+    @contextmanager
+    def _connection(self) -> Iterator[sqlite3.Connection]:
+        with self._places:
+            with self._guard:
+                if self._closed:
+                    raise UnavailableError(f"{self.path}: the store was closed")
+                connection = self._idle.pop() if self._idle else None
+            connection = connection or self._connect()
+            try:
+                yield connection
+            finally:
+                with self._guard:
+                    keep = not self._closed
+                    if keep:
+                        self._idle.append(connection)
+                if not keep:
+                    connection.close()
+
+    @contextmanager
+    def _one_writer(self) -> Iterator[None]:
+        if not self._writer.acquire(timeout=self._busy_seconds):
+            raise self._busy()
+        try:
+            yield
+        finally:
+            self._writer.release()
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            self.path, timeout=self._busy_seconds, isolation_level=None, check_same_thread=False
+        )
+        try:
+            # FULL: an acknowledged write survives a power cut. fullfsync is the same for macOS.
+            for pragma in ("synchronous=FULL", "fullfsync=ON", "trusted_schema=OFF"):
+                connection.execute(f"PRAGMA {pragma}")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _prepare(self) -> None:
+        if self.path != ":memory:":
+            _create_private(Path(self.path))
+        connection = self._connect()
+        try:
+            if self._version(connection) == 0:
+                self._into_wal_mode(connection)
+                self._create(connection)
+            self._check_version(connection)
+        except BaseException:
+            connection.close()
+            raise
+        self._idle.append(connection)
+
+    def _version(self, connection: sqlite3.Connection) -> int:
+        version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+        application = int(connection.execute("PRAGMA application_id").fetchone()[0])
+        used = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
+        if application != _APPLICATION_ID and (used or version or application):
+            raise StoreError(
+                f"{self.path} is the database of another program. Nothing was changed."
+                " Choose another data folder."
+            )
+        return version
+
+    def _check_version(self, connection: sqlite3.Connection) -> None:
+        version = self._version(connection)
+        if version > SCHEMA_VERSION:
+            raise NewerSchemaError(f"The store {self.path}", found=version, known=SCHEMA_VERSION)
+
+    def _into_wal_mode(self, connection: sqlite3.Connection) -> None:
+        # SQLite does not wait by itself when two processes switch at once.
+        deadline = time.monotonic() + self._busy_seconds
+        while True:
+            try:
+                connection.execute("PRAGMA journal_mode=WAL")
+            except sqlite3.OperationalError as error:
+                if _code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                    raise
+                self._sleep(0.02)
+            else:
+                return
+
+    def _create(self, connection: sqlite3.Connection) -> None:
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            if self._version(connection) == 0:  # no other process was faster
+                for statement in _SCHEMA.split(";"):
+                    connection.execute(statement)
+                connection.execute(f"PRAGMA application_id={_APPLICATION_ID}")
+                connection.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise self._translation(error) from error
+        except OSError as error:
+            raise StoreError(
+                f"{self.path}: the store cannot be opened or created ({error.strerror})."
+                " Choose a data folder that you may write to."
+            ) from error
+
+    def _translation(self, error: sqlite3.Error) -> NacreError:
+        match _code(error):
+            case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+                return self._busy()
+            case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
+                return StoreError(
+                    f"{self.path}: the store is damaged ({error}). Nothing was deleted. Stop nacre,"
+                    " copy the whole folder, then put back a backup or rescue what is readable"
+                    " with the sqlite3 program's '.recover' command."
+                )
+            case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM:
+                return StoreError(
+                    f"{self.path}: the store cannot be written ({error}). Make the file and its"
+                    " folder yours and writable, or choose another data folder."
+                )
+            case sqlite3.SQLITE_FULL:
+                return UnavailableError(
+                    f"{self.path}: the disk is full. Nothing was written. Free some space."
+                )
+            case _:
+                return UnavailableError(f"{self.path}: the store does not answer ({error})")
+
+    def _busy(self) -> UnavailableError:
+        return UnavailableError(
+            f"{self.path}: another process has been writing for more than"
+            f" {self._busy_seconds:g} s. Try again, or stop that process."
+        )
+
+
+def _create_private(path: Path) -> None:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+
+
+def _code(error: sqlite3.Error) -> int:
+    # The low byte is the error; the rest tells its variants apart.
+    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF

@@ -1,0 +1,89 @@
+"""The data resources that template.yaml declares, created in moto."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import boto3
+from moto import mock_aws
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+    from mypy_boto3_kms import KMSClient
+    from mypy_boto3_s3 import S3Client
+    from mypy_boto3_sqs import SQSClient
+
+TEMPLATE = Path(__file__).parents[1] / "template.yaml"
+REGION = "eu-central-1"
+STACK = "nacre-test"
+# What moto's CloudFormation knows of the template; it fails on the rest.
+_KEPT = {
+    "AWS::DynamoDB::Table",
+    "AWS::KMS::Key",
+    "AWS::S3::Bucket",
+    "AWS::SQS::Queue",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """Clients of a fake AWS, and the physical ids of the stack's resources in it."""
+
+    dynamodb: "DynamoDBClient"
+    sqs: "SQSClient"
+    s3: "S3Client"
+    kms: "KMSClient"
+    ids: dict[str, str]
+
+
+@contextmanager
+def aws_stack() -> Iterator[Stack]:
+    """Deploy the data resources of template.yaml to a fake AWS of this process."""
+    with mock_aws():
+        session = boto3.Session(
+            aws_access_key_id="test",
+            aws_secret_access_key="test",
+            region_name=REGION,
+        )
+        cloudformation = session.client("cloudformation")
+        cloudformation.create_stack(StackName=STACK, TemplateBody=data_template())
+        rows = cloudformation.describe_stack_resources(StackName=STACK)["StackResources"]
+        yield Stack(
+            dynamodb=session.client("dynamodb"),
+            sqs=session.client("sqs"),
+            s3=session.client("s3"),
+            kms=session.client("kms"),
+            ids={row["LogicalResourceId"]: row["PhysicalResourceId"] for row in rows},
+        )
+
+
+@cache
+def data_template() -> str:
+    """Return template.yaml as CloudFormation, without the resources moto does not know."""
+    from samtranslator.parser.parser import Parser
+    from samtranslator.translator.translator import Translator
+    from samtranslator.yaml_helper import yaml_parse
+
+    declared: dict[str, Any] = yaml_parse(TEMPLATE.read_text(encoding="utf-8"))
+    for resource in declared["Resources"].values():
+        for folder in ("CodeUri", "ContentUri"):  # packaging would upload these
+            if folder in resource["Properties"]:
+                resource["Properties"][folder] = "s3://packages/code.zip"
+    # No managed policies: the template writes its roles out.
+    translator = Translator({}, Parser(), boto_session=boto3.Session(region_name=REGION))
+    transformed: dict[str, Any] = translator.translate(sam_template=declared, parameter_values={})
+    resources = {
+        name: resource
+        for name, resource in transformed["Resources"].items()
+        if resource["Type"] in _KEPT
+    }
+    kept = {
+        key: transformed[key]
+        for key in ("Parameters", "Conditions", "Mappings")
+        if key in transformed
+    }
+    return json.dumps({**kept, "Resources": resources})
