@@ -51,7 +51,8 @@ def build(layer: str, arch: str, out: Path, python: str = "") -> None:
         say("hint: uv python install 3.13 makes cold starts about twice as fast")
     target = out / "python"
     shutil.rmtree(target, ignore_errors=True)
-    shutil.copytree(third_party(uv, layer, arch, compiler), target, symlinks=True)
+    kept = third_party(uv, layer, arch, compiler)
+    shutil.copytree(kept, target, symlinks=True, copy_function=link)
     for package in PACKAGES.get(layer, ()):
         ours = target / package
         shutil.copytree(
@@ -123,6 +124,15 @@ def unused_descriptions(data: Path) -> Iterator[Path]:
             yield service
 
 
+def link(source: str, target: str) -> str:
+    """Give the file a second name where the disk can, else copy it; nobody writes to either."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)
+    return target
+
+
 def compile_folder(compiler: str | None, folder: Path, installed: str) -> None:
     """Write bytecode that no file time can make stale, with the paths of the function."""
     if compiler is not None:
@@ -155,8 +165,9 @@ def find_python(uv: str, wanted: str = "") -> str | None:
     found = subprocess.run(search, capture_output=True, text=True, check=False).stdout.strip()
     # A version manager's shim may be on PATH for a version that is not switched on.
     versions = Path.home() / ".pyenv" / "versions"
-    managed = sorted(str(path) for path in versions.glob(f"{PYTHON}.*/bin/python{PYTHON}"))
-    candidates = [found, shutil.which(f"python{PYTHON}"), *managed, sys.executable]
+    fetched = (ROOT / ".tools" / "python").glob(f"*/bin/python{PYTHON}")
+    managed = [*versions.glob(f"{PYTHON}.*/bin/python{PYTHON}"), *fetched]
+    candidates = [found, shutil.which(f"python{PYTHON}"), *map(str, sorted(managed))]
     return next((path for path in candidates if path and is_target(path)), None)
 
 

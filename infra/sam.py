@@ -1,0 +1,48 @@
+"""Build and deploy with SAM, for one processor.
+
+python -m infra.sam build --arch x86_64; what else is written there goes to SAM as it stands.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from infra.layers.build import PLATFORMS, ROOT
+from infra.tools import programs
+
+
+def run_sam(
+    arguments: Sequence[str],
+    *,
+    arch: str = "arm64",
+    environment: Mapping[str, str] = os.environ,  # noqa: TID251  handed on to SAM
+) -> int:
+    """Run SAM and return its exit code; the layers' makefiles learn the processor."""
+    own = {
+        # This interpreter first: the makefiles call python3.
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{environment.get('PATH', os.defpath)}",
+        "NACRE_ARCH": arch,
+        "SAM_CLI_TELEMETRY": "0",
+    }
+    command = [str(programs("sam") / "sam"), *arguments]
+    return subprocess.run(command, cwd=ROOT, env={**environment, **own}, check=False).returncode
+
+
+def main() -> None:
+    """Do what the command line says."""
+    parser = argparse.ArgumentParser(description="Build or deploy with SAM.")
+    parser.add_argument("verb", choices=("build", "deploy"))
+    parser.add_argument("--arch", choices=sorted(PLATFORMS), default="arm64")
+    arguments, rest = parser.parse_known_args()
+    overrides = ["--parameter-overrides", f"Arch={arguments.arch}"]
+    if arguments.verb == "deploy":
+        # SAM asks for the rest, and offers this processor as the answer.
+        overrides = [*overrides, "--guided"]
+    sys.exit(run_sam([arguments.verb, *overrides, *rest], arch=arguments.arch))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,54 @@
+"""Other people's command line tools, each at one version in a folder of its own.
+
+python -m infra.tools NAME installs a tool under .tools and prints where its programs are.
+"""
+
+import argparse
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from infra.layers.build import ROOT, find_python, find_uv
+
+PINS: dict[str, tuple[str, ...]] = {
+    "sam": ("aws-sam-cli==1.170.0",),
+    "checkov": ("checkov==3.3.30",),
+    "ministack": ("ministack==1.5.33", "aws-sam-translator==1.115.0"),
+    "runtime": ("awslambdaric==4.2.2",),  # on the functions' Python: what Lambda itself runs
+    "peer": ("mcp==2.3.0", "mangum==0.22.0", "pyyaml==6.0.3"),
+}
+ON_THE_FUNCTIONS_PYTHON = {"runtime", "peer"}
+
+
+class MissingPythonError(Exception):
+    """There is no Python of the functions' version on this machine."""
+
+
+def programs(name: str) -> Path:
+    """Return the folder of a tool's programs, installing it first where it is missing."""
+    folder = ROOT / ".tools" / name
+    stamp = folder / "installed"
+    uv = find_uv()
+    python = find_python(uv) if name in ON_THE_FUNCTIONS_PYTHON else sys.executable
+    if python is None:
+        raise MissingPythonError
+    wanted = "\n".join((python, *PINS[name]))
+    if not stamp.is_file() or stamp.read_text() != wanted:
+        shutil.rmtree(folder, ignore_errors=True)
+        subprocess.run([uv, "venv", "--quiet", "--python", python, str(folder)], check=True)
+        install = [uv, "pip", "install", "--quiet", "--python", str(folder / "bin" / "python")]
+        subprocess.run([*install, *PINS[name]], check=True)
+        stamp.write_text(wanted)
+    return folder / "bin"
+
+
+def main() -> None:
+    """Install the tool that the command line names."""
+    parser = argparse.ArgumentParser(description="Install a tool and print where it is.")
+    parser.add_argument("name", choices=sorted(PINS))
+    print(programs(parser.parse_args().name))
+
+
+if __name__ == "__main__":
+    main()
