@@ -19,6 +19,11 @@ _CAPABILITY_OF = {
 }
 
 
+def capability_of(method: str) -> str:
+    """Return the capability a client must have declared to be sent this request."""
+    return _CAPABILITY_OF[method]
+
+
 class InputRequired(Exception):  # noqa: N818 - a question to the client, not an error
     """The handler cannot go on before the client has answered these requests."""
 
@@ -64,7 +69,7 @@ class Silence:
 
     async def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """Refuse: nobody can answer."""
-        raise ClientCapabilityError(_CAPABILITY_OF.get(method, method))
+        raise ClientCapabilityError(capability_of(method))
 
 
 @dataclass(slots=True, kw_only=True)
@@ -129,14 +134,12 @@ class Context:
         client cannot be asked.
         """
         for request in requests.values():
-            self.require(_CAPABILITY_OF[request["method"]])
+            self.require(capability_of(request["method"]))
         if is_modern(self.version):
             missing = {key: request for key, request in requests.items() if key not in self.answers}
             if missing:
                 raise InputRequired(missing)
             return {key: self.answers[key] for key in requests}
-        if not self.channel.can_ask:
-            raise ClientCapabilityError(_CAPABILITY_OF[next(iter(requests.values()))["method"]])
         return {
             key: await self.channel.ask(request["method"], dict(request.get("params", {})))
             for key, request in requests.items()

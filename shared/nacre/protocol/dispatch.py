@@ -18,9 +18,13 @@ from nacre.protocol.messages import Request
 from nacre.protocol.principal import Principal
 from nacre.protocol.request_state import RequestStates
 from nacre.protocol.surface import Definitions, Surface
-from nacre.protocol.versions import SUPPORTED_VERSIONS, is_modern, negotiate
-
-_META = "io.modelcontextprotocol/"
+from nacre.protocol.versions import (
+    META_LOG_LEVEL,
+    META_SERVER,
+    SUPPORTED_VERSIONS,
+    is_modern,
+    negotiate,
+)
 
 
 @dataclass(slots=True)
@@ -304,7 +308,7 @@ class Dispatcher:
 
     def _wanted_level(self, meta: Mapping[str, Any], caller: Caller) -> str | None:
         if is_modern(caller.version):
-            level = meta.get(f"{_META}logLevel")
+            level = meta.get(META_LOG_LEVEL)
             return None if level is None else _log_level(level)
         return (caller.peer.log_level or "info") if self._logging else None
 
@@ -341,17 +345,18 @@ class Dispatcher:
     def _encode(self, result: Mapping[str, Any], caller: Caller) -> bytes:
         if not is_modern(caller.version):
             return strict_json.encode(result)
-        meta = {f"{_META}serverInfo": self._server_info(), **result.get("_meta", {})}
+        meta = {META_SERVER: self._server_info(), **result.get("_meta", {})}
         return strict_json.encode({"resultType": "complete", **result, "_meta": meta})
 
 
 def _page(request: Request, kind: str, definitions: Definitions) -> dict[str, Any]:
-    cursor = request.params.get("cursor", "0")
-    if not isinstance(cursor, str) or not cursor.isdecimal() or len(cursor) > 9:
-        raise InvalidParamsError(f"{request.method}: 'cursor' was not issued here")
-    start = int(cursor)
-    if start and start >= len(definitions):
-        raise InvalidParamsError(f"{request.method}: 'cursor' was not issued here")
+    cursor = request.params.get("cursor")
+    start = 0
+    if cursor is not None:
+        places = [str(place) for place in range(LIST_PAGE, len(definitions), LIST_PAGE)]
+        if cursor not in places:
+            raise InvalidParamsError(f"{request.method}: 'cursor' was not issued here")
+        start = int(cursor)
     page: dict[str, Any] = {kind: list(definitions[start : start + LIST_PAGE])}
     if start + LIST_PAGE < len(definitions):
         page["nextCursor"] = str(start + LIST_PAGE)

@@ -25,11 +25,17 @@ from nacre.protocol.context import Channel
 from nacre.protocol.dispatch import Call, Caller, Dispatcher, Peer, Rulebook
 from nacre.protocol.messages import Notification, Request, RequestId, Response, parse_message
 from nacre.protocol.principal import Principal
-from nacre.protocol.versions import SUPPORTED_VERSIONS, UNDECLARED, is_modern
+from nacre.protocol.versions import (
+    META_CAPABILITIES,
+    META_CLIENT,
+    META_VERSION,
+    SUPPORTED_VERSIONS,
+    UNDECLARED,
+    is_modern,
+)
 
 PATH = "/mcp"
 _BEING_PATH = re.compile(r"/mcp(?:/([0-9A-Za-z_-]{1,64}))?/?")
-_META = "io.modelcontextprotocol/"
 _JSON = "application/json"
 _STREAM = "text/event-stream"
 _INVALID_REQUEST = -32600
@@ -191,7 +197,7 @@ class Endpoint:
             version = _version(request, message)
             if is_modern(version):
                 mirrors.check_mirrors(message, request.headers, self._called_schema(message))
-                peer = _declared(message)
+                peer = declared_peer(message)
             else:
                 peer = self._peers.of(request, principal)
         except NacreError as error:
@@ -308,13 +314,13 @@ def _accepts(accept: str | None, kind: str, *, by_default: bool) -> bool:
 def _version(request: HttpRequest, message: Request) -> str:
     """Return the version a request is made under; raises when header and body disagree."""
     sent = request.headers.get(mirrors.VERSION_HEADER)
-    declared = message.meta.get(f"{_META}protocolVersion")
+    declared = message.meta.get(META_VERSION)
     if declared is None and (sent is None or not is_modern(sent)):
         return _legacy(message, sent)
     if sent is None:
         raise HeaderMismatchError("Header mismatch: MCP-Protocol-Version is missing")
     if declared is None:
-        raise InvalidParamsError(f"params._meta needs '{_META}protocolVersion'")
+        raise InvalidParamsError(f"params._meta needs '{META_VERSION}'")
     if declared != sent:
         raise HeaderMismatchError("Header mismatch: MCP-Protocol-Version does not match the body")
     if not is_modern(sent):
@@ -330,11 +336,12 @@ def _legacy(message: Request, sent: str | None) -> str:
     return sent
 
 
-def _declared(message: Request) -> Peer:
-    capabilities = message.meta.get(f"{_META}clientCapabilities")
+def declared_peer(message: Request) -> Peer:
+    """Return what a modern request says of its client; raises when it must and does not."""
+    capabilities = message.meta.get(META_CAPABILITIES)
     if not isinstance(capabilities, dict):
-        raise InvalidParamsError(f"params._meta needs '{_META}clientCapabilities', an object")
-    info = message.meta.get(f"{_META}clientInfo")
+        raise InvalidParamsError(f"params._meta needs '{META_CAPABILITIES}', an object")
+    info = message.meta.get(META_CLIENT)
     return Peer(capabilities, info if isinstance(info, dict) else {})
 
 

@@ -104,3 +104,15 @@ def _response(value: dict[str, Any], request_id: RequestId | None) -> Response:
 
 def _is_id(value: object) -> TypeGuard[RequestId]:
     return isinstance(value, (str, int)) and not isinstance(value, bool)
+
+
+def notification(method: str, params: dict[str, Any]) -> bytes:
+    """Return the encoded notification."""
+    return strict_json.encode({"jsonrpc": "2.0", "method": method, "params": params})
+
+
+def question(request_id: RequestId, method: str, params: dict[str, Any]) -> bytes:
+    """Return the encoded request, from server to client."""
+    return strict_json.encode(
+        {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
+    )

@@ -43,8 +43,6 @@ class Looper:
 
         return self._loop.run_until_complete(main())
 
-    def close(self) -> None:
-        """Give the loop back."""
+    def __del__(self) -> None:
         if self._loop is not None:
             self._loop.close()
-            self._loop = None

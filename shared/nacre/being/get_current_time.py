@@ -1,0 +1,47 @@
+"""The tool `get_current_time`."""
+
+from datetime import UTC, datetime
+from typing import Annotated
+from zoneinfo import ZoneInfo
+
+from nacre.clock import Clock
+from nacre.errors import InvalidInputError
+from nacre.tools.decorator import tool
+from nacre.tools.field import Field
+from nacre.tools.result import ToolResult
+from nacre.tools.tool import Tool
+
+_WEEKDAYS = "月火水木金土日"  # Monday first, as datetime counts
+
+
+def get_current_time(clock: Clock) -> Tool:
+    """Return the tool that tells the time by a clock."""
+
+    @tool(name="get_current_time", read_only=True, idempotent=True, blocking=True)
+    async def current_time(
+        timezone: Annotated[str, Field(description="IANA name, e.g. Asia/Tokyo")] = "UTC",
+    ) -> ToolResult:
+        """Return the current date and time in a time zone."""
+        return ToolResult.structured(describe(clock(), timezone))
+
+    return current_time
+
+
+def describe(moment: datetime, timezone: str) -> dict[str, str]:
+    """Return the moment as the tool's answer shows it."""
+    local = moment.astimezone(_zone(timezone))
+    utc = moment.astimezone(UTC)
+    return {
+        "datetime": f"{local:%Y/%m/%d}({_WEEKDAYS[local.weekday()]}) {local:%H:%M:%S}",
+        "iso": f"{utc:%Y-%m-%dT%H:%M:%S}.{utc.microsecond // 1000:03d}Z",
+        "timezone": timezone,
+    }
+
+
+def _zone(name: str) -> ZoneInfo:
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        raise InvalidInputError(
+            f"unknown time zone '{name[:80]}'; use an IANA name such as Asia/Tokyo or UTC"
+        ) from None

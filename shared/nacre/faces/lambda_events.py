@@ -1,0 +1,164 @@
+"""Lambda: the MCP endpoint behind API Gateway, HTTP and REST, and function URLs."""
+
+import base64
+import binascii
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from nacre.access.gate import Gate, admit_context
+from nacre.app import Application
+from nacre.errors import ClientCapabilityError, UnauthorizedError
+from nacre.faces.logs import Log
+from nacre.faces.mcp import CallLog, endpoint
+from nacre.protocol.context import capability_of
+from nacre.protocol.http import HttpCall, HttpReply, HttpRequest
+from nacre.protocol.messages import notification
+from nacre.protocol.principal import Principal
+from nacre.protocol.running import Looper, step
+from nacre.protocol.sse import event as sse_event
+
+Event = dict[str, Any]
+Handler = Callable[[Event, Any], Event]
+
+
+class Buffer:
+    """A channel that keeps what is sent until the answer is complete."""
+
+    can_ask = False
+    cancelled = False
+
+    def __init__(self) -> None:
+        self.messages: list[bytes] = []
+
+    def notify(self, method: str, params: dict[str, Any]) -> None:
+        """Keep the notification."""
+        self.messages.append(notification(method, params))
+
+    async def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """Refuse: an answer would reach another invocation."""
+        raise ClientCapabilityError(capability_of(method))
+
+
+class Invocation(Protocol):
+    """The part of the Lambda context that is read."""
+
+    aws_request_id: str
+
+
+def mcp_handler(app: Application, *, gate: Gate | None = None, log: Log | None = None) -> Handler:
+    """Return the handler of the MCP function.
+
+    Callers are those that the authorizer let through. With a `gate`, events of
+    fronts that have no authorizer of ours resolve their token in process.
+    """
+    served = endpoint(app, admit=_admission(gate))
+    calls, looper = CallLog(log or Log()), Looper()
+
+    def handle(event: Event, context: Invocation) -> Event:
+        started = calls.start()
+        request = read_event(event)
+        begun = served.begin(request)
+        done = _run(begun, looper) if isinstance(begun, HttpCall) else begun
+        caller = begun.caller.principal if isinstance(begun, HttpCall) else None
+        calls.end(
+            started,
+            done,
+            method=begun.method if isinstance(begun, HttpCall) else None,
+            tool=begun.tool if isinstance(begun, HttpCall) else None,
+            being=caller.being_id if caller else None,
+            token=caller.subject if caller else None,
+            request=getattr(context, "aws_request_id", None),
+        )
+        return write_reply(done)
+
+    return handle
+
+
+def read_event(event: Event) -> HttpRequest:
+    """Return the request that an event of any of the three fronts carries."""
+    request_context = event.get("requestContext") or {}
+    return HttpRequest(
+        method=_method(event, request_context),
+        path=_path(event, request_context),
+        query=event.get("queryStringParameters") or {},
+        headers=_headers(event),
+        body=_body(event),
+        authorizer=_authorizer(request_context),
+    )
+
+
+def write_reply(done: HttpReply) -> Event:
+    """Return the reply as all three fronts understand it."""
+    return {
+        "statusCode": done.status,
+        "headers": dict(done.headers),
+        "body": done.body.decode("utf-8"),
+        "isBase64Encoded": False,
+    }
+
+
+def _run(call: HttpCall, looper: Looper) -> HttpReply:
+    buffer = Buffer()
+    running = call.run(buffer)
+    done = step(running) if call.blocking else looper.run(running)
+    if not (call.streams and buffer.messages):
+        return done
+    body = b"".join(sse_event(message) for message in [*buffer.messages, done.body])
+    headers = (("content-type", "text/event-stream"), ("cache-control", "no-store"))
+    return HttpReply(200, headers, body, done.cause)
+
+
+def _admission(
+    gate: Gate | None,
+) -> Callable[[HttpRequest, str | None, str | None], Principal]:
+    def admit(request: HttpRequest, path_being: str | None, query_being: str | None) -> Principal:
+        if request.authorizer is not None:
+            return admit_context(request.authorizer, path_being=path_being, query_being=query_being)
+        if gate is None:
+            raise UnauthorizedError("no authorizer vouched for this request", presented=False)
+        return gate.admit(
+            authorization=request.headers.get("authorization"),
+            path_being=path_being,
+            query_being=query_being,
+        )
+
+    return admit
+
+
+def _method(event: Event, request_context: Mapping[str, Any]) -> str:
+    http = request_context.get("http")
+    return str(http["method"] if http else event.get("httpMethod", "")).upper()
+
+
+def _path(event: Event, request_context: Mapping[str, Any]) -> str:
+    path = str(event.get("rawPath") or event.get("path") or "")
+    stage = request_context.get("stage", "$default")
+    # HTTP APIs put a named stage in front of the path; REST APIs do not.
+    prefix = f"/{stage}/"
+    return path[len(prefix) - 1 :] if "rawPath" in event and path.startswith(prefix) else path
+
+
+def _headers(event: Event) -> dict[str, str]:
+    several = event.get("multiValueHeaders")
+    if several:
+        return {name.lower(): ", ".join(values) for name, values in several.items()}
+    return {name.lower(): value for name, value in (event.get("headers") or {}).items()}
+
+
+def _body(event: Event) -> bytes:
+    body = event.get("body") or ""
+    if not event.get("isBase64Encoded"):
+        return str(body).encode("utf-8", "surrogatepass")
+    try:
+        return base64.b64decode(body)
+    except (binascii.Error, ValueError):
+        return b""
+
+
+def _authorizer(request_context: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    authorizer = request_context.get("authorizer")
+    if not authorizer:
+        return None
+    # HTTP APIs nest what a Lambda authorizer said; REST APIs lay it flat.
+    said = authorizer.get("lambda") if "http" in request_context else authorizer
+    return said if said and "auth" in said else None

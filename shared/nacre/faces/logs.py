@@ -1,0 +1,42 @@
+"""One structured line per event, on standard error, with ids and never with content."""
+
+import json
+import sys
+import traceback
+from datetime import UTC, datetime
+from typing import Literal, TextIO
+
+Level = Literal["debug", "info", "warning", "error"]
+_ORDER: tuple[Level, ...] = ("debug", "info", "warning", "error")
+Field = str | int | float | bool | None
+
+
+class Log:
+    """Writes events at or above a level as JSON lines."""
+
+    def __init__(self, level: Level = "info", stream: TextIO | None = None) -> None:
+        self._from = _ORDER.index(level)
+        self._stream = stream
+
+    def write(self, level: Level, event: str, **fields: Field) -> None:
+        """Write one event; fields that are None are left out."""
+        if _ORDER.index(level) < self._from:
+            return
+        now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        known = {name: value for name, value in fields.items() if value is not None}
+        line = json.dumps({"time": now, "level": level, "event": event, **known})
+        stream = self._stream or sys.stderr
+        stream.write(f"{line}\n")
+        stream.flush()
+
+
+def where(error: BaseException, *, trace: bool = True) -> str:
+    """Return the kind of an error and the lines it came through, without its message.
+
+    A message may quote what a caller sent.
+    """
+    if not trace:
+        return type(error).__name__
+    frames = traceback.extract_tb(error.__traceback__)[-3:]
+    path = " < ".join(f"{frame.name}:{frame.lineno}" for frame in reversed(frames))
+    return f"{type(error).__name__} at {path}" if path else type(error).__name__

@@ -1,0 +1,114 @@
+"""What every MCP face shares: the application behind its rules, and one log line a call."""
+
+from collections.abc import Mapping
+from time import perf_counter
+from typing import Any
+
+from nacre.access.challenge import www_authenticate
+from nacre.access.scopes import authorize
+from nacre.app import Application
+from nacre.errors import ForbiddenError, UnauthorizedError
+from nacre.faces import error_map
+from nacre.faces.logs import Level, Log, where
+from nacre.protocol.dispatch import Dispatcher
+from nacre.protocol.headers import annotated
+from nacre.protocol.http import Admit, Endpoint, Fences, HttpReply, HttpRequest, Peers
+from nacre.protocol.surface import Definitions, Surface
+
+
+class Rules:
+    """The application's rules for the wire."""
+
+    explain = staticmethod(error_map.explain)
+    tool_error = staticmethod(error_map.tool_error)
+    permit = staticmethod(authorize)
+
+
+def dispatcher(app: Application) -> Dispatcher:
+    """Return the dispatcher of an application."""
+    return Dispatcher(
+        app.surface,
+        rules=Rules(),
+        states=app.states,
+        logging=app.advertises_logging,
+        subscriptions=app.advertises_subscriptions,
+    )
+
+
+def endpoint(
+    app: Application, *, admit: Admit, fences: Fences | None = None, peers: Peers | None = None
+) -> Endpoint:
+    """Return the HTTP endpoint of an application."""
+    return Endpoint(
+        dispatcher(app),
+        rules=Rules(),
+        admit=admit,
+        challenge=_challenge,
+        schema_of=MirroredSchemas(app.surface).of,
+        fences=fences,
+        peers=peers,
+    )
+
+
+def _challenge(error: Exception, _request: HttpRequest) -> str | None:
+    if isinstance(error, (UnauthorizedError, ForbiddenError)):
+        return www_authenticate(error)
+    return None
+
+
+class MirroredSchemas:
+    """The input schemas of tools that have parameters in headers; most servers have none."""
+
+    def __init__(self, surface: Surface) -> None:
+        self._surface = surface
+        self._known: tuple[Definitions, dict[str, Mapping[str, Any]]] | None = None
+
+    def of(self, tool: str) -> Mapping[str, Any] | None:
+        """Return the tool's schema where it mirrors parameters, else None."""
+        definitions = self._surface.tools()
+        if self._known is None or self._known[0] is not definitions:
+            mirrored = {
+                str(definition["name"]): definition["inputSchema"]
+                for definition in definitions
+                if any(annotated(definition["inputSchema"]))
+            }
+            self._known = (definitions, mirrored)
+        return self._known[1].get(tool)
+
+
+class CallLog:
+    """Times calls and writes one line for each, with ids and without content."""
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+
+    def start(self) -> float:
+        """Return the moment a call began."""
+        return perf_counter()
+
+    def end(
+        self,
+        started: float,
+        done: HttpReply,
+        *,
+        method: str | None = None,
+        tool: str | None = None,
+        being: str | None = None,
+        token: str | None = None,
+        request: str | None = None,
+    ) -> None:
+        """Write the line; a fault of ours is an error, a refusal is a warning."""
+        fault = done.cause is not None and not error_map.is_expected(done.cause)
+        level: Level = "error" if fault else "warning" if done.status >= 400 else "info"
+        self._log.write(
+            level,
+            "mcp",
+            method=method,
+            tool=tool,
+            being=being,
+            token=token,
+            request=request,
+            status=done.status,
+            ms=round((perf_counter() - started) * 1000, 2),
+            error=None if done.cause is None else where(done.cause, trace=fault),
+        )

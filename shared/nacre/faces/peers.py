@@ -1,0 +1,79 @@
+"""What the laptop server remembers of legacy clients while it runs.
+
+Legacy clients say what they can do once, in `initialize`, and answer requests of
+the server in a POST of their own. Without session ids a client is told from others
+by its token and its name for itself; what is not known is not asked for.
+"""
+
+import asyncio
+import secrets
+from collections import OrderedDict
+from typing import Any
+
+from nacre.errors import ClientCapabilityError, UnavailableError
+from nacre.limits import ASK_SECONDS, REMEMBERED_PEERS
+from nacre.protocol.context import capability_of
+from nacre.protocol.dispatch import Peer
+from nacre.protocol.http import HttpRequest
+from nacre.protocol.messages import RequestId, Response
+from nacre.protocol.principal import Principal
+
+
+class LocalPeers:
+    """Legacy clients of one server process, and the requests that wait for them."""
+
+    def __init__(self) -> None:
+        self._peers: OrderedDict[tuple[str, str], Peer] = OrderedDict()
+        self._waiting: dict[tuple[str, RequestId], asyncio.Future[Response]] = {}
+
+    def of(self, request: HttpRequest, principal: Principal | None) -> Peer:
+        """Return the record of the client that sends the request."""
+        key = (_subject(principal), request.headers.get("user-agent", ""))
+        peer = self._peers.setdefault(key, Peer())
+        self._peers.move_to_end(key)
+        if len(self._peers) > REMEMBERED_PEERS:
+            self._peers.popitem(last=False)
+        return peer
+
+    def deliver(self, principal: Principal | None, response: Response) -> bool:
+        """Hand a client's answer to the call that waits for it; False when none does."""
+        waiting = self._waiting.get((_subject(principal), response.id))
+        if waiting is None or waiting.done():
+            return False
+        waiting.set_result(response)
+        return True
+
+    def expect(self, principal: Principal | None) -> "Expected":
+        """Return a new request id and the answer that will carry it."""
+        return Expected(self._waiting, _subject(principal))
+
+
+class Expected:
+    """One request to a client, whose id nobody can guess, until it is answered."""
+
+    def __init__(
+        self, waiting: dict[tuple[str, RequestId], asyncio.Future[Response]], subject: str
+    ) -> None:
+        self.id = f"nacre-{secrets.token_hex(16)}"
+        self._waiting = waiting
+        self._key = (subject, self.id)
+        self._future: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
+        waiting[self._key] = self._future
+
+    async def result(self, method: str) -> dict[str, Any]:
+        """Return the client's result; raises when it refuses or stays silent."""
+        try:
+            response = await asyncio.wait_for(self._future, ASK_SECONDS)
+        except TimeoutError:
+            raise UnavailableError(
+                f"the client did not answer within {ASK_SECONDS} seconds; make the call again"
+            ) from None
+        finally:
+            del self._waiting[self._key]
+        if response.result is None:
+            raise ClientCapabilityError(capability_of(method))
+        return response.result
+
+
+def _subject(principal: Principal | None) -> str:
+    return principal.subject if principal else ""
