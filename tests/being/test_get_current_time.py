@@ -45,7 +45,9 @@ def test_the_zone_is_utc_unless_given() -> None:
     assert json.loads(call({})["content"][0]["text"])["timezone"] == "UTC"
 
 
-@pytest.mark.parametrize(("day", "weekday"), zip(range(13, 20), "月火水木金土日", strict=True))
+@pytest.mark.parametrize(
+    ("day", "weekday"), list(zip(range(13, 20), "月火水木金土日", strict=True))
+)
 def test_every_weekday_has_its_character(day: int, weekday: str) -> None:
     moment = datetime(2026, 4, day, tzinfo=UTC)
 
@@ -78,16 +80,16 @@ def test_a_zone_that_is_no_text_is_named_before_the_tool_runs() -> None:
 
 
 @given(
-    st.datetimes(datetime(1980, 1, 1), datetime(2100, 1, 1)),
+    st.integers(0, 4_000_000_000).map(lambda seconds: datetime.fromtimestamp(seconds, UTC)),
     st.sampled_from(["UTC", "Asia/Kolkata", "Europe/Berlin", "Pacific/Chatham"]),
 )
 def test_both_forms_are_the_same_moment(moment: datetime, zone: str) -> None:
-    told = describe(moment.replace(tzinfo=UTC), zone)
+    told = describe(moment, zone)
     iso = datetime.fromisoformat(told["iso"])
     local = told["datetime"].translate({ord(c): None for c in "月火水木金土日()"})
     offset = datetime.strptime(local, "%Y/%m/%d %H:%M:%S").replace(tzinfo=UTC) - iso
 
-    assert abs(iso - moment.replace(tzinfo=UTC)) < timedelta(milliseconds=1)
+    assert abs(iso - moment) < timedelta(milliseconds=1)
     assert timedelta(hours=-12) <= offset <= timedelta(hours=15)
 
 
