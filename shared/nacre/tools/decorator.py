@@ -1,0 +1,119 @@
+"""`@tool`: a tool from an async function."""
+
+import functools
+import inspect
+import sys
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import Any, Generic, ParamSpec, TypeVar, overload
+
+from nacre.protocol.context import Context
+from nacre.tools.hints import Hints
+from nacre.tools.signature import Names, locals_of, read_signature
+from nacre.tools.tool import Tool
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class FunctionTool(Tool, Generic[P, R]):
+    """A tool made from an async function; calling it runs the function as it is written."""
+
+    def __init__(
+        self,
+        function: Callable[P, Coroutine[Any, Any, R]],
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        input_schema: Mapping[str, Any] | None = None,
+        output_schema: Mapping[str, Any] | type | None = None,
+        names: Names = dict,
+        **options: Any,
+    ) -> None:
+        signature = read_signature(function, names)
+        name = name if name is not None else function.__name__.replace("_", "-")
+        documented = inspect.cleandoc(function.__doc__ or "") or f"Tool: {name}"
+        super().__init__(
+            name,
+            documented if description is None else description,
+            signature.schema if input_schema is None else input_schema,
+            _FunctionHandler(function, signature.binder()),
+            output_schema=_output_schema(output_schema, names),
+            **options,
+        )
+        if input_schema is None:
+            self._nullable = signature.nullable
+        self._function = function
+        functools.update_wrapper(self, function)
+
+    async def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Run the function; its arguments are neither checked nor converted."""
+        return await self._function(*args, **kwargs)
+
+
+class _FunctionHandler:
+    """Runs a function with the arguments that its signature asks for."""
+
+    __slots__ = ("_bind", "_function")
+
+    def __init__(
+        self,
+        function: Callable[..., Coroutine[Any, Any, Any]],
+        bind: Callable[[Mapping[str, Any], Context], dict[str, Any]],
+    ) -> None:
+        self._function = function
+        self._bind = bind
+
+    async def call(self, arguments: dict[str, Any], context: Context) -> Any:
+        """Run the function."""
+        return await self._function(**self._bind(arguments, context))
+
+
+@overload
+def tool(function: Callable[P, Coroutine[Any, Any, R]], /) -> FunctionTool[P, R]: ...
+
+
+@overload
+def tool(
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    title: str | None = None,
+    read_only: bool | None = None,
+    destructive: bool | None = None,
+    idempotent: bool | None = None,
+    open_world: bool | None = None,
+    input_schema: Mapping[str, Any] | None = None,
+    output_schema: Mapping[str, Any] | type | None = None,
+    blocking: bool = False,
+    icons: Sequence[Mapping[str, Any]] | None = None,
+    meta: Mapping[str, Any] | None = None,
+) -> Callable[[Callable[P, Coroutine[Any, Any, R]]], FunctionTool[P, R]]: ...
+
+
+def tool(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
+    """Make a tool from an async function.
+
+    The name defaults to the function's with '-' for '_', the description to its
+    docstring, the input schema to its signature. A parameter annotated `Context`
+    receives the call's context and is not an argument. The function returns a
+    ToolResult, content, text, or a value with a JSON form (see `result_of`).
+
+    A sync function, a method, or parameters without names raise TypeError.
+    """
+    if function is not None:
+        return FunctionTool(function, names=locals_of(sys._getframe(1)))
+
+    def decorate(function: Callable[..., Any]) -> FunctionTool[..., Any]:
+        return FunctionTool(function, names=locals_of(sys._getframe(1)), **options)
+
+    return decorate
+
+
+def _output_schema(wanted: Mapping[str, Any] | type | None, names: Names) -> Any:
+    if not isinstance(wanted, type):
+        return wanted
+    hints = Hints(names())
+    shape = hints.of(wanted)
+    if hints.definitions.schemas:
+        return {**shape.schema, "$defs": hints.definitions.schemas}
+    return shape.schema

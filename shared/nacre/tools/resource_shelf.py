@@ -1,0 +1,160 @@
+"""The resources of one server: registered, listed and read."""
+
+import json
+import sys
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from nacre.errors import NotFoundError
+from nacre.protocol.context import Context
+from nacre.tools.content import Annotations, ResourceContents
+from nacre.tools.encode import encode
+from nacre.tools.resources import Resource, ResourceTemplate
+from nacre.tools.signature import locals_of
+from nacre.tools.text_functions import documentation, text_runner, text_signature
+from nacre.tools.uri_template import UriTemplate
+
+F = TypeVar("F", bound=Callable[..., Awaitable[Any]])
+
+
+class ResourceShelf:
+    """Resources and templates, in the order of registration."""
+
+    def __init__(self) -> None:
+        self._resources: dict[str, Resource] = {}
+        self._templates: dict[str, tuple[UriTemplate, ResourceTemplate]] = {}
+        self._resource_definitions: tuple[dict[str, Any], ...] = ()
+        self._template_definitions: tuple[dict[str, Any], ...] = ()
+
+    def register_resource(self, resource: Resource) -> None:
+        """Add a resource; one with the same URI is replaced."""
+        self._resources[resource.uri] = resource
+        self._resource_definitions = tuple(item.definition for item in self._resources.values())
+
+    def register_resource_template(self, template: ResourceTemplate) -> None:
+        """Add a family of resources; the same template is replaced."""
+        uri_template = UriTemplate(template.uri_template)
+        self._templates[uri_template.text] = (uri_template, template)
+        self._template_definitions = tuple(item.definition for _, item in self._templates.values())
+
+    def resource(
+        self,
+        uri: str,
+        *,
+        name: str | None = None,
+        title: str | None = None,
+        description: str | None = None,
+        mime_type: str | None = None,
+        size: int | None = None,
+        annotations: Annotations | None = None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> Callable[[F], F]:
+        """Make an async function the reader of a resource.
+
+        It returns text, bytes, ResourceContents (or several), or a value with a JSON form.
+        """
+
+        def decorate(function: F) -> F:
+            signature = text_signature(function, locals_of(sys._getframe(1)))
+            if signature.parameters:
+                raise TypeError(f"{function.__qualname__}: a resource takes only a Context")
+            self.register_resource(
+                Resource(
+                    uri=uri,
+                    name=name or function.__name__,
+                    read=text_runner(function, signature),
+                    title=title,
+                    description=description or documentation(function),
+                    mime_type=mime_type,
+                    size=size,
+                    annotations=annotations,
+                    meta=meta,
+                )
+            )
+            return function
+
+        return decorate
+
+    def resource_template(
+        self,
+        uri_template: str,
+        *,
+        name: str | None = None,
+        title: str | None = None,
+        description: str | None = None,
+        mime_type: str | None = None,
+        annotations: Annotations | None = None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> Callable[[F], F]:
+        """Make an async function the reader of all resources of a URI template.
+
+        Its parameters are the template's variables; it returns what a resource returns.
+        A variable's value comes from the client: check it before it becomes a path.
+        """
+
+        def decorate(function: F) -> F:
+            signature = text_signature(function, locals_of(sys._getframe(1)))
+            variables = UriTemplate(uri_template).variables
+            if {item.name for item in signature.parameters} != set(variables):
+                raise TypeError(
+                    f"{function.__qualname__}: the parameters must be "
+                    f"the template's variables: {', '.join(variables)}"
+                )
+            self.register_resource_template(
+                ResourceTemplate(
+                    uri_template=uri_template,
+                    name=name or function.__name__,
+                    read=text_runner(function, signature),
+                    title=title,
+                    description=description or documentation(function),
+                    mime_type=mime_type,
+                    annotations=annotations,
+                    meta=meta,
+                )
+            )
+            return function
+
+        return decorate
+
+    def resources(self) -> Sequence[Mapping[str, Any]]:
+        """Return the fixed resources; the same object while nothing changed."""
+        return self._resource_definitions
+
+    def resource_templates(self) -> Sequence[Mapping[str, Any]]:
+        """Return the templates; the same object while nothing changed."""
+        return self._template_definitions
+
+    def has_resource(self, uri: str) -> bool:
+        """Whether a resource or a template is registered under this very URI."""
+        return uri in self._templates or uri in self._resources
+
+    async def read_resource(self, uri: str, context: Context | None = None) -> dict[str, Any]:
+        """Return `{"contents": [...]}`; a fixed resource comes before any template.
+
+        An unknown URI raises NotFoundError.
+        """
+        context = context or Context.detached()
+        fixed = self._resources.get(uri)
+        if fixed is not None:
+            return _contents(uri, fixed.mime_type, await fixed.read({}, context))
+        for uri_template, template in self._templates.values():
+            values = uri_template.values(uri)
+            if values is not None:
+                return _contents(uri, template.mime_type, await template.read(values, context))
+        raise NotFoundError(f"Resource not found: {uri[:200]}")
+
+
+def _contents(uri: str, mime_type: str | None, answer: Any) -> dict[str, Any]:
+    parts = answer if isinstance(answer, list | tuple) else [answer]
+    if not parts or not all(isinstance(part, ResourceContents) for part in parts):
+        parts = [_one(uri, mime_type, answer)]
+    return {"contents": [part.to_dict() for part in parts]}
+
+
+def _one(uri: str, mime_type: str | None, answer: Any) -> ResourceContents:
+    if isinstance(answer, bytes):
+        return ResourceContents(uri, blob=answer, mime_type=mime_type or "application/octet-stream")
+    if isinstance(answer, str):
+        return ResourceContents(uri, answer, mime_type=mime_type or "text/plain")
+    text = json.dumps(encode(answer), ensure_ascii=False)
+    return ResourceContents(uri, text, mime_type=mime_type or "application/json")
