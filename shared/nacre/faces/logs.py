@@ -30,6 +30,11 @@ class Log:
         stream.flush()
 
 
+def log_at(name: str) -> Log:
+    """Return a log of the level that the settings name: DEBUG, INFO, WARNING or ERROR."""
+    return Log(next(level for level in _ORDER if level.upper() == name))
+
+
 def where(error: BaseException, *, trace: bool = True) -> str:
     """Return the kind of an error and the lines it came through, without its message.
 

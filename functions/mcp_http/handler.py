@@ -1,0 +1,11 @@
+"""Lambda: the MCP endpoint."""
+
+from nacre.faces.lambda_events import mcp_handler
+from nacre.faces.logs import log_at
+from nacre.wiring import aws
+from nacre.wiring.settings import Settings
+
+settings = Settings.from_environment()
+handle = mcp_handler(
+    aws.mcp_application(settings), gate=aws.mcp_gate(settings), log=log_at(settings.log_level)
+)

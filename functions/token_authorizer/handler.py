@@ -1,0 +1,7 @@
+"""Lambda: who calls, by the token of the request."""
+
+from nacre.faces.authorizer import authorizer_handler
+from nacre.wiring import aws
+from nacre.wiring.settings import Settings
+
+handle = authorizer_handler(aws.token_lookup(Settings.from_environment()))
