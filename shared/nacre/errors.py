@@ -18,7 +18,8 @@ NacreError
 ├── ForbiddenError                 a valid caller, but not for this
 │   └── InsufficientScopeError
 ├── NotFoundError                  a named thing does not exist
-│   └── UnknownMethodError
+│   ├── UnknownMethodError
+│   └── UnknownResourceError
 ├── ConflictError                  the state is not what the write required
 │   ├── ConditionFailedError       a conditional write of the item store
 │   ├── LeaseHeldError             someone else is at work
@@ -130,6 +131,14 @@ class InsufficientScopeError(ForbiddenError):
 
 class NotFoundError(NacreError):
     """A named thing does not exist."""
+
+
+class UnknownResourceError(NotFoundError):
+    """No resource has this URI."""
+
+    def __init__(self, uri: str) -> None:
+        super().__init__(f"Resource not found: {uri[:200]}")
+        self.uri = uri
 
 
 class UnknownMethodError(NotFoundError):

@@ -15,6 +15,7 @@ from nacre.errors import (
     UnauthorizedError,
     UnavailableError,
     UnknownMethodError,
+    UnknownResourceError,
     UnsupportedVersionError,
 )
 from nacre.protocol.answers import Failure
@@ -55,6 +56,8 @@ def _data(error: Exception) -> dict[str, Any] | None:
             return {"supported": list(error.supported), "requested": error.requested}
         case ClientCapabilityError():
             return {"requiredCapabilities": {error.capability: {}}}
+        case UnknownResourceError():
+            return {"uri": error.uri}
         case _:
             return None
 

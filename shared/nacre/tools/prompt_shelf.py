@@ -96,7 +96,7 @@ def _messages(answer: Any) -> list[PromptMessage]:
     for part in parts:
         if isinstance(part, PromptMessage):
             messages.append(part)
-        elif isinstance(part, str | CONTENT_TYPES):
+        elif isinstance(part, (str, *CONTENT_TYPES)):
             messages.append(PromptMessage("user", part))
         else:
             raise TypeError(

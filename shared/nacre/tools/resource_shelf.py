@@ -5,7 +5,7 @@ import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from nacre.errors import NotFoundError
+from nacre.errors import UnknownResourceError
 from nacre.protocol.context import Context
 from nacre.tools.content import Annotations, ResourceContents
 from nacre.tools.encode import encode
@@ -141,7 +141,7 @@ class ResourceShelf:
             values = uri_template.values(uri)
             if values is not None:
                 return _contents(uri, template.mime_type, await template.read(values, context))
-        raise NotFoundError(f"Resource not found: {uri[:200]}")
+        raise UnknownResourceError(uri)
 
 
 def _contents(uri: str, mime_type: str | None, answer: Any) -> dict[str, Any]:
