@@ -1,0 +1,29 @@
+"""The laptop face on a real socket: uvicorn in a thread."""
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import uvicorn
+
+
+@contextmanager
+def served(app: Any) -> Iterator[str]:
+    """Serve an ASGI application on loopback and yield its MCP URL."""
+    listener = socket.socket()
+    listener.bind(("127.0.0.1", 0))
+    server = uvicorn.Server(
+        uvicorn.Config(app, log_level="warning", lifespan="on", timeout_graceful_shutdown=5)
+    )
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+    thread.start()
+    try:
+        # The socket listens already: a first request waits until uvicorn takes it.
+        listener.listen()
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
+    finally:
+        server.should_exit = True
+        thread.join()
+        listener.close()

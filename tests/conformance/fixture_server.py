@@ -1,0 +1,114 @@
+"""The server that the official conformance suite expects, built on the SDK.
+
+It exists in tests only. The names, texts and schemas are those of the suite's scenarios.
+"""
+
+import secrets
+from typing import Any
+
+from nacre import (
+    Completion,
+    Context,
+    EmbeddedResource,
+    ImageContent,
+    PromptMessage,
+    ResourceContents,
+    ToolServer,
+)
+from nacre.app import Application
+from nacre.clock import system_clock
+from nacre.protocol.request_state import RequestStates, SigningKeys
+from tests.conformance.fixture_content import PNG, register_content
+from tests.conformance.fixture_questions import elicit, field, register_questions
+
+
+def conformance_server() -> ToolServer:
+    """Return the server with every fixture."""
+    server = ToolServer("nacre-conformance", "1.0.0")
+    register_content(server)
+    register_questions(server)
+    register_resources(server)
+    register_prompts(server)
+    return server
+
+
+def conformance_application() -> Application:
+    """Return the fixtures as an application that advertises the deprecated parts too."""
+    keys = SigningKeys(secrets.token_bytes(32))
+    return Application(
+        surface=conformance_server(),
+        states=RequestStates(lambda: keys, system_clock),
+        advertises_logging=True,
+        advertises_subscriptions=True,
+    )
+
+
+def register_resources(server: ToolServer) -> None:
+    """Add the resources and the template."""
+
+    @server.resource("test://static-text", name="static-text", mime_type="text/plain")
+    async def static_text() -> str:
+        """A static text resource for testing."""
+        return "This is the content of the static text resource."
+
+    @server.resource("test://static-binary", name="static-binary", mime_type="image/png")
+    async def static_binary() -> ResourceContents:
+        """A static binary resource for testing."""
+        return ResourceContents("test://static-binary", blob=PNG, mime_type="image/png")
+
+    @server.resource("test://watched-resource", name="watched", mime_type="text/plain")
+    async def watched() -> str:
+        """A resource that clients may subscribe to."""
+        return "Watched resource content"
+
+    @server.resource_template(
+        "test://template/{id}/data", name="template", mime_type="application/json"
+    )
+    async def template(id: str) -> dict[str, Any]:
+        """A resource template with parameter substitution."""
+        return {"id": id, "templateTest": True, "data": f"Data for ID: {id}"}
+
+
+def register_prompts(server: ToolServer) -> None:
+    """Add the prompts and a completion."""
+
+    @server.prompt("test_simple_prompt")
+    async def simple() -> str:
+        """A simple prompt without arguments."""
+        return "This is a simple prompt for testing."
+
+    @server.prompt("test_prompt_with_arguments")
+    async def with_arguments(arg1: str, arg2: str) -> str:
+        """A prompt with required arguments."""
+        return f"Prompt with arguments: arg1='{arg1}', arg2='{arg2}'"
+
+    @server.prompt("test_prompt_with_embedded_resource")
+    async def with_resource(resourceUri: str) -> list[PromptMessage]:  # noqa: N803 - its name
+        """A prompt that includes an embedded resource."""
+        contents = ResourceContents(
+            resourceUri, "Embedded resource content for testing.", mime_type="text/plain"
+        )
+        return [
+            PromptMessage("user", EmbeddedResource(contents)),
+            PromptMessage("user", "Please process the embedded resource above."),
+        ]
+
+    @server.prompt("test_prompt_with_image")
+    async def with_image() -> list[PromptMessage]:
+        """A prompt that includes image content."""
+        return [
+            PromptMessage("user", ImageContent(PNG, "image/png")),
+            PromptMessage("user", "Please analyze the image above."),
+        ]
+
+    @server.prompt("test_input_required_result_prompt")
+    async def needs_input(context: Context) -> str:
+        """A prompt that asks for its context first."""
+        question = elicit("What context should the prompt use?", {"context": {"type": "string"}})
+        answers = await context.ask({"user_context": question})
+        return f"Prompt with context: {field(answers['user_context'], 'context')}"
+
+    @server.completion("arg1", prompt="test_prompt_with_arguments")
+    async def complete(typed: str, known: Any) -> Completion:
+        values = [value for value in ("test", "testing") if value.startswith(typed)]
+        return Completion(values, total=len(values), has_more=False)
