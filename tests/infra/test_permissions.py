@@ -1,0 +1,94 @@
+from typing import Any
+
+from tests.infra.declared import FUNCTIONS, as_list, functions, named, resources, statements
+
+READ_WRITE = (
+    "dynamodb:BatchGetItem dynamodb:ConditionCheckItem dynamodb:DeleteItem dynamodb:GetItem "
+    "dynamodb:PutItem dynamodb:Query dynamodb:UpdateItem"
+)
+BLOBS = "s3:DeleteObject s3:GetObject s3:PutObject"
+TRACE = "xray:PutTelemetryRecords xray:PutTraceSegments"
+WRITE_LOG = "logs:CreateLogStream logs:PutLogEvents"
+SEAL = "kms:Decrypt kms:Encrypt kms:GenerateDataKey"
+
+
+def whole_table(name: str) -> dict[str, str]:
+    return dict.fromkeys((name, *(f"{name}/index/gsi{n}" for n in (1, 2, 3))), READ_WRITE)
+
+
+# What each function may do, by resource: nothing else, anywhere.
+GRANTS = {
+    "McpHttpFunction": {
+        **whole_table("DataTable"),
+        "PatrolQueue": "sqs:SendMessage",
+        "BlobsBucket/*": BLOBS,
+        "NacreKey": SEAL,
+    },
+    "TokenAuthorizerFunction": {"TokensTable": "dynamodb:GetItem", "NacreKey": "kms:Decrypt"},
+    "PatrolWorkerFunction": {
+        **whole_table("DataTable"),
+        "PatrolQueue": "sqs:ChangeMessageVisibility sqs:DeleteMessage sqs:GetQueueAttributes "
+        "sqs:ReceiveMessage sqs:SendMessage",
+        "BlobsBucket/*": BLOBS,
+        "NacreKey": SEAL,
+    },
+    "PolicyEvaluatorFunction": {"NacreKey": "kms:Decrypt"},
+    "PortalFunction": {**whole_table("TokensTable"), "NacreKey": SEAL},
+}
+
+
+def granted(role: dict[str, Any]) -> dict[str, str]:
+    found: dict[str, set[str]] = {}
+    for statement in statements(role):
+        assert statement["Effect"] == "Allow"
+        for resource in as_list(statement["Resource"]):
+            found.setdefault(named(resource), set()).update(as_list(statement["Action"]))
+    return {resource: " ".join(sorted(actions)) for resource, actions in found.items()}
+
+
+def test_each_function_may_do_what_the_table_says_and_nothing_else() -> None:
+    roles = resources("AWS::IAM::Role")
+    assert GRANTS.keys() == FUNCTIONS
+
+    for name, function in functions().items():
+        own = {f"{name}Log": WRITE_LOG, "*": TRACE}
+        assert granted(roles[named(function["Role"])]) == {**GRANTS[name], **own}, name
+
+
+def test_no_role_has_a_wildcard_action_a_managed_policy_or_somebody_elses_trust() -> None:
+    trusted = {"PatrolScheduleRole": "scheduler.amazonaws.com"}
+
+    for name, role in resources("AWS::IAM::Role").items():
+        [trust] = role["AssumeRolePolicyDocument"]["Statement"]
+        assert "ManagedPolicyArns" not in role
+        assert trust["Principal"] == {"Service": trusted.get(name, "lambda.amazonaws.com")}
+        for statement in statements(role):
+            assert not any("*" in action for action in as_list(statement["Action"])), name
+            if "*" in as_list(statement["Resource"]):
+                assert statement["Sid"] == "Trace", name  # X-Ray has no resources to name
+
+
+def test_only_the_portal_may_write_tokens() -> None:
+    writers = {
+        name
+        for name, grants in GRANTS.items()
+        for resource, actions in grants.items()
+        if resource.startswith("TokensTable") and actions != "dynamodb:GetItem"
+    }
+
+    assert writers == {"PortalFunction"}
+
+
+def test_functions_that_use_the_key_through_a_service_may_not_use_it_directly() -> None:
+    roles = resources("AWS::IAM::Role")
+    for name in ("TokenAuthorizerFunction", "PolicyEvaluatorFunction", "PortalFunction"):
+        for statement in statements(roles[f"{name}Role"]):
+            if any(action.startswith("kms:") for action in as_list(statement["Action"])):
+                assert "kms:ViaService" in statement["Condition"]["StringEquals"], name
+
+
+def test_the_schedule_may_send_and_encrypt_and_nothing_else() -> None:
+    assert granted(resources("AWS::IAM::Role")["PatrolScheduleRole"]) == {
+        "PatrolQueue": "sqs:SendMessage",
+        "NacreKey": "kms:Decrypt kms:GenerateDataKey",
+    }

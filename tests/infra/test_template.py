@@ -1,0 +1,195 @@
+import json
+
+from nacre.wiring.settings import VARIABLES
+from tests.infra.declared import FUNCTIONS, ROOT, functions, named, resources, template
+
+
+def test_each_concern_is_one_function_with_a_handler_of_its_own() -> None:
+    folders = {name: function["CodeUri"] for name, function in functions().items()}
+
+    assert folders.keys() == FUNCTIONS
+    assert sorted(folders.values()) == [
+        f"functions/{folder.name}/"
+        for folder in sorted((ROOT / "functions").iterdir())
+        if (folder / "handler.py").is_file()
+    ]
+    for name, folder in folders.items():
+        lines = (ROOT / folder / "handler.py").read_text().splitlines()
+        assert len(lines) <= 20, name
+        assert "handle = " in "\n".join(lines), name
+
+
+def test_every_function_runs_traced_and_logs_json_into_its_own_encrypted_group() -> None:
+    groups = resources("AWS::Logs::LogGroup")
+
+    for name, function in functions().items():
+        assert function["Runtime"] == "python3.13"
+        assert function["Architectures"] == [{"Ref": "Arch"}]
+        assert function["Tracing"] == "Active"
+        assert function["LoggingConfig"]["LogFormat"] == "JSON"
+        assert named(function["LoggingConfig"]["LogGroup"]) == f"{name}Log"
+        assert named(function["KmsKeyArn"]) == "NacreKey"
+    assert groups.keys() == {f"{name}Log" for name in FUNCTIONS} | {"HttpApiLog"}
+    for group in groups.values():
+        assert group["RetentionInDays"] == {"Ref": "LogRetentionDays"}
+        assert named(group["KmsKeyId"]) == "NacreKey"
+
+
+def test_the_functions_that_answer_without_work_carry_no_heavy_layer() -> None:
+    layers = {
+        name: [named(layer) for layer in function["Layers"]]
+        for name, function in functions().items()
+    }
+
+    assert layers == {
+        "McpHttpFunction": ["HotLayer", "LibsLayer"],
+        "TokenAuthorizerFunction": ["HotLayer"],
+        "PatrolWorkerFunction": ["HotLayer", "LibsLayer"],
+        "PolicyEvaluatorFunction": ["HotLayer"],
+        "PortalFunction": ["HotLayer", "WebLayer"],
+    }
+
+
+def test_no_function_outlives_the_gateway_that_waits_for_it() -> None:
+    timeouts = {name: function["Timeout"] for name, function in functions().items()}
+
+    assert timeouts.pop("PatrolWorkerFunction") == 900
+    assert all(seconds < 30 for seconds in timeouts.values())
+
+
+def test_the_environment_that_the_template_sets_is_what_settings_read() -> None:
+    known = {variable.name for variable in VARIABLES.values()}
+    given = {
+        name for function in functions().values() for name in function["Environment"]["Variables"]
+    }
+    only_elsewhere = {
+        "NACRE_HOME",  # the laptop
+        "NACRE_ALLOWED_ORIGINS",  # API Gateway answers for origins
+        "NACRE_PUBLIC_URL",  # every event carries its host
+        "NACRE_RESOLVE_TOKENS",  # for fronts without the authorizer
+    }
+
+    assert {name for name in known if name.startswith("NACRE_")} == given | only_elsewhere
+    assert not given & only_elsewhere
+
+
+def test_tables_are_recoverable_encrypted_expiring_and_kept() -> None:
+    tables = resources("AWS::DynamoDB::Table")
+
+    assert tables.keys() == {"TokensTable", "DataTable"}
+    for name, table in tables.items():
+        resource = template()["Resources"][name]
+        assert (resource["DeletionPolicy"], resource["UpdateReplacePolicy"]) == ("Retain", "Retain")
+        assert table["BillingMode"] == "PAY_PER_REQUEST"
+        assert table["PointInTimeRecoverySpecification"] == {"PointInTimeRecoveryEnabled": True}
+        assert table["TimeToLiveSpecification"] == {"AttributeName": "expires_at", "Enabled": True}
+        assert table["SSESpecification"]["SSEType"] == "KMS"
+        assert named(table["SSESpecification"]["KMSMasterKeyId"]) == "NacreKey"
+        assert table["DeletionProtectionEnabled"] == {"Fn::If": ["IsProtected", True, False]}
+        assert [key["AttributeName"] for key in table["KeySchema"]] == ["pk", "sk"]
+        assert {
+            index["IndexName"]: (
+                [key["AttributeName"] for key in index["KeySchema"]],
+                index["Projection"]["ProjectionType"],
+            )
+            for index in table["GlobalSecondaryIndexes"]
+        } == {f"gsi{n}": ([f"gsi{n}pk", f"gsi{n}sk"], "ALL") for n in (1, 2, 3)}
+
+
+def test_the_bucket_is_private_encrypted_short_lived_and_speaks_tls_only() -> None:
+    bucket = resources("AWS::S3::Bucket")["BlobsBucket"]
+    policy = resources("AWS::S3::BucketPolicy")["BlobsBucketPolicy"]
+    [rule] = bucket["LifecycleConfiguration"]["Rules"]
+    [encryption] = bucket["BucketEncryption"]["ServerSideEncryptionConfiguration"]
+    [statement] = policy["PolicyDocument"]["Statement"]
+
+    assert (rule["Status"], rule["ExpirationInDays"]) == ("Enabled", 7)
+    assert encryption["ServerSideEncryptionByDefault"]["SSEAlgorithm"] == "aws:kms"
+    assert set(bucket["PublicAccessBlockConfiguration"].values()) == {True}
+    assert (statement["Effect"], statement["Principal"], statement["Action"]) == (
+        "Deny",
+        "*",
+        "s3:*",
+    )
+    assert [named(resource) for resource in statement["Resource"]] == [
+        "BlobsBucket",
+        "BlobsBucket/*",
+    ]
+    assert statement["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
+
+
+def test_the_key_rotates_and_outlives_the_stack() -> None:
+    key = template()["Resources"]["NacreKey"]
+
+    assert key["Properties"]["EnableKeyRotation"] is True
+    assert key["DeletionPolicy"] == "Retain"
+
+
+def test_work_that_fails_three_times_waits_in_the_dead_letter_queue() -> None:
+    queues = resources("AWS::SQS::Queue")
+    queue, dead = queues["PatrolQueue"], queues["PatrolDeadLetterQueue"]
+    mapping = resources("AWS::Lambda::EventSourceMapping")["PatrolMapping"]
+
+    assert queue["RedrivePolicy"]["maxReceiveCount"] == 3
+    assert named(queue["RedrivePolicy"]["deadLetterTargetArn"]) == "PatrolDeadLetterQueue"
+    for each in (queue, dead):
+        assert each["FifoQueue"] is True
+        assert each["QueueName"]["Fn::Sub"].endswith(".fifo")
+        assert each["MessageRetentionPeriod"] == 14 * 24 * 3600
+        assert named(each["KmsMasterKeyId"]) == "NacreKey"
+    assert queue["VisibilityTimeout"] >= 6 * functions()["PatrolWorkerFunction"]["Timeout"]
+    assert mapping["BatchSize"] == 1
+    assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
+    assert mapping["ScalingConfig"] == {"MaximumConcurrency": 5}
+    assert named(mapping["EventSourceArn"]) == "PatrolQueue"
+    assert named(mapping["FunctionName"]) == "PatrolWorkerFunction"
+
+
+def test_a_sweep_is_sent_every_hour() -> None:
+    schedule = resources("AWS::Scheduler::Schedule")["PatrolSchedule"]
+
+    assert schedule["ScheduleExpression"] == "rate(1 hour)"
+    assert schedule["FlexibleTimeWindow"] == {"Mode": "FLEXIBLE", "MaximumWindowInMinutes": 15}
+    assert named(schedule["Target"]["Arn"]) == "PatrolQueue"
+    assert schedule["Target"]["SqsParameters"] == {"MessageGroupId": "sweep"}
+    # The scheduler cannot name a deduplication id, so the queue has to make one.
+    assert resources("AWS::SQS::Queue")["PatrolQueue"]["ContentBasedDeduplication"] is True
+    assert json.loads(schedule["Target"]["Input"])["kind"] == "sweep"
+
+
+def test_alarms_watch_every_function_the_queues_and_the_endpoint() -> None:
+    alarms = resources("AWS::CloudWatch::Alarm")
+    short = {name.removesuffix("Function") for name in FUNCTIONS}
+
+    assert alarms.keys() == (
+        {f"{name}{what}Alarm" for name in short for what in ("Error", "Throttle", "Duration")}
+        | {"DeadLetterAlarm", "QueueAgeAlarm", "ApiServerErrorAlarm", "AuthorizerLatencyAlarm"}
+    )
+    for name, function in functions().items():
+        alarm = alarms[f"{name.removesuffix('Function')}DurationAlarm"]
+        assert alarm["ExtendedStatistic"] == "p99"
+        assert alarm["Threshold"] == function["Timeout"] * 800, name  # 80 %, in milliseconds
+        assert [named(each["Value"]) for each in alarm["Dimensions"]] == [name]
+    for alarm in alarms.values():
+        assert alarm["AlarmActions"] == {
+            "Fn::If": ["HasAlarmEmail", [{"Ref": "AlarmTopic"}], {"Ref": "AWS::NoValue"}]
+        }
+        assert alarm["TreatMissingData"] == "notBreaching"
+
+
+def test_every_parameter_has_a_default_and_does_something() -> None:
+    text = json.dumps({key: value for key, value in template().items() if key != "Parameters"})
+
+    for name, parameter in template()["Parameters"].items():
+        assert "Default" in parameter, name
+        assert f'"Ref": "{name}"' in text or f"${{{name}}}" in text, name
+
+
+def test_the_outputs_tell_people_and_the_command_line_what_they_need() -> None:
+    outputs = template()["Outputs"]
+
+    assert {"McpUrl", "FirstToken", "TokensTableName", "DataTableName"} <= outputs.keys()
+    assert {"QueueUrl", "DeadLetterQueueUrl", "BucketName", "KeyArn"} <= outputs.keys()
+    assert (
+        "nacre token create --stack ${AWS::StackName}" in outputs["FirstToken"]["Value"]["Fn::Sub"]
+    )
