@@ -35,6 +35,7 @@ def test_every_variable_arrives_in_its_field() -> None:
         "log_level": "debug",
         "allowed_origins": "https://a.example, http://localhost:3000/ ,",
         "public_url": "https://Nacre.Example/",
+        "resolves_tokens": "ON",
         "endpoint_url": "http://127.0.0.1:4566",
     }
     environment = {
@@ -47,6 +48,7 @@ def test_every_variable_arrives_in_its_field() -> None:
         log_level="DEBUG",
         allowed_origins=("https://a.example", "http://localhost:3000"),
         public_url="https://nacre.example",
+        resolves_tokens=True,
         tokens_table="value of tokens_table",
         data_table="value of data_table",
         queue_url="value of queue_url",
@@ -69,6 +71,7 @@ def test_every_variable_arrives_in_its_field() -> None:
         ("NACRE_PUBLIC_URL", "https://a/b", "'https://a/b' is not of the form https://HOST"),
         ("NACRE_PUBLIC_URL", "https://u@a", "'https://u@a' is not of the form https://HOST"),
         ("NACRE_ALLOWED_ORIGINS", "https://a, *", "'*' is not of the form https://HOST"),
+        ("NACRE_RESOLVE_TOKENS", "yes", "'yes' is neither on nor off"),
         ("NACRE_ALLOWED_ORIGINS", "null", "'null' is not of the form https://HOST"),
         ("AWS_ENDPOINT_URL", "ftp://a", "'ftp://a' is not of the form https://HOST"),
     ],

@@ -1,9 +1,12 @@
 """What people may call things."""
 
+import re
 import unicodedata
 
 from nacre.errors import InvalidInputError
 from nacre.limits import MAX_NAME_LENGTH
+
+_SECRET_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
 
 
 def checked_name(text: str, *, what: str) -> str:
@@ -23,3 +26,13 @@ def checked_name(text: str, *, what: str) -> str:
 def name_key(name: str) -> str:
     """Return the form under which two spellings of one name meet."""
     return unicodedata.normalize("NFC", name.casefold())
+
+
+def checked_secret_name(name: str) -> str:
+    """Return the name as it is, or raise InvalidInputError saying what a secret may be called."""
+    if not _SECRET_NAME.fullmatch(name):
+        raise InvalidInputError(
+            "a secret's name has 1 to 64 of A-Z, a-z, 0-9, '_', '-' and '.', and starts with "
+            "a letter, such as OPENAI_API_KEY"
+        )
+    return name

@@ -74,6 +74,12 @@ VARIABLES: Mapping[str, Variable] = {
         "Address under which others reach the server when it stands behind a proxy or a "
         "tunnel, such as https://nacre.example.com.",
     ),
+    "resolves_tokens": Variable(
+        "NACRE_RESOLVE_TOKENS",
+        "on: the MCP function looks tokens up itself, for a front without the authorizer; "
+        "needs NACRE_TOKENS_TABLE.",
+        "off",
+    ),
     "tokens_table": Variable("NACRE_TOKENS_TABLE", "DynamoDB table of tokens and owners."),
     "data_table": Variable("NACRE_DATA_TABLE", "DynamoDB table of everything else."),
     "queue_url": Variable("NACRE_QUEUE_URL", "URL of the SQS FIFO queue."),
@@ -97,6 +103,7 @@ class Settings(NamedTuple):
     log_level: str = "INFO"
     allowed_origins: tuple[str, ...] = ()
     public_url: str = ""
+    resolves_tokens: bool = False
     tokens_table: str = ""
     data_table: str = ""
     queue_url: str = ""
@@ -120,6 +127,7 @@ class Settings(NamedTuple):
             log_level=_log_level(read("log_level")),
             allowed_origins=_origins(read("allowed_origins")),
             public_url=_origin("NACRE_PUBLIC_URL", read("public_url")),
+            resolves_tokens=_switch("NACRE_RESOLVE_TOKENS", read("resolves_tokens")),
             tokens_table=read("tokens_table"),
             data_table=read("data_table"),
             queue_url=read("queue_url"),
@@ -151,6 +159,12 @@ def _log_level(value: str) -> str:
         raise ConfigurationError(
             f"NACRE_LOG_LEVEL: {value[:40]!r} is not a level (DEBUG, INFO, WARNING or ERROR)"
         ) from None
+
+
+def _switch(variable: str, value: str) -> bool:
+    if value.lower() not in ("", "on", "off"):
+        raise ConfigurationError(f"{variable}: {value[:40]!r} is neither on nor off")
+    return value.lower() == "on"
 
 
 def _origins(value: str) -> tuple[str, ...]:

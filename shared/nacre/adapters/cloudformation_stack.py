@@ -1,0 +1,27 @@
+"""What a deployed stack says of itself: its outputs."""
+
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from nacre.adapters.aws_calls import AwsCalls, error_code, unavailable
+from nacre.errors import ForbiddenError, NotFoundError
+
+_REFUSALS = ("AccessDenied", "InvalidClientTokenId", "ExpiredToken", "SignatureDoesNotMatch")
+
+
+def stack_outputs(client: Any, stack: str) -> dict[str, str]:
+    """Return the outputs of a stack by name; raises NotFoundError when there is none."""
+    try:
+        answer = AwsCalls(client).call("describe_stacks", twice=True, StackName=stack)
+    except ClientError as error:
+        if error_code(error) == "ValidationError":
+            raise NotFoundError(
+                f"there is no stack {stack!r} in {client.meta.region_name}; deploy it with "
+                "'sam deploy --guided', or choose its region with AWS_REGION"
+            ) from error
+        if error_code(error) in _REFUSALS:
+            raise ForbiddenError("these AWS credentials may not read the stack") from error
+        raise unavailable("describe_stacks", error) from error
+    outputs = answer["Stacks"][0].get("Outputs", [])
+    return {output["OutputKey"]: output["OutputValue"] for output in outputs}

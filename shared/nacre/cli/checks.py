@@ -1,0 +1,157 @@
+"""What doctor looks at, on this machine and on a stack."""
+
+import http.client
+import stat
+import sys
+from collections.abc import Iterable, Iterator
+from datetime import timedelta
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from nacre.cli.finding import Finding, attempt
+from nacre.cli.place import Place
+from nacre.clock import system_clock
+from nacre.wiring.home import Home
+
+_SOON = timedelta(days=7)
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+_TIMEOUT_SECONDS = 5
+
+
+def check_laptop(place: Place, port: int) -> list[Finding]:
+    """Look at the data folder, what is in it, and the port."""
+    folder = Path(place.folder()).expanduser().absolute()
+    findings = attempt("data folder", lambda: _check_folder(folder))
+    if findings[0].state != "fail" and folder.is_dir():
+        findings += attempt("store", lambda: _check_store(folder))
+        if all(finding.state != "fail" for finding in findings):
+            findings += attempt("beings", lambda: _check_home(place.open(), place))
+            findings += attempt("keys", lambda: _check_keys(folder))
+    return findings + attempt("port", lambda: _check_port(port))
+
+
+def check_stack(place: Place) -> list[Finding]:
+    """Look at the stack's outputs, its tables and its address."""
+    findings: list[Finding] = []
+    opened: list[Home] = []
+
+    def look() -> Iterator[Finding]:
+        opened.append(place.open())
+        yield Finding("stack", "ok", f"{opened[0].where} is deployed, its token table answers")
+
+    findings += attempt("stack", look)
+    if not opened:
+        return findings
+    home = opened[0]
+    findings += attempt("beings", lambda: _check_home(home, place))
+    return findings + attempt("url", lambda: _check_url(home.mcp_url or ""))
+
+
+def _check_folder(folder: Path) -> Iterator[Finding]:
+    from nacre.wiring.data_folder import prepare_data_folder
+
+    if not folder.exists():
+        yield Finding("data folder", "warn", f"{folder} is not there yet", "run 'nacre serve'")
+        return
+    prepare_data_folder(folder)
+    yield Finding("data folder", "ok", f"{folder} can be written")
+    if sys.platform == "win32":  # permissions are not in the mode there
+        return
+    open_to_others = [path for path in [folder, *folder.rglob("*")] if _is_open(path)]
+    if open_to_others:
+        found = f"{open_to_others[0]} can be read by others"
+        yield Finding("permissions", "warn", found, f"run: chmod -R go= '{folder}'")
+    else:
+        yield Finding("permissions", "ok", "only you can read the data folder")
+
+
+def _is_open(path: Path) -> bool:
+    try:
+        return bool(path.stat().st_mode & _OTHERS)
+    except FileNotFoundError:  # a file of SQLite's that came and went
+        return False
+
+
+def _check_store(folder: Path) -> Iterator[Finding]:
+    from nacre.wiring.embedded import DATABASE, store_problems
+
+    if not (folder / DATABASE).exists():
+        yield Finding("store", "warn", "there is no store yet", "run 'nacre serve'")
+        return
+    problems = store_problems(folder)
+    if problems:
+        advice = "stop nacre, copy the folder, then put back a backup"
+        yield Finding("store", "fail", f"{DATABASE} is damaged: {problems[0]}", advice)
+    else:
+        yield Finding("store", "ok", f"{DATABASE} was read to its end without a fault")
+
+
+def _check_home(home: Home, place: Place) -> Iterator[Finding]:
+    beings = home.beings.of_owner(place.owner_name)
+    if not beings:
+        advice = "run 'nacre being create NAME'"
+        yield Finding("beings", "warn", f"{place.owner_name} has no Being", advice)
+        return
+    names = ", ".join(being.name for being in beings)
+    yield Finding("beings", "ok", f"{place.owner_name} has {len(beings)}: {names}")
+    now = system_clock()
+    for being in beings:
+        records = home.tokens.of_being(being.being_id)
+        active = [record for record in records if record.state(now) == "active"]
+        check = f"tokens of {being.name}"
+        advice = f"run 'nacre token create --being {being.name} --scope full'"
+        if not active:
+            yield Finding(check, "warn", "none is active", advice)
+        elif all(record.expires - now < _SOON for record in active):
+            yield Finding(check, "warn", "the last one ends within a week", advice)
+        else:
+            yield Finding(check, "ok", f"{len(active)} active")
+
+
+def _check_keys(folder: Path) -> Iterable[Finding]:
+    from nacre.wiring.embedded import open_laptop
+
+    laptop = open_laptop(folder)
+    try:
+        laptop.keys()
+    finally:
+        laptop.close()
+    yield Finding("keys", "ok", "the keys that seal open calls can be read")
+
+
+def _check_port(port: int) -> Iterator[Finding]:
+    status = _status(f"http://127.0.0.1:{port}/mcp")
+    if status is None:
+        yield Finding("port", "ok", f"{port} is free")
+    elif status == 401:
+        yield Finding("port", "ok", f"an MCP server answers on {port} and asks for a token")
+    else:
+        advice = "start with another one: nacre serve --port NUMBER"
+        yield Finding("port", "warn", f"another program answers on {port}", advice)
+
+
+def _check_url(url: str) -> Iterator[Finding]:
+    status = _status(url)
+    if status == 401:
+        yield Finding("url", "ok", f"{url} answers and asks for a token")
+    else:
+        said = "does not answer" if status is None else f"answers with status {status}, not 401"
+        yield Finding("url", "fail", f"{url} {said}", "look at the stack's logs with 'sam logs'")
+
+
+def _status(url: str) -> int | None:
+    """Return the status of a request without a token; None when nobody answers, 0 for no HTTP."""
+    parts = urlsplit(url)
+    kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+    connection = kind(parts.netloc, timeout=_TIMEOUT_SECONDS)
+    try:
+        connection.connect()
+    except OSError:
+        return None
+    try:
+        connection.request("POST", parts.path, b"{}", {"content-type": "application/json"})
+        return connection.getresponse().status
+    except (OSError, http.client.HTTPException):
+        return 0
+    finally:
+        connection.close()

@@ -1,0 +1,62 @@
+"""What to paste into an agent's configuration so that it finds its Being."""
+
+import json
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+SERVER_NAME = "nacre"
+
+
+def recipes(*, url: str, token: str, stdio: Sequence[str]) -> Mapping[str, str]:
+    """Return, for each client, where its configuration goes and what it says.
+
+    `stdio` is the command line of the stdio server, for clients that do not take a URL
+    with a token.
+    """
+    bearer = f"Bearer {token}"
+    remote = {"url": url, "headers": {"Authorization": bearer}}
+    return {
+        "Claude Code (run this)": shlex.join(
+            [
+                *("claude", "mcp", "add", "--transport", "http", SERVER_NAME, url),
+                *("--header", f"Authorization: {bearer}"),
+            ]
+        ),
+        "Claude Desktop (claude_desktop_config.json)": _json(
+            {"mcpServers": {SERVER_NAME: {"command": stdio[0], "args": list(stdio[1:])}}}
+        ),
+        "Cursor (~/.cursor/mcp.json)": _json({"mcpServers": {SERVER_NAME: remote}}),
+        "VS Code (.vscode/mcp.json)": _json({"servers": {SERVER_NAME: {"type": "http", **remote}}}),
+    }
+
+
+def stdio_command(*, being: str, owner: str, folder: Path) -> list[str]:
+    """Return the command line that serves a Being over stdio, whatever PATH a client has."""
+    script = Path(sys.argv[0]).absolute()
+    if script.name == "nacre" and script.is_file():
+        program = [str(script)]
+    else:
+        program = [sys.executable, "-m", "nacre.cli"]
+    place = ["--data-dir", str(folder), "--owner", owner, "--being", being]
+    return [*program, "mcp-server", *place]
+
+
+def welcome(*, being: str, url: str, token: str, stdio: Sequence[str]) -> str:
+    """Return what the first start shows, this once."""
+    parts = [
+        f"Your Being '{being}' is ready.\n\nURL:   {url}\nToken: {token}\n\n"
+        "The token is shown this once; 'nacre token create' makes others."
+    ]
+    texts = recipes(url=url, token=token, stdio=stdio)
+    parts += [f"{client}:\n\n{_indented(text)}" for client, text in texts.items()]
+    return "\n\n".join(parts)
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, indent=2)
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"  {line}" for line in text.splitlines())

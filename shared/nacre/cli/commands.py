@@ -1,0 +1,91 @@
+"""The commands, each imported when it is called."""
+
+import importlib
+import os
+import sys
+
+import click
+
+from nacre import __version__
+from nacre.cli.outcome import EXIT_CODES, INTERRUPTED, OK, exit_code, tell
+from nacre.cli.place import Place, placed
+from nacre.errors import NacreError
+
+COMMANDS = {
+    "serve": "Run the server on this machine.",
+    "mcp-server": "Run an MCP server over standard input and output.",
+    "being": "Create and list Beings.",
+    "token": "Create, list and revoke tokens.",
+    "secret": "Set, list and unset secrets.",
+    "owner": "Add and list owners.",
+    "status": "Show what is here and which credentials are set.",
+    "doctor": "Check that everything works, and say what to do where it does not.",
+}
+
+
+class LazyCommands(click.Group):
+    """A group whose commands live in modules of their own name."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names, in the order of COMMANDS."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return a command."""
+        if cmd_name not in COMMANDS:
+            return None
+        name = cmd_name.replace("-", "_")
+        command: click.Command = getattr(importlib.import_module(f"nacre.cli.{name}"), name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list without importing a command."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+def _exit_codes() -> str:
+    lines = "\n".join(f"{code:>5}  {meaning}" for code, meaning in EXIT_CODES.items())
+    return f"\b\nExit codes:\n{lines}"
+
+
+@click.group(
+    cls=LazyCommands,
+    epilog=_exit_codes(),
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.version_option(__version__, message="nacre %(version)s")
+@placed
+@click.pass_context
+def commands(context: click.Context, place: Place) -> None:
+    """One MCP URL per AI agent, with a memory, a voice and a policy gate of its own."""
+    context.obj = place
+
+
+def run_commands(arguments: list[str]) -> int:
+    """Run a command line and return its exit code; expected errors are told in plain lines."""
+    try:
+        outcome = commands.main(arguments, prog_name="nacre", standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        return error.exit_code
+    except click.ClickException as error:
+        problem = " ".join(error.format_message().split()).rstrip(".")
+        tell(f"{problem}; see '{_help_command(error)}'")
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        sys.stderr.write("\n")
+        return INTERRUPTED
+    except NacreError as error:
+        tell(str(error))
+        return exit_code(error)
+    except BrokenPipeError:
+        # Whoever read our output has left; nothing more can be said on it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
+    return outcome if isinstance(outcome, int) else OK
+
+
+def _help_command(error: click.ClickException) -> str:
+    context = getattr(error, "ctx", None)
+    return f"{context.command_path if context else 'nacre'} --help"

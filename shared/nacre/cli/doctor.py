@@ -1,0 +1,53 @@
+"""The command `nacre doctor`: checks, each with what to do where something is wrong."""
+
+import platform
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from nacre import __version__
+from nacre.cli.checks import check_laptop, check_stack
+from nacre.cli.client_files import check_clients
+from nacre.cli.display import json_option, show_json
+from nacre.cli.finding import Finding, attempt
+from nacre.cli.outcome import FAILURE, OK
+from nacre.cli.place import Place, placed
+from nacre.cli.serve import PORT
+from nacre.wiring.settings import Settings
+
+
+@click.command()
+@click.option("--port", type=click.IntRange(1, 65535), default=PORT, show_default=True)
+@json_option
+@placed
+def doctor(port: int, *, as_json: bool, place: Place) -> int:
+    """Check that everything works, and say what to do where it does not.
+
+    Ends with exit code 1 when something is broken.
+    """
+    findings = _findings(place, port)
+    if as_json:
+        show_json([asdict(finding) for finding in findings])
+    else:
+        for finding in findings:
+            click.echo(f"{finding.state:<4}  {finding.check}: {finding.found}")
+            if finding.advice:
+                click.echo(f"      hint: {finding.advice}")
+    return FAILURE if any(finding.state == "fail" for finding in findings) else OK
+
+
+def _findings(place: Place, port: int) -> list[Finding]:
+    python = f"Nacre {__version__} on Python {platform.python_version()}"
+    findings = [Finding("version", "ok", python)]
+    settings = attempt("settings", _check_settings)
+    findings += settings
+    if settings[0].state == "fail":
+        return findings
+    findings += check_stack(place) if place.stack else check_laptop(place, port)
+    return findings + attempt("clients", lambda: check_clients(Path.home()))
+
+
+def _check_settings() -> list[Finding]:
+    Settings.from_environment()
+    return [Finding("settings", "ok", "the environment holds no wrong value")]

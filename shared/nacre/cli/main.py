@@ -1,0 +1,20 @@
+"""The command `nacre`: what must answer at once is answered before anything is imported."""
+
+import sys
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line and end the process with the outcome's exit code."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if arguments[:1] == ["mcp-server"]:
+        from nacre.cli.stdio import run
+
+        sys.exit(run(arguments[1:]))
+    if arguments == ["--version"]:
+        from nacre import __version__
+
+        sys.stdout.write(f"nacre {__version__}\n")
+        return
+    from nacre.cli.commands import run_commands
+
+    sys.exit(run_commands(arguments))

@@ -1,0 +1,152 @@
+"""The command `nacre serve`: the server on this machine."""
+
+import logging
+import signal
+import socket
+from datetime import timedelta
+
+import click
+import uvicorn
+
+from nacre.access.scopes import NAMES
+from nacre.access.tokens import API
+from nacre.cli.client_config import stdio_command, welcome
+from nacre.cli.listening import bind, fences, is_loopback, url_of
+from nacre.cli.place import Place, placed
+from nacre.errors import InvalidInputError
+from nacre.faces.http import AsgiApp, asgi_app
+from nacre.faces.logs import Level, Log, where
+from nacre.limits import API_TOKEN_DAYS, DRAIN_SECONDS
+from nacre.protocol.http import HttpRequest
+from nacre.protocol.principal import Principal
+from nacre.wiring.embedded import Laptop, first_being, open_laptop
+from nacre.wiring.settings import Settings
+
+HOST = "127.0.0.1"
+PORT = 8642
+
+
+@click.command()
+@click.option("--host", default=HOST, show_default=True, help="Address to listen on.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=PORT,
+    show_default=True,
+    help="Port to listen on; 0 takes a free one.",
+)
+@placed
+def serve(host: str, port: int, *, place: Place) -> None:
+    """Run the server on this machine.
+
+    The first start creates a Being and shows, this once, a token for it and what to paste
+    into your client's configuration. Several servers may share a data folder.
+    """
+    if place.stack:
+        raise InvalidInputError("serve runs on this machine; a stack has a URL of its own")
+    settings = Settings.from_environment()
+    laptop = open_laptop(place.folder())
+    try:
+        laptop.home.owners.get(place.owner_name)
+        if not is_loopback(host):
+            _warn(host)
+        with bind(host, port) as listener:
+            url = url_of(host, listener, settings)
+            _show(laptop, place, url)
+            log = Log(_level(settings.log_level))
+            log.write("info", "serving", url=url, folder=str(laptop.folder))
+            _run(_app(laptop, host, settings, log), listener, log)
+            log.write("info", "stopped")
+    finally:
+        laptop.close()
+
+
+def _app(laptop: Laptop, host: str, settings: Settings, log: Log) -> AsgiApp:
+    def admit(request: HttpRequest, path_being: str | None, query_being: str | None) -> Principal:
+        return laptop.gate.admit(
+            authorization=request.headers.get("authorization"),
+            path_being=path_being,
+            query_being=query_being,
+        )
+
+    return asgi_app(laptop.application, admit=admit, fences=fences(host, settings), log=log)
+
+
+def _run(app: AsgiApp, listener: socket.socket, log: Log) -> None:
+    """Serve until a signal comes, then finish the calls in flight."""
+    server_log = logging.getLogger("uvicorn")
+    server_log.handlers = [_JsonLines(log)]
+    server_log.propagate = False
+    config = uvicorn.Config(
+        app,
+        access_log=False,
+        log_config=None,
+        log_level="warning",
+        lifespan="on",
+        loop="asyncio",
+        server_header=False,
+        timeout_graceful_shutdown=DRAIN_SECONDS,
+        ws="none",
+    )
+    # After it has drained, uvicorn raises the signal again; to be told to stop is no failure.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda _number, _frame: None)
+    uvicorn.Server(config).run(sockets=[listener])
+
+
+def _show(laptop: Laptop, place: Place, url: str) -> None:
+    """Say where the Beings are; on the first start make one, with its token."""
+    home, owner = laptop.home, place.owner_name
+    first = first_being(home, owner)
+    if first is None:
+        for being in home.beings.of_owner(owner):
+            click.echo(f"{being.name}: {url}/{being.being_id}")
+        click.echo("Make a token with 'nacre token create --being NAME --scope full'.", err=True)
+        return
+    issued = home.tokens.issue(
+        API,
+        being_id=first.being_id,
+        owner=owner,
+        scopes=NAMES["full"],
+        lifetime=timedelta(days=API_TOKEN_DAYS),
+        label="first start",
+    )
+    click.echo(
+        welcome(
+            being=first.name,
+            url=f"{url}/{first.being_id}",
+            token=issued.token,
+            stdio=stdio_command(being=first.name, owner=owner, folder=laptop.folder),
+        )
+    )
+
+
+def _warn(host: str) -> None:
+    click.echo(
+        f"warning: {host} can be reached from other machines. Whoever has a token may use it, "
+        "and what is sent is not encrypted: put a server with TLS in front, or use an SSH "
+        "tunnel and leave --host alone.",
+        err=True,
+    )
+
+
+def _level(name: str) -> Level:
+    levels: dict[str, Level] = {"DEBUG": "debug", "INFO": "info", "WARNING": "warning"}
+    return levels.get(name, "error")
+
+
+class _JsonLines(logging.Handler):
+    """Turns what uvicorn says into lines like ours."""
+
+    def __init__(self, log: Log) -> None:
+        super().__init__()
+        self._log = log
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write one record, without the text of an exception, which may quote a request."""
+        error = record.exc_info[1] if record.exc_info else None
+        level: Level = "error" if record.levelno >= logging.ERROR else "warning"
+        # A message may quote what was sent; its template cannot.
+        self._log.write(
+            level, "server", said=str(record.msg), error=where(error) if error else None
+        )

@@ -1,0 +1,44 @@
+"""The command `nacre status`: what is here, and which credentials are set."""
+
+import click
+
+from nacre import __version__
+from nacre.cli.display import json_option, show_json, show_table
+from nacre.cli.place import Place, placed
+from nacre.clock import system_clock
+
+
+@click.command()
+@json_option
+@placed
+def status(*, as_json: bool, place: Place) -> None:
+    """Show what is here and which credentials are set."""
+    home = place.open()
+    now = system_clock()
+    beings = []
+    for being in home.beings.of_owner(place.owner_name):
+        tokens = home.tokens.of_being(being.being_id)
+        active = sum(record.state(now) == "active" for record in tokens)
+        beings.append({"name": being.name, "being_id": being.being_id, "active_tokens": active})
+    secrets = home.secrets.names()
+    if as_json:
+        show_json(
+            {
+                "version": __version__,
+                "where": home.where,
+                "mcp_url": home.mcp_url,
+                "owner": place.owner_name,
+                "beings": beings,
+                "secrets": secrets,
+            }
+        )
+        return
+    click.echo(f"Nacre:   {__version__}")
+    click.echo(f"Where:   {home.where}")
+    if home.mcp_url:
+        click.echo(f"URL:     {home.mcp_url}")
+    click.echo(f"Owner:   {place.owner_name}")
+    click.echo(f"Secrets: {', '.join(secrets) or 'none'}")
+    click.echo()
+    rows = [(str(b["name"]), str(b["being_id"]), str(b["active_tokens"])) for b in beings]
+    show_table(("BEING", "ID", "ACTIVE TOKENS"), rows)

@@ -1,0 +1,103 @@
+"""The command `nacre mcp-server`: MCP over standard input and output.
+
+A client waits for this process to answer, so its few options are read without click, and
+nothing is imported that the first answers do not need.
+"""
+
+import signal
+import sys
+
+from nacre import __version__
+from nacre.access.owners import DEFAULT_OWNER
+from nacre.cli.outcome import INTERRUPTED, OK, exit_code, tell
+from nacre.errors import InvalidInputError, NacreError
+
+TYPE_CHECKING = False
+
+HELP = """\
+Usage: nacre mcp-server [OPTIONS]
+
+  Run an MCP server over standard input and output, for one client.
+
+Options:
+  -v, --verbose    Log every request and answer to standard error.
+  --being NAME     The Being, by name or id. [default: the only one]
+  --data-dir PATH  Data folder. [default: NACRE_HOME or the user's]
+  --owner NAME     Whose Being. [default: me]
+  --version        Print the version and exit.
+  -h, --help       Show this message and exit.
+"""
+_VALUED = {"--being": "being", "--data-dir": "data_dir", "--owner": "owner"}
+
+
+def run(arguments: list[str]) -> int:
+    """Serve until the input ends, and return the exit code."""
+    try:
+        flags, values = _parse(arguments)
+        if "help" in flags:
+            sys.stdout.write(HELP)
+            return OK
+        if "version" in flags:
+            sys.stdout.write(f"nacre {__version__}\n")
+            return OK
+        _serve(values, verbose="verbose" in flags)
+    except NacreError as error:
+        tell(str(error))
+        return exit_code(error)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    return OK
+
+
+def _serve(values: dict[str, str], *, verbose: bool) -> None:
+    from nacre.faces.logs import Log
+    from nacre.faces.stdio import serve_stdio
+    from nacre.protocol.principal import FULL, Principal
+    from nacre.wiring.embedded import first_being, open_laptop
+    from nacre.wiring.settings import Settings
+
+    folder = values.get("data_dir") or Settings.from_environment().data_folder
+    laptop = open_laptop(folder)
+    owner = laptop.home.owners.get(values.get("owner", DEFAULT_OWNER)).name
+    if "being" not in values:
+        first_being(laptop.home, owner)
+    being = laptop.home.beings.choose(values.get("being"), owner=owner)
+    output, sys.stdout = sys.stdout.buffer, sys.stderr  # a stray print must not reach the client
+    signal.signal(signal.SIGTERM, _end)
+    try:
+        serve_stdio(
+            laptop.application,
+            # Whoever starts this process has the rights of this machine's command line.
+            principal=Principal(subject="local", being_id=being.being_id, scopes=FULL),
+            stdin=sys.stdin.buffer,
+            stdout=output,
+            log=Log("debug" if verbose else "warning"),
+        )
+    finally:
+        laptop.close()
+
+
+def _end(_signal: int, _frame: object) -> None:
+    sys.exit(OK)
+
+
+def _parse(arguments: list[str]) -> tuple[set[str], dict[str, str]]:
+    flags: set[str] = set()
+    values: dict[str, str] = {}
+    rest = iter(arguments)
+    for argument in rest:
+        name, equals, value = argument.partition("=")
+        if name in _VALUED:
+            given = value if equals else next(rest, None)
+            if given is None:
+                raise InvalidInputError(f"{name} needs a value; see 'nacre mcp-server --help'")
+            values[_VALUED[name]] = given
+        elif argument in ("-v", "--verbose"):
+            flags.add("verbose")
+        elif argument in ("-h", "--help"):
+            flags.add("help")
+        elif argument == "--version":
+            flags.add("version")
+        else:
+            raise InvalidInputError(f"no such option: {argument}; see 'nacre mcp-server --help'")
+    return flags, values

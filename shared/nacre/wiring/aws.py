@@ -1,0 +1,159 @@
+"""AWS: DynamoDB, KMS and Systems Manager, each loaded when it is first used."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from nacre.access.admission import Lookup, token_key
+from nacre.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from nacre.access.gate import Gate
+    from nacre.app import Application
+    from nacre.protocol.request_state import SigningKeys
+    from nacre.wiring.home import Home
+    from nacre.wiring.settings import Settings
+
+_OUTPUTS = ("TokensTableName", "DataTableName", "KeyArn", "McpUrl")
+
+
+def token_lookup(settings: "Settings") -> Lookup:
+    """Return how the authorizer finds a token: one signed request, without boto3."""
+    from nacre.adapters.dynamodb_get import Credentials, SignedGet
+
+    settings.require("tokens_table", "region", "access_key_id", "secret_access_key")
+    tokens = SignedGet(
+        settings.tokens_table,
+        region=settings.region,
+        credentials=Credentials(
+            settings.access_key_id,
+            settings.secret_access_key.reveal(),
+            settings.session_token.reveal(),
+        ),
+        endpoint_url=settings.endpoint_url,
+    )
+    return lambda sha256: tokens.get(token_key(sha256))
+
+
+def mcp_application(settings: "Settings") -> "Application":
+    """Return what the MCP function serves."""
+    from nacre.app import Application, being_server
+    from nacre.clock import system_clock
+    from nacre.protocol.request_state import RequestStates
+
+    settings.require("data_table", "key_arn")
+    states = RequestStates(request_state_keys(settings), system_clock)
+    return Application(being_server(), states)
+
+
+def mcp_gate(settings: "Settings") -> "Gate | None":
+    """Return the gate of an MCP function that looks tokens up itself, where that is on."""
+    from nacre.access.gate import Gate
+
+    return Gate(token_lookup(settings)) if settings.resolves_tokens else None
+
+
+def request_state_keys(settings: "Settings") -> "Callable[[], SigningKeys]":
+    """Return the keys that seal requestState, read on first use."""
+
+    @cache
+    def stored() -> "Callable[[], SigningKeys]":
+        from random import SystemRandom
+
+        from nacre.access.signing_keys import StoredSigningKeys
+        from nacre.adapters.dynamodb_table import DynamoTable
+        from nacre.adapters.kms_vault import KmsVault
+        from nacre.clock import system_clock
+
+        client = _Clients(settings)
+        table = DynamoTable(client("dynamodb"), settings.data_table)
+        vault = KmsVault(client("kms"), settings.key_arn)
+        return StoredSigningKeys(table, vault, clock=system_clock, rng=SystemRandom())
+
+    return lambda: stored()()
+
+
+def open_stack(stack: str, settings: "Settings") -> "Home":
+    """Return a deployed stack as the commands see it; `sam deploy` gave it its outputs."""
+    from random import SystemRandom
+
+    from nacre.access.beings import Beings
+    from nacre.access.owners import Owners
+    from nacre.access.token_store import TokenStore
+    from nacre.clock import system_clock
+    from nacre.wiring.home import Home
+
+    client = _Clients(settings)
+    outputs = _outputs(stack, client)
+
+    from nacre.adapters.dynamodb_table import DynamoTable
+    from nacre.adapters.ssm_secrets import SsmSecrets
+
+    dynamodb = client("dynamodb")
+    tokens = DynamoTable(dynamodb, outputs["TokensTableName"])
+    data = DynamoTable(dynamodb, outputs["DataTableName"])
+    rng = SystemRandom()
+    return Home(
+        where=f"stack {stack}",
+        owners=Owners(tokens, clock=system_clock),
+        beings=Beings(data, clock=system_clock, rng=rng),
+        tokens=TokenStore(tokens, clock=system_clock, rng=rng),
+        secrets=SsmSecrets(client("ssm"), prefix=f"/nacre/{stack}", key_arn=outputs["KeyArn"]),
+        mcp_url=outputs["McpUrl"],
+    )
+
+
+def _outputs(stack: str, client: "_Clients") -> dict[str, str]:
+    from nacre.adapters.cloudformation_stack import stack_outputs
+
+    outputs = stack_outputs(client("cloudformation"), stack)
+    missing = [name for name in _OUTPUTS if not outputs.get(name)]
+    if missing:
+        raise ConfigurationError(
+            f"the stack {stack!r} has no output {', '.join(missing)}; is it a stack of Nacre, "
+            "and deployed to the end?"
+        )
+    return outputs
+
+
+class _Clients:
+    """Clients of one session, which leave repeating to our adapters."""
+
+    def __init__(self, settings: "Settings") -> None:
+        try:
+            import boto3
+        except ImportError:
+            raise ConfigurationError(
+                "the parts for AWS are not installed; install them with: pip install 'nacre[aws]'"
+            ) from None
+        self._endpoint_url = settings.endpoint_url or None
+        with _translated():
+            self._session = boto3.Session(region_name=settings.region or None)
+            known = self._session.get_credentials()
+        if known is None:
+            raise ConfigurationError(
+                "there are no AWS credentials; run 'aws configure', or set AWS_PROFILE"
+            )
+
+    def __call__(self, service: str) -> Any:
+        from botocore.config import Config
+
+        with _translated():
+            return self._session.client(
+                service,  # type: ignore[call-overload]  # its name is a literal at every call
+                endpoint_url=self._endpoint_url,
+                config=Config(
+                    retries={"total_max_attempts": 1}, connect_timeout=5, read_timeout=20
+                ),
+            )
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    from botocore.exceptions import BotoCoreError
+
+    try:
+        yield
+    except BotoCoreError as error:
+        raise ConfigurationError(f"AWS: {error}; check AWS_PROFILE and AWS_REGION") from error

@@ -1,0 +1,31 @@
+"""The folder where the laptop keeps everything, private to its owner."""
+
+import os
+from pathlib import Path
+
+from nacre.errors import ConfigurationError
+
+
+def prepare_data_folder(path: str | Path) -> Path:
+    """Return the folder, made (0700) when it was not there.
+
+    An existing folder keeps its permissions: it may be shared on purpose, and the files in
+    it are private in any case. Raises ConfigurationError when it cannot be used.
+    """
+    folder = Path(path).expanduser().absolute()
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except FileExistsError:
+        raise _unusable(folder, "it is a file") from None
+    except OSError as error:
+        raise _unusable(folder, error.strerror or type(error).__name__) from error
+    if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
+        raise _unusable(folder, "it is not yours to write")
+    return folder
+
+
+def _unusable(folder: Path, reason: str) -> ConfigurationError:
+    return ConfigurationError(
+        f"{folder}: cannot be the data folder ({reason}); choose another one with --data-dir "
+        "or NACRE_HOME"
+    )

@@ -1,0 +1,108 @@
+"""The laptop: SQLite and files in one folder."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from random import SystemRandom
+
+from nacre.access.beings import Being, Beings
+from nacre.access.gate import Gate
+from nacre.access.owners import DEFAULT_OWNER, Owners
+from nacre.access.signing_keys import StoredSigningKeys
+from nacre.access.token_store import TokenStore
+from nacre.adapters.file_secrets import FileSecrets
+from nacre.adapters.sqlite_database import SqliteDatabase
+from nacre.adapters.sqlite_table import SqliteTable
+from nacre.app import Application, being_server
+from nacre.clock import Clock, system_clock
+from nacre.errors import ConflictError
+from nacre.protocol.request_state import RequestStates, SigningKeys
+from nacre.wiring.data_folder import prepare_data_folder
+from nacre.wiring.home import Home
+
+DATABASE = "nacre.db"
+SECRETS = "secrets"
+VAULT = "vault.key"
+FIRST_BEING = "me"
+
+
+@dataclass(frozen=True, slots=True)
+class Laptop:
+    """Everything that a server on this machine is made of."""
+
+    folder: Path
+    home: Home
+    gate: Gate
+    application: Application
+    keys: Callable[[], SigningKeys]
+    close: Callable[[], None]
+
+
+def open_home(folder: str | Path) -> Home:
+    """Return the data folder as the commands see it, made when it was not there."""
+    return _home(prepare_data_folder(folder), system_clock)[0]
+
+
+def open_laptop(folder: str | Path, *, clock: Clock = system_clock) -> Laptop:
+    """Return the parts of a server over the data folder."""
+    prepared = prepare_data_folder(folder)
+    home, database = _home(prepared, clock)
+    keys = _request_state_keys(prepared, database, clock)
+    return Laptop(
+        folder=prepared,
+        home=home,
+        gate=Gate(home.tokens.lookup, clock),
+        application=Application(being_server(clock), RequestStates(keys, clock)),
+        keys=keys,
+        close=database.close,
+    )
+
+
+def store_problems(folder: Path) -> list[str]:
+    """Read the whole store and return what is damaged in it, if anything."""
+    database = SqliteDatabase(folder / DATABASE)
+    try:
+        return database.problems()
+    finally:
+        database.close()
+
+
+def first_being(home: Home, owner: str = DEFAULT_OWNER) -> Being | None:
+    """Return a new Being where the owner has none yet; None where there is one."""
+    if home.beings.of_owner(owner):
+        return None
+    try:
+        return home.beings.create(FIRST_BEING, owner=owner)
+    except ConflictError:  # another process was faster
+        return None
+
+
+def _request_state_keys(
+    folder: Path, database: SqliteDatabase, clock: Clock
+) -> Callable[[], SigningKeys]:
+    """Return the keys that seal requestState; few calls need them, so they load on first use."""
+
+    @cache
+    def stored() -> StoredSigningKeys:
+        from nacre.adapters.file_vault import FileVault
+
+        data = SqliteTable(database, "data", now=clock)
+        return StoredSigningKeys(data, FileVault(folder / VAULT), clock=clock, rng=SystemRandom())
+
+    return lambda: stored()()
+
+
+def _home(folder: Path, clock: Clock) -> tuple[Home, SqliteDatabase]:
+    database = SqliteDatabase(folder / DATABASE)
+    tokens = SqliteTable(database, "tokens", now=clock)
+    data = SqliteTable(database, "data", now=clock)
+    rng = SystemRandom()
+    home = Home(
+        where=str(folder),
+        owners=Owners(tokens, clock=clock),
+        beings=Beings(data, clock=clock, rng=rng),
+        tokens=TokenStore(tokens, clock=clock, rng=rng),
+        secrets=FileSecrets(folder / SECRETS),
+    )
+    return home, database

@@ -1,0 +1,21 @@
+"""Where Beings live, as the commands see it: a folder of this machine, or a stack on AWS."""
+
+from dataclasses import dataclass
+
+from nacre.access.beings import Beings
+from nacre.access.owners import Owners
+from nacre.access.token_store import TokenStore
+from nacre.ports.secrets import Secrets
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """What the data commands work on; the same on both wirings."""
+
+    where: str
+    owners: Owners
+    beings: Beings
+    tokens: TokenStore
+    secrets: Secrets
+    # A stack knows its address; a laptop's depends on how it is served.
+    mcp_url: str | None = None

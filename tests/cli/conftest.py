@@ -1,0 +1,51 @@
+"""The command line over a data folder of its own."""
+
+import json
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nacre.cli.commands import run_commands
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a command wrote, and its exit code."""
+
+    code: int
+    out: str
+    err: str
+
+    def json(self) -> Any:
+        assert self.code == 0, self.err
+        return json.loads(self.out)
+
+
+Nacre = Callable[..., Outcome]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Let nothing of the machine into a test: neither its settings nor its home."""
+    for name in list(os.environ):
+        if name.startswith(("NACRE_", "AWS_", "XDG_")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    (tmp_path / "home").mkdir()
+    monkeypatch.setenv("NACRE_HOME", str(tmp_path / "data"))
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def nacre(capfd: pytest.CaptureFixture[str]) -> Nacre:
+    def run(*arguments: str) -> Outcome:
+        capfd.readouterr()
+        code = run_commands(list(arguments))
+        written = capfd.readouterr()
+        return Outcome(code, written.out, written.err)
+
+    return run
