@@ -4,8 +4,6 @@
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from nacre.errors import NacreError, ToolError
     from nacre.protocol.context import Context
     from nacre.tools.completion import Completion
@@ -81,15 +79,18 @@ _HOME = {
 }
 
 
-def __getattr__(name: str) -> "Any":
-    """Import a name of the SDK from the module that defines it."""
-    from importlib import import_module  # noqa: PLC0415 - for users of the SDK alone
+# Hidden from type checkers, which would take every misspelt name for a found one.
+if not TYPE_CHECKING:
 
-    home = _HOME.get(name)
-    if home is None:
-        raise AttributeError(f"module 'nacre' has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(home), name)
-    return value
+    def __getattr__(name):
+        """Import a name of the SDK from the module that defines it."""
+        from importlib import import_module  # noqa: PLC0415 - for users of the SDK alone
+
+        home = _HOME.get(name)
+        if home is None:
+            raise AttributeError(f"module 'nacre' has no attribute {name!r}")
+        value = globals()[name] = getattr(import_module(home), name)
+        return value
 
 
 def __dir__() -> list[str]:

@@ -12,7 +12,6 @@ servers = st.from_regex(r"[A-Za-z0-9.-]{1,12}(_[A-Za-z0-9.-]{1,12}){0,3}", fullm
 tools = st.from_regex(r"[A-Za-z0-9_.-]{1,40}", fullmatch=True)
 
 
-@pytest.mark.requirement("002.names.qualified")
 def test_a_qualified_name_is_as_the_document_shows_it() -> None:
     assert qualified_name("math-tools", "calculator") == "mcp__math-tools__calculator"
     assert split_name("mcp__math-tools__calculator") == ("math-tools", "calculator")

@@ -47,7 +47,6 @@ def test_a_tool_a_server_a_registry_and_a_call() -> None:
     }
 
 
-@pytest.mark.requirement("002.names.qualified")
 def test_tools_are_listed_under_their_qualified_names() -> None:
     registry = ToolRegistry()
     registry.register(math_tools())

@@ -18,6 +18,9 @@ R = TypeVar("R")
 class FunctionTool(Tool, Generic[P, R]):
     """A tool made from an async function; calling it runs the function as it is written."""
 
+    __name__: str
+    __wrapped__: Callable[P, Coroutine[Any, Any, R]]
+
     def __init__(
         self,
         function: Callable[P, Coroutine[Any, Any, R]],

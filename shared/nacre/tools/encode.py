@@ -57,7 +57,7 @@ def _composite(value: Any, depth: int) -> Any:
         return sorted((encode(item, depth) for item in value), key=repr)
     if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray | memoryview):
         return [encode(item, depth) for item in value]
-    raise InvalidInputError(f"a {type(value).__name__} has no JSON form")
+    raise InvalidInputError(f"a value of type {type(value).__name__} has no JSON form")
 
 
 def _key(key: Any) -> str:

@@ -6,6 +6,8 @@ from urllib.parse import unquote
 from nacre.errors import InvalidInputError
 
 _EXPRESSION = re.compile(r"\{([^{}]*)\}")
+# A URI has no spaces and no control characters; what is special to it is percent-encoded.
+_SEGMENT = r"[^/?#\x00-\x20\x7f]+"
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -26,7 +28,7 @@ class UriTemplate:
         literals_and_names = _EXPRESSION.split(text)
         self._pattern = re.compile(
             "".join(
-                f"(?P<{piece}>[^/?#]+)" if place % 2 else re.escape(piece)
+                f"(?P<{piece}>{_SEGMENT})" if place % 2 else re.escape(piece)
                 for place, piece in enumerate(literals_and_names)
             )
         )

@@ -83,6 +83,9 @@ def _sentence(error: jsonschema_rs.ValidationError, schema: Mapping[str, Any], c
     if keyword in ("required", "dependentRequired"):
         name = details["property"]
         expected = _expected_of(_schema_at(schema, error.schema_path[:-1]), name)
+        if not expected and not path:
+            # `then` and its like ask for a property that the schema itself describes.
+            expected = _expected_of(schema, name)
         return f"{_named([*path, name], called)} is missing{expected}"
     if keyword in ("additionalProperties", "unevaluatedProperties", "falseSchema"):
         names = details.get("unexpected")
