@@ -43,7 +43,7 @@ def explain(error: Exception, *, modern: bool) -> Failure:
     """Return the JSON-RPC error for an exception; only our own errors show their text."""
     for kind, code, modern_status, legacy_status in _TABLE:
         if isinstance(error, kind):
-            if kind is NotFoundError and not modern:
+            if isinstance(error, UnknownResourceError) and not modern:
                 code = _LEGACY_RESOURCE_NOT_FOUND
             status = modern_status if modern else legacy_status
             return Failure(code, str(error), _data(error), status)
