@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
@@ -39,7 +39,8 @@ from tests.aws_stack import Stack
 
 _HOMES = itertools.count()
 
-sort_key = st.sampled_from(["A", "AB", "B", "\u00e9", "\uffff", "\U0001f41a"])
+SORT_KEYS = ["A", "AB", "\uffff", "\U0001f41a"]  # few, so that operations meet
+sort_key = st.sampled_from(SORT_KEYS)
 attribute = st.sampled_from(["x", "y", "status", "#n0", ":v0"])
 scalar: st.SearchStrategy[Any] = st.one_of(
     st.none(),
@@ -75,7 +76,7 @@ condition: st.SearchStrategy[Condition] = st.recursive(
     max_leaves=4,
 )
 maybe = st.none() | condition
-lifetime = st.none() | st.integers(-2, 5)
+lifetime = st.none() | st.integers(-1, 3)
 
 
 class Model:
@@ -240,7 +241,7 @@ class Stores(RuleBasedStateMachine):
     def put(self, data: st.DataObject, when: Condition | None) -> None:
         item = self.draw_item(data)
         self.same(
-            lambda: self.model.transact([Put(item, when)]) and None,
+            lambda: _none(self.model.transact([Put(item, when)])),
             lambda table: table.put(item, when=when),
         )
 
@@ -266,13 +267,13 @@ class Stores(RuleBasedStateMachine):
         writes = [self.draw_write(data, name) for name in names]
         mark = None if token is None else self.home + token
         self.same(
-            lambda: self.model.transact(writes, mark) and None,
+            lambda: _none(self.model.transact(writes, mark)),
             lambda table: table.transact(writes, token=mark),
         )
 
     @rule()
     def read(self) -> None:
-        keys = [Key(self.home, name) for name in ("A", "AB", "B", "\u00e9", "\uffff", "\U0001f41a")]
+        keys = [Key(self.home, name) for name in SORT_KEYS]
         expected = {key: self.model.get(key) for key in keys}
         for table in self.tables:
             assert {key: table.get(key) for key in keys} == expected
@@ -369,6 +370,10 @@ def _outcome(call: Callable[[], object]) -> object:
         return "invalid"
 
 
+def _none(_: object) -> None:
+    return None
+
+
 def _run(stack: Stack, examples: int) -> None:
     Stores.stack = stack
     run_state_machine_as_test(
@@ -379,12 +384,13 @@ def _run(stack: Stack, examples: int) -> None:
             deadline=None,
             derandomize=True,
             suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+            phases=[Phase.generate],  # shrinking takes minutes; the steps are printed anyway
         ),
     )
 
 
 def test_all_stores_give_the_same_answers(stack: Stack) -> None:
-    _run(stack, examples=40)
+    _run(stack, examples=50)
 
 
 @pytest.mark.slow

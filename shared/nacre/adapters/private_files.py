@@ -1,0 +1,44 @@
+"""Files that only their owner reads, written whole or not at all."""
+
+import os
+import secrets
+from contextlib import suppress
+from pathlib import Path
+
+TEMPORARY = ".new-"  # how the names of unfinished files begin
+
+
+def private_folder(path: Path) -> None:
+    """Make a folder that only its owner enters."""
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
+def write_private(path: Path, *parts: bytes, replace: bool = True) -> None:
+    """Write a file (0600) that is complete and on the disk, or not there.
+
+    With `replace=False` an existing file is kept and raises FileExistsError.
+    """
+    temporary = path.parent / f"{TEMPORARY}{secrets.token_hex(8)}"
+    try:
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.writelines(parts)
+            file.flush()
+            os.fsync(file.fileno())
+        if replace:
+            temporary.replace(path)
+        else:
+            path.hardlink_to(temporary)
+    finally:
+        temporary.unlink(missing_ok=True)
+    _sync_folder(path.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    # The name is on the disk only when its folder is. Windows has no such call.
+    with suppress(PermissionError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
