@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from nacre.errors import NotFoundError
+from nacre.errors import InvalidInputError, NotFoundError, UnknownResourceError
 from nacre.faces.mcp import Rules
 from nacre.protocol.context import Context
 from nacre.protocol.dispatch import Dispatcher
@@ -43,6 +43,43 @@ def elicit(message: str) -> dict[str, Any]:
     }
 
 
+class Said:
+    """A result with one text."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"content": [{"type": "text", "text": self.text}]}
+
+
+class SmallTool:
+    """One of the server's tools."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.blocking = name == "echo"
+        self.read_only = name != "write"
+
+    async def call(self, arguments: dict[str, Any], context: Context) -> Said:
+        if arguments.get("text") == 7:
+            raise InvalidInputError("argument 'text': expected a string")
+        match self.name:
+            case "ask":
+                first = await context.ask({"first": elicit("Your name?")})
+                second = await context.ask({"second": elicit("Your other name?")})
+                return Said(f"{_name(first['first'])} {_name(second['second'])}")
+            case "chatty":
+                context.progress(1, 2, "half")
+                context.log("debug", "quiet")
+                context.log("warning", {"loud": True}, "test")
+                return Said("done")
+            case "broken":
+                raise RuntimeError("secret detail")
+            case _:
+                return Said(str(arguments.get("text", self.name)))
+
+
 class SmallServer:
     """Six tools, one resource, one template and one prompt."""
 
@@ -54,35 +91,8 @@ class SmallServer:
     def tools(self) -> Definitions:
         return _TOOLS
 
-    def has_tool(self, name: str) -> bool:
-        return any(tool["name"] == name for tool in _TOOLS)
-
-    def is_blocking(self, name: str) -> bool:
-        return name == "echo"
-
-    def is_read_only(self, name: str) -> bool:
-        return name != "write"
-
-    def check_arguments(self, name: str, arguments: Mapping[str, Any]) -> str | None:
-        return "argument 'text': expected a string" if arguments.get("text") == 7 else None
-
-    async def call_tool(
-        self, name: str, arguments: dict[str, Any], context: Context
-    ) -> dict[str, Any]:
-        match name:
-            case "ask":
-                first = await context.ask({"first": elicit("Your name?")})
-                second = await context.ask({"second": elicit("Your other name?")})
-                return _text(f"{_name(first['first'])} {_name(second['second'])}")
-            case "chatty":
-                context.progress(1, 2, "half")
-                context.log("debug", "quiet")
-                context.log("warning", {"loud": True}, "test")
-                return _text("done")
-            case "broken":
-                raise RuntimeError("secret detail")
-            case _:
-                return _text(str(arguments.get("text", name)))
+    def get_tool(self, name: str) -> "SmallTool | None":
+        return SmallTool(name) if any(tool["name"] == name for tool in _TOOLS) else None
 
     def resources(self) -> Definitions:
         return ({"uri": "test://one", "name": "one"},)
@@ -92,7 +102,7 @@ class SmallServer:
 
     async def read_resource(self, uri: str, context: Context) -> dict[str, Any]:
         if uri != "test://one":
-            raise NotFoundError(f"there is no resource '{uri}'")
+            raise UnknownResourceError(uri)
         return {"contents": [{"uri": uri, "text": "1"}]}
 
     def prompts(self) -> Definitions:
@@ -121,10 +131,6 @@ def small_dispatcher(*, logging: bool = False, subscriptions: bool = False) -> D
     return Dispatcher(
         SmallServer(), rules=Rules(), states=states, logging=logging, subscriptions=subscriptions
     )
-
-
-def _text(text: str) -> dict[str, Any]:
-    return {"content": [{"type": "text", "text": text}]}
 
 
 def _name(answer: Mapping[str, Any]) -> str:

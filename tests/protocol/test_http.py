@@ -337,7 +337,7 @@ def test_wrong_arguments_are_a_result_that_names_them() -> None:
 
     assert (result["isError"], result["content"][0]["text"]) == (
         True,
-        "argument 'text': expected a string",
+        "Error: argument 'text': expected a string",
     )
 
 

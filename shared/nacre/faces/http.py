@@ -157,8 +157,7 @@ class _Running:
             if streaming:
                 await self._send(_chunk(sse_event(done.body), more=False))
             else:
-                headers = done.headers + self._call.cors
-                await _send(self._send, HttpReply(done.status, headers, done.body))
+                await _send(self._send, done)
             return done
         finally:
             gone.cancel()

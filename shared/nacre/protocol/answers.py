@@ -17,7 +17,7 @@ class Failure:
     status: int = 400
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen: see HttpRequest
 class Answer:
     """An encoded JSON-RPC response, with what went wrong where something did."""
 
@@ -26,10 +26,12 @@ class Answer:
     cause: Exception | None = None
 
 
-def answer(request_id: RequestId, result: bytes) -> Answer:
+def answer(request_id: RequestId, result: bytes, cause: Exception | None = None) -> Answer:
     """Return the response that carries an encoded result."""
-    head = b'{"jsonrpc":"2.0","id":' + strict_json.encode(request_id)
-    return Answer(head + b',"result":' + result + b"}")
+    spelled = (
+        str(request_id).encode() if type(request_id) is int else strict_json.encode(request_id)
+    )
+    return Answer(b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (spelled, result), None, cause)
 
 
 def refusal(

@@ -1,7 +1,8 @@
 """From a request to its answer: the methods of both eras over one surface."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol
 
 from nacre.errors import (
@@ -17,7 +18,7 @@ from nacre.protocol.context import LOG_LEVELS, Channel, Context, InputRequired
 from nacre.protocol.messages import Request
 from nacre.protocol.principal import Principal
 from nacre.protocol.request_state import RequestStates
-from nacre.protocol.surface import Definitions, Surface
+from nacre.protocol.surface import Definitions, Surface, WireTool
 from nacre.protocol.versions import (
     META_LOG_LEVEL,
     META_SERVER,
@@ -36,7 +37,7 @@ class Peer:
     log_level: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen: see HttpRequest
 class Caller:
     """Who sends a request, and under which version."""
 
@@ -46,12 +47,12 @@ class Caller:
     llm_api_key: str | None = field(default=None, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Call:
     """A request whose handler has yet to run; `blocking` ones never await an event loop."""
 
     blocking: bool
-    run: Callable[[Channel], Awaitable[Answer]]
+    run: Callable[[Channel], Coroutine[Any, Any, Answer]]
 
 
 class Rulebook(Protocol):
@@ -94,6 +95,9 @@ class Dispatcher:
         self._states = states
         self._logging = logging
         self._subscriptions = subscriptions
+        # What ends every modern result, encoded once.
+        stamp = strict_json.encode({"_meta": {META_SERVER: self._server_info()}})
+        self._signature = b"," + stamp[1:]
         self._encoded: dict[tuple[str, bool], tuple[Definitions, bytes]] = {}
         self._immediate: dict[str, Callable[[Request, Caller], bytes]] = {
             "tools/list": lambda r, c: self._listing(r, c, "tools", surface.tools()),
@@ -205,20 +209,11 @@ class Dispatcher:
 
     def _call_tool(self, request: Request, caller: Caller) -> Call:
         name, arguments = request.text("name"), request.mapping("arguments")
-        if not self._surface.has_tool(name):
+        tool = self._surface.get_tool(name)
+        if tool is None:
             raise InvalidParamsError(f"Unknown tool: {name[:200]}")
 
-        async def call(context: Context) -> dict[str, Any]:
-            problem = self._surface.check_arguments(name, arguments)
-            if problem is not None:
-                return _tool_error(problem)
-            return await self._surface.call_tool(name, arguments, context)
-
-        def on_error(error: Exception) -> dict[str, Any]:
-            return _tool_error(self._rules.tool_error(name, error))
-
-        blocking = self._surface.is_blocking(name)
-        return self._make_call(request, caller, call, blocking=blocking, on_error=on_error)
+        return self._make_call(request, caller, partial(tool.call, arguments), tool)
 
     def _read_resource(self, request: Request, caller: Caller) -> Call:
         uri = request.text("uri")
@@ -251,20 +246,21 @@ class Dispatcher:
     def _permit(self, request: Request, caller: Caller) -> None:
         if caller.principal is None:
             return
-        tool = request.params.get("name") if request.method == "tools/call" else None
-        if not isinstance(tool, str) or not self._surface.has_tool(tool):
-            tool = None
-        reads = tool is not None and self._surface.is_read_only(tool)
-        self._rules.permit(caller.principal, request.method, tool=tool, tool_is_read_only=reads)
+        name = request.params.get("name") if request.method == "tools/call" else None
+        tool = self._surface.get_tool(name) if isinstance(name, str) else None
+        self._rules.permit(
+            caller.principal,
+            request.method,
+            tool=name if tool else None,
+            tool_is_read_only=tool is not None and tool.read_only,
+        )
 
     def _make_call(
         self,
         request: Request,
         caller: Caller,
-        call: Callable[[Context], Awaitable[Mapping[str, Any]]],
-        *,
-        blocking: bool = False,
-        on_error: Callable[[Exception], dict[str, Any]] | None = None,
+        work: Callable[[Context], Awaitable[Any]],
+        tool: WireTool | None = None,
     ) -> Call:
         answers, asked = self._answers(request, caller)
         context = self._context(request, caller, answers)
@@ -272,22 +268,24 @@ class Dispatcher:
         async def run(channel: Channel) -> Answer:
             context.channel = channel
             cause: Exception | None = None
-            result: Mapping[str, Any]
             try:
-                result = await call(context)
+                done = await work(context)
+                result: Mapping[str, Any] = done if tool is None else done.to_dict()
             except InputRequired as question:
                 result = self._question(question, answers, asked, request, caller)
             except Exception as error:  # noqa: BLE001 - the edge: every request gets an answer
-                if on_error is None or _concerns_message(error, caller):
+                if tool is None or _concerns_message(error, caller):
                     return self._refuse(request, caller, error)
-                result, cause = on_error(error), error
+                result, cause = (
+                    _tool_error(self._rules.tool_error(request.text("name"), error)),
+                    error,
+                )
             try:
-                done = answer(request.id, self._encode(result, caller))
-            except (TypeError, ValueError) as error:
+                return answer(request.id, self._encode(result, caller), cause)
+            except (TypeError, ValueError, RecursionError) as error:
                 return self._refuse(request, caller, error)
-            return Answer(done.body, cause=cause) if cause else done
 
-        return Call(blocking, run)
+        return Call(tool is not None and tool.blocking, run)
 
     def _context(
         self, request: Request, caller: Caller, answers: dict[str, dict[str, Any]]
@@ -317,10 +315,12 @@ class Dispatcher:
     def _answers(
         self, request: Request, caller: Caller
     ) -> tuple[dict[str, dict[str, Any]], list[str]]:
+        state = request.params.get("requestState")
+        if state is None and "inputResponses" not in request.params:
+            return {}, []
         if not is_modern(caller.version):
             return {}, []
         given = request.mapping("inputResponses")
-        state = request.params.get("requestState")
         if state is None:
             return {key: _result(key, value) for key, value in given.items()}, []
         opened = self._states.open(state, request, caller.principal)
@@ -345,8 +345,11 @@ class Dispatcher:
     def _encode(self, result: Mapping[str, Any], caller: Caller) -> bytes:
         if not is_modern(caller.version):
             return strict_json.encode(result)
-        meta = {META_SERVER: self._server_info(), **result.get("_meta", {})}
-        return strict_json.encode({"resultType": "complete", **result, "_meta": meta})
+        if "_meta" in result:
+            meta = {META_SERVER: self._server_info(), **result["_meta"]}
+            return strict_json.encode({"resultType": "complete", **result, "_meta": meta})
+        whole = strict_json.encode({"resultType": "complete", **result})
+        return whole[:-1] + self._signature
 
 
 def _page(request: Request, kind: str, definitions: Definitions) -> dict[str, Any]:

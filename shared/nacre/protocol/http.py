@@ -7,6 +7,7 @@ gets a finished reply or a call that still has to run.
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Protocol
 
 from nacre.errors import (
@@ -38,11 +39,14 @@ PATH = "/mcp"
 _BEING_PATH = re.compile(r"/mcp(?:/([0-9A-Za-z_-]{1,64}))?/?")
 _JSON = "application/json"
 _STREAM = "text/event-stream"
+_JSON_HEADERS = (("content-type", _JSON),)
 _INVALID_REQUEST = -32600
 Header = tuple[str, str]
 
 
-@dataclass(frozen=True, slots=True)
+# Freezing a dataclass makes building one four times as slow, and a call builds ten of
+# them: the values of the wire are not frozen, and nobody changes them all the same.
+@dataclass(slots=True)
 class HttpRequest:
     """One HTTP request; header names are in lower case, repeated ones joined by a comma."""
 
@@ -55,17 +59,23 @@ class HttpRequest:
     authorizer: Mapping[str, Any] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class HttpReply:
     """One HTTP answer; `cause` is for the log, never for the client."""
 
     status: int
-    headers: tuple[Header, ...] = ()
+    own_headers: tuple[Header, ...] = ()
     body: bytes = b""
     cause: Exception | None = None
+    cors: tuple[Header, ...] = ()
+
+    @property
+    def headers(self) -> tuple[Header, ...]:
+        """All headers, those for web pages of other origins included."""
+        return self.own_headers + self.cors
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class HttpCall:
     """A call that has yet to run, and how its answer may travel."""
 
@@ -79,7 +89,9 @@ class HttpCall:
 
     async def run(self, channel: Channel) -> HttpReply:
         """Run the call to its reply; what it sends meanwhile goes to the channel."""
-        return reply(await self.call.run(channel))
+        done = reply(await self.call.run(channel))
+        done.cors = self.cors
+        return done
 
 
 class Peers(Protocol):
@@ -148,27 +160,18 @@ class Endpoint:
 
     def begin(self, request: HttpRequest) -> HttpReply | HttpCall:
         """Check the request; return its reply, or the call that will give it."""
-        cors = self._cors(request)
         try:
             outcome = self._begin(request)
         except NacreError as error:
             outcome = self._refuse(request, error, None)
-        if isinstance(outcome, HttpCall):
-            return HttpCall(
-                outcome.method,
-                outcome.tool,
-                outcome.blocking,
-                outcome.streams,
-                outcome.caller,
-                outcome.call,
-                cors,
-            )
-        return HttpReply(outcome.status, outcome.headers + cors, outcome.body, outcome.cause)
+        if self._fences.cors:
+            outcome.cors = self._cors(request)
+        return outcome
 
     def _begin(self, request: HttpRequest) -> HttpReply | HttpCall:
         path = _BEING_PATH.fullmatch(request.path)
         if path is None:
-            return HttpReply(404, body=b"")
+            return HttpReply(404)
         self._check_fences(request)
         if request.method == "OPTIONS" and request.headers.get("origin") in self._fences.cors:
             return HttpReply(204)
@@ -196,7 +199,9 @@ class Endpoint:
         try:
             version = _version(request, message)
             if is_modern(version):
-                mirrors.check_mirrors(message, request.headers, self._called_schema(message))
+                tool = _tool_name(message)
+                schema = None if tool is None else self._schema_of(tool)
+                mirrors.check_mirrors(message, request.headers, schema)
                 peer = declared_peer(message)
             else:
                 peer = self._peers.of(request, principal)
@@ -214,10 +219,6 @@ class Endpoint:
             caller=caller,
             call=outcome,
         )
-
-    def _called_schema(self, message: Request) -> Mapping[str, Any] | None:
-        name = _tool_name(message)
-        return None if name is None else self._schema_of(name)
 
     def _notified(self, message: Notification) -> None:
         # A cancellation names a request id, but without sessions ids of different
@@ -283,7 +284,7 @@ _CORS_HEADERS = (
 def reply(done: Answer) -> HttpReply:
     """Return the HTTP form of a JSON-RPC response."""
     status = 200 if done.failure is None else done.failure.status
-    return HttpReply(status, (("content-type", _JSON),), done.body, done.cause)
+    return HttpReply(status, _JSON_HEADERS, done.body, done.cause)
 
 
 def _method_not_allowed() -> HttpReply:
@@ -292,8 +293,8 @@ def _method_not_allowed() -> HttpReply:
 
 
 def _unfit(headers: Mapping[str, str]) -> HttpReply | None:
-    kind = headers.get("content-type", _JSON).partition(";")[0].strip().lower()
-    if kind != _JSON:
+    kind = headers.get("content-type", _JSON)
+    if kind != _JSON and kind.partition(";")[0].strip().lower() != _JSON:
         return _unfitting(415, f"send the message as {_JSON}, not as {kind[:80]}")
     if not _accepts(headers.get("accept"), _JSON, by_default=True):
         return _unfitting(406, f"answers are {_JSON} or {_STREAM}; accept both")
@@ -304,6 +305,7 @@ def _unfitting(status: int, text: str) -> HttpReply:
     return reply(refusal(None, Failure(_INVALID_REQUEST, text, status=status)))
 
 
+@lru_cache(maxsize=128)  # a client sends the same header with each of its requests
 def _accepts(accept: str | None, kind: str, *, by_default: bool) -> bool:
     if accept is None or not accept.strip():
         return by_default

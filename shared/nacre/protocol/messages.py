@@ -9,19 +9,18 @@ from nacre.protocol import strict_json
 RequestId = str | int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen: see HttpRequest
 class Request:
-    """A call that wants an answer."""
+    """A call that wants an answer; `meta` is the `_meta` object of the parameters."""
 
     id: RequestId
     method: str
     params: dict[str, Any] = field(default_factory=dict)
+    meta: dict[str, Any] = field(init=False)
 
-    @property
-    def meta(self) -> dict[str, Any]:
-        """The `_meta` object of the parameters, empty when absent."""
+    def __post_init__(self) -> None:
         meta = self.params.get("_meta")
-        return meta if isinstance(meta, dict) else {}
+        self.meta = meta if isinstance(meta, dict) else {}
 
     def text(self, name: str) -> str:
         """Return a required string parameter."""

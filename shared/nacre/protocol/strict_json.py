@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from nacre.errors import MalformedJsonError, MalformedMessageError
@@ -27,7 +28,9 @@ def parse(raw: bytes) -> Any:
     if _may_be_too_deep(raw) and _depth(raw) > MAX_JSON_DEPTH:
         raise MalformedMessageError(f"the message nests deeper than {MAX_JSON_DEPTH} levels")
     try:
-        value = _DECODER.decode(raw.decode("utf-8"))
+        text = raw.decode("utf-8").strip(" \t\n\r")
+        # The decoder's own `decode` spends as long on blanks as on a small message.
+        value, end = _DECODER.raw_decode(text)
     except UnicodeDecodeError as error:
         raise MalformedJsonError(f"the message is not valid UTF-8 at byte {error.start}") from None
     except json.JSONDecodeError as error:
@@ -36,14 +39,19 @@ def parse(raw: bytes) -> Any:
         ) from None
     except ValueError:
         raise MalformedJsonError("the message holds a number that JSON cannot carry") from None
-    if _SURROGATE_ESCAPE.search(raw) and _has_lone_surrogate(value):
+    if end != len(text):
+        raise MalformedJsonError(f"the message is not valid JSON: it goes on after character {end}")
+    if b"\\u" in raw and _SURROGATE_ESCAPE.search(raw) and _has_lone_surrogate(value):
         raise MalformedMessageError("the message holds an unpaired surrogate, which is no text")
     return value
 
 
 def encode(value: Any) -> bytes:
-    """Return the value as compact JSON in UTF-8."""
-    return _ENCODER.encode(value).encode("utf-8")
+    """Return the value as compact JSON in UTF-8.
+
+    Raises TypeError, ValueError or RecursionError for what is not a JSON value.
+    """
+    return "".join(_chunks(value, 0)).encode("utf-8")
 
 
 def _may_be_too_deep(raw: bytes) -> bool:
@@ -87,7 +95,7 @@ def _finite(text: str) -> float:
 
 def _has_lone_surrogate(value: Any) -> bool:
     try:
-        _ENCODER.encode(value).encode("utf-8")
+        encode(value)
     except UnicodeEncodeError:
         return True
     return False
@@ -97,3 +105,22 @@ _DECODER = json.JSONDecoder(
     object_pairs_hook=_unique, parse_constant=_refuse_constant, parse_float=_finite
 )
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def _make_chunks() -> Callable[[Any, int], Iterable[str]]:
+    """Return the standard library's encoder as it is under `JSONEncoder.encode`.
+
+    `encode` makes this object anew for every value, which for an answer of usual size
+    takes longer than the encoding. Interpreters without it have `iterencode` alone.
+    """
+    make: Any = getattr(json.encoder, "c_make_encoder", None)
+    if make is None:
+        return lambda value, _level: _ENCODER.iterencode(value)
+    spell = json.encoder.encode_basestring
+    made: Callable[[Any, int], Iterable[str]] = make(
+        None, _ENCODER.default, spell, None, ":", ",", False, False, False
+    )
+    return made
+
+
+_chunks = _make_chunks()

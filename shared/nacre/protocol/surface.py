@@ -8,6 +8,32 @@ from nacre.protocol.context import Context
 Definitions = Sequence[Mapping[str, Any]]
 
 
+class WireResult(Protocol):
+    """What a tool gives back."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as `tools/call` carries it."""
+        ...
+
+
+class WireTool(Protocol):
+    """One tool, ready to be called."""
+
+    @property
+    def blocking(self) -> bool:
+        """Whether the handler blocks its thread and never awaits an event loop."""
+        ...
+
+    @property
+    def read_only(self) -> bool:
+        """Whether the tool changes nothing, by our own word."""
+        ...
+
+    async def call(self, arguments: dict[str, Any], context: Context) -> WireResult:
+        """Check the arguments and run the tool; raises an error that names what is wrong."""
+        ...
+
+
 class ToolSource(Protocol):
     """Tools by name."""
 
@@ -15,26 +41,8 @@ class ToolSource(Protocol):
         """Return the definitions in a fixed order; the same object while nothing changed."""
         ...
 
-    def has_tool(self, name: str) -> bool:
-        """Whether there is a tool of that name."""
-        ...
-
-    def is_blocking(self, name: str) -> bool:
-        """Whether the handler blocks its thread and never awaits an event loop."""
-        ...
-
-    def is_read_only(self, name: str) -> bool:
-        """Whether the tool changes nothing, by our own word."""
-        ...
-
-    def check_arguments(self, name: str, arguments: Mapping[str, Any]) -> str | None:
-        """Return what is wrong with the arguments, or None."""
-        ...
-
-    async def call_tool(
-        self, name: str, arguments: dict[str, Any], context: Context
-    ) -> dict[str, Any]:
-        """Return the tool's result as `tools/call` carries it."""
+    def get_tool(self, name: str) -> WireTool | None:
+        """Return the tool, None for an unknown name."""
         ...
 
 
