@@ -4,9 +4,16 @@
 """
 
 import ast
+import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+import click
+import yaml
+
+from nacre.app import being_server
+from nacre.cli.commands import commands as cli
 from nacre.wiring.settings import VARIABLES
 
 ROOT = Path(__file__).parents[1]
@@ -60,6 +67,89 @@ def settings() -> str:
     )
 
 
+def commands() -> str:
+    """Every command with its help, as `--help` prints it."""
+    parts = [
+        f"## {path}\n\n```text\n{help_text}\n```" for path, help_text in _helps(cli, "nacre", None)
+    ]
+    return _page(
+        "Commands",
+        "Data goes to standard output, everything else to standard error; `--json` answers are "
+        "stable. Options of the data commands may also stand before the command.",
+        "\n\n".join(parts),
+    )
+
+
+def _helps(
+    command: click.Command, name: str, parent: click.Context | None
+) -> Iterator[tuple[str, str]]:
+    context = command.make_context(name, [], parent, resilient_parsing=True)
+    context.terminal_width = 88
+    yield context.command_path, command.get_help(context).rstrip()
+    if isinstance(command, click.Group):
+        for child in command.list_commands(context):
+            found = command.get_command(context, child)
+            if found is not None:
+                yield from _helps(found, child, context)
+
+
+def tools() -> str:
+    """Every tool of a Being, as `tools/list` describes it."""
+    parts = []
+    for tool in being_server().tools():
+        schema = tool["inputSchema"]
+        rows = [
+            (
+                f"`{name}`",
+                str(about.get("type", "any")),
+                "yes" if name in schema.get("required", ()) else "no",
+                f"`{json.dumps(about['default'])}`" if "default" in about else "",
+                about.get("description", ""),
+            )
+            for name, about in schema.get("properties", {}).items()
+        ]
+        kind = "read" if tool.get("annotations", {}).get("readOnlyHint") else "write"
+        head = ("Argument", "Type", "Required", "Default", "Meaning")
+        table = _table(head, rows) if rows else "No arguments."
+        parts.append(f"## {tool['name']}\n\n{tool['description']}\n\nScope: {kind}.\n\n{table}")
+    return _page(
+        "Tools",
+        "What a client can call. A token with the scope `read-only` may call what says *read*, "
+        "one with `full` everything.",
+        "\n\n".join(parts),
+    )
+
+
+def conformance() -> str:
+    """What the official conformance suite says of both faces, and what is known to fail."""
+    folder = ROOT / "tests" / "conformance"
+    rows, known = [], []
+    for run in yaml.safe_load((folder / "expected.yml").read_text()):
+        face, revision = run["face"], run["revision"]
+        checks = ", ".join(f"{count} {end.lower()}" for end, count in run["checks"].items())
+        rows.append((face, revision, f"{run['passed']} of {run['required']}", checks))
+        listed = (folder / f"baseline-{revision}-{face}.yml").read_text()
+        known += [
+            (face, revision, f"`{entry}`", reason)
+            for entry, reason in re.findall(r"^  - (\S+) # (.+)$", listed, re.MULTILINE)
+        ]
+    results = _table(("Face", "Revision", "Required scenarios passed", "Their checks"), rows)
+    failures = _table(("Face", "Revision", "Scenario or check", "Why"), known)
+    return _page(
+        "Conformance",
+        "`make conformance` runs the official suite, `@modelcontextprotocol/conformance` "
+        f"{_suite_version()}, against a server with all of its fixtures, behind the laptop face "
+        "and behind the Lambda face. The numbers are asserted.",
+        f"{results}\n\n## What does not pass\n\nA run fails when something else does not pass, "
+        f"and when something listed here does.\n\n{failures}",
+    )
+
+
+def _suite_version() -> str:
+    wanted = json.loads((ROOT / "infra" / "node" / "package.json").read_text())["dependencies"]
+    return str(wanted["@modelcontextprotocol/conformance"])
+
+
 def index(others: Mapping[Path, str]) -> str:
     """The table of contents: every page under docs/, by folder."""
     texts = {path: path.read_text() for path in DOCS.rglob("*.md")} | dict(others)
@@ -96,8 +186,11 @@ def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
 def pages() -> Iterator[tuple[Path, str]]:
     """Each generated page with its text; the index comes last, for it lists the others."""
     written = {
+        DOCS / "reference" / "commands.md": commands(),
+        DOCS / "reference" / "conformance.md": conformance(),
         DOCS / "reference" / "limits.md": limits(),
         DOCS / "reference" / "settings.md": settings(),
+        DOCS / "reference" / "tools.md": tools(),
     }
     yield from written.items()
     yield DOCS / "README.md", index(written)

@@ -17,7 +17,7 @@ from tests.docs.shell import Shell
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 # What the pages write; each run of a page serves on a port of its own.
-PORT = "8765"
+PORT = "8642"
 
 
 def name_of(page: Path) -> str:
