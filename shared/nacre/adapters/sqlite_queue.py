@@ -1,0 +1,137 @@
+"""The queue on SQLite."""
+
+import sqlite3
+import uuid
+
+from nacre.adapters.queue_rules import check_message
+from nacre.adapters.sqlite_database import SqliteDatabase
+from nacre.clock import Clock, system_clock
+from nacre.limits import DEAD_MESSAGE_DAYS, JOB_SECONDS, MAX_RECEIVES, QUEUE_DEDUPE_SECONDS
+from nacre.ports.queue import Depth, Message
+
+# The first message of each group that waits; the ones behind it have to.
+_HEADS = """
+SELECT place, id, "group", body, receives FROM messages
+WHERE place IN (
+    SELECT min(place) FROM messages WHERE queue = ? AND dead_at IS NULL GROUP BY "group"
+) AND visible_at <= ? ORDER BY visible_at, place LIMIT 1
+"""
+_MINE = "queue = ? AND id = ? AND receipt = ? AND visible_at > ? AND dead_at IS NULL"
+
+
+class SqliteQueue:
+    """A Queue in the database; several queues share it under their names."""
+
+    def __init__(
+        self,
+        database: SqliteDatabase,
+        name: str,
+        *,
+        now: Clock = system_clock,
+        visibility: float = JOB_SECONDS,
+        max_receives: int = MAX_RECEIVES,
+    ) -> None:
+        self._database = database
+        self._name = name
+        self._clock = now
+        self._visibility = visibility
+        self._max_receives = max_receives
+
+    def send(self, body: str, *, group: str, repeat: str | None = None) -> str:
+        """Add a message and return its id."""
+        check_message(body, group, repeat)
+        now = self._now()
+        message_id = str(uuid.uuid4())
+        with self._database.write() as connection:
+            if repeat is not None:
+                earlier = self._remember(connection, group, repeat, message_id, now)
+                if earlier is not None:
+                    return earlier
+            connection.execute(
+                'INSERT INTO messages (queue, id, "group", body, visible_at, receives)'
+                " VALUES (?, ?, ?, ?, ?, 0)",
+                (self._name, message_id, group, body, now),
+            )
+        return message_id
+
+    def receive(self) -> Message | None:
+        """Take the next message that may be worked on; None when there is none now."""
+        now = self._now()
+        with self._database.read() as connection:  # an idle worker does not lock the file
+            if self._head(connection, now) is None:
+                return None
+        with self._database.write() as connection:
+            while (head := self._head(connection, now)) is not None:
+                place, message_id, group, body, receives = head
+                if receives < self._max_receives:
+                    receipt = str(uuid.uuid4())
+                    connection.execute(
+                        "UPDATE messages SET receives = ?, receipt = ?, visible_at = ?"
+                        " WHERE place = ?",
+                        (receives + 1, receipt, now + self._visibility, place),
+                    )
+                    return Message(message_id, group, body, receives + 1, receipt)
+                self._bury(connection, place, now)
+        return None
+
+    def done(self, message: Message) -> None:
+        """Remove a message; nothing happens when its receipt is no longer good."""
+        with self._database.write() as connection:
+            connection.execute(
+                f"DELETE FROM messages WHERE {_MINE}",  # noqa: S608  # fixed text
+                (self._name, message.id, message.receipt, self._now()),
+            )
+
+    def postpone(self, message: Message, seconds: float) -> None:
+        """Deliver the message again after so long, counted from now; 0 is at once."""
+        now = self._now()
+        with self._database.write() as connection:
+            connection.execute(
+                f"UPDATE messages SET visible_at = ? WHERE {_MINE}",  # noqa: S608  # fixed text
+                (now + seconds, self._name, message.id, message.receipt, now),
+            )
+
+    def depth(self) -> Depth:
+        """Count the messages."""
+        with self._database.read() as connection:
+            row = connection.execute(
+                "SELECT count(*) FILTER (WHERE dead_at IS NULL AND visible_at <= ?2),"
+                " count(*) FILTER (WHERE dead_at IS NULL AND visible_at > ?2),"
+                " count(*) FILTER (WHERE dead_at IS NOT NULL) FROM messages WHERE queue = ?1",
+                (self._name, self._now()),
+            ).fetchone()
+        return Depth(waiting=row[0], in_flight=row[1], dead=row[2])
+
+    def _head(
+        self, connection: sqlite3.Connection, now: float
+    ) -> tuple[int, str, str, str, int] | None:
+        row: tuple[int, str, str, str, int] | None
+        row = connection.execute(_HEADS, (self._name, now)).fetchone()
+        return row
+
+    def _remember(
+        self, connection: sqlite3.Connection, group: str, repeat: str, message_id: str, now: float
+    ) -> str | None:
+        """Return the id of the message that was sent before under this name, if any."""
+        connection.execute("DELETE FROM message_repeats WHERE until <= ?", (now,))
+        key = (self._name, f"{group} {repeat}")  # neither holds a blank
+        row = connection.execute(
+            "SELECT id FROM message_repeats WHERE queue = ? AND repeat = ?", key
+        ).fetchone()
+        if row is not None:
+            return str(row[0])
+        connection.execute(
+            "INSERT INTO message_repeats (queue, repeat, id, until) VALUES (?, ?, ?, ?)",
+            (*key, message_id, now + QUEUE_DEDUPE_SECONDS),
+        )
+        return None
+
+    def _bury(self, connection: sqlite3.Connection, place: int, now: float) -> None:
+        connection.execute("UPDATE messages SET dead_at = ? WHERE place = ?", (now, place))
+        connection.execute(
+            "DELETE FROM messages WHERE queue = ? AND dead_at <= ?",
+            (self._name, now - DEAD_MESSAGE_DAYS * 86400),
+        )
+
+    def _now(self) -> float:
+        return self._clock().timestamp()

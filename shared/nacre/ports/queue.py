@@ -1,0 +1,63 @@
+"""The queue: work that waits, in order within its group."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One delivery of a message; `receipt` is good for this delivery only."""
+
+    id: str
+    group: str
+    body: str
+    receives: int  # this delivery included
+    receipt: str
+
+
+@dataclass(frozen=True, slots=True)
+class Depth:
+    """How many messages wait, are being worked on, and have been given up."""
+
+    waiting: int
+    in_flight: int
+    dead: int
+
+
+class Queue(Protocol):
+    """Messages of one group are delivered in order, one at a time; groups do not wait.
+
+    A message that is neither done nor postponed in time is delivered again, so handlers
+    meet some messages twice. After three deliveries it is set aside as dead and its group
+    goes on. A store that cannot answer raises UnavailableError; a body or a name that
+    cannot be sent raises InvalidInputError.
+    """
+
+    def send(self, body: str, *, group: str, repeat: str | None = None) -> str:
+        """Add a message and return its id.
+
+        Within five minutes a second message of the group with the same `repeat` is
+        accepted and dropped. `group` and `repeat` are 1 to 128 letters, digits and
+        punctuation marks of ASCII; a body is text of at most 64 kB.
+        """
+        ...
+
+    def receive(self) -> Message | None:
+        """Take the next message that may be worked on; None when there is none now."""
+        ...
+
+    def done(self, message: Message) -> None:
+        """Remove a message; nothing happens when its receipt is no longer good."""
+        ...
+
+    def postpone(self, message: Message, seconds: float) -> None:
+        """Deliver the message again after so long, counted from now; 0 is at once.
+
+        A worker that needs more time postpones; nothing happens when the receipt is
+        no longer good.
+        """
+        ...
+
+    def depth(self) -> Depth:
+        """Count the messages; on AWS the numbers are approximate."""
+        ...

@@ -1,0 +1,264 @@
+"""What every queue does: SQLite, and SQS with the queues of template.yaml."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from nacre.adapters.sqlite_database import SqliteDatabase
+from nacre.adapters.sqlite_queue import SqliteQueue
+from nacre.adapters.sqs_queue import SqsQueue
+from nacre.errors import ConfigurationError, InvalidInputError
+from nacre.ports.queue import Depth, Message, Queue
+from tests.adapters.conftest import StillClock
+from tests.aws_stack import Stack, aws_stack
+
+
+@pytest.fixture
+def database() -> Iterator[SqliteDatabase]:
+    database = SqliteDatabase(":memory:")
+    yield database
+    database.close()
+
+
+@pytest.fixture(params=["sqlite", "sqs"])
+def queue(
+    request: pytest.FixtureRequest, database: SqliteDatabase, clock: StillClock
+) -> Iterator[Queue]:
+    if request.param == "sqlite":
+        yield SqliteQueue(database, "patrol", now=clock)
+        return
+    with aws_stack() as stack:  # queues of its own for each test
+        yield SqsQueue(
+            stack.sqs,
+            stack.ids["PatrolQueue"],
+            dead_letter_url=stack.ids["PatrolDeadLetterQueue"],
+        )
+
+
+def take(queue: Queue) -> Message:
+    message = queue.receive()
+    assert message is not None
+    return message
+
+
+def drain(queue: Queue) -> list[str]:
+    bodies = []
+    while (message := queue.receive()) is not None:
+        bodies.append(message.body)
+        queue.done(message)
+    return bodies
+
+
+def test_a_message_comes_out_as_it_went_in(queue: Queue) -> None:
+    body = '{"kind": "patrol", "text": "\u00e9\u4e16\U0001f41a\\n\n"}'
+
+    sent = queue.send(body, group="being-1")
+
+    message = take(queue)
+    assert (message.id, message.group, message.body, message.receives) == (sent, "being-1", body, 1)
+
+
+def test_an_empty_queue_gives_none(queue: Queue) -> None:
+    assert queue.receive() is None
+    assert queue.depth() == Depth(0, 0, 0)
+
+
+def test_a_group_is_delivered_in_order(queue: Queue) -> None:
+    for number in range(5):
+        queue.send(str(number), group="g")
+
+    assert drain(queue) == ["0", "1", "2", "3", "4"]
+
+
+def test_a_group_has_one_message_in_flight_and_others_do_not_wait(queue: Queue) -> None:
+    for body in ("a1", "a2", "b1"):
+        queue.send(body, group=body[0])
+
+    first, second = take(queue), take(queue)
+    assert (first.body, second.body, queue.receive()) == ("a1", "b1", None)
+    assert queue.depth() == Depth(waiting=1, in_flight=2, dead=0)
+
+    queue.done(first)
+    assert take(queue).body == "a2"
+
+
+def test_a_postponed_message_keeps_its_place(queue: Queue) -> None:
+    queue.send("1", group="g")
+    queue.send("2", group="g")
+
+    queue.postpone(take(queue), 0)
+
+    again = take(queue)
+    assert (again.body, again.receives) == ("1", 2)
+    queue.postpone(again, 600)
+    assert queue.receive() is None
+
+
+def test_a_message_that_failed_three_times_is_dead_and_its_group_goes_on(queue: Queue) -> None:
+    queue.send("poison", group="g")
+    queue.send("good", group="g")
+
+    for _ in range(3):
+        message = take(queue)
+        assert message.body == "poison"
+        queue.postpone(message, 0)
+
+    assert drain(queue) == ["good"]
+    assert queue.depth() == Depth(waiting=0, in_flight=0, dead=1)
+
+
+def test_a_repeat_is_dropped(queue: Queue) -> None:
+    queue.send("first", group="g", repeat="r")
+    queue.send("second", group="g", repeat="r")
+
+    assert drain(queue) == ["first"]
+
+
+def test_a_repeat_is_dropped_even_after_the_first_was_done(queue: Queue) -> None:
+    if isinstance(queue, SqsQueue):
+        pytest.skip("moto forgets a deduplication id with its message; SQS keeps it 5 minutes")
+    queue.send("first", group="g", repeat="r")
+    queue.done(take(queue))
+
+    queue.send("second", group="g", repeat="r")
+    assert drain(queue) == []
+
+
+def test_messages_without_a_repeat_are_all_kept(queue: Queue) -> None:
+    queue.send("same", group="g")
+    queue.send("same", group="g")
+
+    assert drain(queue) == ["same", "same"]
+
+
+def test_a_receipt_is_good_for_its_delivery_only(queue: Queue) -> None:
+    queue.send("1", group="g")
+    first = take(queue)
+    queue.postpone(first, 0)
+    second = take(queue)
+    queue.done(second)
+
+    queue.done(second)
+    queue.done(first)
+    queue.postpone(first, 0)
+
+    assert queue.receive() is None
+
+
+@pytest.mark.parametrize(
+    ("body", "group", "repeat"),
+    [
+        ("", "g", None),
+        ("x" * 65_537, "g", None),
+        ("\u00e9" * 33_000, "g", None),
+        ("nul\x00", "g", None),
+        ("\ufffe", "g", None),
+        ("\ud800", "g", None),
+        ("x", "", None),
+        ("x", "a b", None),
+        ("x", "\u00e9", None),
+        ("x", "g" * 129, None),
+        ("x", "g", ""),
+        ("x", "g", "r" * 129),
+        ("x", "g\n", None),
+    ],
+    ids=lambda value: repr(value)[:20],
+)
+def test_what_cannot_be_sent_is_refused(
+    queue: Queue, body: str, group: str, repeat: str | None
+) -> None:
+    with pytest.raises(InvalidInputError):
+        queue.send(body, group=group, repeat=repeat)
+    assert queue.receive() is None
+
+
+def test_the_largest_names_and_body_go_through(queue: Queue) -> None:
+    name = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~".ljust(128, "z")
+
+    queue.send("x" * 65_536, group=name, repeat=name)
+
+    message = take(queue)
+    assert (message.group, len(message.body)) == (name, 65_536)
+
+
+# What only a clock of our own can show; SQS keeps its own time.
+
+
+def test_an_unfinished_message_comes_back_after_its_time(
+    database: SqliteDatabase, clock: StillClock
+) -> None:
+    queue = SqliteQueue(database, "q", now=clock, visibility=60)
+    queue.send("1", group="g")
+    late = take(queue)
+    clock.move(59)
+    assert queue.receive() is None
+    clock.move(1)
+
+    queue.done(late)
+    again = take(queue)
+    assert again.receives == 2
+    queue.done(late)
+    queue.done(again)
+    assert queue.depth() == Depth(0, 0, 0)
+
+
+def test_a_worker_that_needs_more_time_keeps_its_message(
+    database: SqliteDatabase, clock: StillClock
+) -> None:
+    queue = SqliteQueue(database, "q", now=clock, visibility=60)
+    queue.send("1", group="g")
+    message = take(queue)
+    for _ in range(5):
+        clock.move(59)
+        queue.postpone(message, 60)
+
+    assert queue.receive() is None
+    queue.done(message)
+    assert queue.depth() == Depth(0, 0, 0)
+
+
+def test_a_repeat_counts_for_five_minutes_within_its_group_and_queue(
+    database: SqliteDatabase, clock: StillClock
+) -> None:
+    queue = SqliteQueue(database, "q", now=clock)
+    other = SqliteQueue(database, "other", now=clock)
+    first = queue.send("1", group="g", repeat="r")
+    clock.move(299)
+    assert queue.send("2", group="g", repeat="r") == first
+    queue.send("3", group="h", repeat="r")
+    other.send("4", group="g", repeat="r")
+    clock.move(1)
+    queue.send("5", group="g", repeat="r")
+
+    assert (drain(queue), drain(other)) == (["1", "3", "5"], ["4"])
+
+
+def test_dead_messages_are_forgotten_after_two_weeks(
+    database: SqliteDatabase, clock: StillClock
+) -> None:
+    queue = SqliteQueue(database, "q", now=clock, max_receives=1)
+    for body in ("old", "new"):
+        queue.send(body, group="g")
+        queue.postpone(take(queue), 0)
+        assert queue.receive() is None
+        clock.move(14 * 86400)
+
+    assert queue.depth().dead == 1
+
+
+def test_messages_survive_their_process(tmp_path: object, clock: StillClock) -> None:
+    path = f"{tmp_path}/nacre.db"
+    first = SqliteDatabase(path)
+    SqliteQueue(first, "q", now=clock).send("1", group="g")
+    first.close()
+
+    second = SqliteDatabase(path)
+    assert drain(SqliteQueue(second, "q", now=clock)) == ["1"]
+    second.close()
+
+
+def test_a_queue_that_is_not_there_is_named(stack: Stack) -> None:
+    url = stack.ids["PatrolQueue"].replace("patrol.fifo", "missing.fifo")
+
+    with pytest.raises(ConfigurationError, match=r"nacre-test-missing\.fifo does not exist"):
+        SqsQueue(stack.sqs, url, dead_letter_url=url).receive()
