@@ -1,0 +1,100 @@
+"""DynamoDB over HTTP, in front of moto's tables."""
+
+import json
+import threading
+from base64 import b64encode
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from botocore import credentials
+from botocore.auth import SigV4Auth
+from botocore.awsrequest import AWSRequest
+
+from nacre.adapters.dynamodb_get import Credentials
+from tests.aws_stack import REGION, Stack
+
+CREDENTIALS = Credentials("AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG", "session")
+
+
+class DynamoDb:
+    """Answers GetItem to whoever signs as botocore would."""
+
+    def __init__(self, stack: Stack) -> None:
+        self.client = stack.dynamodb
+        self.connections = 0
+        self.requests = 0
+        self.failures: list[tuple[int, str]] = []  # answered first, in order
+        self.hangs_up = False
+        front = self
+
+        class Front(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def setup(self) -> None:
+                front.connections += 1
+                super().setup()
+
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["content-length"]))
+                front.requests += 1
+                status, answer = front.answer(dict(self.headers.items()), body)
+                self.send_response(status)
+                self.send_header("content-length", str(len(answer)))
+                self.end_headers()
+                self.wfile.write(answer)
+                self.close_connection = front.hangs_up  # without saying so beforehand
+
+            def log_message(self, *_: object) -> None:
+                """Say nothing."""
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Front)
+        self.server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+
+    def answer(self, headers: dict[str, str], body: bytes) -> tuple[int, bytes]:
+        if self.failures:
+            status, kind = self.failures.pop(0)
+            error = {"__type": f"com.amazonaws.dynamodb.v20120810#{kind}", "message": "of old"}
+            return status, json.dumps(error).encode()
+        assert headers["x-amz-target"] == "DynamoDB_20120810.GetItem"
+        if headers["authorization"] != self.expected(headers, body):
+            return 400, b'{"__type":"com.amazon.coral.service#InvalidSignatureException"}'
+        asked = json.loads(body)
+        assert asked["ConsistentRead"] is True
+        answer = self.client.get_item(**asked)
+        found = {"Item": answer["Item"]} if "Item" in answer else {}
+        return 200, json.dumps(found, default=b64).encode()
+
+    def expected(self, headers: dict[str, str], body: bytes) -> str:
+        signed = headers["authorization"].partition("SignedHeaders=")[2].partition(",")[0]
+        request = AWSRequest(
+            "POST", self.url + "/", {name: headers[name] for name in signed.split(";")}, body
+        )
+        request.context["timestamp"] = headers["x-amz-date"]
+        key = credentials.Credentials(*CREDENTIALS)
+        signer = SigV4Auth(key, "dynamodb", REGION)
+        text = signer.string_to_sign(request, signer.canonical_request(request))
+        return (
+            f"AWS4-HMAC-SHA256 Credential={signer.scope(request)}, SignedHeaders={signed}, "
+            f"Signature={signer.signature(text, request)}"
+        )
+
+
+def b64(value: Any) -> str:
+    return b64encode(value).decode()
+
+
+@contextmanager
+def dynamodb_over_http(stack: Stack) -> Iterator[DynamoDb]:
+    """Serve the stack's tables on loopback."""
+    front = DynamoDb(stack)
+    thread = threading.Thread(target=front.server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    try:
+        yield front
+    finally:
+        front.server.shutdown()
+        thread.join()
+        front.server.server_close()
