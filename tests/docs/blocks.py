@@ -9,8 +9,9 @@
 
 In what a command prints, `…` stands for anything within a line, and a line of only `…` for any
 lines; no lines mean that it prints nothing. `[exit 2]` as the last line says that the command ends
-with that status. A page's commands share one shell in an empty folder. A block that cannot run
-offline has `<!-- not run: reason -->` on the line above it.
+with that status. A page's commands share one shell, in a folder with `.venv` and `examples` only;
+YOUR_URL and YOUR_TOKEN stand for what the page's server printed. A block that cannot run offline
+has `<!-- not run: reason -->` on the line above it.
 """
 
 import re

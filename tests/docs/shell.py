@@ -65,6 +65,7 @@ class Shell:
         """Start a command, wait until it has printed what is expected, and leave it running."""
         self._servers += 1
         log = self._folder / f".server-{self._servers}"
+        log.touch()
         self.run(f"{{ {command}\n}} >{log} 2>&1 &")
         deadline = time.monotonic() + _SERVER_SECONDS
         while not matches(expected, printed := log.read_text()):

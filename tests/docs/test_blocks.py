@@ -24,6 +24,15 @@ def name_of(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
+def printed_by(server: str) -> dict[str, str]:
+    """What the pages write for what each server makes anew, from what this one printed."""
+    found = {
+        "YOUR_URL": re.search(r"^URL: +(\S+)$", server, re.MULTILINE),
+        "YOUR_TOKEN": re.search(r"^Token: +(\S+)$", server, re.MULTILINE),
+    }
+    return {name: match[1] for name, match in found.items() if match}
+
+
 def free_port() -> str:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
@@ -31,9 +40,10 @@ def free_port() -> str:
 
 
 def at_port(code: str, port: str) -> str:
-    served = code.replace(PORT, port).replace(
-        "make serve", f'make --no-print-directory -C {ROOT} serve ARGS="--port {port}"'
-    )
+    # -o: the environment that runs this test is not set up anew beneath it.
+    make = f"make --no-print-directory -o .venv/.ready-serve -C {ROOT}"
+    served = code.replace(PORT, port)
+    served = served.replace("make serve", f'{make} serve ARGS="--port {port}"')
     return re.sub(r"(?<=nacre serve)(?![^\n]*--port)", f" --port {port}", served)
 
 
@@ -49,11 +59,13 @@ def run_python(block: Block, code: str, page: str, module: ModuleType) -> None:
     )
 
 
-def run_console(block: Block, code: str, page: str, shell: Shell) -> None:
+def run_console(block: Block, code: str, page: str, shell: Shell, made: dict[str, str]) -> None:
+    for name, value in made.items():
+        code = code.replace(name, value)
     commands = commands_of(Block(block.kind, code, block.line))
     for command in commands:
         if block.kind == "console server" and command is commands[-1]:
-            shell.serve(command.text, command.expected)
+            made |= printed_by(shell.serve(command.text, command.expected))
             continue
         status, printed = shell.run(command.text)
         assert (status, matches(command.expected, printed)) == (command.status, True), (
@@ -74,6 +86,11 @@ def test_every_block_of_a_page_does_what_the_page_says(
     module = ModuleType(re.sub(r"\W", "_", name))
     monkeypatch.setitem(sys.modules, module.__name__, module)
 
+    # What a reader finds in the folder of his clone.
+    for folder, target in {".venv": Path(sys.prefix), "examples": ROOT / "examples"}.items():
+        (tmp_path / folder).symlink_to(target)
+    made: dict[str, str] = {}
+
     with Shell(tmp_path, environment) as shell:
         for block in blocks_of(page):
             if block.not_run:
@@ -83,7 +100,7 @@ def test_every_block_of_a_page_does_what_the_page_says(
                 case "python":
                     run_python(block, code, name, module)
                 case "console" | "console server":
-                    run_console(block, code, name, shell)
+                    run_console(block, code, name, shell, made)
                 case "json":
                     json.loads(code)
                 case "toml":
