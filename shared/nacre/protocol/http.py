@@ -90,7 +90,8 @@ class HttpCall:
     async def run(self, channel: Channel) -> HttpReply:
         """Run the call to its reply; what it sends meanwhile goes to the channel."""
         done = reply(await self.call.run(channel))
-        done.cors = self.cors
+        if self.cors:
+            done.cors = self.cors
         return done
 
 

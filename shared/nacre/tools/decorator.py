@@ -3,13 +3,13 @@
 import functools
 import inspect
 import sys
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 from nacre.protocol.context import Context
 from nacre.tools.hints import Hints
 from nacre.tools.signature import Names, locals_of, read_signature
-from nacre.tools.tool import Tool
+from nacre.tools.tool import Run, Tool
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -39,7 +39,7 @@ class FunctionTool(Tool, Generic[P, R]):
             name,
             documented if description is None else description,
             signature.schema if input_schema is None else input_schema,
-            _FunctionHandler(function, signature.binder()),
+            _runner(function, signature.binder()),
             output_schema=_output_schema(output_schema, names),
             **options,
         )
@@ -53,22 +53,14 @@ class FunctionTool(Tool, Generic[P, R]):
         return await self._function(*args, **kwargs)
 
 
-class _FunctionHandler:
-    """Runs a function with the arguments that its signature asks for."""
+def _runner(
+    function: Callable[..., Coroutine[Any, Any, Any]],
+    bind: Callable[[Mapping[str, Any], Context], dict[str, Any]],
+) -> Run:
+    def run(arguments: dict[str, Any], context: Context) -> Awaitable[Any]:
+        return function(**bind(arguments, context))
 
-    __slots__ = ("_bind", "_function")
-
-    def __init__(
-        self,
-        function: Callable[..., Coroutine[Any, Any, Any]],
-        bind: Callable[[Mapping[str, Any], Context], dict[str, Any]],
-    ) -> None:
-        self._function = function
-        self._bind = bind
-
-    async def call(self, arguments: dict[str, Any], context: Context) -> Any:
-        """Run the function."""
-        return await self._function(**self._bind(arguments, context))
+    return run
 
 
 @overload

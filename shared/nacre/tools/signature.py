@@ -73,8 +73,11 @@ class Signature:
                 value = arguments[name]
                 if load is None or (may_be_null and value is None):
                     bound[name] = value
-                else:
-                    bound[name] = _loaded(name, load, value)
+                    continue
+                try:
+                    bound[name] = load(value)
+                except _MISFITS as error:
+                    raise _misfit(name, error) from error
             if context_name is not None:
                 bound[context_name] = context
             return bound
@@ -165,10 +168,10 @@ def _is_context(hint: Any) -> bool:
     return hint is Context or Context in get_args(hint)
 
 
-def _loaded(name: str, load: Load, value: Any) -> Any:
-    try:
-        return load(value)
-    except ValueError as error:
-        raise InvalidArgumentError(f"argument '{name}': {error}") from error
-    except (TypeError, KeyError, AttributeError, OverflowError) as error:
-        raise InvalidArgumentError(f"argument '{name}' is not of the right form") from error
+_MISFITS = (ValueError, TypeError, KeyError, AttributeError, OverflowError)
+
+
+def _misfit(name: str, error: Exception) -> InvalidArgumentError:
+    if isinstance(error, ValueError):
+        return InvalidArgumentError(f"argument '{name}': {error}")
+    return InvalidArgumentError(f"argument '{name}' is not of the right form")

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from nacre.tools.validation import Validator
 
 Run = Callable[[dict[str, Any], Context], Awaitable[Any]]
+"""What answers one call, given its checked arguments and its context."""
 
 
 @runtime_checkable
@@ -47,7 +48,7 @@ class Tool:
         name: str,
         description: str,
         schema: Mapping[str, Any],
-        handler: ToolHandler | ContextToolHandler,
+        handler: ToolHandler | ContextToolHandler | Run,
         *,
         title: str | None = None,
         read_only: bool | None = None,
@@ -144,7 +145,9 @@ class Tool:
         return f"<{type(self).__name__} {self.name}>"
 
 
-def _runner(name: str, handler: ToolHandler | ContextToolHandler) -> Run:
+def _runner(name: str, handler: ToolHandler | ContextToolHandler | Run) -> Run:
+    if inspect.isfunction(handler):
+        return handler
     call: Any = getattr(handler, "call", None)
     if not inspect.iscoroutinefunction(call):
         raise TypeError(f"tool '{name}': the handler needs 'async def call(self, arguments)'")
