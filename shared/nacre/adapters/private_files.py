@@ -9,8 +9,9 @@ TEMPORARY = ".new-"  # how the names of unfinished files begin
 
 
 def private_folder(path: Path) -> None:
-    """Make a folder that only its owner enters."""
-    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    """Make a folder that only its owner enters, and the missing ones above it."""
+    for folder in (*reversed(path.parents), path):
+        folder.mkdir(mode=0o700, exist_ok=True)  # parents=True would open the upper ones
 
 
 def write_private(path: Path, *parts: bytes, replace: bool = True) -> None:

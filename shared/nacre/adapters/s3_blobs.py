@@ -1,0 +1,78 @@
+"""Blobs in S3; the bucket's lifecycle removes what reading already hides."""
+
+import time
+from datetime import datetime
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+from botocore.exceptions import ClientError
+
+from nacre.adapters.aws_calls import AwsCalls, Sleep, error_code, unavailable
+from nacre.adapters.blob_rules import blob_end, check_blob_name
+from nacre.clock import Clock, system_clock
+from nacre.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
+_END = "nacre-until"
+
+
+class S3Blobs:
+    """Blobs in one bucket, encrypted under one KMS key."""
+
+    def __init__(
+        self,
+        client: "S3Client",
+        bucket: str,
+        *,
+        kms_key_id: str,
+        now: Clock = system_clock,
+        sleep: Sleep = time.sleep,
+        rng: Random | None = None,
+    ) -> None:
+        self._aws = AwsCalls(client, sleep=sleep, rng=rng)
+        self._bucket = bucket
+        self._kms_key_id = kms_key_id
+        self._clock = now
+
+    def put(self, name: str, data: bytes, *, until: datetime | None = None) -> None:
+        """Keep the bytes under the name, in place of what was there, all or nothing."""
+        check_blob_name(name)
+        end = blob_end(data, until, self._clock())
+        self._call(
+            "put_object",
+            Key=name,
+            Body=data,
+            Metadata={_END: str(end)},
+            ServerSideEncryption="aws:kms",
+            SSEKMSKeyId=self._kms_key_id,
+            BucketKeyEnabled=True,
+        )
+
+    def get(self, name: str) -> bytes | None:
+        """Return the bytes, or None when there are none or their time is over."""
+        check_blob_name(name)
+        answer = self._call("get_object", Key=name)
+        if answer is None or int(answer["Metadata"][_END]) <= self._clock().timestamp():
+            return None
+        return bytes(answer["Body"].read())
+
+    def delete(self, name: str) -> None:
+        """Remove the bytes, if there are any."""
+        check_blob_name(name)
+        self._call("delete_object", Key=name)
+
+    def _call(self, operation: str, **parameters: Any) -> Any:
+        try:
+            return self._aws.call(operation, twice=True, Bucket=self._bucket, **parameters)
+        except ClientError as error:
+            match error_code(error):
+                case "NoSuchKey" | "404":
+                    return None
+                case "NoSuchBucket":
+                    raise ConfigurationError(
+                        f"the bucket {self._bucket} does not exist; is the stack deployed?"
+                    ) from error
+                case _:
+                    raise unavailable(operation, error) from error
