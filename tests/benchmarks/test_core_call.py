@@ -152,7 +152,7 @@ def usual_stack(loop: asyncio.AbstractEventLoop) -> tuple[Callable[[Event], Even
 
     schema = dict(add.definition["inputSchema"])
     names = [f"tool-{number}" for number in range(11)] + ["add"]
-    tools = [types.Tool(name=name, description="Add", inputSchema=schema) for name in names]
+    tools = [types.Tool(name=name, description="Add", input_schema=schema) for name in names]
 
     async def list_tools(_context: Any, _params: Any) -> Any:
         return types.ListToolsResult(tools=tools)

@@ -119,7 +119,7 @@ class _Server:
         self._calls.end(
             started,
             done,
-            method=begun.method,
+            method=begun.message.method,
             tool=begun.tool,
             being=caller.being_id if caller else None,
             token=caller.subject if caller else None,

@@ -63,7 +63,7 @@ def mcp_handler(app: Application, *, gate: Gate | None = None, log: Log | None =
         calls.end(
             started,
             done,
-            method=begun.method if isinstance(begun, HttpCall) else None,
+            method=begun.message.method if isinstance(begun, HttpCall) else None,
             tool=begun.tool if isinstance(begun, HttpCall) else None,
             being=caller.being_id if caller else None,
             token=caller.subject if caller else None,

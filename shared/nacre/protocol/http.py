@@ -79,13 +79,21 @@ class HttpReply:
 class HttpCall:
     """A call that has yet to run, and how its answer may travel."""
 
-    method: str
-    tool: str | None
-    blocking: bool
+    message: Request
     streams: bool
     caller: Caller
     call: Call
     cors: tuple[Header, ...] = ()
+
+    @property
+    def blocking(self) -> bool:
+        """Whether the handler never awaits an event loop."""
+        return self.call.blocking
+
+    @property
+    def tool(self) -> str | None:
+        """The tool that is called, if one is."""
+        return _tool_name(self.message)
 
     async def run(self, channel: Channel) -> HttpReply:
         """Run the call to its reply; what it sends meanwhile goes to the channel."""
@@ -212,14 +220,8 @@ class Endpoint:
         outcome = self._dispatcher.begin(message, caller)
         if isinstance(outcome, Answer):
             return self._challenged(request, outcome)
-        return HttpCall(
-            method=message.method,
-            tool=_tool_name(message),
-            blocking=outcome.blocking,
-            streams=_accepts(request.headers.get("accept"), _STREAM, by_default=False),
-            caller=caller,
-            call=outcome,
-        )
+        streams = _accepts(request.headers.get("accept"), _STREAM, by_default=False)
+        return HttpCall(message, streams, caller, outcome)
 
     def _notified(self, message: Notification) -> None:
         # A cancellation names a request id, but without sessions ids of different

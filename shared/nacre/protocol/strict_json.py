@@ -1,6 +1,7 @@
 """JSON that means the same to every parser: what is ambiguous is refused."""
 
 import json
+import json.scanner
 import math
 import re
 from collections.abc import Callable, Iterable
@@ -30,9 +31,11 @@ def parse(raw: bytes) -> Any:
     try:
         text = raw.decode("utf-8").strip(" \t\n\r")
         # The decoder's own `decode` spends as long on blanks as on a small message.
-        value, end = _DECODER.raw_decode(text)
+        value, end = _scan(text, 0)
     except UnicodeDecodeError as error:
         raise MalformedJsonError(f"the message is not valid UTF-8 at byte {error.start}") from None
+    except StopIteration:
+        raise MalformedJsonError("the message is not valid JSON: it holds no value") from None
     except json.JSONDecodeError as error:
         raise MalformedJsonError(
             f"the message is not valid JSON: {error.msg} at character {error.pos}"
@@ -104,6 +107,7 @@ def _has_lone_surrogate(value: Any) -> bool:
 _DECODER = json.JSONDecoder(
     object_pairs_hook=_unique, parse_constant=_refuse_constant, parse_float=_finite
 )
+_scan: Callable[[str, int], tuple[Any, int]] = json.scanner.make_scanner(_DECODER)
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 

@@ -51,7 +51,7 @@ async def _call(server: "ToolServer", request: Request) -> dict[str, Any]:
     name, arguments = request.params.get("name"), request.params.get("arguments", {})
     if not isinstance(name, str):
         return _error(request.id, INVALID_PARAMS, "tools/call: 'name' must be a string")
-    if not server.has_tool(name):
+    if server.get_tool(name) is None:
         return _error(request.id, INVALID_PARAMS, f"Tool not found: {name[:200]}")
     if not isinstance(arguments, dict):
         return _error(request.id, INTERNAL_ERROR, "tools/call: 'arguments' must be an object")

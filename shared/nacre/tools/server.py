@@ -63,18 +63,6 @@ class ToolServer(ResourceShelf, PromptShelf):
         """Return the definitions; the same object while nothing changed."""
         return self._tool_definitions
 
-    def has_tool(self, name: str) -> bool:
-        """Whether there is a tool of that name."""
-        return name in self._tools
-
-    def is_blocking(self, name: str) -> bool:
-        """Whether the tool blocks its thread and never awaits an event loop."""
-        return self._known(name).blocking
-
-    def is_read_only(self, name: str) -> bool:
-        """Whether the tool changes nothing, by its author's word."""
-        return self._known(name).read_only
-
     def check_arguments(self, name: str, arguments: Mapping[str, Any]) -> str | None:
         """Return what is wrong with the arguments, or None."""
         return self._known(name).problem(arguments)
