@@ -1,7 +1,6 @@
 """JSON that means the same to every parser: what is ambiguous is refused."""
 
 import json
-import json.scanner
 import math
 import re
 from collections.abc import Callable, Iterable
@@ -107,7 +106,8 @@ def _has_lone_surrogate(value: Any) -> bool:
 _DECODER = json.JSONDecoder(
     object_pairs_hook=_unique, parse_constant=_refuse_constant, parse_float=_finite
 )
-_scan: Callable[[str, int], tuple[Any, int]] = json.scanner.make_scanner(_DECODER)
+# `scan_once` is what `decode` and `raw_decode` call; the type stubs do not know it.
+_scan: Callable[[str, int], tuple[Any, int]] = vars(_DECODER)["scan_once"]
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
