@@ -1,0 +1,110 @@
+"""What a user gets who installs the package: the wheel, in an empty environment, without extras."""
+
+import json
+import os
+import subprocess
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from infra.layers.build import find_uv
+from nacre import __version__
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).parents[2]
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    },
+}
+CALL = {
+    "jsonrpc": "2.0",
+    "id": 2,
+    "method": "tools/call",
+    "params": {"name": "get_current_time", "arguments": {"timezone": "Asia/Tokyo"}},
+}
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("dist")
+    subprocess.run(
+        [find_uv(), "build", "--quiet", "--wheel", "--out-dir", folder, ROOT], check=True
+    )
+    (built,) = folder.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("environment")
+    uv = find_uv()
+    pins = folder / "pins.txt"
+    export = [uv, "export", "--quiet", "--locked", "--no-emit-project", "--no-hashes"]
+    subprocess.run([*export, "--project", ROOT, "--output-file", pins], check=True)
+    subprocess.run([uv, "venv", "--quiet", folder / "venv"], check=True)
+    subprocess.run(
+        [
+            *(uv, "pip", "install", "--quiet", "--python", folder / "venv" / "bin" / "python"),
+            *("--constraint", pins, wheel),
+        ],
+        check=True,
+    )
+    return folder / "venv" / "bin"
+
+
+def run(command: list[str | Path], home: Path, said: str = "") -> str:
+    """Run a command far from the checkout, and return what it printed."""
+    environment = {"HOME": str(home), "NACRE_HOME": str(home / "data"), "PATH": os.defpath}
+    done = subprocess.run(
+        command, cwd=home, env=environment, input=said, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+
+    assert {name.split("/")[0] for name in names} == {"nacre", f"nacre-{__version__}.dist-info"}
+    assert "nacre/py.typed" in names
+    assert f"nacre-{__version__}.dist-info/licenses/LICENSE" in names
+
+
+@pytest.mark.requirement("000.cli.version")
+def test_an_installed_nacre_says_its_version(installed: Path, tmp_path: Path) -> None:
+    assert run([installed / "nacre", "--version"], tmp_path) == f"nacre {__version__}\n"
+
+
+def test_an_installed_nacre_has_no_more_than_the_laptop_needs(
+    installed: Path, tmp_path: Path
+) -> None:
+    listed = run(
+        [
+            installed / "python",
+            "-c",
+            "import importlib.metadata as m; print(*{d.name for d in m.distributions()})",
+        ],
+        tmp_path,
+    )
+
+    assert not {"boto3", "botocore", "fastapi", "mangum", "mcp", "pytest"} & set(listed.split())
+
+
+def test_an_installed_nacre_serves_a_being_it_made(installed: Path, tmp_path: Path) -> None:
+    being = json.loads(run([installed / "nacre", "being", "create", "x", "--json"], tmp_path))
+    said = "".join(json.dumps(message) + "\n" for message in (INITIALIZE, CALL))
+    answers = run([installed / "nacre", "mcp-server"], tmp_path, said).splitlines()
+
+    assert set(being) == {"being_id", "name"}
+    first, second = (json.loads(answer)["result"] for answer in answers)
+    assert first["serverInfo"] == {"name": "nacre", "version": __version__, "title": "Nacre"}
+    assert second["structuredContent"]["timezone"] == "Asia/Tokyo"
