@@ -326,6 +326,15 @@ def test_an_output_schema_is_a_schema_or_a_type_and_is_kept_to() -> None:
         called(place, y="2")
 
 
+def test_an_output_schema_may_be_a_type_of_many_values() -> None:
+    @tool(output_schema=list[Point])
+    async def places() -> list[Point]:
+        return [Point(1, 2)]
+
+    assert places.definition["outputSchema"]["type"] == "array"
+    assert called(places)["structuredContent"] == [{"x": 1, "y": 2}]
+
+
 def test_an_output_schema_asks_for_structured_content_unless_the_tool_failed() -> None:
     @tool(output_schema={"type": "array", "items": {"type": "integer"}})
     async def numbers(kind: str) -> Any:

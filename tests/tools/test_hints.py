@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, NamedTuple, NotRequired, Required, T
 import pydantic
 import pytest
 from annotated_types import Ge, Interval, Len
+from typing_extensions import TypeAliasType
 
 from nacre import Field
 from nacre.tools.hints import Hints
@@ -443,6 +444,12 @@ def test_optional_parameters_have_the_schema_of_the_value() -> None:
 def test_a_hint_that_makes_no_sense_is_refused(hint: Any, reason: str) -> None:
     with pytest.raises(TypeError, match=reason):
         Hints().of(hint)
+
+
+def test_an_alias_has_the_schema_of_what_it_stands_for() -> None:
+    names = TypeAliasType("names", list[str])
+
+    assert Hints().of(names).schema == {"type": "array", "items": {"type": "string"}}
 
 
 def test_a_dataclass_without_a_docstring_has_no_description() -> None:

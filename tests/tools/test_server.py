@@ -96,20 +96,20 @@ def test_the_list_is_the_same_object_until_a_tool_is_registered() -> None:
     assert len(before) == 1
 
 
-def test_a_server_knows_which_tools_read_and_which_block() -> None:
-    server = ToolServer("s", "1")
-    server.register_tool(Tool("a", "", ANY, Saying(""), read_only=True))
-    server.register_tool(Tool("b", "", ANY, Saying(""), blocking=True))
-    server.register_tool(Tool("c", "", ANY, Saying(""), read_only=False))
+def test_a_tool_reads_or_blocks_only_where_its_author_says_so() -> None:
+    tools = (
+        Tool("a", "", ANY, Saying(""), read_only=True),
+        Tool("b", "", ANY, Saying(""), blocking=True),
+        Tool("c", "", ANY, Saying(""), read_only=False),
+    )
 
-    assert [server.is_read_only(name) for name in "abc"] == [True, False, False]
-    assert [server.is_blocking(name) for name in "abc"] == [False, True, False]
+    assert [tool.read_only for tool in tools] == [True, False, False]
+    assert [tool.blocking for tool in tools] == [False, True, False]
 
 
 def test_an_unknown_tool_is_not_found() -> None:
     server = ToolServer("s", "1")
 
-    assert not server.has_tool("x")
     with pytest.raises(NotFoundError, match="Tool not found: x"):
         asyncio.run(server.call_tool("x", {}))
     with pytest.raises(NotFoundError, match="Tool not found: x"):

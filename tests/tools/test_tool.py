@@ -50,6 +50,23 @@ def test_a_handler_may_ask_for_the_context() -> None:
     assert result == ToolResult.text("{'a': 1} for r1")
 
 
+def test_an_async_function_with_what_it_remembers_is_a_handler_too() -> None:
+    seen = []
+
+    async def remember(arguments: dict[str, Any], loudly: bool = False) -> str:
+        seen.append(arguments)
+        return f"{len(seen)} {loudly}"
+
+    async def request_of(arguments: dict[str, Any], context: Context) -> str:
+        return str(context.request_id)
+
+    remembering, asking = Tool("a", "", ANY, remember), Tool("b", "", ANY, request_of)
+
+    assert asyncio.run(remembering.call({"x": 1})) == ToolResult.text("1 False")
+    assert asyncio.run(asking.call({}, Context(request_id=5))) == ToolResult.text("5")
+    assert seen == [{"x": 1}]
+
+
 def test_arguments_are_checked_before_the_handler_runs() -> None:
     counter = Counter()
     tool = Tool("count", "", {"type": "object", "required": ["by"]}, counter)
@@ -65,9 +82,10 @@ def test_a_handler_without_an_async_call_is_refused() -> None:
         def call(self, arguments: dict[str, Any]) -> ToolResult:
             return ToolResult.text("")
 
-    for handler in (Sync(), object()):
-        with pytest.raises(TypeError, match="tool 't': the handler needs 'async def call"):
-            Tool("t", "", ANY, handler)  # type: ignore[arg-type]
+    handlers: list[Any] = [Sync(), object(), lambda arguments: "", None]
+    for handler in handlers:
+        with pytest.raises(TypeError, match="tool 't': the handler must have 'async def call"):
+            Tool("t", "", ANY, handler)
 
 
 @pytest.mark.parametrize("schema", [None, True, [], {}, {"type": "string"}, {"type": ["object"]}])

@@ -9,7 +9,7 @@ from typing import Any, Generic, ParamSpec, TypeVar, overload
 from nacre.protocol.context import Context
 from nacre.tools.hints import Hints
 from nacre.tools.signature import Names, locals_of, read_signature
-from nacre.tools.tool import Run, Tool
+from nacre.tools.tool import Prepared, Tool
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -39,7 +39,7 @@ class FunctionTool(Tool, Generic[P, R]):
             name,
             documented if description is None else description,
             signature.schema if input_schema is None else input_schema,
-            _runner(function, signature.binder()),
+            _prepared(function, signature.binder()),
             output_schema=_output_schema(output_schema, names),
             **options,
         )
@@ -53,14 +53,14 @@ class FunctionTool(Tool, Generic[P, R]):
         return await self._function(*args, **kwargs)
 
 
-def _runner(
+def _prepared(
     function: Callable[..., Coroutine[Any, Any, Any]],
     bind: Callable[[Mapping[str, Any], Context], dict[str, Any]],
-) -> Run:
+) -> Prepared:
     def run(arguments: dict[str, Any], context: Context) -> Awaitable[Any]:
         return function(**bind(arguments, context))
 
-    return run
+    return Prepared(run)
 
 
 @overload
@@ -105,7 +105,7 @@ def tool(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
 
 
 def _output_schema(wanted: Mapping[str, Any] | type | None, names: Names) -> Any:
-    if not isinstance(wanted, type):
+    if wanted is None or isinstance(wanted, Mapping):
         return wanted
     hints = Hints(names())
     shape = hints.of(wanted)

@@ -1,7 +1,7 @@
 """A tool: what a model is told about it, and what runs when it is called."""
 
 import inspect
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from nacre.errors import InvalidArgumentError, InvalidInputError, ToolError
@@ -16,6 +16,15 @@ if TYPE_CHECKING:
 
 Run = Callable[[dict[str, Any], Context], Awaitable[Any]]
 """What answers one call, given its checked arguments and its context."""
+
+
+class Prepared:
+    """A handler that `@tool` has made from a function's signature."""
+
+    __slots__ = ("run",)
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
 
 
 @runtime_checkable
@@ -35,11 +44,21 @@ class ContextToolHandler(Protocol):
         ...
 
 
+Handler = (
+    ToolHandler
+    | ContextToolHandler
+    | Callable[[dict[str, Any]], Coroutine[Any, Any, Any]]
+    | Callable[[dict[str, Any], Context], Coroutine[Any, Any, Any]]
+)
+
+
 class Tool:
     """A tool with a schema written by hand; `@tool` makes one from a function.
 
-    The schemas reach clients verbatim. `output_schema` describes structured content and
-    is checked on every answer. The hints are None where nothing is known. `blocking`
+    The handler is an object with `async def call`, or an async function; it takes the
+    arguments, and the context where it has a second parameter. The schemas reach clients
+    verbatim. `output_schema` describes structured content and is checked on every
+    answer. The hints are None where nothing is known. `blocking`
     marks a handler that blocks its thread and never awaits an event loop.
     """
 
@@ -48,7 +67,7 @@ class Tool:
         name: str,
         description: str,
         schema: Mapping[str, Any],
-        handler: ToolHandler | ContextToolHandler | Run,
+        handler: Handler | Prepared,
         *,
         title: str | None = None,
         read_only: bool | None = None,
@@ -85,7 +104,7 @@ class Tool:
             icons=None if icons is None else list(icons),
             _meta=meta,
         )
-        self._run = _runner(name, handler)
+        self._run = handler.run if isinstance(handler, Prepared) else _runner(name, handler)
         # Arguments that may be null although the schema is that of the value.
         self._nullable: frozenset[str] = frozenset()
         self._arguments: Validator | None = None
@@ -145,13 +164,19 @@ class Tool:
         return f"<{type(self).__name__} {self.name}>"
 
 
-def _runner(name: str, handler: ToolHandler | ContextToolHandler | Run) -> Run:
-    if inspect.isfunction(handler):
-        return handler
-    call: Any = getattr(handler, "call", None)
+def _runner(name: str, handler: Handler) -> Run:
+    call: Any = getattr(handler, "call", handler)
     if not inspect.iscoroutinefunction(call):
-        raise TypeError(f"tool '{name}': the handler needs 'async def call(self, arguments)'")
-    if len(inspect.signature(call).parameters) > 1:
+        raise TypeError(
+            f"tool '{name}': the handler must have 'async def call(self, arguments)' "
+            "or be an async function of the arguments"
+        )
+    required = [
+        parameter
+        for parameter in inspect.signature(call).parameters.values()
+        if parameter.default is parameter.empty
+    ]
+    if len(required) > 1:
         wants_context: Run = call
         return wants_context
 

@@ -49,6 +49,10 @@ class Asking:
         return str(context.request_id)
 
 
+async def remember(arguments: dict[str, Any]) -> str:
+    return str(arguments)
+
+
 async def main() -> None:
     assert_type(await bare(1, b=2), ToolResult)
     assert_type(await weather("Kyoto", context=Context.detached()), Weather)
@@ -59,6 +63,7 @@ async def main() -> None:
     server.register_tool(bare)
     server.register_tool(Tool("count", "Count", schema, Counter(), blocking=True))
     server.register_tool(Tool("ask", "Ask", {"type": "object", "required": ["a"]}, Asking()))
+    server.register_tool(Tool("remember", "Remember", schema, remember))
     assert_type(server.get_tool("count"), Tool | None)
     assert_type(registered.definition, dict[str, Any])
 
