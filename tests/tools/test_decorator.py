@@ -1,6 +1,7 @@
 """Tools from async functions."""
 
 import asyncio
+import functools
 from dataclasses import dataclass
 from enum import Enum
 from typing import Annotated, Any, Literal, Optional
@@ -202,6 +203,8 @@ def test_what_cannot_be_a_tool_is_refused_when_it_is_decorated() -> None:
         return ""
 
     for function, reason in [
+        (functools.partial(echo, "hi"), "must be an async function"),
+        (functools.partial(echo.__wrapped__, "hi"), "must be an async function"),
         (sync, "sync must be an async function"),
         (method, "method is a method: decorate a function"),
         (generator, "generator must be an async function"),
@@ -213,6 +216,23 @@ def test_what_cannot_be_a_tool_is_refused_when_it_is_decorated() -> None:
     ]:
         with pytest.raises(TypeError, match=reason):
             tool(function)  # type: ignore[call-overload]
+
+
+def test_a_bound_method_is_a_tool_with_the_state_of_its_object() -> None:
+    class Counter:
+        total = 0
+
+        async def count_up(self, by: int) -> str:
+            """Count up."""
+            self.total += by
+            return str(self.total)
+
+    counter = Counter()
+    count_up = tool(counter.count_up)
+
+    assert (said(count_up, by=1), said(count_up, by=2)) == ("1", "3")
+    assert (count_up.name, count_up.description) == ("count-up", "Count up.")
+    assert count_up.input_schema["properties"] == {"by": {"type": "integer"}}
 
 
 def test_a_name_that_clients_may_refuse_is_refused() -> None:

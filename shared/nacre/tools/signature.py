@@ -92,7 +92,7 @@ def read_signature(function: Callable[..., Any], names: Names = dict) -> Signatu
     What cannot be a tool raises TypeError: a sync function, a method, `*args`.
     """
     label = getattr(function, "__qualname__", repr(function))
-    if not inspect.iscoroutinefunction(function):
+    if not inspect.isroutine(function) or not inspect.iscoroutinefunction(function):
         raise TypeError(f"{label} must be an async function")
     parameters = list(inspect.signature(function).parameters.values())
     if parameters and parameters[0].name in ("self", "cls"):
