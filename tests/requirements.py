@@ -166,12 +166,7 @@ PENDING: frozenset[str] = frozenset(
         "000.cli.mcp-server.version",
         "000.cli.mcp-server.help",
         "000.cli.doctor",
-        "000.client.stdio-config",
-        "000.stdio.only",
-        "000.stdio.per-client",
         "000.stdio.ends-with-client",
-        "000.stdio.local-trust",
-        "003.client.brt-config",
         # OAuth
         "003.client.bto-config",
         # orders
