@@ -1,0 +1,1 @@
+"""Work that waits in the queue, and who may do it."""

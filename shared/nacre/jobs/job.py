@@ -1,0 +1,55 @@
+"""A job, and how it travels in a message."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from nacre.errors import InvalidInputError
+
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is to be done: a kind, for whom, and the ids of what it is about.
+
+    Messages carry ids only; texts and secrets stay in the item store.
+    """
+
+    kind: str
+    being_id: str | None = None  # None: not about one Being, such as the sweep over all
+    refs: Mapping[str, str] = field(default_factory=dict)
+
+
+class UnknownJobError(InvalidInputError):
+    """A message that this version cannot read; after some deliveries it is set aside as dead."""
+
+
+def encode_job(job: Job) -> str:
+    """Return the body of a job's message."""
+    body = {"version": VERSION, "kind": job.kind, "being_id": job.being_id, "refs": dict(job.refs)}
+    return json.dumps({name: value for name, value in body.items() if value not in (None, {})})
+
+
+def decode_job(body: str) -> Job:
+    """Return the job in a message's body; raise UnknownJobError for anything else."""
+    try:
+        found = json.loads(body)
+    except ValueError as error:
+        raise UnknownJobError("a message of the queue is not JSON") from error
+    if not isinstance(found, dict):
+        raise UnknownJobError("a message of the queue is not a job")
+    version = found.get("version", VERSION)
+    if version != VERSION:
+        raise UnknownJobError(
+            f"a job has version {version!r}, and this version of nacre knows {VERSION}: upgrade it"
+        )
+    kind, being_id, refs = found.get("kind"), found.get("being_id"), found.get("refs", {})
+    if not (
+        isinstance(kind, str)
+        and isinstance(being_id, str | None)
+        and isinstance(refs, dict)
+        and all(isinstance(value, str) for value in refs.values())
+    ):
+        raise UnknownJobError("a message of the queue is not a job")
+    return Job(kind, being_id, refs)

@@ -1,0 +1,125 @@
+"""One worker at a time, on every item store."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from uuid import uuid4
+
+import pytest
+
+from nacre.adapters.dynamodb_table import DynamoTable
+from nacre.adapters.sqlite_database import SqliteDatabase
+from nacre.adapters.sqlite_table import SqliteTable
+from nacre.errors import ConditionFailedError, LeaseHeldError, LeaseLostError
+from nacre.jobs.lease import Leases
+from nacre.ports.table import Item, Key, Put, Table
+from tests.adapters.conftest import StillClock
+from tests.aws_stack import aws_stack
+
+
+@pytest.fixture
+def clock() -> StillClock:
+    return StillClock()
+
+
+@pytest.fixture(params=["sqlite", "dynamodb"])
+def table(request: pytest.FixtureRequest, clock: StillClock) -> Iterator[Table]:
+    if request.param == "dynamodb":
+        with aws_stack() as stack:
+            yield DynamoTable(stack.dynamodb, stack.ids["DataTable"], now=clock)
+        return
+    database = SqliteDatabase(":memory:")
+    yield SqliteTable(database, now=clock)
+    database.close()
+
+
+@pytest.fixture
+def leases(table: Table, clock: StillClock) -> Leases:
+    return Leases(table, now=clock, duration=timedelta(seconds=60))
+
+
+@pytest.fixture
+def key() -> Key:
+    return Key(f"B#{uuid4()}", "LOCK#PATROL")
+
+
+def test_a_lease_is_held_by_one(leases: Leases, key: Key, clock: StillClock) -> None:
+    leases.take(key)
+    clock.move(20)
+
+    with pytest.raises(LeaseHeldError, match="LOCK#PATROL is held by someone else") as raised:
+        leases.take(key)
+    assert raised.value.seconds == 40
+
+
+def test_leases_of_two_beings_do_not_meet(leases: Leases, key: Key) -> None:
+    leases.take(key)
+    leases.take(Key(f"{key.pk}2", key.sk))
+
+
+def test_a_lease_that_was_given_back_is_free(leases: Leases, key: Key) -> None:
+    first = leases.take(key)
+    leases.give_back(first)
+
+    assert leases.take(key).fence > first.fence
+
+
+def test_a_lease_whose_time_ran_out_is_free_and_its_holder_learns_it(
+    leases: Leases, key: Key, clock: StillClock
+) -> None:
+    first = leases.take(key)
+    clock.move(60)
+    second = leases.take(key)
+
+    assert second.fence > first.fence
+    with pytest.raises(LeaseLostError, match="taken over"):
+        leases.renew(first)
+    leases.give_back(first)
+    with pytest.raises(LeaseHeldError):
+        leases.take(key)
+
+
+def test_a_renewed_lease_is_held_for_its_whole_time_again(
+    leases: Leases, key: Key, clock: StillClock
+) -> None:
+    lease = leases.take(key)
+    for _ in range(3):
+        clock.move(59)
+        leases.renew(lease)
+    clock.move(59)
+
+    with pytest.raises(LeaseHeldError):
+        leases.take(key)
+
+
+def test_a_lease_that_was_given_back_is_not_renewed(leases: Leases, key: Key) -> None:
+    lease = leases.take(key)
+    leases.give_back(lease)
+
+    with pytest.raises(LeaseLostError):
+        leases.renew(lease)
+
+
+def test_a_fence_never_begins_anew(leases: Leases, key: Key, clock: StillClock) -> None:
+    fences = []
+    for _ in range(5):
+        lease = leases.take(key)
+        fences.append(lease.fence)
+        leases.give_back(lease)
+        clock.move(400 * 86400)
+
+    assert fences == [1, 2, 3, 4, 5]
+
+
+def test_a_writer_that_was_too_slow_meets_the_fence(
+    leases: Leases, table: Table, key: Key, clock: StillClock
+) -> None:
+    item: Item = {"pk": key.pk, "sk": "PLAN", "schema": 1}
+    slow = leases.take(key)
+    table.transact([slow.still_held(), Put(item | {"by": "slow"})])
+    clock.move(61)
+    fast = leases.take(key)
+    table.transact([fast.still_held(), Put(item | {"by": "fast"})])
+
+    with pytest.raises(ConditionFailedError):
+        table.transact([slow.still_held(), Put(item | {"by": "slow"})])
+    assert table.get(Key(key.pk, "PLAN")) == item | {"by": "fast"}
