@@ -80,10 +80,26 @@ SLOW := $(PYTEST) -m slow
 conformance: .venv/.ready-dev .tools/node/.ready ## The official conformance suite and other people's clients
 	$(SLOW) tests/conformance tests/clients $(ARGS)
 
-.PHONY: package
-package: .venv/.ready-dev ## Build the wheel and use it in an empty environment
-	$(SLOW) tests/project $(ARGS)
+.PHONY: template
+template: .venv/.ready-dev ## The AWS template and its layers: built, validated, checked
+	$(SLOW) tests/infra tests/functions --ignore tests/infra/test_stack.py $(ARGS)
+
+.PHONY: stack
+stack: .venv/.ready-dev ## A whole deployment to an emulator on loopback, then calls over HTTP
+	$(SLOW) tests/infra/test_stack.py $(ARGS)
+
+.PHONY: slow
+slow: .venv/.ready-dev ## Every other slow test: the wheel, crashes, long runs
+	$(SLOW) tests $(foreach part,clients conformance functions infra,--ignore tests/$(part)) $(ARGS)
 
 .PHONY: bench
 bench: .venv/.ready-dev .tools/node/.ready ## Measure; every figure is a ratio within the same run
 	$(PYTEST) -m benchmark -s tests/benchmarks $(ARGS)
+
+.PHONY: build
+build: .venv/.ready-dev ## Build the functions and their layers (ARGS="--arch x86_64")
+	@$(BIN)/python -m infra.sam build $(ARGS)
+
+.PHONY: deploy
+deploy: build ## Build, then deploy to your AWS account, asking for what it needs
+	@$(BIN)/python -m infra.sam deploy $(ARGS)
