@@ -13,6 +13,7 @@ from tests.lambda_layers import layer
 
 # What template.yaml hands over, with names instead of references.
 _VALUES = {
+    "AWS_ENDPOINT_URL": "",
     "NACRE_LOG_LEVEL": "INFO",
     "NACRE_TOKENS_TABLE": "tokens",
     "NACRE_DATA_TABLE": "data",

@@ -11,6 +11,7 @@ from nacre.errors import ConfigurationError
 if TYPE_CHECKING:
     from nacre.access.gate import Gate
     from nacre.app import Application
+    from nacre.jobs.worker import Worker
     from nacre.protocol.request_state import SigningKeys
     from nacre.wiring.home import Home
     from nacre.wiring.settings import Settings
@@ -72,6 +73,26 @@ def request_state_keys(settings: "Settings") -> "Callable[[], SigningKeys]":
         return StoredSigningKeys(table, vault, clock=system_clock, rng=SystemRandom())
 
     return lambda: stored()()
+
+
+def worker(settings: "Settings") -> "Callable[[], Worker]":
+    """Return the worker of the patrol function, which is built at the first message."""
+    settings.require("data_table")
+
+    @cache
+    def built() -> "Worker":
+        from nacre.adapters.dynamodb_table import DynamoTable
+        from nacre.clock import system_clock
+        from nacre.jobs import sweep
+        from nacre.jobs.lease import Leases
+        from nacre.jobs.worker import Worker
+
+        table = DynamoTable(_Clients(settings)("dynamodb"), settings.data_table)
+        worker = Worker(Leases(table, now=system_clock))
+        worker.register(sweep.KIND, sweep.sweep)
+        return worker
+
+    return built
 
 
 def open_stack(stack: str, settings: "Settings") -> "Home":

@@ -1,0 +1,301 @@
+"""The whole stack, deployed by SAM to a cloud on loopback and called over HTTP."""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+from samtranslator.yaml_helper import yaml_parse
+
+from infra import services
+from infra.local_cloud import REGION, credentials, local_cloud
+from infra.sam import run_sam
+from infra.tools import MissingPythonError
+from tests.infra.declared import ROOT
+from tests.lambda_layers import HOST
+
+pytestmark = pytest.mark.slow
+
+STACK = "nacre-stack"
+OTHER = "11111111-1111-4111-8111-111111111111"
+PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+_PATIENCE_SECONDS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    status: int
+    headers: Mapping[str, str]
+    body: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Deployed:
+    """A deployed stack, with a Being and two tokens made by the command line."""
+
+    cloud: str
+    outputs: Mapping[str, str]
+    environment: Mapping[str, str]
+    being: str
+    token: str
+    reader: str
+
+    @property
+    def address(self) -> str:
+        return self.cloud.removeprefix("http://")
+
+    @property
+    def host(self) -> str:
+        """The API's own host name, by which the cloud tells APIs apart."""
+        api = self.outputs["McpUrl"].removeprefix("https://").partition(".")[0]
+        return f"{api}.execute-api.localhost:{self.address.rpartition(':')[2]}"
+
+    def send(
+        self,
+        method: str = "POST",
+        path: str | None = None,
+        message: Mapping[str, Any] | None = None,
+        *,
+        token: str | None = None,
+    ) -> Answer:
+        """Send one request and return its answer."""
+        headers = {
+            "host": self.host,
+            "content-type": "application/json",
+            "accept": "application/json, text/event-stream",
+        }
+        if token:
+            headers["authorization"] = f"Bearer {token}"
+        connection = HTTPConnection(self.address, timeout=_PATIENCE_SECONDS)
+        body = json.dumps(message or PING) if method == "POST" else None
+        connection.request(method, path or f"/mcp/{self.being}", body, headers)
+        response = connection.getresponse()
+        text = response.read()
+        connection.close()
+        names = {name.lower(): value for name, value in response.getheaders()}
+        return Answer(response.status, names, json.loads(text) if text else None)
+
+    def client(self, service: str) -> Any:
+        return services.client(service, self.cloud)
+
+    def nacre(self, *arguments: str) -> Any:
+        return nacre(self.environment, *arguments)
+
+
+def nacre(environment: Mapping[str, str], *arguments: str) -> Any:
+    """Return what a command prints as JSON."""
+    done = subprocess.run(
+        [str(Path(sys.executable).with_name("nacre")), *arguments, "--stack", STACK, "--json"],
+        env={"PATH": os.defpath, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def cloud() -> Iterator[str]:
+    try:
+        with local_cloud() as url:
+            yield url
+    except MissingPythonError:
+        pytest.skip("no Python 3.13 on this machine")
+
+
+@pytest.fixture(scope="module")
+def deployed(cloud: str, tmp_path_factory: pytest.TempPathFactory) -> Deployed:
+    scratch = tmp_path_factory.mktemp("stack")
+    environment = {**credentials(cloud), "HOME": str(scratch), "NACRE_HOME": str(scratch / "home")}
+    build(scratch / "build")
+    deploy(scratch / "build", cloud, environment)
+    found = services.client("cloudformation", cloud).describe_stacks(StackName=STACK)
+    being = nacre(environment, "being", "create", "me")["being_id"]
+    tokens = [
+        nacre(environment, "token", "create", "--being", "me", "--scope", scope)["token"]
+        for scope in ("full", "read-only")
+    ]
+    outputs = {each["OutputKey"]: each["OutputValue"] for each in found["Stacks"][0]["Outputs"]}
+    return Deployed(cloud, outputs, environment, being, *tokens)
+
+
+def build(folder: Path) -> None:
+    arguments = ["build", "--build-dir", str(folder), "--parameter-overrides", f"Arch={HOST}"]
+    assert run_sam(arguments, arch=HOST) == 0
+
+
+def deploy(folder: Path, cloud: str, environment: Mapping[str, str]) -> None:
+    """Deploy what was built, but for the alarms over two metrics, which MiniStack refuses."""
+    built: dict[str, Any] = yaml_parse((folder / "template.yaml").read_text())
+    refused = [
+        name
+        for name, resource in built["Resources"].items()
+        if resource["Type"] == "AWS::CloudWatch::Alarm" and "Metrics" in resource["Properties"]
+    ]
+    for name in refused:
+        del built["Resources"][name]
+    (folder / "local.json").write_text(json.dumps(built))
+    parameters = {
+        "Arch": HOST,
+        "Stage": "dev",
+        "EndpointUrl": cloud,
+        "AuthorizerCacheSeconds": "0",  # so that a revoked token ends at once
+    }
+    arguments = ["deploy", "--template-file", str(folder / "local.json")]
+    arguments += ["--config-file", str(ROOT / "samconfig.toml"), "--stack-name", STACK]
+    arguments += ["--no-confirm-changeset", "--parameter-overrides"]
+    arguments += [f"{name}={value}" for name, value in parameters.items()]
+    assert run_sam(arguments, arch=HOST, environment={"PATH": os.defpath, **environment}) == 0
+
+
+def test_a_good_token_gets_an_answer(deployed: Deployed) -> None:
+    answer = deployed.send(token=deployed.token)
+
+    assert (answer.status, answer.body) == (200, {"jsonrpc": "2.0", "id": 1, "result": {}})
+
+
+def test_the_being_may_stand_in_the_query(deployed: Deployed) -> None:
+    answer = deployed.send(path=f"/mcp?being_id={deployed.being}", token=deployed.token)
+
+    assert answer.status == 200
+
+
+def test_a_token_needs_to_say_which_being(deployed: Deployed) -> None:
+    assert deployed.send(path="/mcp", token=deployed.token).status == 403
+
+
+def test_another_beings_url_is_forbidden(deployed: Deployed) -> None:
+    assert deployed.send(path=f"/mcp/{OTHER}", token=deployed.token).status == 403
+
+
+def test_a_bad_token_is_told_to_log_in_again(deployed: Deployed) -> None:
+    answer = deployed.send(token="brt_of_nobody")
+
+    assert answer.status == 401
+    assert answer.body["error"]["code"] == 401
+
+
+def test_a_missing_token_does_not_reach_a_function(deployed: Deployed) -> None:
+    answer = deployed.send()
+
+    assert (answer.status, answer.body) == (401, {"message": "Unauthorized"})
+
+
+def test_there_is_no_stream_to_open_or_close(deployed: Deployed) -> None:
+    for method in ("GET", "DELETE"):
+        answer = deployed.send(method, token=deployed.token)
+        assert (answer.status, answer.headers["allow"]) == (405, "POST")
+
+
+def test_a_read_only_token_may_read_and_call_read_tools(deployed: Deployed) -> None:
+    call = {"name": "get_current_time", "arguments": {"timezone": "Asia/Tokyo"}}
+    answer = deployed.send(
+        message={"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call},
+        token=deployed.reader,
+    )
+
+    assert answer.status == 200
+    assert answer.body["result"]["structuredContent"]["timezone"] == "Asia/Tokyo"
+
+
+def test_a_revoked_token_ends(deployed: Deployed) -> None:
+    issued = deployed.nacre("token", "create", "--being", "me", "--scope", "full")
+    before = deployed.send(token=issued["token"]).status
+    deployed.nacre("token", "revoke", issued["token_id"], "--being", "me")
+
+    assert (before, deployed.send(token=issued["token"]).status) == (200, 401)
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_the_official_client_talks_to_it_in_both_eras(deployed: Deployed, mode: Any) -> None:
+    async def converse() -> tuple[list[str], Any]:
+        headers = {"host": deployed.host, "authorization": f"Bearer {deployed.token}"}
+        url = f"{deployed.cloud}/mcp/{deployed.being}"
+        async with (
+            httpx2.AsyncClient(headers=headers, timeout=_PATIENCE_SECONDS) as http,
+            Client(streamable_http_client(url, http_client=http), mode=mode) as client,
+        ):
+            listed = await client.list_tools()
+            called = await client.call_tool("get_current_time", {"timezone": "UTC"})
+            return [tool.name for tool in listed.tools], called.structured_content
+
+    names, content = asyncio.run(converse())
+
+    assert names == ["get_current_time"]
+    assert content["timezone"] == "UTC"
+
+
+def test_the_portal_answers_without_a_token(deployed: Deployed) -> None:
+    assert deployed.send("GET", "/healthz").body["status"] == "ok"
+    assert deployed.send("GET", "/").body["mcp"] == "/mcp"
+    assert deployed.send("GET", "/.well-known/oauth-protected-resource").status == 404
+
+
+def test_the_policy_endpoint_wants_a_token(deployed: Deployed) -> None:
+    path = "/policy/evaluate"
+
+    assert deployed.send(path=path, token=deployed.token).status == 200
+    assert deployed.send(path=path, token="brt_of_nobody").status == 401
+    assert deployed.send(path=path).status == 401
+
+
+def test_the_queue_reaches_the_worker(deployed: Deployed) -> None:
+    sqs = deployed.client("sqs")
+    sqs.send_message(
+        QueueUrl=deployed.outputs["QueueUrl"],
+        MessageBody='{"kind": "sweep"}',
+        MessageGroupId="sweep",
+    )
+
+    assert settled(sqs, deployed.outputs["QueueUrl"]) == 0
+    assert depth(sqs, deployed.outputs["DeadLetterQueueUrl"]) == 0
+
+
+def depth(sqs: Any, url: str) -> int:
+    names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
+    counted = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=names)["Attributes"]
+    return sum(int(counted[name]) for name in names)
+
+
+def settled(sqs: Any, url: str) -> int:
+    """Return how many messages are left once none is, or patience has run out."""
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while (left := depth(sqs, url)) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    return left
+
+
+def test_the_services_for_sam_local_have_the_names_that_the_functions_are_told(cloud: str) -> None:
+    services.create(cloud)
+    told = json.loads((ROOT / "infra" / "local.json").read_text())["Parameters"]
+    tables = services.client("dynamodb", cloud).list_tables()["TableNames"]
+    queues = services.client("sqs", cloud).list_queues()["QueueUrls"]
+    aliases = services.client("kms", cloud).list_aliases()["Aliases"]
+
+    assert {told["NACRE_TOKENS_TABLE"], told["NACRE_DATA_TABLE"]} <= set(tables)
+    assert told["NACRE_KMS_KEY"] in {alias["AliasName"] for alias in aliases}
+    assert told["NACRE_QUEUE_URL"].partition("4566")[2] in {
+        "/" + url.split("/", 3)[3] for url in queues
+    }
+    services.client("s3", cloud).head_bucket(Bucket=told["NACRE_BLOBS_BUCKET"])
+
+
+def test_deleting_the_stack_keeps_what_beings_remember(deployed: Deployed) -> None:
+    arguments = ["delete", "--no-prompts", "--stack-name", STACK, "--region", REGION]
+    code = run_sam(arguments, environment={"PATH": os.defpath, **deployed.environment})
+    tables = deployed.client("dynamodb").list_tables()["TableNames"]
+
+    assert code == 0
+    assert {deployed.outputs["TokensTableName"], deployed.outputs["DataTableName"]} <= set(tables)
