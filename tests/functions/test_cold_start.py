@@ -1,0 +1,165 @@
+"""What each function may load at its start and for its first answers: decision 7 of the design."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.infra.declared import ROOT
+from tests.lambda_events import BEING, Sent, http_api_event
+from tests.lambda_functions import environment, task
+
+SDK = {"boto3", "botocore"}
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What was loaded: at the start, and after each event together with its answer."""
+
+    at_start: set[str]
+    own: set[str]
+    after: list[set[str]]
+    answers: list[Any]
+
+
+def start(name: str, *events: dict[str, Any]) -> Start:
+    """Start a function in an interpreter of its own, and send it events."""
+    done = subprocess.run(
+        [sys.executable, str(Path(__file__).with_name("loaded.py")), str(task(name))],
+        input=json.dumps(events),
+        env={
+            "PATH": os.defpath,
+            "PYTHONPATH": str(ROOT / "shared"),
+            "AWS_REGION": "us-east-1",
+            "AWS_ACCESS_KEY_ID": "test",
+            "AWS_SECRET_ACCESS_KEY": "test",
+            **environment(name),
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    first, *steps = found["steps"]
+    return Start(
+        at_start=set(first["loaded"]),
+        own=set(found["own"]),
+        after=[set(step["loaded"]) for step in steps],
+        answers=[step["answer"] for step in steps],
+    )
+
+
+def post(message: dict[str, Any], *, version: str | None = None, **others: Any) -> dict[str, Any]:
+    headers = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
+    if version:
+        headers["mcp-protocol-version"] = version
+    sent = Sent(
+        "POST", f"/mcp/{BEING}", headers | others.pop("headers", {}), json.dumps(message).encode()
+    )
+    return http_api_event(sent, **others)
+
+
+def encoded(message: dict[str, Any]) -> bytes:
+    return json.dumps(message).encode()
+
+
+def request(method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": 1, "method": method, "params": params or {}}
+
+
+def modern(method: str) -> dict[str, Any]:
+    """Return a request of the stateless era, as an event."""
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
+    return post(
+        request(method, {"_meta": meta}), version="2026-07-28", headers={"mcp-method": method}
+    )
+
+
+INITIALIZE = request(
+    "initialize",
+    {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    },
+)
+CALL = request("tools/call", {"name": "get_current_time", "arguments": {"timezone": "UTC"}})
+
+
+@pytest.mark.parametrize(
+    ("event", "status"),
+    [
+        (post(INITIALIZE), 200),
+        (modern("server/discover"), 200),
+        (modern("tools/list"), 200),
+        (post(request("tools/list"), version="2025-11-25"), 200),
+        (post(request("ping"), version="2025-11-25"), 200),
+        (post(request("ping"), authorizer={"auth": "invalid"}), 401),
+        (http_api_event(Sent("GET", f"/mcp/{BEING}")), 405),
+        (http_api_event(Sent("DELETE", f"/mcp/{BEING}")), 405),
+    ],
+    ids=["initialize", "discover", "list", "list-2025", "ping", "401", "GET", "DELETE"],
+)
+def test_what_needs_no_service_loads_the_standard_library_alone(
+    event: dict[str, Any], status: int
+) -> None:
+    started = start("McpHttpFunction", event)
+
+    assert started.at_start == set()
+    assert started.answers[0]["statusCode"] == status
+    assert started.after == [set()]
+
+
+def test_a_call_loads_the_schema_library_and_no_more() -> None:
+    started = start("McpHttpFunction", post(CALL, version="2025-11-25"))
+
+    assert (
+        json.loads(started.answers[0]["body"])["result"]["structuredContent"]["timezone"] == "UTC"
+    )
+    assert started.after[0] <= {"jsonschema_rs", "tzdata"}
+
+
+def test_the_authorizer_loads_the_standard_library_alone() -> None:
+    event = json.loads((ROOT / "infra" / "events" / "http_api_authorizer.json").read_text())
+    started = start("TokenAuthorizerFunction", event)
+
+    assert started.answers == [{"isAuthorized": True, "context": {"auth": "invalid"}}]
+    assert started.after == [set()]
+    assert not [name for name in started.own if name.startswith(("nacre.tools", "nacre.app"))]
+
+
+def test_the_evaluator_loads_the_standard_library_alone() -> None:
+    event = json.loads((ROOT / "infra" / "events" / "http_api_policy.json").read_text())
+    started = start("PolicyEvaluatorFunction", event)
+
+    assert started.answers[0]["statusCode"] == 200
+    assert started.after == [set()]
+
+
+def test_the_worker_loads_the_sdk_at_the_first_message() -> None:
+    event = json.loads((ROOT / "infra" / "events" / "sqs_fifo_patrol.json").read_text())
+    started = start("PatrolWorkerFunction", event)
+
+    assert started.at_start == set()
+    assert started.answers == [{"batchItemFailures": []}]
+    assert started.after[0] >= SDK
+    assert not started.after[0] & {"fastapi", "mcp", "numpy", "openai", "pydantic", "qdrant_client"}
+
+
+def test_the_portal_loads_what_is_web_and_neither_sdk_nor_models() -> None:
+    event = json.loads((ROOT / "infra" / "events" / "http_api_portal.json").read_text())
+    started = start("PortalFunction", event)
+
+    assert started.answers[0]["statusCode"] == 200
+    assert {"fastapi", "mangum"} <= started.at_start
+    assert not started.after[0] & (SDK | {"mcp", "numpy", "openai", "qdrant_client"})

@@ -1,0 +1,148 @@
+"""The handlers in Lambda's own runtime client, on the built layers, with events of AWS."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.functions.runtime_api import Function, FunctionError
+from tests.infra.declared import FUNCTIONS, ROOT
+from tests.lambda_functions import deployed, runtime_python
+
+pytestmark = pytest.mark.slow
+
+
+def recorded(name: str) -> dict[str, Any]:
+    """Return an event as AWS sends it."""
+    event: dict[str, Any] = json.loads((ROOT / "infra" / "events" / f"{name}.json").read_text())
+    return event
+
+
+@pytest.mark.parametrize("name", sorted(FUNCTIONS))
+def test_every_function_starts_and_says_nothing(name: str) -> None:
+    with deployed(name) as function:
+        assert function.start.peak_kb < 64 * 1024
+        assert function.logs == ""
+
+
+@pytest.mark.parametrize("shape", ["http_api_mcp", "rest_api_mcp"])
+def test_the_mcp_function_answers_behind_both_kinds_of_api(shape: str) -> None:
+    with deployed("McpHttpFunction") as function:
+        answer = function.invoke(recorded(shape))
+        logs = [json.loads(line) for line in function.logs.splitlines()]
+
+    assert answer["statusCode"] == 200
+    assert json.loads(answer["body"]) == {"jsonrpc": "2.0", "id": 1, "result": {}}
+    assert [(line["event"], line["status"]) for line in logs] == [("mcp", 200)]
+
+
+def test_a_function_url_is_refused_unless_the_function_looks_tokens_up_itself() -> None:
+    with deployed("McpHttpFunction") as function:
+        refused = function.invoke(recorded("function_url_mcp"))
+    looking = {"NACRE_RESOLVE_TOKENS": "on", "NACRE_TOKENS_TABLE": "tokens"}
+    with deployed("McpHttpFunction", variables=looking) as function:
+        unknown = function.invoke(recorded("function_url_mcp"))
+
+    assert (refused["statusCode"], unknown["statusCode"]) == (401, 401)
+    assert "invalid_token" in unknown["headers"]["www-authenticate"]
+    assert "invalid_token" not in refused["headers"]["www-authenticate"]
+
+
+def test_a_tool_runs_with_the_schema_library_of_its_layer() -> None:
+    event = recorded("http_api_mcp")
+    call = {"name": "get_current_time", "arguments": {"timezone": "Asia/Tokyo"}}
+    message = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call}
+    wrong = {**message, "params": {**call, "arguments": {"timezone": 7}}}
+    with deployed("McpHttpFunction") as function:
+        answers = [
+            json.loads(function.invoke(event | {"body": json.dumps(each)})["body"])["result"]
+            for each in (message, wrong)
+        ]
+
+    assert answers[0]["structuredContent"]["timezone"] == "Asia/Tokyo"
+    assert answers[1]["isError"] is True
+    assert "timezone" in answers[1]["content"][0]["text"]
+
+
+def test_the_authorizer_lets_a_malformed_token_through_marked_as_invalid() -> None:
+    with deployed("TokenAuthorizerFunction") as function:
+        answer = function.invoke(recorded("http_api_authorizer"))
+
+    assert answer == {"isAuthorized": True, "context": {"auth": "invalid"}}
+
+
+def test_the_authorizer_lets_nobody_in_while_the_table_does_not_answer() -> None:
+    token = "brt_8x3EXb8FvACNgfiAeKPH2EgtXYkcQNKaZA3Qv0pZ7x21xVzXl"  # well-formed
+    event = recorded("http_api_authorizer") | {"identitySource": [f"Bearer {token}"]}
+    nobody = {"AWS_ENDPOINT_URL": "http://127.0.0.1:1"}
+    with deployed("TokenAuthorizerFunction", variables=nobody) as function:
+        with pytest.raises(FunctionError, match="UnavailableError") as caught:
+            function.invoke(event)
+        logs = function.logs
+
+    assert token not in logs
+    assert token not in str(caught.value.report)
+
+
+def test_the_worker_takes_a_sweep_from_the_queue() -> None:
+    with deployed("PatrolWorkerFunction") as function:
+        assert function.invoke(recorded("sqs_fifo_patrol")) == {"batchItemFailures": []}
+
+
+def test_the_worker_gives_back_what_it_does_not_know() -> None:
+    event = recorded("sqs_fifo_patrol")
+    event["Records"][0]["body"] = '{"kind": "of another version"}'
+    with deployed("PatrolWorkerFunction") as function:
+        answer = function.invoke(event)
+
+    failed = [{"itemIdentifier": event["Records"][0]["messageId"]}]
+    assert answer == {"batchItemFailures": failed}
+
+
+def test_the_evaluator_answers_callers_that_the_authorizer_vouched_for() -> None:
+    event = recorded("http_api_policy")
+    with deployed("PolicyEvaluatorFunction") as function:
+        known = function.invoke(event)
+        event["requestContext"]["authorizer"]["lambda"] = {"auth": "invalid"}
+        unknown = function.invoke(event)
+
+    assert (known["statusCode"], unknown["statusCode"]) == (200, 401)
+
+
+def test_the_portal_answers_health_checks() -> None:
+    with deployed("PortalFunction") as function:
+        answer = function.invoke(recorded("http_api_portal"))
+
+    assert (answer["statusCode"], json.loads(answer["body"])["status"]) == (200, "ok")
+
+
+def test_a_missing_setting_is_named_at_the_start() -> None:
+    with (
+        pytest.raises(FunctionError, match="NACRE_DATA_TABLE"),
+        deployed("McpHttpFunction", variables={"NACRE_DATA_TABLE": ""}),
+    ):
+        pass
+
+
+def test_the_runtime_reports_errors_of_handlers_and_goes_on(tmp_path: Path) -> None:
+    (tmp_path / "handler.py").write_text(
+        "def handle(event, context):\n"
+        "    if event:\n"
+        "        raise ValueError('told to')\n"
+        "    return context.aws_request_id\n"
+    )
+    with Function(python=runtime_python(), task=tmp_path) as function:
+        with pytest.raises(FunctionError, match="ValueError: told to"):
+            function.invoke({"fail": True})
+        assert len(function.invoke({})) == 36
+
+
+def test_the_runtime_reports_a_handler_that_cannot_be_imported(tmp_path: Path) -> None:
+    (tmp_path / "handler.py").write_text("import nothing_of_this_name\n")
+
+    with (
+        pytest.raises(FunctionError, match="nothing_of_this_name"),
+        Function(python=runtime_python(), task=tmp_path),
+    ):
+        pass
