@@ -17,9 +17,10 @@ from pathlib import Path
 import pytest
 
 from nacre.adapters.sqlite_database import SCHEMA_VERSION, SqliteDatabase
+from nacre.adapters.sqlite_queue import SqliteQueue
 from nacre.adapters.sqlite_table import SqliteTable
 from nacre.errors import ConditionFailedError, NewerSchemaError, StoreError, UnavailableError
-from nacre.ports.table import Absent, Change, Compare, Item, Key
+from nacre.ports.table import Absent, Change, Compare, Item, Key, Range
 from tests.adapters.conftest import StillClock
 
 SCRIPT = Path(__file__).with_name("store_process.py")
@@ -391,3 +392,61 @@ def test_a_disk_without_space_refuses_and_keeps_what_was_acknowledged(path: Path
         kept = [found["sk"] for found in SqliteTable(database).query("F").items]
         assert kept[: len(written)] == [f"{int(number):08}" for number in written]
         assert database.problems() == []
+
+
+# Speed that does not fall as the store grows
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda table: table.get(Key("P", "A")),
+        lambda table: table.get_many([Key("P", "A"), Key("P", "B")]),
+        lambda table: table.query("P"),
+        lambda table: table.query("P", keys=Range(prefix="A"), descending=True, limit=5),
+        lambda table: table.query("P", index="gsi1", keys=Range(low="A", high="B")),
+        lambda table: table.query("P", index="gsi2", limit=1),
+        lambda table: table.query("P", index="gsi3", descending=True),
+        lambda table: table.put(item("A"), when=Absent()),
+        lambda table: table.delete(Key("P", "A")),
+        lambda table: table.purge(),
+    ],
+)
+def test_no_call_reads_the_whole_table_or_sorts(
+    path: Path, call: Callable[[SqliteTable], object]
+) -> None:
+    statements: list[str] = []
+    with opened(path) as database:
+        with database.read() as connection:
+            connection.set_trace_callback(statements.append)
+        call(SqliteTable(database))
+        with database.read() as connection:
+            connection.set_trace_callback(None)
+            plans = [
+                row[3]
+                for sql in statements
+                if sql.startswith(("SELECT", "WITH", "INSERT", "DELETE"))
+                for row in connection.execute(f"EXPLAIN QUERY PLAN {sql}")
+            ]
+
+    assert [plan for plan in plans if "data" in plan] or "INSERT" in str(statements)
+    assert not [plan for plan in plans if plan.startswith(("SCAN data", "USE TEMP B-TREE"))]
+
+
+def test_looking_for_a_message_does_not_sort_all_of_them(path: Path) -> None:
+    with opened(path) as database:
+        queue = SqliteQueue(database, "q")
+        statements: list[str] = []
+        with database.read() as connection:
+            connection.set_trace_callback(statements.append)
+        queue.receive()
+        with database.read() as connection:
+            connection.set_trace_callback(None)
+            plans = [
+                row[3]
+                for sql in statements
+                for row in connection.execute(f"EXPLAIN QUERY PLAN {sql}")
+            ]
+
+    assert any("messages_waiting" in plan for plan in plans)
+    assert not [plan for plan in plans if plan.startswith("SCAN messages") and "INDEX" not in plan]

@@ -72,13 +72,15 @@ class SqliteTable:
         found: dict[Key, Item] = {}
         for first in range(0, len(wanted), _KEYS_AT_ONCE):
             some = wanted[first : first + _KEYS_AT_ONCE]
+            # A join, because SQLite reads the whole table for `(pk, sk) IN (VALUES ...)`.
             sql = (
-                f"SELECT pk, sk, body FROM {self._name}"  # noqa: S608  # fixed names
-                f" WHERE {_LIVE} AND (pk, sk) IN (VALUES {', '.join(['(?, ?)'] * len(some))})"
+                f"WITH wanted (a, b) AS (VALUES {', '.join(['(?, ?)'] * len(some))})"  # noqa: S608  # fixed names
+                f" SELECT pk, sk, body FROM wanted CROSS JOIN {self._name}"
+                f" ON pk = a AND sk = b WHERE {_LIVE}"
             )
             values = [part for key in some for part in key]
             with self._database.read() as connection:
-                rows = connection.execute(sql, (self._now(), *values)).fetchall()
+                rows = connection.execute(sql, (*values, self._now())).fetchall()
             found.update({Key(pk, sk): decode_item(body) for pk, sk, body in rows})
         return found
 
