@@ -34,5 +34,6 @@ MAX_ARGUMENT_ERROR = 500  # characters: enough to name an argument and what it s
 MAX_COMPLETIONS = 100  # the specification's bound for one answer
 REMEMBERED_PEERS = 1024  # legacy clients of one laptop server: more than anyone runs
 ASK_SECONDS = 300  # a person answers a question within five minutes or has walked away
+HTTP_THREADS = 32  # blocking calls at once: one that waits for a person holds up nobody else
 STDIO_THREADS = 8  # calls of one client that block at once; a client rarely sends three
 DRAIN_SECONDS = 30  # as long as a gateway waits: an answer later than that reaches nobody

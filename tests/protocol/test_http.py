@@ -446,6 +446,23 @@ def test_a_client_without_the_capability_is_told_which_one_is_needed() -> None:
 # The door.
 
 
+def test_a_fault_at_the_door_is_an_answer_too() -> None:
+    def broken(request: HttpRequest, path: str | None, query: str | None) -> Principal:
+        raise RuntimeError("secret detail")
+
+    served = Endpoint(
+        small_dispatcher(),
+        rules=Rules(),
+        admit=broken,
+        challenge=challenge,
+        schema_of=lambda _: None,
+    )
+    done = served.begin(HttpRequest("POST", "/mcp", {}, {}, b"{}"))
+
+    assert isinstance(done, HttpReply)
+    assert (done.status, b"secret" in done.body) == (500, False)
+
+
 def test_without_a_token_everything_is_401() -> None:
     for method in ("POST", "GET", "DELETE"):
         done = send(None, headers={"authorization": None}, method=method)

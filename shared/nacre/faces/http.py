@@ -6,7 +6,9 @@ before it ends. Blocking handlers run in threads, so one slow call holds up nobo
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -16,7 +18,7 @@ from nacre.faces.error_map import explain
 from nacre.faces.logs import Log
 from nacre.faces.mcp import CallLog, endpoint
 from nacre.faces.peers import LocalPeers
-from nacre.limits import MAX_BODY_BYTES
+from nacre.limits import HTTP_THREADS, MAX_BODY_BYTES
 from nacre.protocol.answers import refusal
 from nacre.protocol.context import capability_of
 from nacre.protocol.http import (
@@ -80,6 +82,7 @@ class _Server:
         self._calls = calls
         self._lifespan = lifespan
         self._elsewhere = elsewhere
+        self._threads = ThreadPoolExecutor(HTTP_THREADS, thread_name_prefix="call")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -115,7 +118,7 @@ class _Server:
             self._calls.end(started, begun)
             return
         caller = begun.caller.principal
-        done = await _Running(begun, self._peers, receive, send).finish()
+        done = await _Running(begun, self._peers, self._threads, receive, send).finish()
         self._calls.end(
             started,
             done,
@@ -129,8 +132,11 @@ class _Server:
 class _Running:
     """One call while it runs: its answer, its stream and its client's presence."""
 
-    def __init__(self, call: HttpCall, peers: LocalPeers, receive: Receive, send: Send) -> None:
+    def __init__(
+        self, call: HttpCall, peers: LocalPeers, threads: Executor, receive: Receive, send: Send
+    ) -> None:
         self._call = call
+        self._threads = threads
         self._receive = receive
         self._send = send
         self._outbox: asyncio.Queue[bytes] = asyncio.Queue()
@@ -161,12 +167,14 @@ class _Running:
             return done
         finally:
             gone.cancel()
+            work.cancel()  # where the server itself gave up; done work takes no notice
 
     async def _work(self) -> HttpReply:
         if not self._call.blocking:
             return await self._call.run(self._channel)
         channel = _ThreadChannel(self._channel, asyncio.get_running_loop())
-        return await asyncio.to_thread(lambda: step(self._call.run(channel)))
+        run = partial(step, self._call.run(channel))
+        return await asyncio.get_running_loop().run_in_executor(self._threads, run)
 
     async def _until_gone(self) -> None:
         while (await self._receive())["type"] != "http.disconnect":

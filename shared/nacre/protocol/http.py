@@ -171,7 +171,7 @@ class Endpoint:
         """Check the request; return its reply, or the call that will give it."""
         try:
             outcome = self._begin(request)
-        except NacreError as error:
+        except Exception as error:  # noqa: BLE001 - the edge: every request gets an answer
             outcome = self._refuse(request, error, None)
         if self._fences.cors:
             outcome.cors = self._cors(request)
