@@ -31,6 +31,12 @@ _TOOLS: tuple[dict[str, Any], ...] = (
     {"name": "ask", "description": "Ask twice", "inputSchema": _OBJECT},
     {"name": "chatty", "description": "Report progress and log", "inputSchema": _OBJECT},
     {"name": "broken", "description": "Raise", "inputSchema": _OBJECT},
+    {
+        "name": "scores",
+        "description": "Return a list",
+        "inputSchema": _OBJECT,
+        "outputSchema": {"type": "array"},
+    },
 )
 
 
@@ -46,11 +52,12 @@ def elicit(message: str) -> dict[str, Any]:
 class Said:
     """A result with one text."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, **more: Any) -> None:
         self.text = text
+        self.more = more
 
     def to_dict(self) -> dict[str, Any]:
-        return {"content": [{"type": "text", "text": self.text}]}
+        return {"content": [{"type": "text", "text": self.text}], **self.more}
 
 
 class SmallTool:
@@ -74,6 +81,8 @@ class SmallTool:
                 context.log("debug", "quiet")
                 context.log("warning", {"loud": True}, "test")
                 return Said("done")
+            case "scores":
+                return Said("[1]", structuredContent=[1])
             case "broken":
                 raise RuntimeError("secret detail")
             case _:
@@ -81,7 +90,7 @@ class SmallTool:
 
 
 class SmallServer:
-    """Six tools, one resource, one template and one prompt."""
+    """A few tools, one resource, one template and one prompt."""
 
     name = "small"
     version = "1.2.3"

@@ -144,6 +144,24 @@ def test_a_legacy_list_has_no_modern_fields() -> None:
     assert set(body_of(legacy("tools/list"))["result"]) == {"tools"}
 
 
+def test_a_legacy_client_sees_no_structure_that_its_revision_lacks() -> None:
+    listed = body_of(legacy("tools/list"))["result"]["tools"]
+    called = body_of(legacy("tools/call", {"name": "scores"}))["result"]
+
+    assert "outputSchema" not in next(tool for tool in listed if tool["name"] == "scores")
+    assert called == {"content": [{"type": "text", "text": "[1]"}]}
+
+
+def test_a_modern_client_sees_structure_of_any_kind() -> None:
+    listed = body_of(modern("tools/list"))["result"]["tools"]
+    called = body_of(modern("tools/call", {"name": "scores"}))["result"]
+
+    assert next(tool for tool in listed if tool["name"] == "scores")["outputSchema"] == {
+        "type": "array"
+    }
+    assert called["structuredContent"] == [1]
+
+
 def test_a_legacy_call_runs_its_tool() -> None:
     done = legacy("tools/call", {"name": "echo", "arguments": {"text": "hi"}})
 

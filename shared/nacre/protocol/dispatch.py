@@ -98,9 +98,10 @@ class Dispatcher:
         # What ends every modern result, encoded once.
         stamp = strict_json.encode({"_meta": {META_SERVER: self._server_info()}})
         self._signature = b"," + stamp[1:]
+        self._known_tools: tuple[Definitions, Definitions] | None = None
         self._encoded: dict[tuple[str, bool], tuple[Definitions, bytes]] = {}
         self._immediate: dict[str, Callable[[Request, Caller], bytes]] = {
-            "tools/list": lambda r, c: self._listing(r, c, "tools", surface.tools()),
+            "tools/list": self._list_tools,
             "prompts/list": lambda r, c: self._listing(r, c, "prompts", surface.prompts()),
             "resources/list": lambda r, c: self._listing(r, c, "resources", surface.resources()),
             "resources/templates/list": lambda r, c: self._listing(
@@ -181,6 +182,18 @@ class Dispatcher:
         return capabilities
 
     # Lists.
+
+    def _list_tools(self, request: Request, caller: Caller) -> bytes:
+        definitions = self._surface.tools()
+        if not is_modern(caller.version):
+            definitions = self._legacy_tools(definitions)
+        return self._listing(request, caller, "tools", definitions)
+
+    def _legacy_tools(self, definitions: Definitions) -> Definitions:
+        """Return the definitions as legacy revisions know them; the same object meanwhile."""
+        if self._known_tools is None or self._known_tools[0] is not definitions:
+            self._known_tools = (definitions, tuple(_legacy_tool(each) for each in definitions))
+        return self._known_tools[1]
 
     def _listing(
         self, request: Request, caller: Caller, kind: str, definitions: Definitions
@@ -344,7 +357,7 @@ class Dispatcher:
 
     def _encode(self, result: Mapping[str, Any], caller: Caller) -> bytes:
         if not is_modern(caller.version):
-            return strict_json.encode(result)
+            return strict_json.encode(_without_loose_structure(result))
         if "_meta" in result:
             meta = {META_SERVER: self._server_info(), **result["_meta"]}
             return strict_json.encode({"resultType": "complete", **result, "_meta": meta})
@@ -382,6 +395,20 @@ def _concerns_message(error: Exception, caller: Caller) -> bool:
 
 def _unknown(request: Request, _caller: Caller) -> Call:
     raise UnknownMethodError(request.method)
+
+
+def _legacy_tool(definition: Mapping[str, Any]) -> Mapping[str, Any]:
+    schema = definition.get("outputSchema")
+    if schema is None or schema.get("type") == "object":
+        return definition
+    return {name: value for name, value in definition.items() if name != "outputSchema"}
+
+
+def _without_loose_structure(result: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Drop structured content that is no object: only the modern revision has it."""
+    if isinstance(result.get("structuredContent", {}), dict):
+        return result
+    return {name: value for name, value in result.items() if name != "structuredContent"}
 
 
 def _tool_error(text: str) -> dict[str, Any]:
