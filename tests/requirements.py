@@ -161,12 +161,7 @@ REQUIREMENTS: dict[str, str] = {
 PENDING: frozenset[str] = frozenset(
     {
         # the shell: leaves with its tests
-        "000.cli.mcp-server",
-        "000.cli.mcp-server.verbose",
-        "000.cli.mcp-server.version",
-        "000.cli.mcp-server.help",
         "000.cli.doctor",
-        "000.stdio.ends-with-client",
         # OAuth
         "003.client.bto-config",
         # orders

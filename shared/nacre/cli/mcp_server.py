@@ -1,7 +1,5 @@
 """The command `nacre mcp-server` where it is reached through the other commands."""
 
-import sys
-
 import click
 
 from nacre.cli.place import Place
@@ -23,7 +21,7 @@ class _StdioCommand(click.Command):
     add_help_option=False,
 )
 @click.pass_context
-def mcp_server(context: click.Context) -> None:
+def mcp_server(context: click.Context) -> int:
     """Run an MCP server over standard input and output."""
     place = context.find_root().obj
     assert isinstance(place, Place)
@@ -31,4 +29,4 @@ def mcp_server(context: click.Context) -> None:
         raise InvalidInputError("mcp-server serves this machine; a stack has a URL of its own")
     outer = {"--being": place.being, "--data-dir": place.data_dir, "--owner": place.owner}
     given = [part for name, value in outer.items() if value for part in (name, value)]
-    sys.exit(run([*given, *context.args]))
+    return run([*given, *context.args])

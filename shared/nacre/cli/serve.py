@@ -2,7 +2,6 @@
 
 import logging
 import signal
-import socket
 from datetime import timedelta
 
 import click
@@ -15,7 +14,7 @@ from nacre.cli.listening import bind, fences, is_loopback, url_of
 from nacre.cli.place import Place, placed
 from nacre.errors import InvalidInputError
 from nacre.faces.http import AsgiApp, asgi_app
-from nacre.faces.logs import Level, Log, where
+from nacre.faces.logs import Level, Log, log_at, where
 from nacre.limits import API_TOKEN_DAYS, DRAIN_SECONDS
 from nacre.protocol.http import HttpRequest
 from nacre.protocol.principal import Principal
@@ -53,9 +52,10 @@ def serve(host: str, port: int, *, place: Place) -> None:
         with bind(host, port) as listener:
             url = url_of(host, listener, settings)
             _show(laptop, place, url)
-            log = Log(_level(settings.log_level))
+            log = log_at(settings.log_level)
+            server = _server(_app(laptop, host, settings, log), log)
             log.write("info", "serving", url=url, folder=str(laptop.folder))
-            _run(_app(laptop, host, settings, log), listener, log)
+            server.run(sockets=[listener])
             log.write("info", "stopped")
     finally:
         laptop.close()
@@ -72,26 +72,33 @@ def _app(laptop: Laptop, host: str, settings: Settings, log: Log) -> AsgiApp:
     return asgi_app(laptop.application, admit=admit, fences=fences(host, settings), log=log)
 
 
-def _run(app: AsgiApp, listener: socket.socket, log: Log) -> None:
-    """Serve until a signal comes, then finish the calls in flight."""
+def _server(app: AsgiApp, log: Log) -> uvicorn.Server:
+    """Return a server that a signal stops, once it has finished the calls in flight."""
     server_log = logging.getLogger("uvicorn")
     server_log.handlers = [_JsonLines(log)]
     server_log.propagate = False
-    config = uvicorn.Config(
-        app,
-        access_log=False,
-        log_config=None,
-        log_level="warning",
-        lifespan="on",
-        loop="asyncio",
-        server_header=False,
-        timeout_graceful_shutdown=DRAIN_SECONDS,
-        ws="none",
+    server = uvicorn.Server(
+        uvicorn.Config(
+            app,
+            access_log=False,
+            log_config=None,
+            log_level="warning",
+            lifespan="on",
+            loop="asyncio",
+            server_header=False,
+            timeout_graceful_shutdown=DRAIN_SECONDS,
+            ws="none",
+        )
     )
-    # After it has drained, uvicorn raises the signal again; to be told to stop is no failure.
+
+    def stop(_number: int, _frame: object) -> None:
+        server.should_exit = True
+
+    # For signals before uvicorn listens to them, and after: it raises the one that stopped it
+    # again, but to be told to stop is no failure.
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda _number, _frame: None)
-    uvicorn.Server(config).run(sockets=[listener])
+        signal.signal(number, stop)
+    return server
 
 
 def _show(laptop: Laptop, place: Place, url: str) -> None:
@@ -128,11 +135,6 @@ def _warn(host: str) -> None:
         "tunnel and leave --host alone.",
         err=True,
     )
-
-
-def _level(name: str) -> Level:
-    levels: dict[str, Level] = {"DEBUG": "debug", "INFO": "info", "WARNING": "warning"}
-    return levels.get(name, "error")
 
 
 class _JsonLines(logging.Handler):

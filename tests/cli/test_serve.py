@@ -1,0 +1,220 @@
+"""`nacre serve` as a process."""
+
+import json
+import re
+import shlex
+import signal
+import socket
+import sys
+from pathlib import Path
+
+import pytest
+
+from nacre.access.tokens import SCANNER_PATTERN
+from nacre.cli.listening import fences, is_loopback, url_of
+from nacre.protocol.http import Fences
+from nacre.wiring.settings import Settings
+from tests.cli.conftest import Nacre
+from tests.cli.processes import Server, finish, serving, start
+
+PING = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+
+
+def test_the_first_start_shows_a_url_and_a_token_that_work(nacre: Nacre) -> None:
+    with serving() as server:
+        being = nacre("being", "list", "--json").json()[0]
+        path = f"/{being['being_id']}"
+        without = server.post(path, None, PING)
+        _, out, _ = server.stop(signal.SIGTERM)
+        token = re.findall(SCANNER_PATTERN, out)[0]
+
+    assert being["name"] == "me"
+    assert f"URL:   {server.url}{path}\n" in out
+    assert f"Token: {token}\n" in out
+    assert without[0] == 401
+    with serving() as server:
+        status, answer = server.post(path, token, PING)
+        no_being = server.post("", token, PING)
+        in_query = server.post(f"?being_id={being['being_id']}", token, PING)
+        in_query_only = server.post(f"{path}?access_token={token}", None, PING)
+
+    assert status == 200
+    assert [tool["name"] for tool in answer["result"]["tools"]] == ["get_current_time"]
+    assert no_being[0] == 403
+    assert "/mcp/BEING_ID" in json.dumps(no_being[1])
+    assert in_query[0] == 200
+    assert in_query_only[0] == 401
+
+
+def test_later_starts_show_the_url_and_no_token(nacre: Nacre) -> None:
+    being_id = nacre("being", "create", "Ann").out.strip()
+
+    with serving() as server:
+        _, out, err = server.stop(signal.SIGTERM)
+
+    assert out == f"Ann: {server.url}/{being_id}\n"
+    assert "nacre token create --being NAME --scope full" in err
+    assert nacre("token", "list", "--json").json() == []
+
+
+def test_what_is_shown_can_be_pasted(nacre: Nacre, folder: Path) -> None:
+    with serving() as server:
+        _, out, _ = server.stop(signal.SIGTERM)
+    being_id = nacre("being", "list", "--json").json()[0]["being_id"]
+    token = re.findall(SCANNER_PATTERN, out)[0]
+    url, bearer = f"{server.url}/{being_id}", f"Bearer {token}"
+    remote = {"url": url, "headers": {"Authorization": bearer}}
+
+    command = next(line.strip() for line in out.splitlines() if "claude mcp add" in line)
+    desktop, cursor, vs_code = (
+        json.loads(block)
+        for block in re.findall(r"^  \{\n.*?^  \}$", out, re.DOTALL | re.MULTILINE)
+    )
+
+    assert shlex.split(command) == [
+        *("claude", "mcp", "add", "--transport", "http", "nacre", url),
+        *("--header", f"Authorization: {bearer}"),
+    ]
+    assert desktop["mcpServers"]["nacre"] == {
+        "command": sys.executable,
+        "args": [
+            *("-m", "nacre.cli", "mcp-server", "--data-dir", str(folder)),
+            *("--owner", "me", "--being", "me"),
+        ],
+    }
+    assert cursor == {"mcpServers": {"nacre": remote}}
+    assert vs_code == {"servers": {"nacre": {"type": "http", **remote}}}
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_server_that_is_told_to_stop_ends_well(number: int) -> None:
+    with serving() as server:
+        code, _, err = server.stop(number)
+
+    assert code == 0
+    events = [json.loads(line)["event"] for line in err.splitlines() if line.startswith("{")]
+    assert events == ["serving", "stopped"]
+
+
+def test_no_token_is_written_to_the_log(nacre: Nacre) -> None:
+    being_id = nacre("being", "create", "Ann").out.strip()
+    token = nacre("token", "create", "--scope", "full").out.strip()
+    wrong = token[:-1] + ("0" if token[-1] != "0" else "1")
+
+    with serving() as server:
+        server.post(f"/{being_id}", token, PING)
+        server.post(f"/{being_id}", wrong, PING)
+        server.post(f"/{being_id}?token={token}", None, PING)
+        _, out, err = server.stop(signal.SIGTERM)
+
+    lines = [json.loads(line) for line in err.splitlines() if line.startswith("{")]
+    assert [line["status"] for line in lines if line["event"] == "mcp"] == [200, 401, 401]
+    assert not re.findall(SCANNER_PATTERN, out + err)
+    assert wrong not in err
+
+
+def test_two_servers_on_one_folder_share_it(nacre: Nacre) -> None:
+    being_id = nacre("being", "create", "Ann").out.strip()
+    with serving() as first, serving() as second:
+        token = nacre("token", "create", "--scope", "full", "--json").json()
+        opened = [
+            server.post(f"/{being_id}", token["token"], PING)[0] for server in (first, second)
+        ]
+        nacre("token", "revoke", token["token_id"])
+        closed = [
+            server.post(f"/{being_id}", token["token"], PING)[0] for server in (first, second)
+        ]
+        codes = [server.stop(signal.SIGTERM)[0] for server in (first, second)]
+
+    assert first.url != second.url
+    assert (opened, closed, codes) == ([200, 200], [401, 401], [0, 0])
+
+
+def test_of_two_first_starts_at_once_one_makes_the_being(nacre: Nacre) -> None:
+    processes = [start("serve", "--port", "0") for _ in range(2)]
+    shown = [Server(process).stop(signal.SIGTERM)[1] for process in processes]
+
+    assert len(nacre("being", "list", "--json").json()) == 1
+    assert sorted(len(re.findall(r"^Token: ", out, re.MULTILINE)) for out in shown) == [0, 1]
+
+
+def test_a_port_in_use_is_told_and_nothing_is_made(nacre: Nacre) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+
+        code, out, err = finish(start("serve", "--port", str(port)))
+
+    assert (code, out) == (4, "")
+    assert err == (
+        f"error: port {port} of 127.0.0.1 is in use, perhaps by another nacre\n"
+        "hint: stop that server, or choose another port with --port\n"
+    )
+    assert nacre("being", "list", "--json").json() == []
+
+
+def test_a_host_beyond_this_machine_is_warned_about(nacre: Nacre) -> None:
+    refused = nacre("serve", "--host", "192.0.2.1")
+
+    assert refused.code == 2
+    assert "warning: 192.0.2.1 can be reached from other machines." in refused.err
+    assert "error: --host: '192.0.2.1' is not an address of this machine" in refused.err
+
+
+@pytest.mark.parametrize(
+    ("host", "loopback"),
+    [
+        ("127.0.0.1", True),
+        ("127.8.9.1", True),
+        ("::1", True),
+        ("localhost", True),
+        ("LOCALHOST", True),
+        ("0.0.0.0", False),
+        ("::", False),
+        ("192.168.1.2", False),
+        ("nacre.example", False),
+        ("", False),
+    ],
+)
+def test_only_loopback_addresses_stay_on_this_machine(host: str, loopback: bool) -> None:
+    assert is_loopback(host) is loopback
+
+
+LOCAL = Settings(data_folder="")
+PUBLIC = Settings(
+    data_folder="",
+    public_url="https://nacre.example:8443",
+    allowed_origins=("https://app.example",),
+)
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
+
+
+def test_a_loopback_server_is_called_by_loopback_names_only() -> None:
+    found = fences("127.0.0.1", LOCAL)
+
+    assert found == Fences(hosts=LOOPBACK, origins=LOOPBACK)
+
+
+def test_a_public_address_and_allowed_origins_are_let_through() -> None:
+    found = fences("0.0.0.0", PUBLIC)
+
+    assert found.hosts is not None
+    assert found.hosts >= LOOPBACK | {"nacre.example"}
+    assert found.cors == {"https://app.example"}
+
+
+def test_a_server_on_every_address_leaves_the_choice_of_callers_to_tokens() -> None:
+    assert fences("0.0.0.0", LOCAL).hosts is None
+    assert fences("::", LOCAL).hosts is None
+
+
+def test_the_url_to_give_to_clients_can_be_called() -> None:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port = listener.getsockname()[1]
+
+        assert url_of("0.0.0.0", listener, LOCAL) == f"http://127.0.0.1:{port}/mcp"
+        assert url_of("localhost", listener, LOCAL) == f"http://localhost:{port}/mcp"
+        assert url_of("::1", listener, LOCAL) == f"http://[::1]:{port}/mcp"
+        assert url_of("127.0.0.1", listener, PUBLIC) == "https://nacre.example:8443/mcp"
