@@ -39,6 +39,14 @@ class Stack:
     kms: "KMSClient"
     ids: dict[str, str]
 
+    def clear(self, table: str) -> None:
+        """Remove a table's items: moto copies all of them for every transaction."""
+        name = self.ids[table]
+        pages = self.dynamodb.get_paginator("scan").paginate(TableName=name)
+        for item in [item for page in pages for item in page["Items"]]:
+            key = {"pk": item["pk"], "sk": item["sk"]}
+            self.dynamodb.delete_item(TableName=name, Key=key)
+
 
 @contextmanager
 def aws_stack() -> Iterator[Stack]:

@@ -47,6 +47,7 @@ def table(request: pytest.FixtureRequest, clock: StillClock) -> Iterator[Table]:
     if request.param == "dynamodb":
         stack: Stack = request.getfixturevalue("stack")
         yield DynamoTable(stack.dynamodb, stack.ids["DataTable"], now=clock)
+        stack.clear("DataTable")
     else:
         database = SqliteDatabase(":memory:")
         yield SqliteTable(database, now=clock)

@@ -232,6 +232,7 @@ class Stores(RuleBasedStateMachine):
     def teardown(self) -> None:
         if hasattr(self, "database"):
             self.database.close()
+            self.stack.clear("DataTable")
 
     @rule(seconds=st.integers(0, 3))
     def time_passes(self, seconds: int) -> None:
@@ -395,4 +396,4 @@ def test_all_stores_give_the_same_answers(stack: Stack) -> None:
 
 @pytest.mark.slow
 def test_all_stores_give_the_same_answers_at_length(stack: Stack) -> None:
-    _run(stack, examples=1500)
+    _run(stack, examples=500)
