@@ -21,7 +21,7 @@ from nacre.faces.lambda_events import mcp_handler
 from nacre.faces.logs import Log
 from nacre.faces.mcp import endpoint
 from nacre.protocol.context import Silence
-from nacre.protocol.http import HttpCall, HttpReply, HttpRequest
+from nacre.protocol.http_messages import HttpCall, HttpReply, HttpRequest
 from nacre.protocol.principal import FULL, Principal
 from nacre.protocol.request_state import RequestStates, SigningKeys
 from nacre.protocol.running import step

@@ -7,7 +7,8 @@ from io import StringIO
 from nacre.faces.http import asgi_app
 from nacre.faces.lambda_events import mcp_handler
 from nacre.faces.logs import Log
-from nacre.protocol.http import Fences, HttpRequest
+from nacre.protocol.fences import Fences
+from nacre.protocol.http_messages import HttpRequest
 from nacre.protocol.principal import FULL, Principal
 from tests.asgi_server import served
 from tests.conformance.fixture_server import conformance_application

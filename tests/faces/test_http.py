@@ -16,7 +16,7 @@ from nacre.faces.http import AsgiApp, asgi_app
 from nacre.faces.logs import Log
 from nacre.limits import MAX_BODY_BYTES
 from nacre.protocol.context import Context
-from nacre.protocol.http import HttpRequest
+from nacre.protocol.http_messages import HttpRequest
 from nacre.protocol.principal import FULL, Principal
 from nacre.protocol.request_state import RequestStates
 from nacre.tools.decorator import tool

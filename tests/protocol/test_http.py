@@ -9,13 +9,9 @@ import pytest
 from nacre.errors import ForbiddenError, UnauthorizedError
 from nacre.faces.mcp import MirroredSchemas, Rules
 from nacre.protocol.context import Silence
-from nacre.protocol.http import (
-    Endpoint,
-    Fences,
-    HttpCall,
-    HttpReply,
-    HttpRequest,
-)
+from nacre.protocol.fences import Fences
+from nacre.protocol.http import Endpoint
+from nacre.protocol.http_messages import HttpCall, HttpReply, HttpRequest
 from nacre.protocol.principal import FULL, READ_ONLY, Principal
 from nacre.protocol.running import step
 from nacre.protocol.versions import LEGACY_VERSIONS, SUPPORTED_VERSIONS

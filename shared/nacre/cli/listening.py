@@ -6,7 +6,7 @@ import os
 import socket
 
 from nacre.errors import InvalidInputError, UnavailableError
-from nacre.protocol.http import Fences
+from nacre.protocol.fences import Fences
 from nacre.wiring.settings import Settings
 
 _LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})

@@ -1,7 +1,10 @@
 """The command `nacre serve`: the server on this machine."""
 
+import asyncio
 import logging
 import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import timedelta
 
 import click
@@ -15,8 +18,9 @@ from nacre.cli.place import Place, placed
 from nacre.errors import InvalidInputError
 from nacre.faces.http import AsgiApp, asgi_app
 from nacre.faces.logs import Level, Log, log_at, where
+from nacre.jobs.loop import Outcome
 from nacre.limits import API_TOKEN_DAYS, DRAIN_SECONDS
-from nacre.protocol.http import HttpRequest
+from nacre.protocol.http_messages import HttpRequest
 from nacre.protocol.principal import Principal
 from nacre.wiring.embedded import Laptop, first_being, open_laptop
 from nacre.wiring.settings import Settings
@@ -69,7 +73,31 @@ def _app(laptop: Laptop, host: str, settings: Settings, log: Log) -> AsgiApp:
             query_being=query_being,
         )
 
-    return asgi_app(laptop.application, admit=admit, fences=fences(host, settings), log=log)
+    @asynccontextmanager
+    async def working() -> AsyncIterator[None]:
+        loop = laptop.worker_loop(lambda outcome: _report(log, outcome))
+        loop.start()
+        try:
+            yield
+        finally:
+            await asyncio.to_thread(loop.stop, DRAIN_SECONDS)
+
+    return asgi_app(
+        laptop.application, admit=admit, fences=fences(host, settings), log=log, lifespan=working
+    )
+
+
+def _report(log: Log, outcome: Outcome) -> None:
+    level: Level = "info" if outcome.result in ("done", "busy") else "error"
+    log.write(
+        level,
+        "job",
+        message=outcome.message_id or None,
+        group=outcome.group or None,
+        attempt=outcome.attempt or None,
+        result=outcome.result,
+        error=outcome.error,
+    )
 
 
 def _server(app: AsgiApp, log: Log) -> uvicorn.Server:

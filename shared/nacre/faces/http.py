@@ -21,15 +21,9 @@ from nacre.faces.peers import LocalPeers
 from nacre.limits import HTTP_THREADS, MAX_BODY_BYTES
 from nacre.protocol.answers import refusal
 from nacre.protocol.context import capability_of
-from nacre.protocol.http import (
-    Admit,
-    Endpoint,
-    Fences,
-    HttpCall,
-    HttpReply,
-    HttpRequest,
-    reply,
-)
+from nacre.protocol.fences import Fences
+from nacre.protocol.http import Admit, Endpoint
+from nacre.protocol.http_messages import HttpCall, HttpReply, HttpRequest, reply
 from nacre.protocol.messages import notification, question
 from nacre.protocol.running import step
 from nacre.protocol.sse import event as sse_event

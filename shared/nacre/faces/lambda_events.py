@@ -11,7 +11,7 @@ from nacre.errors import ClientCapabilityError, UnauthorizedError
 from nacre.faces.logs import Log
 from nacre.faces.mcp import CallLog, endpoint
 from nacre.protocol.context import capability_of
-from nacre.protocol.http import HttpCall, HttpReply, HttpRequest
+from nacre.protocol.http_messages import HttpCall, HttpReply, HttpRequest
 from nacre.protocol.messages import notification
 from nacre.protocol.principal import Principal
 from nacre.protocol.running import Looper, step

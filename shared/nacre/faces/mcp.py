@@ -11,8 +11,11 @@ from nacre.errors import ForbiddenError, UnauthorizedError
 from nacre.faces import error_map
 from nacre.faces.logs import Level, Log, where
 from nacre.protocol.dispatch import Dispatcher
+from nacre.protocol.fences import Fences
 from nacre.protocol.headers import annotated
-from nacre.protocol.http import Admit, Endpoint, Fences, HttpReply, HttpRequest, Peers
+from nacre.protocol.http import Admit, Endpoint
+from nacre.protocol.http_messages import HttpReply, HttpRequest
+from nacre.protocol.peers import Peers
 from nacre.protocol.surface import Definitions, Surface
 
 

@@ -12,9 +12,9 @@ from typing import Any
 
 from nacre.errors import ClientCapabilityError, UnavailableError
 from nacre.limits import ASK_SECONDS, REMEMBERED_PEERS
+from nacre.protocol.caller import Peer
 from nacre.protocol.context import capability_of
-from nacre.protocol.dispatch import Peer
-from nacre.protocol.http import HttpRequest
+from nacre.protocol.http_messages import HttpRequest
 from nacre.protocol.messages import RequestId, Response
 from nacre.protocol.principal import Principal
 

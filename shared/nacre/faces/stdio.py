@@ -25,9 +25,10 @@ from nacre.faces.logs import Log
 from nacre.faces.mcp import CallLog, dispatcher
 from nacre.limits import ASK_SECONDS, DRAIN_SECONDS, MAX_BODY_BYTES, STDIO_THREADS
 from nacre.protocol.answers import Answer, refusal
+from nacre.protocol.caller import Caller, Peer, declared_peer
+from nacre.protocol.calls import Call
 from nacre.protocol.context import capability_of
-from nacre.protocol.dispatch import Call, Caller, Peer
-from nacre.protocol.http import declared_peer, reply
+from nacre.protocol.http_messages import reply
 from nacre.protocol.messages import (
     Notification,
     Request,

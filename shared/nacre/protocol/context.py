@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from nacre.errors import ClientCapabilityError
+from nacre.errors import ClientCapabilityError, InvalidParamsError
 from nacre.protocol.messages import RequestId
 from nacre.protocol.principal import Principal
 from nacre.protocol.versions import LEGACY_VERSIONS, is_modern
@@ -17,6 +17,13 @@ _CAPABILITY_OF = {
     "sampling/createMessage": "sampling",
     "roots/list": "roots",
 }
+
+
+def log_level(level: object) -> str:
+    """Return the level if it is one; raises InvalidParamsError otherwise."""
+    if not isinstance(level, str) or level not in LOG_LEVELS:
+        raise InvalidParamsError(f"the log level must be one of {', '.join(LOG_LEVELS)}")
+    return level
 
 
 def capability_of(method: str) -> str:

@@ -1,0 +1,38 @@
+"""Who sends a request, and what is known of the client behind it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from nacre.errors import InvalidParamsError
+from nacre.protocol.messages import Request
+from nacre.protocol.principal import Principal
+from nacre.protocol.versions import META_CAPABILITIES, META_CLIENT
+
+
+@dataclass(slots=True)
+class Peer:
+    """What a client has said about itself."""
+
+    capabilities: Mapping[str, Any] = field(default_factory=dict)
+    client_info: Mapping[str, Any] = field(default_factory=dict)
+    log_level: str | None = None
+
+
+@dataclass(slots=True)  # not frozen: see HttpRequest
+class Caller:
+    """Who sends a request, and under which version."""
+
+    version: str
+    principal: Principal | None = None
+    peer: Peer = field(default_factory=Peer)
+    llm_api_key: str | None = field(default=None, repr=False)
+
+
+def declared_peer(request: Request) -> Peer:
+    """Return what a modern request says of its client; raises when it must and does not."""
+    capabilities = request.meta.get(META_CAPABILITIES)
+    if not isinstance(capabilities, dict):
+        raise InvalidParamsError(f"params._meta needs '{META_CAPABILITIES}', an object")
+    info = request.meta.get(META_CLIENT)
+    return Peer(capabilities, info if isinstance(info, dict) else {})

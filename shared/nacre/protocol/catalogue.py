@@ -1,0 +1,82 @@
+"""The lists of what a server offers, page by page, each page encoded once."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from nacre.errors import InvalidParamsError
+from nacre.limits import LIST_PAGE
+from nacre.protocol.caller import Caller
+from nacre.protocol.messages import Request
+from nacre.protocol.results import Results, cacheable
+from nacre.protocol.surface import Definitions, Surface
+from nacre.protocol.versions import is_modern
+
+
+class Catalogue:
+    """Answers the four list methods."""
+
+    def __init__(self, surface: Surface, results: Results) -> None:
+        self._surface = surface
+        self._results = results
+        self._legacy: tuple[Definitions, Definitions] | None = None
+        self._encoded: dict[tuple[str, bool], tuple[Definitions, bytes]] = {}
+
+    def tools(self, request: Request, caller: Caller) -> bytes:
+        """Answer `tools/list`."""
+        definitions = self._surface.tools()
+        if not is_modern(caller.version):
+            definitions = self._legacy_tools(definitions)
+        return self._page(request, caller, "tools", definitions)
+
+    def prompts(self, request: Request, caller: Caller) -> bytes:
+        """Answer `prompts/list`."""
+        return self._page(request, caller, "prompts", self._surface.prompts())
+
+    def resources(self, request: Request, caller: Caller) -> bytes:
+        """Answer `resources/list`."""
+        return self._page(request, caller, "resources", self._surface.resources())
+
+    def templates(self, request: Request, caller: Caller) -> bytes:
+        """Answer `resources/templates/list`."""
+        definitions = self._surface.resource_templates()
+        return self._page(request, caller, "resourceTemplates", definitions)
+
+    def _legacy_tools(self, definitions: Definitions) -> Definitions:
+        """Return the definitions as legacy revisions know them; the same object meanwhile."""
+        if self._legacy is None or self._legacy[0] is not definitions:
+            self._legacy = (definitions, tuple(_legacy_tool(each) for each in definitions))
+        return self._legacy[1]
+
+    def _page(self, request: Request, caller: Caller, kind: str, definitions: Definitions) -> bytes:
+        modern = is_modern(caller.version)
+        if len(definitions) > LIST_PAGE or request.params.get("cursor") is not None:
+            return self._encode(_page(request, kind, definitions), modern=modern)
+        known = self._encoded.get((kind, modern))
+        if known is None or known[0] is not definitions:
+            encoded = self._encode(_page(request, kind, definitions), modern=modern)
+            known = self._encoded[kind, modern] = (definitions, encoded)
+        return known[1]
+
+    def _encode(self, page: Mapping[str, Any], *, modern: bool) -> bytes:
+        return self._results.encode(cacheable(page, modern=modern), modern=modern)
+
+
+def _page(request: Request, kind: str, definitions: Definitions) -> dict[str, Any]:
+    cursor = request.params.get("cursor")
+    start = 0
+    if cursor is not None:
+        places = [str(place) for place in range(LIST_PAGE, len(definitions), LIST_PAGE)]
+        if cursor not in places:
+            raise InvalidParamsError(f"{request.method}: 'cursor' was not issued here")
+        start = int(cursor)
+    page: dict[str, Any] = {kind: list(definitions[start : start + LIST_PAGE])}
+    if start + LIST_PAGE < len(definitions):
+        page["nextCursor"] = str(start + LIST_PAGE)
+    return page
+
+
+def _legacy_tool(definition: Mapping[str, Any]) -> Mapping[str, Any]:
+    schema = definition.get("outputSchema")
+    if schema is None or schema.get("type") == "object":
+        return definition
+    return {name: value for name, value in definition.items() if name != "outputSchema"}

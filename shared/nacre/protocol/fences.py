@@ -1,0 +1,53 @@
+"""Which hosts and web pages may reach the endpoint."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from nacre.errors import ForbiddenError
+
+_CORS_HEADERS = (
+    "authorization, content-type, accept, mcp-protocol-version, mcp-method, mcp-name, x-llm-api-key"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Fences:
+    """The allowed host names, the host names of allowed pages, and origins that may read.
+
+    None lets every one pass. A page in `cors` may also read the answers.
+    """
+
+    hosts: frozenset[str] | None = None
+    origins: frozenset[str] | None = None
+    cors: frozenset[str] = frozenset()
+
+    def check(self, headers: Mapping[str, str]) -> None:
+        """Raise ForbiddenError for a request under a foreign name or from a foreign page."""
+        if self.hosts is not None and _hostname(headers.get("host", "")) not in self.hosts:
+            raise ForbiddenError("this host name is not served here; allow it with --host")
+        origin = headers.get("origin")
+        if origin is None or self.origins is None or origin in self.cors:
+            return
+        if _hostname(origin.partition("://")[2]) not in self.origins:
+            raise ForbiddenError("this web origin may not call the server")
+
+    def cors_headers(self, headers: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+        """Return what lets an allowed page read the answer."""
+        origin = headers.get("origin")
+        if origin is None or origin not in self.cors:
+            return ()
+        return (
+            ("access-control-allow-origin", origin),
+            ("vary", "origin"),
+            ("access-control-expose-headers", "www-authenticate"),
+            ("access-control-allow-methods", "POST"),
+            ("access-control-allow-headers", _CORS_HEADERS),
+            ("access-control-max-age", "600"),
+        )
+
+
+def _hostname(authority: str) -> str:
+    authority = authority.partition("/")[0].lower()
+    if authority.startswith("["):
+        return authority.partition("]")[0] + "]"
+    return authority.partition(":")[0]

@@ -1,0 +1,51 @@
+"""Results as each era carries them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from nacre.limits import CATALOGUE_TTL_MS
+from nacre.protocol import strict_json
+from nacre.protocol.surface import Surface
+from nacre.protocol.versions import META_SERVER
+
+
+class Results:
+    """Encodes the results of one server."""
+
+    def __init__(self, surface: Surface) -> None:
+        self.server_info = {"name": surface.name, "version": surface.version}
+        if surface.title is not None:
+            self.server_info["title"] = surface.title
+        # What ends every modern result, encoded once.
+        stamp = strict_json.encode({"_meta": {META_SERVER: self.server_info}})
+        self._signature = b"," + stamp[1:]
+
+    def encode(self, result: Mapping[str, Any], *, modern: bool) -> bytes:
+        """Return the encoded result; a modern one says that it is complete, and by whom."""
+        if not modern:
+            return strict_json.encode(_without_loose_structure(result))
+        if "_meta" in result:
+            meta = {META_SERVER: self.server_info, **result["_meta"]}
+            return strict_json.encode({"resultType": "complete", **result, "_meta": meta})
+        whole = strict_json.encode({"resultType": "complete", **result})
+        return whole[:-1] + self._signature
+
+
+def cacheable(result: Mapping[str, Any], *, modern: bool) -> Mapping[str, Any]:
+    """Return the result with how long a modern client may keep it."""
+    if not modern:
+        return result
+    # Private: what a caller sees depends on its token and the policy.
+    return {**result, "ttlMs": CATALOGUE_TTL_MS, "cacheScope": "private"}
+
+
+def tool_error(text: str) -> dict[str, Any]:
+    """Return the result of a tool that failed, for a model to read."""
+    return {"content": [{"type": "text", "text": text}], "isError": True}
+
+
+def _without_loose_structure(result: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Drop structured content that is no object: only the modern revision has it."""
+    if isinstance(result.get("structuredContent", {}), dict):
+        return result
+    return {name: value for name, value in result.items() if name != "structuredContent"}
