@@ -1,6 +1,6 @@
 """Calls that take several rounds: the answers so far, and the next question."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from nacre.errors import InvalidParamsError
@@ -15,20 +15,20 @@ from nacre.protocol.versions import is_modern
 class Round:
     """What the client has been asked and has answered before this round."""
 
-    answers: dict[str, dict[str, Any]] = field(default_factory=dict)
-    asked: list[str] = field(default_factory=list)
+    answers: dict[str, dict[str, Any]]
+    asked: list[str]
 
 
 def read_round(request: Request, caller: Caller, states: RequestStates) -> Round:
     """Return the round that a request continues; raises for a state that is not ours."""
     state = request.params.get("requestState")
     if state is None and "inputResponses" not in request.params:
-        return Round()
+        return Round({}, [])
     if not is_modern(caller.version):
-        return Round()
+        return Round({}, [])
     given = request.mapping("inputResponses")
     if state is None:
-        return Round({key: _answer(key, value) for key, value in given.items()})
+        return Round({key: _answer(key, value) for key, value in given.items()}, [])
     opened = states.open(state, request, caller.principal)
     fresh = {key: _answer(key, given[key]) for key in opened["asked"] if key in given}
     return Round({**opened["answers"], **fresh}, opened["asked"])

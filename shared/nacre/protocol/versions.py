@@ -5,9 +5,8 @@ Modern versions carry everything in each request; legacy versions open with
 """
 
 MODERN = "2026-07-28"
-MODERN_VERSIONS = (MODERN,)
 LEGACY_VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
-SUPPORTED_VERSIONS = MODERN_VERSIONS + LEGACY_VERSIONS
+SUPPORTED_VERSIONS = (MODERN, *LEGACY_VERSIONS)
 META_VERSION = "io.modelcontextprotocol/protocolVersion"
 META_CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
 META_CLIENT = "io.modelcontextprotocol/clientInfo"
@@ -26,4 +25,4 @@ def negotiate(requested: object) -> str:
 
 def is_modern(version: str) -> bool:
     """Whether the version carries its metadata in each request."""
-    return version in MODERN_VERSIONS
+    return version == MODERN
