@@ -106,7 +106,7 @@ def test_no_accepted_name_leaves_its_folder(name: str) -> None:
         check_blob_name(name)
     except InvalidInputError:
         return
-    assert os.path.normpath(f"/root/{name}") == f"/root/{name}"
+    assert os.path.normpath(f"/base/{name}") == f"/base/{name}"
 
 
 def test_a_blob_that_is_too_large_is_refused(
