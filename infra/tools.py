@@ -16,10 +16,9 @@ PINS: dict[str, tuple[str, ...]] = {
     "checkov": ("checkov==3.3.30",),
     "ministack": ("ministack==1.5.33", "aws-sam-translator==1.115.0"),
     "runtime": ("awslambdaric==4.2.2",),  # on the functions' Python: what Lambda itself runs
-    "peer": ("mcp==2.3.0", "mangum==0.22.0", "pyyaml==6.0.3"),
     "client-v1": ("mcp==1.30.0", "jsonschema-rs==0.60.3"),  # what most agents still ship
 }
-ON_THE_FUNCTIONS_PYTHON = {"ministack", "runtime", "peer"}  # it runs handlers itself
+ON_THE_FUNCTIONS_PYTHON = {"ministack", "runtime"}  # both run handlers
 
 
 class MissingPythonError(Exception):
