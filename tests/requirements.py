@@ -161,7 +161,6 @@ REQUIREMENTS: dict[str, str] = {
 PENDING: frozenset[str] = frozenset(
     {
         # the shell: leaves with its tests
-        "000.cli.doctor",
         # OAuth
         "003.client.bto-config",
         # orders

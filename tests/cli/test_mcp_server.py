@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from nacre import __version__
+from nacre.cli.main import main
 from nacre.cli.mcp_server import mcp_server
 from nacre.cli.stdio import HELP, run
 from tests.cli.conftest import Nacre
@@ -163,6 +164,14 @@ def test_the_first_answers_need_nothing_heavy() -> None:
     _loaded_by(code)  # makes the Being, so that the second start is like every other one
 
     assert not HEAVY & _loaded_by(code)
+
+
+@pytest.mark.requirement("000.cli.version")
+def test_both_ways_tell_the_same_version(nacre: Nacre, capfd: pytest.CaptureFixture[str]) -> None:
+    main(["--version"])
+
+    assert capfd.readouterr().out == f"nacre {__version__}\n"
+    assert nacre("--version").out == f"nacre {__version__}\n"
 
 
 def test_the_version_needs_nothing_at_all() -> None:

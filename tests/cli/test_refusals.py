@@ -54,7 +54,9 @@ def test_a_token_is_stored_by_its_hash_alone(nacre: Nacre, folder: Path) -> None
 
     assert digest(token).encode() in stored
     assert token.encode() not in stored
-    assert open_home(folder).tokens.lookup(digest(token)) is not None
+    home = open_home(folder)
+    assert home.tokens.lookup(digest(token)) is not None
+    home.close()
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 
 from nacre.access.tokens import SCANNER_PATTERN
 from nacre.cli.listening import fences, is_loopback, url_of
-from nacre.protocol.http import Fences
+from nacre.protocol.fences import Fences
 from nacre.wiring.settings import Settings
 from tests.cli.conftest import Nacre
 from tests.cli.processes import Server, finish, serving, start
@@ -172,7 +172,7 @@ def test_a_host_beyond_this_machine_is_warned_about(nacre: Nacre) -> None:
         ("LOCALHOST", True),
         ("0.0.0.0", False),
         ("::", False),
-        ("192.168.1.2", False),
+        ("192.0.2.2", False),
         ("nacre.example", False),
         ("", False),
     ],

@@ -1,6 +1,7 @@
 """What doctor looks at, on this machine and on a stack."""
 
 import http.client
+import shlex
 import stat
 import sys
 from collections.abc import Iterable, Iterator
@@ -60,7 +61,7 @@ def _check_folder(folder: Path) -> Iterator[Finding]:
     open_to_others = [path for path in [folder, *folder.rglob("*")] if _is_open(path)]
     if open_to_others:
         found = f"{open_to_others[0]} can be read by others"
-        yield Finding("permissions", "warn", found, f"run: chmod -R go= '{folder}'")
+        yield Finding("permissions", "warn", found, f"run: chmod -R go= {shlex.quote(str(folder))}")
     else:
         yield Finding("permissions", "ok", "only you can read the data folder")
 
@@ -99,7 +100,7 @@ def _check_home(home: Home, place: Place) -> Iterator[Finding]:
         records = home.tokens.of_being(being.being_id)
         active = [record for record in records if record.state(now) == "active"]
         check = f"tokens of {being.name}"
-        advice = f"run 'nacre token create --being {being.name} --scope full'"
+        advice = f"run: nacre token create --being {shlex.quote(being.name)} --scope full"
         if not active:
             yield Finding(check, "warn", "none is active", advice)
         elif all(record.expires - now < _SOON for record in active):

@@ -60,8 +60,9 @@ class Place:
         return self.data_dir or Settings.from_environment().data_folder
 
     def open(self) -> Home:
-        """Return the place itself, after a look at whether the owner exists."""
+        """Return the place itself until the command ends, if the owner exists."""
         home = self._open()
+        click.get_current_context().call_on_close(home.close)
         home.owners.get(self.owner_name)
         return home
 

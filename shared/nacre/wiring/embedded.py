@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from random import SystemRandom
+from typing import TYPE_CHECKING
 
 from nacre.access.beings import Being, Beings
 from nacre.access.gate import Gate
@@ -21,9 +22,13 @@ from nacre.protocol.request_state import RequestStates, SigningKeys
 from nacre.wiring.data_folder import prepare_data_folder
 from nacre.wiring.home import Home
 
+if TYPE_CHECKING:
+    from nacre.jobs.loop import Report, WorkerLoop
+
 DATABASE = "nacre.db"
 SECRETS = "secrets"
 VAULT = "vault.key"
+QUEUE = "jobs"
 FIRST_BEING = "me"
 
 
@@ -36,6 +41,8 @@ class Laptop:
     gate: Gate
     application: Application
     keys: Callable[[], SigningKeys]
+    # A client's own stdio server runs no jobs, and so loads nothing of the worker.
+    worker_loop: "Callable[[Report], WorkerLoop]"
     close: Callable[[], None]
 
 
@@ -55,6 +62,7 @@ def open_laptop(folder: str | Path, *, clock: Clock = system_clock) -> Laptop:
         gate=Gate(home.tokens.lookup, clock),
         application=Application(being_server(clock), RequestStates(keys, clock)),
         keys=keys,
+        worker_loop=lambda report: _worker_loop(database, clock, report),
         close=database.close,
     )
 
@@ -93,6 +101,18 @@ def _request_state_keys(
     return lambda: stored()()
 
 
+def _worker_loop(database: SqliteDatabase, clock: Clock, report: "Report") -> "WorkerLoop":
+    from nacre.adapters.sqlite_queue import SqliteQueue
+    from nacre.jobs import sweep
+    from nacre.jobs.lease import Leases
+    from nacre.jobs.loop import WorkerLoop
+    from nacre.jobs.worker import Worker
+
+    worker = Worker(Leases(SqliteTable(database, "data", now=clock), now=clock))
+    worker.register(sweep.KIND, sweep.sweep)
+    return WorkerLoop(SqliteQueue(database, QUEUE, now=clock), worker, report)
+
+
 def _home(folder: Path, clock: Clock) -> tuple[Home, SqliteDatabase]:
     database = SqliteDatabase(folder / DATABASE)
     tokens = SqliteTable(database, "tokens", now=clock)
@@ -104,5 +124,6 @@ def _home(folder: Path, clock: Clock) -> tuple[Home, SqliteDatabase]:
         beings=Beings(data, clock=clock, rng=rng),
         tokens=TokenStore(tokens, clock=clock, rng=rng),
         secrets=FileSecrets(folder / SECRETS),
+        close=database.close,
     )
     return home, database

@@ -1,5 +1,6 @@
 """Where Beings live, as the commands see it: a folder of this machine, or a stack on AWS."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from nacre.access.beings import Beings
@@ -19,3 +20,4 @@ class Home:
     secrets: Secrets
     # A stack knows its address; a laptop's depends on how it is served.
     mcp_url: str | None = None
+    close: Callable[[], None] = lambda: None

@@ -1,0 +1,252 @@
+"""`nacre doctor`: each line says what is wrong and what to do."""
+
+import json
+import socket
+import sqlite3
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nacre.cli.client_files import client_files
+from tests.cli.conftest import Nacre
+from tests.cli.processes import serving
+from tests.wiring.deployed import MCP_URL, deployed
+
+
+@pytest.fixture
+def port() -> int:
+    """Return a port that nothing listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def states(findings: list[dict[str, Any]]) -> dict[str, str]:
+    return {finding["check"]: finding["state"] for finding in findings}
+
+
+def finding(findings: list[dict[str, Any]], check: str) -> dict[str, Any]:
+    return next(each for each in findings if each["check"] == check)
+
+
+@pytest.mark.requirement("000.cli.doctor")
+def test_a_machine_in_use_is_well(nacre: Nacre, port: int) -> None:
+    nacre("being", "create", "Ann")
+    nacre("token", "create", "--scope", "full")
+    (Path.home() / ".claude.json").write_text('{"mcpServers": {"nacre": {"type": "http"}}}')
+
+    found = nacre("doctor", "--port", str(port), "--json").json()
+
+    assert set(states(found).values()) == {"ok"}
+    assert set(states(found)) == {
+        *("version", "settings", "data folder", "permissions", "store", "beings"),
+        *("tokens of Ann", "keys", "port", "client Claude Code"),
+    }
+
+
+def test_a_new_machine_is_told_where_to_begin_and_nothing_is_made(
+    nacre: Nacre, folder: Path, port: int
+) -> None:
+    outcome = nacre("doctor", "--port", str(port))
+
+    assert outcome.code == 0
+    assert f"warn  data folder: {folder} is not there yet\n      hint: run 'nacre serve'\n" in (
+        outcome.out
+    )
+    assert not folder.exists()
+
+
+def test_a_wrong_setting_is_the_last_thing_looked_at(
+    nacre: Nacre, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NACRE_LOG_LEVEL", "LOUD")
+
+    outcome = nacre("doctor", "--json")
+
+    assert outcome.code == 1
+    found = json.loads(outcome.out)
+    assert states(found) == {"version": "ok", "settings": "fail"}
+    assert "NACRE_LOG_LEVEL" in finding(found, "settings")["found"]
+
+
+def test_what_others_can_read_is_named(nacre: Nacre, folder: Path, port: int) -> None:
+    nacre("being", "create", "Ann")
+    (folder / "nacre.db").chmod(0o644)
+
+    found = nacre("doctor", "--port", str(port), "--json").json()
+
+    assert finding(found, "permissions") == {
+        "check": "permissions",
+        "state": "warn",
+        "found": f"{folder / 'nacre.db'} can be read by others",
+        "advice": f"run: chmod -R go= {folder}",
+    }
+
+
+@pytest.mark.parametrize("damage", ["other file", "torn"])
+def test_a_damaged_store_is_broken(nacre: Nacre, folder: Path, port: int, damage: str) -> None:
+    for name in range(40):
+        nacre("being", "create", f"Being {name}")
+    store = folder / "nacre.db"
+    with sqlite3.connect(store) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.close()
+    content = bytearray(store.read_bytes())
+    content[0 if damage == "other file" else 4096 :] = b"\x99" * (
+        len(content) - (0 if damage == "other file" else 4096)
+    )
+    store.write_bytes(content)
+
+    outcome = nacre("doctor", "--port", str(port), "--json")
+
+    assert outcome.code == 1
+    found = json.loads(outcome.out)
+    assert states(found)["store"] == "fail"
+    assert "damaged" in finding(found, "store")["found"]
+    assert "beings" not in states(found)
+    assert store.read_bytes() == bytes(content)
+
+
+def test_a_being_without_a_token_is_told(nacre: Nacre, port: int) -> None:
+    nacre("being", "create", "Ann")
+    nacre("being", "create", "Bob")
+    nacre("token", "create", "--scope", "full", "--ttl", "6d", "--being", "Bob")
+
+    found = nacre("doctor", "--port", str(port), "--json").json()
+
+    assert finding(found, "tokens of Ann")["found"] == "none is active"
+    assert finding(found, "tokens of Bob")["found"] == "the last one ends within a week"
+    assert "nacre token create --being Ann" in finding(found, "tokens of Ann")["advice"]
+
+
+def test_a_name_that_needs_quoting_is_quoted_in_the_advice(nacre: Nacre, port: int) -> None:
+    nacre("being", "create", "Ann's twin; rm")
+
+    found = nacre("doctor", "--port", str(port), "--json").json()
+
+    assert (
+        """--being 'Ann'"'"'s twin; rm'""" in finding(found, "tokens of Ann's twin; rm")["advice"]
+    )
+
+
+def test_our_own_server_is_known_by_its_answer(nacre: Nacre) -> None:
+    with serving() as server:
+        port = server.url.split(":")[2].split("/")[0]
+
+        found = nacre("doctor", "--port", port, "--json").json()
+
+    assert (
+        finding(found, "port")["found"] == f"an MCP server answers on {port} and asks for a token"
+    )
+
+
+@pytest.fixture
+def stranger() -> Iterator[int]:
+    """Run another program's web server."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.send_error(404)
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Say nothing."""
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield server.server_port
+        server.shutdown()
+        thread.join()
+
+
+def test_another_program_on_the_port_is_told(nacre: Nacre, stranger: int) -> None:
+    found = nacre("doctor", "--port", str(stranger), "--json").json()
+
+    assert finding(found, "port")["state"] == "warn"
+    assert "nacre serve --port" in finding(found, "port")["advice"]
+
+
+@pytest.mark.parametrize(
+    ("text", "state"),
+    [
+        ('{"mcpServers": {"nacre": {}}}', "ok"),
+        ('{"projects": {"/home/ann": {"mcpServers": {"nacre": {}}}}}', "ok"),
+        ('\ufeff{"mcpServers": {"nacre": {}}}', "ok"),
+        ('{"mcpServers": {"other": {}}}', "warn"),
+        ('{"nacre": {}}', "warn"),
+        ("[]", "warn"),
+        ("{", "warn"),
+        ("[" * 100_000, "warn"),
+        ("\udcff", "warn"),
+    ],
+)
+def test_a_clients_configuration_is_looked_into(
+    nacre: Nacre, port: int, text: str, state: str
+) -> None:
+    (Path.home() / ".claude.json").write_bytes(text.encode("utf-8", "surrogateescape"))
+
+    found = nacre("doctor", "--port", str(port), "--json").json()
+
+    assert finding(found, "client Claude Code")["state"] == state
+
+
+def test_vs_codes_file_may_have_comments(nacre: Nacre, port: int) -> None:
+    path = client_files(Path.home())["VS Code"]
+    path.parent.mkdir(parents=True)
+    path.write_text('{ // mine\n "servers": {"nacre": {}} }')
+
+    found = nacre("doctor", "--port", str(port), "--json").json()
+
+    assert finding(found, "client VS Code")["state"] == "ok"
+
+
+@pytest.mark.parametrize(
+    ("platform", "desktop"),
+    [
+        ("linux", ".config/Claude/claude_desktop_config.json"),
+        ("darwin", "Library/Application Support/Claude/claude_desktop_config.json"),
+        ("win32", "AppData/Roaming/Claude/claude_desktop_config.json"),
+    ],
+)
+def test_clients_keep_their_files_where_the_platform_wants_them(
+    platform: str, desktop: str
+) -> None:
+    assert client_files(Path("/home/ann"), platform)["Claude Desktop"] == Path("/home/ann", desktop)
+
+
+def test_a_stack_is_looked_at_from_its_outputs_to_its_address(
+    nacre: Nacre, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outputs = {
+        "TokensTableName": {"Ref": "TokensTable"},
+        "DataTableName": {"Ref": "DataTable"},
+        "KeyArn": {"Fn::GetAtt": ["NacreKey", "Arn"]},
+        "McpUrl": "http://127.0.0.1:9/mcp",
+    }
+    with deployed(monkeypatch, outputs) as stack:
+        nacre("being", "create", "Ann", "--stack", stack)
+
+        outcome = nacre("doctor", "--stack", stack, "--json")
+
+    found = json.loads(outcome.out)
+    assert outcome.code == 1
+    assert states(found) == {
+        **{"version": "ok", "settings": "ok", "stack": "ok", "beings": "ok"},
+        **{"tokens of Ann": "warn", "url": "fail", "clients": "warn"},
+    }
+    assert "does not answer" in finding(found, "url")["found"]
+
+
+def test_a_stack_that_is_not_there_is_broken(nacre: Nacre, monkeypatch: pytest.MonkeyPatch) -> None:
+    with deployed(monkeypatch):
+        outcome = nacre("doctor", "--stack", "other", "--json")
+
+    assert outcome.code == 1
+    assert finding(json.loads(outcome.out), "stack")["found"].startswith(
+        "there is no stack 'other'"
+    )
+    assert MCP_URL not in outcome.out
