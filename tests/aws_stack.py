@@ -49,8 +49,11 @@ class Stack:
 
 
 @contextmanager
-def aws_stack() -> Iterator[Stack]:
-    """Deploy the data resources of template.yaml to a fake AWS of this process."""
+def aws_stack(name: str = STACK) -> Iterator[Stack]:
+    """Deploy the data resources of template.yaml to a fake AWS of this process.
+
+    A fake AWS inside another one is the same one, so that there the name must differ.
+    """
     with mock_aws():
         session = boto3.Session(
             aws_access_key_id="test",
@@ -58,8 +61,8 @@ def aws_stack() -> Iterator[Stack]:
             region_name=REGION,
         )
         cloudformation = session.client("cloudformation")
-        cloudformation.create_stack(StackName=STACK, TemplateBody=data_template())
-        rows = cloudformation.describe_stack_resources(StackName=STACK)["StackResources"]
+        cloudformation.create_stack(StackName=name, TemplateBody=data_template())
+        rows = cloudformation.describe_stack_resources(StackName=name)["StackResources"]
         yield Stack(
             dynamodb=session.client("dynamodb"),
             sqs=session.client("sqs"),

@@ -30,7 +30,7 @@ def clock() -> StillClock:
     return StillClock()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def stack() -> Iterator[Stack]:
     with aws_stack() as stack:
         yield stack

@@ -10,7 +10,7 @@ from nacre.adapters.sqs_queue import SqsQueue
 from nacre.errors import ConfigurationError, InvalidInputError
 from nacre.ports.queue import Depth, Message, Queue
 from tests.adapters.conftest import StillClock
-from tests.aws_stack import Stack, aws_stack
+from tests.aws_stack import aws_stack
 
 
 @pytest.fixture
@@ -257,8 +257,9 @@ def test_messages_survive_their_process(tmp_path: object, clock: StillClock) -> 
     second.close()
 
 
-def test_a_queue_that_is_not_there_is_named(stack: Stack) -> None:
-    url = stack.ids["PatrolQueue"].replace("patrol.fifo", "missing.fifo")
+def test_a_queue_that_is_not_there_is_named() -> None:
+    with aws_stack() as stack:
+        url = stack.ids["PatrolQueue"].replace("patrol.fifo", "missing.fifo")
 
-    with pytest.raises(ConfigurationError, match=r"nacre-test-missing\.fifo does not exist"):
-        SqsQueue(stack.sqs, url, dead_letter_url=url).receive()
+        with pytest.raises(ConfigurationError, match=r"nacre-test-missing\.fifo does not exist"):
+            SqsQueue(stack.sqs, url, dead_letter_url=url).receive()

@@ -767,7 +767,7 @@ def nested(depth: int) -> Value:
     "value",
     [
         float("nan"), float("inf"), -float("inf"), 2**53, -(2**53), 1e-200, 1e300,
-        "\ud800", ["\udfff"], {"": 1}, {"\ud800": 1}, nested(32), {1, 2}, (1,), object(),
+        "\ud800", ["\udfff"], {"": 1}, {"\ud800": 1}, nested(32), {1, 2}, (1,), object,
         {1: 2}, bytearray(b"x"),
     ],
     ids=repr,
