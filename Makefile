@@ -103,3 +103,7 @@ build: .venv/.ready-dev ## Build the functions and their layers (ARGS="--arch x8
 .PHONY: deploy
 deploy: build ## Build, then deploy to your AWS account, asking for what it needs
 	@$(BIN)/python -m infra.sam deploy $(ARGS)
+
+.PHONY: services
+services: .venv/.ready-dev ## Tables, queue, bucket and key on loopback, for `sam local start-api`
+	@$(BIN)/python -m infra.services
