@@ -58,13 +58,14 @@ def _serve(values: dict[str, str], *, verbose: bool) -> None:
 
     folder = values.get("data_dir") or Settings.from_environment().data_folder
     laptop = open_laptop(folder)
-    owner = laptop.home.owners.get(values.get("owner", DEFAULT_OWNER)).name
-    if "being" not in values:
-        first_being(laptop.home, owner)
-    being = laptop.home.beings.choose(values.get("being"), owner=owner)
-    output, sys.stdout = sys.stdout.buffer, sys.stderr  # a stray print must not reach the client
-    signal.signal(signal.SIGTERM, _end)
     try:
+        owner = laptop.home.owners.get(values.get("owner", DEFAULT_OWNER)).name
+        if "being" not in values:
+            first_being(laptop.home, owner)
+        being = laptop.home.beings.choose(values.get("being"), owner=owner)
+        # A stray print must not reach the client.
+        output, sys.stdout = sys.stdout.buffer, sys.stderr
+        signal.signal(signal.SIGTERM, _end)
         serve_stdio(
             laptop.application,
             # Whoever starts this process has the rights of this machine's command line.
