@@ -47,7 +47,8 @@ def explain(error: Exception, *, modern: bool) -> Failure:
                 code = _LEGACY_RESOURCE_NOT_FOUND
             status = modern_status if modern else legacy_status
             return Failure(code, str(error), _data(error), status)
-    return Failure(-32603, "Internal error", status=500 if modern else 200)
+    text = str(error) if isinstance(error, NacreError) else "Internal error"
+    return Failure(-32603, text, status=500 if modern else 200)
 
 
 def _data(error: Exception) -> dict[str, Any] | None:

@@ -1,0 +1,68 @@
+"""What each error becomes outside."""
+
+import pytest
+
+from nacre import errors
+from nacre.faces.error_map import explain, tool_error
+from nacre.protocol.answers import Failure
+
+OWN = [
+    kind
+    for kind in vars(errors).values()
+    if isinstance(kind, type) and issubclass(kind, errors.NacreError)
+]
+
+
+def test_an_unexpected_error_shows_nothing_of_itself() -> None:
+    error = ValueError("secret detail")
+
+    assert explain(error, modern=True) == Failure(-32603, "Internal error", None, 500)
+    assert explain(error, modern=False) == Failure(-32603, "Internal error", None, 200)
+    assert "secret" not in tool_error("x", error)
+
+
+@pytest.mark.parametrize(
+    ("error", "modern", "legacy"),
+    [
+        (errors.MalformedJsonError("x"), (-32700, 400), (-32700, 400)),
+        (errors.MalformedMessageError("x"), (-32600, 400), (-32600, 400)),
+        (errors.TooLargeError("x", limit=1), (-32600, 413), (-32600, 413)),
+        (errors.InvalidParamsError("x"), (-32602, 400), (-32602, 200)),
+        (errors.HeaderMismatchError("x"), (-32020, 400), (-32020, 400)),
+        (errors.ClientCapabilityError("x"), (-32021, 400), (-32021, 200)),
+        (errors.UnsupportedVersionError("x", supported=()), (-32022, 400), (-32022, 400)),
+        (errors.UnknownMethodError("x"), (-32601, 404), (-32601, 200)),
+        (errors.NotFoundError("x"), (-32602, 400), (-32002, 200)),
+        (errors.UnauthorizedError("x", presented=True), (401, 401), (401, 401)),
+        (errors.ForbiddenError("x"), (403, 403), (403, 403)),
+        (errors.InsufficientScopeError("x", required=()), (403, 403), (403, 403)),
+        (errors.UnavailableError("x"), (503, 503), (503, 200)),
+        (errors.ConflictError("x"), (-32603, 500), (-32603, 200)),
+    ],
+)
+def test_each_kind_has_its_code_and_status(
+    error: errors.NacreError, modern: tuple[int, int], legacy: tuple[int, int]
+) -> None:
+    told = [explain(error, modern=era) for era in (True, False)]
+
+    assert [(each.code, each.status) for each in told] == [modern, legacy]
+    assert {each.message for each in told} == {str(error)}
+
+
+def test_every_own_error_tells_a_model_what_was_wrong() -> None:
+    for kind in OWN:
+        error = kind.__new__(kind)
+        Exception.__init__(error, "what to do")
+
+        assert tool_error("x", error) == "Error: what to do"
+
+
+def test_codes_of_our_own_stay_out_of_the_reserved_range() -> None:
+    for kind in OWN:
+        error = kind.__new__(kind)
+        Exception.__init__(error, "x")
+        if isinstance(error, (errors.UnsupportedVersionError, errors.ClientCapabilityError)):
+            continue  # their data needs fields that only their constructors set
+        code = explain(error, modern=True).code
+
+        assert code > 0 or code in {-32700, -32600, -32601, -32602, -32603, -32020}
