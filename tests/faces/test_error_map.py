@@ -11,6 +11,11 @@ OWN = [
     for kind in vars(errors).values()
     if isinstance(kind, type) and issubclass(kind, errors.NacreError)
 ]
+_WITH_DATA = (
+    errors.UnsupportedVersionError,
+    errors.ClientCapabilityError,
+    errors.UnknownResourceError,
+)
 
 
 def test_an_unexpected_error_shows_nothing_of_itself() -> None:
@@ -32,7 +37,8 @@ def test_an_unexpected_error_shows_nothing_of_itself() -> None:
         (errors.ClientCapabilityError("x"), (-32021, 400), (-32021, 200)),
         (errors.UnsupportedVersionError("x", supported=()), (-32022, 400), (-32022, 400)),
         (errors.UnknownMethodError("x"), (-32601, 404), (-32601, 200)),
-        (errors.NotFoundError("x"), (-32602, 400), (-32002, 200)),
+        (errors.NotFoundError("x"), (-32602, 400), (-32602, 200)),
+        (errors.UnknownResourceError("x:y"), (-32602, 400), (-32002, 200)),
         (errors.UnauthorizedError("x", presented=True), (401, 401), (401, 401)),
         (errors.ForbiddenError("x"), (403, 403), (403, 403)),
         (errors.InsufficientScopeError("x", required=()), (403, 403), (403, 403)),
@@ -61,7 +67,7 @@ def test_codes_of_our_own_stay_out_of_the_reserved_range() -> None:
     for kind in OWN:
         error = kind.__new__(kind)
         Exception.__init__(error, "x")
-        if isinstance(error, (errors.UnsupportedVersionError, errors.ClientCapabilityError)):
+        if isinstance(error, _WITH_DATA):
             continue  # their data needs fields that only their constructors set
         code = explain(error, modern=True).code
 
