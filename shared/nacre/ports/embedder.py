@@ -1,0 +1,82 @@
+"""Texts as vectors, and how alike texts are word by word."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+Vector = bytes
+"""Float32, little endian, of unit length; all zeros for a text without anything to embed."""
+
+
+class Embedder(Protocol):
+    """One model that turns texts into vectors.
+
+    `emb_id` is `provider:model:dimension:prefix-version`; vectors of two ids are never
+    compared. Neither attribute costs anything: the model loads with the first text. A
+    model that cannot answer, or answers with anything but vectors of its dimension,
+    raises UnavailableError; no vector is ever guessed.
+    """
+
+    @property
+    def emb_id(self) -> str:
+        """Return what vectors of this model are filed under."""
+        ...
+
+    @property
+    def dimension(self) -> int:
+        """Return how many numbers a vector has."""
+        ...
+
+    def documents(self, texts: Sequence[str]) -> list[Vector]:
+        """Return a vector for each text that will be searched, in their order."""
+        ...
+
+    def query(self, text: str) -> Vector:
+        """Return the vector of a text that searches."""
+        ...
+
+
+class TokenSimilarity(Protocol):
+    """How well texts answer a query, word by word and without stored vectors.
+
+    It costs more than a stored vector, so it is for a few hundred candidates.
+    """
+
+    def score(self, query: str, texts: Sequence[str]) -> list[float]:
+        """Return a number from 0 (nothing alike) to 1 for each text, in their order."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """What each channel of a hybrid search counts, each channel scaled to 0..1 first."""
+
+    dense: float
+    sparse: float
+    tokens: float
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """What is known about the cosines of one model; models differ, so cards do.
+
+    `mean` and `deviation` are those of random pairs. A hit by vector alone counts from
+    the cosine `floor`; a memory joins a cluster from `join`. `weights` fuse a search, and
+    `cjk_weights` one whose query is mostly Chinese, Japanese or Korean.
+    """
+
+    emb_id: str
+    mean: float
+    deviation: float
+    floor: float
+    join: float
+    weights: Weights
+    cjk_weights: Weights
+
+    def cosine_at(self, z: float) -> float:
+        """Return the cosine that lies this many deviations above random pairs, at most 1."""
+        return min(1.0, self.mean + z * self.deviation)
+
+    def weights_for(self, *, mostly_cjk: bool) -> Weights:
+        """Return the weights for a query in either kind of script."""
+        return self.cjk_weights if mostly_cjk else self.weights
