@@ -331,13 +331,43 @@ def test_a_blocking_call_finishes_its_work_although_the_client_has_left() -> Non
     assert finished.is_set()
 
 
-def test_a_body_that_is_too_large_is_refused_before_it_is_read_whole() -> None:
+def test_a_body_that_is_too_large_is_refused() -> None:
     async def scenario() -> None:
         wire = Wire(build(), b"x" * (MAX_BODY_BYTES + 1))
         await wire.run()
 
         status, headers = await wire.start()
         assert (status, headers["connection"]) == (413, "close")
+
+    asyncio.run(scenario())
+
+
+def test_the_rest_of_a_body_that_is_too_large_is_read_before_the_answer() -> None:
+    async def scenario() -> None:
+        wire = Wire(build(), b"")
+        wire._incoming = asyncio.Queue()
+        for more in (True, True, False):
+            part = {"type": "http.request", "body": b"x" * MAX_BODY_BYTES, "more_body": more}
+            wire._incoming.put_nowait(part)
+        await wire.run()
+
+        assert ((await wire.start())[0], wire._incoming.empty()) == (413, True)
+
+    asyncio.run(scenario())
+
+
+def test_a_body_without_end_is_given_up() -> None:
+    async def scenario() -> None:
+        wire = Wire(build(), b"")
+        endless = {"type": "http.request", "body": b"x" * MAX_BODY_BYTES, "more_body": True}
+
+        async def receive() -> dict[str, Any]:
+            return endless
+
+        wire._incoming.get = receive  # type: ignore[method-assign]
+        await wire.run()
+
+        assert (await wire.start())[0] == 413
 
     asyncio.run(scenario())
 

@@ -18,7 +18,7 @@ from nacre.faces.error_map import explain
 from nacre.faces.logs import Log
 from nacre.faces.mcp import CallLog, endpoint
 from nacre.faces.peers import LocalPeers
-from nacre.limits import HTTP_THREADS, MAX_BODY_BYTES
+from nacre.limits import HTTP_THREADS, MAX_BODY_BYTES, MAX_DISCARDED_BYTES
 from nacre.protocol.answers import refusal
 from nacre.protocol.context import capability_of
 from nacre.protocol.fences import Fences
@@ -99,7 +99,7 @@ class _Server:
             request = await _read(scope, receive)
         except TooLargeError as error:
             refused = reply(refusal(None, explain(error, modern=True), error))
-            # What is left of the body is not read, so the connection ends here.
+            # Something may be left of the body, so the connection ends here.
             closing = (*refused.headers, ("connection", "close"))
             await _send(send, HttpReply(refused.status, closing, refused.body))
             self._calls.end(started, refused)
@@ -234,7 +234,11 @@ class _ThreadChannel:
 
 
 async def _read(scope: Scope, receive: Receive) -> HttpRequest:
-    """Return the request; raises TooLargeError before a body that is too long is taken in."""
+    """Return the request; raises TooLargeError for a body that is too long.
+
+    What is too long is thrown away as it comes, because a client that is still sending
+    when the connection closes often sees a broken pipe instead of the answer.
+    """
     headers: dict[str, str] = {}
     for raw_name, raw_value in scope["headers"]:
         name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
@@ -246,11 +250,12 @@ async def _read(scope: Scope, receive: Receive) -> HttpRequest:
             raise ConnectionError
         chunk = part.get("body", b"")
         size += len(chunk)
-        if size > MAX_BODY_BYTES:
-            raise TooLargeError("the request body", limit=MAX_BODY_BYTES)
-        chunks.append(chunk)
-        if not part.get("more_body"):
+        if size <= MAX_BODY_BYTES:
+            chunks.append(chunk)
+        if size > MAX_DISCARDED_BYTES or not part.get("more_body"):
             break
+    if size > MAX_BODY_BYTES:
+        raise TooLargeError("the request body", limit=MAX_BODY_BYTES)
     return HttpRequest(
         method=scope["method"],
         path=scope["path"],
