@@ -60,6 +60,15 @@ def test_a_new_machine_is_told_where_to_begin_and_nothing_is_made(
     assert not folder.exists()
 
 
+def test_an_empty_folder_stays_empty(nacre: Nacre, folder: Path, port: int) -> None:
+    folder.mkdir(mode=0o700)
+
+    found = nacre("doctor", "--port", str(port), "--json").json()
+
+    assert finding(found, "store")["state"] == "warn"
+    assert list(folder.iterdir()) == []
+
+
 def test_a_wrong_setting_is_the_last_thing_looked_at(
     nacre: Nacre, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -149,7 +158,7 @@ def stranger() -> Iterator[int]:
     """Run another program's web server."""
 
     class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
+        def do_GET(self) -> None:
             self.send_error(404)
 
         def log_message(self, format: str, *args: object) -> None:

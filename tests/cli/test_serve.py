@@ -53,8 +53,20 @@ def test_later_starts_show_the_url_and_no_token(nacre: Nacre) -> None:
         _, out, err = server.stop(signal.SIGTERM)
 
     assert out == f"Ann: {server.url}/{being_id}\n"
-    assert "nacre token create --being NAME --scope full" in err
+    assert re.search(r"^For a token: .*token create --being NAME --scope full$", err, re.MULTILINE)
     assert nacre("token", "list", "--json").json() == []
+
+
+def test_the_advice_names_the_place_that_was_served(nacre: Nacre, tmp_path: Path) -> None:
+    elsewhere = ["--data-dir", str(tmp_path / "else where"), "--owner", "me"]
+
+    with serving(*elsewhere) as server:
+        _, out, _ = server.stop(signal.SIGTERM)
+
+    advice = next(line for line in out.splitlines() if "Another one: " in line)
+    command = shlex.split(advice.partition("Another one: ")[2])
+    made = nacre(*command[command.index("token") :], "--json").json()
+    assert made["being"] == "me"
 
 
 def test_what_is_shown_can_be_pasted(nacre: Nacre, folder: Path) -> None:

@@ -24,8 +24,9 @@ def check_laptop(place: Place, port: int) -> list[Finding]:
     folder = Path(place.folder()).expanduser().absolute()
     findings = attempt("data folder", lambda: _check_folder(folder))
     if findings[0].state != "fail" and folder.is_dir():
-        findings += attempt("store", lambda: _check_store(folder))
-        if all(finding.state != "fail" for finding in findings):
+        store = attempt("store", lambda: _check_store(folder))
+        findings += store
+        if store[0].state == "ok":
             findings += attempt("beings", lambda: _check_home(place.open(), place))
             findings += attempt("keys", lambda: _check_keys(folder))
     return findings + attempt("port", lambda: _check_port(port))
@@ -150,7 +151,7 @@ def _status(url: str) -> int | None:
     except OSError:
         return None
     try:
-        connection.request("POST", parts.path, b"{}", {"content-type": "application/json"})
+        connection.request("GET", parts.path)
         return connection.getresponse().status
     except (OSError, http.client.HTTPException):
         return 0

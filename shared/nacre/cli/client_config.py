@@ -2,6 +2,7 @@
 
 import json
 import shlex
+import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -34,24 +35,34 @@ def recipes(*, url: str, token: str, stdio: Sequence[str]) -> Mapping[str, str]:
 
 def stdio_command(*, being: str, owner: str, folder: Path) -> list[str]:
     """Return the command line that serves a Being over stdio, whatever PATH a client has."""
-    script = Path(sys.argv[0]).absolute()
-    if script.name == "nacre" and script.is_file():
-        program = [str(script)]
-    else:
-        program = [sys.executable, "-m", "nacre.cli"]
     place = ["--data-dir", str(folder), "--owner", owner, "--being", being]
-    return [*program, "mcp-server", *place]
+    return [*_program(), "mcp-server", *place]
 
 
-def welcome(*, being: str, url: str, token: str, stdio: Sequence[str]) -> str:
+def token_command(being: str, options: Sequence[str] = ()) -> str:
+    """Return what to type for a token, also where `nacre` is not on the PATH."""
+    program = ["nacre"] if shutil.which("nacre") else _program()
+    return shlex.join([*program, "token", "create", "--being", being, *options, "--scope", "full"])
+
+
+def welcome(
+    *, being: str, url: str, token: str, stdio: Sequence[str], options: Sequence[str] = ()
+) -> str:
     """Return what the first start shows, this once."""
     parts = [
         f"Your Being '{being}' is ready.\n\nURL:   {url}\nToken: {token}\n\n"
-        "The token is shown this once; 'nacre token create' makes others."
+        f"The token is shown this once. Another one: {token_command(being, options)}"
     ]
     texts = recipes(url=url, token=token, stdio=stdio)
     parts += [f"{client}:\n\n{_indented(text)}" for client, text in texts.items()]
     return "\n\n".join(parts)
+
+
+def _program() -> list[str]:
+    script = Path(sys.argv[0]).absolute()
+    if script.name == "nacre" and script.is_file():
+        return [str(script)]
+    return [sys.executable, "-m", "nacre.cli"]
 
 
 def _json(value: object) -> str:

@@ -18,7 +18,13 @@ from nacre.wiring.settings import Settings
 
 
 @click.command()
-@click.option("--port", type=click.IntRange(1, 65535), default=PORT, show_default=True)
+@click.option(
+    "--port",
+    type=click.IntRange(1, 65535),
+    default=PORT,
+    show_default=True,
+    help="Port that the server listens on, or is to listen on.",
+)
 @json_option
 @placed
 def doctor(port: int, *, as_json: bool, place: Place) -> int:

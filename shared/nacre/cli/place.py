@@ -55,6 +55,11 @@ class Place:
         """Return whose Beings are meant."""
         return self.owner or DEFAULT_OWNER
 
+    def options(self) -> list[str]:
+        """Return how to name this place, without the Being, on another command line."""
+        named = {"--stack": self.stack, "--data-dir": self.data_dir, "--owner": self.owner}
+        return [part for option, value in named.items() if value for part in (option, value)]
+
     def folder(self) -> str:
         """Return the data folder on this machine, whether or not it exists."""
         return self.data_dir or Settings.from_environment().data_folder

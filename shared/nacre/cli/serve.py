@@ -12,7 +12,7 @@ import uvicorn
 
 from nacre.access.scopes import NAMES
 from nacre.access.tokens import API
-from nacre.cli.client_config import stdio_command, welcome
+from nacre.cli.client_config import stdio_command, token_command, welcome
 from nacre.cli.listening import bind, fences, is_loopback, url_of
 from nacre.cli.place import Place, placed
 from nacre.errors import InvalidInputError
@@ -136,7 +136,7 @@ def _show(laptop: Laptop, place: Place, url: str) -> None:
     if first is None:
         for being in home.beings.of_owner(owner):
             click.echo(f"{being.name}: {url}/{being.being_id}")
-        click.echo("Make a token with 'nacre token create --being NAME --scope full'.", err=True)
+        click.echo(f"For a token: {token_command('NAME', place.options())}", err=True)
         return
     issued = home.tokens.issue(
         API,
@@ -152,6 +152,7 @@ def _show(laptop: Laptop, place: Place, url: str) -> None:
             url=f"{url}/{first.being_id}",
             token=issued.token,
             stdio=stdio_command(being=first.name, owner=owner, folder=laptop.folder),
+            options=place.options(),
         )
     )
 
