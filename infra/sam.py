@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from infra.layers.build import PLATFORMS, ROOT
+from infra.layers.build import PLATFORMS, ROOT, deployed_arch
 from infra.tools import programs
 
 
@@ -35,7 +35,7 @@ def main() -> None:
     """Do what the command line says."""
     parser = argparse.ArgumentParser(description="Build or deploy with SAM.")
     parser.add_argument("verb", choices=("build", "deploy"))
-    parser.add_argument("--arch", choices=sorted(PLATFORMS), default="arm64")
+    parser.add_argument("--arch", choices=sorted(PLATFORMS), default=deployed_arch())
     arguments, rest = parser.parse_known_args()
     overrides = ["--parameter-overrides", f"Arch={arguments.arch}"]
     if arguments.verb == "deploy":

@@ -10,10 +10,12 @@ copied anew every time, so an edit is never missed.
 import argparse
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -35,11 +37,22 @@ def main() -> None:
     """Build the layer that the command line names."""
     parser = argparse.ArgumentParser(description="Build one Lambda layer.")
     parser.add_argument("layer", choices=LAYERS)
-    parser.add_argument("--arch", choices=sorted(PLATFORMS), default="arm64")
+    parser.add_argument("--arch", choices=sorted(PLATFORMS), default=deployed_arch())
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--python", default="", help=f"a Python {PYTHON}, or 'none'")
     arguments = parser.parse_args()
     build(arguments.layer, arguments.arch, arguments.out, arguments.python)
+
+
+def deployed_arch(config: Path = ROOT / "samconfig.toml") -> str:
+    """Return the processor that the next deployment is for, as far as SAM's settings say.
+
+    `sam deploy --guided` writes it there, and does not tell makefiles.
+    """
+    commands = tomllib.loads(config.read_text()).get("default", {})
+    given = str(commands.get("deploy", {}).get("parameters", {}).get("parameter_overrides", ""))
+    found = re.search(r"\bArch\W+(arm64|x86_64)\b", given)
+    return found[1] if found else "arm64"
 
 
 def build(layer: str, arch: str, out: Path, python: str = "") -> None:

@@ -1,0 +1,122 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from infra.layers import build
+from tests.infra.declared import functions, resources, template
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name in (
+        "boto3/data/s3/resources-1.json",
+        "botocore/data/dynamodb/2011-12-05/service-2.json.gz",
+        "botocore/data/dynamodb/2012-08-10/service-2.json.gz",
+        "botocore/data/dynamodb/2012-08-10/examples-1.json",
+        "botocore/data/ec2/2016-11-15/service-2.json.gz",
+        "botocore/data/endpoints.json",
+        "thing/__init__.py",
+        "thing/py.typed",
+        "thing/fast.pyi",
+        "thing/fast.so",
+        "thing/tests/test_thing.py",
+        "thing/testing/public.py",
+        "thing-1.0.dist-info/METADATA",
+        "thing-1.0.dist-info/RECORD",
+        "thing-1.0.dist-info/entry_points.txt",
+        "thing-1.0.dist-info/licenses/LICENSE",
+        "bin/thing",
+    ):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("")
+    return tmp_path
+
+
+def test_trimming_leaves_what_functions_read(folder: Path) -> None:
+    build.trim(folder)
+
+    assert sorted(
+        str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()
+    ) == [
+        "botocore/data/dynamodb/2012-08-10/service-2.json.gz",
+        "botocore/data/endpoints.json",
+        "thing-1.0.dist-info/METADATA",
+        "thing-1.0.dist-info/entry_points.txt",
+        "thing/__init__.py",
+        "thing/fast.so",
+        "thing/testing/public.py",
+    ]
+
+
+def test_the_layers_are_compiled_for_the_python_that_the_functions_run_on() -> None:
+    assert {function["Runtime"] for function in functions().values()} == {f"python{build.PYTHON}"}
+    for layer in resources("AWS::Serverless::LayerVersion").values():
+        assert layer["CompatibleRuntimes"] == [f"python{build.PYTHON}"]
+
+
+def test_every_layer_of_the_template_has_a_makefile_that_builds_it() -> None:
+    layers = resources("AWS::Serverless::LayerVersion")
+
+    assert {layer["ContentUri"] for layer in layers.values()} == {
+        f"infra/layers/{name}/" for name in build.LAYERS
+    }
+    for name, layer in layers.items():
+        makefile = (build.ROOT / layer["ContentUri"] / "Makefile").read_text()
+        assert f"build-{name}:\n" in makefile
+        assert f"build.py {Path(layer['ContentUri']).name} $(if $(NACRE_ARCH)" in makefile
+    for name in functions():
+        makefile = (build.ROOT / functions()[name]["CodeUri"] / "Makefile").read_text()
+        assert makefile.startswith(f"build-{name}:\n")
+
+
+def test_every_processor_of_the_template_has_a_platform() -> None:
+    assert set(template()["Parameters"]["Arch"]["AllowedValues"]) == build.PLATFORMS.keys()
+
+
+@pytest.mark.parametrize(
+    ("overrides", "arch"),
+    [
+        ("", "arm64"),
+        ('parameter_overrides = "Stage=\\"dev\\" Arch=\\"x86_64\\""', "x86_64"),
+        ('parameter_overrides = ["Arch=x86_64", "Stage=dev"]', "x86_64"),
+        ('parameter_overrides = "Arch=arm64"', "arm64"),
+    ],
+)
+def test_layers_are_built_for_the_processor_that_was_deployed_last(
+    tmp_path: Path, overrides: str, arch: str
+) -> None:
+    config = tmp_path / "samconfig.toml"
+    config.write_text(f"version = 0.1\n[default.deploy.parameters]\n{overrides}\n")
+
+    assert build.deployed_arch(config) == arch
+
+
+def test_a_python_of_another_version_compiles_nothing(tmp_path: Path) -> None:
+    other = tmp_path / "python"
+    other.write_text("#!/bin/sh\necho cpython.2.7\n")
+    other.chmod(0o755)
+
+    assert not build.is_target(str(other))
+    assert not build.is_target(str(tmp_path / "missing"))
+    with pytest.raises(SystemExit, match="is not a Python"):
+        build.find_python("uv", str(other))
+    assert build.find_python("uv", "none") is None
+
+
+def test_compiled_code_is_never_compared_with_its_source(tmp_path: Path) -> None:
+    (tmp_path / "module.py").write_text("VALUE = 1\n")
+    build.compile_folder(sys.executable, tmp_path, "/opt/python")
+    (tmp_path / "module.py").write_text("VALUE = 2\n")
+
+    done = subprocess.run(
+        [sys.executable, "-c", "import module; print(module.VALUE)"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert done.stdout == "1\n"
