@@ -70,11 +70,13 @@ def run(command: list[str | Path], home: Path, said: str = "") -> str:
     return done.stdout
 
 
-def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
+def test_the_wheel_holds_the_package_its_tables_and_nothing_else(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
 
-    assert {name.split("/")[0] for name in names} == {"nacre", f"nacre-{__version__}.dist-info"}
+    assert {name.split("/")[0] for name in names} == {
+        *("nacre", "nacre_tables", f"nacre-{__version__}.dist-info")
+    }
     assert "nacre/py.typed" in names
     assert f"nacre-{__version__}.dist-info/licenses/LICENSE" in names
 
