@@ -1,0 +1,1 @@
+"""What a Being remembers: how it is kept, found and shown."""

@@ -1,0 +1,139 @@
+"""How what a search found becomes one order, with every part of a score kept.
+
+Each channel is scaled to 0..1 over the candidates and weighted; what belongs together lifts
+each other, so does the one person a query names. What was long not thought of stands a little
+lower: a tenth of the score at most.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from nacre.ports.embedder import Weights
+
+LEXICAL = Weights(dense=0.0, sparse=1.0, tokens=0.0)
+"""The weights where there are no vectors."""
+
+SESSION_BOOST = 0.4  # neutral for questions about one memory, +3 points for those about several
+SESSION_BEST = 3
+ACTOR_BOOST = 0.15
+LENGTH_BOOST = 0.05  # "Thanks!" matches a lot and says little
+FULL_LENGTH = 12  # terms from which a memory is long enough
+RETENTION_SHARE = 0.1  # relevance first
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A memory that a search found: its raw channel scores and what lifts it.
+
+    A channel that did not find it is None. `groups` are what it happened together with (its
+    days, its cluster), `actors` who took part, in the form that `named_actor` returns.
+    """
+
+    id: str
+    dense: float | None = None
+    sparse: float | None = None
+    tokens: float | None = None
+    groups: frozenset[str] = frozenset()
+    actors: frozenset[str] = frozenset()
+    length: int = FULL_LENGTH
+    retention: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A candidate's place: its score from 0 to 1, and what each part adds to it."""
+
+    id: str
+    score: float
+    parts: Mapping[str, float]
+
+
+def is_relevant(candidate: Candidate, floor: float) -> bool:
+    """Whether a candidate counts at all: by a word, or by a cosine that is no accident."""
+    if candidate.sparse is not None and candidate.sparse > 0:
+        return True
+    return candidate.dense is not None and candidate.dense >= floor
+
+
+def rank(
+    candidates: Iterable[Candidate], weights: Weights, *, named: str | None = None
+) -> list[Ranked]:
+    """Return the candidates, best first; equal scores stand in the order of their ids."""
+    found = sorted(candidates, key=lambda candidate: candidate.id)
+    fused = _fused(found, weights)
+    together = _together(found, [sum(parts.values()) for parts in fused])
+    share = (1 - RETENTION_SHARE) / _bound(weights)
+    ranked = []
+    for candidate, parts, boost in zip(found, fused, together, strict=True):
+        parts["session"] = SESSION_BOOST * boost
+        parts["actor"] = ACTOR_BOOST if named is not None and named in candidate.actors else 0.0
+        parts["length"] = LENGTH_BOOST * min(candidate.length, FULL_LENGTH) / FULL_LENGTH
+        weighted = {name: part * share for name, part in parts.items()}
+        weighted["retention"] = RETENTION_SHARE * candidate.retention
+        ranked.append(Ranked(candidate.id, sum(weighted.values()), weighted))
+    # Sorting is stable, so the ids decide between equals.
+    return sorted(ranked, key=lambda each: -each.score)
+
+
+def named_actor(query: Collection[str], actors: Mapping[str, Sequence[str]]) -> str | None:
+    """Return the one known actor that a query names, None for none or several.
+
+    Both sides are terms of the same analyzer. An actor is named by the whole name, or by its
+    first word where no other actor shares it.
+    """
+    words = set(query)
+    first: dict[str, int] = {}
+    for name in actors.values():
+        for word in name[:1]:
+            first[word] = first.get(word, 0) + 1
+    named = [
+        actor
+        for actor, name in actors.items()
+        if name and (words.issuperset(name) or (name[0] in words and first[name[0]] == 1))
+    ]
+    return named[0] if len(named) == 1 else None
+
+
+def _fused(found: Sequence[Candidate], weights: Weights) -> list[dict[str, float]]:
+    dense = _scaled([each.dense for each in found])
+    # No shared word is a score of zero, so words have a zero of their own.
+    sparse = _scaled([each.sparse for each in found], low=0.0)
+    tokens = _scaled([each.tokens for each in found])
+    return [
+        {"dense": weights.dense * d, "sparse": weights.sparse * s, "tokens": weights.tokens * t}
+        for d, s, t in zip(dense, sparse, tokens, strict=True)
+    ]
+
+
+def _scaled(values: Sequence[float | None], low: float | None = None) -> list[float]:
+    """Return the values from 0 (the lowest, or none) to 1 (the highest)."""
+    known = [value for value in values if value is not None]
+    if not known:
+        return [0.0] * len(values)
+    bottom, top = min(known) if low is None else low, max(known)
+    if top <= bottom:
+        return [0.0 if value is None or value < bottom else 1.0 for value in values]
+    span = top - bottom
+    return [0.0 if value is None else max(0.0, (value - bottom) / span) for value in values]
+
+
+def _together(found: Sequence[Candidate], scores: Sequence[float]) -> list[float]:
+    """Return for each candidate the mean of the best of its best group."""
+    members: dict[str, list[float]] = {}
+    for candidate, score in zip(found, scores, strict=True):
+        for group in candidate.groups:
+            members.setdefault(group, []).append(score)
+    strength = {
+        group: sum(best) / len(best)
+        for group, all_of in members.items()
+        if (best := sorted(all_of, reverse=True)[:SESSION_BEST])
+    }
+    return [
+        max((strength[group] for group in candidate.groups), default=0.0) for candidate in found
+    ]
+
+
+def _bound(weights: Weights) -> float:
+    """Return what the best possible candidate has before it is scaled."""
+    channels = weights.dense + weights.sparse + weights.tokens
+    return channels * (1 + SESSION_BOOST) + ACTOR_BOOST + LENGTH_BOOST
