@@ -21,8 +21,9 @@ def policy_handler() -> Handler:
     """
 
     def handle(event: Event, _context: object) -> dict[str, Any]:
-        context = event.get("requestContext") or {}
-        if (context.get("authorizer") or {}).get("lambda", {}).get("auth") != "ok":
+        front = event.get("requestContext") or {}
+        said = (front.get("authorizer") or {}).get("lambda") or {}
+        if said.get("auth") != "ok":
             return _reply(401, {"error": "invalid_token"})
         return _reply(200, {"status": "ok", "function": "policy_evaluator", "version": __version__})
 
