@@ -18,6 +18,7 @@ NacreError
 ├── ForbiddenError                 a valid caller, but not for this
 │   └── InsufficientScopeError
 ├── NotFoundError                  a named thing does not exist
+│   ├── UnknownBeingError
 │   ├── UnknownMethodError
 │   └── UnknownResourceError
 ├── ConflictError                  the state is not what the write required
@@ -139,6 +140,13 @@ class UnknownResourceError(NotFoundError):
     def __init__(self, uri: str) -> None:
         super().__init__(f"Resource not found: {uri[:200]}")
         self.uri = uri
+
+
+class UnknownBeingError(NotFoundError):
+    """What stands in the URL is no Being's id; it is not repeated."""
+
+    def __init__(self) -> None:
+        super().__init__("there is no such Being")
 
 
 class UnknownMethodError(NotFoundError):

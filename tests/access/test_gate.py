@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from nacre.access.admission import admission
 from nacre.access.gate import Gate, admit_context
 from nacre.access.tokens import digest, mint
-from nacre.errors import ForbiddenError, NotFoundError, UnauthorizedError
+from nacre.errors import ForbiddenError, UnauthorizedError, UnknownBeingError
 from nacre.protocol.principal import FULL, READ_ONLY, Principal
 
 BEING = "11111111-1111-4111-8111-111111111111"
@@ -186,7 +186,7 @@ MALFORMED = [
 @pytest.mark.parametrize("being", MALFORMED)
 @pytest.mark.parametrize("where", ["path", "query"])
 def test_a_malformed_being_is_not_found_and_not_reflected(where: str, being: str) -> None:
-    with pytest.raises(NotFoundError) as refusal:
+    with pytest.raises(UnknownBeingError) as refusal:
         enter(f"Bearer {API}", **{where: being})
 
     assert str(refusal.value) == "there is no such Being"

@@ -52,7 +52,7 @@ class Server:
         try:
             connection.request("POST", parts.path + path, json.dumps(message), headers)
             answer = connection.getresponse()
-            return answer.status, json.loads(answer.read())
+            return answer.status, json.loads(answer.read() or b"null")
         finally:
             connection.close()
 

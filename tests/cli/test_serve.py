@@ -125,6 +125,20 @@ def test_no_token_is_written_to_the_log(nacre: Nacre) -> None:
     assert wrong not in err
 
 
+@pytest.mark.parametrize(
+    "url", ["/abc", "/{id}x", "/{id}?being_id=%00", "/{id}?being_id={id}&being_id={id}", "/%0d%0aX"]
+)
+def test_what_is_no_beings_id_is_not_found_and_not_repeated(nacre: Nacre, url: str) -> None:
+    being_id = nacre("being", "create", "Ann").out.strip()
+    token = nacre("token", "create", "--scope", "full").out.strip()
+
+    with serving() as server:
+        status, answer = server.post(url.format(id=being_id), token, PING)
+
+    assert status == 404
+    assert not {"abc", being_id, "X"} & set(re.findall(r"[\w-]+", json.dumps(answer)))
+
+
 def test_two_servers_on_one_folder_share_it(nacre: Nacre) -> None:
     being_id = nacre("being", "create", "Ann").out.strip()
     with serving() as first, serving() as second:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from nacre.access.admission import Lookup, admission
 from nacre.access.tokens import API, OAUTH_ACCESS
 from nacre.clock import Clock, system_clock
-from nacre.errors import ForbiddenError, NotFoundError, UnauthorizedError
+from nacre.errors import ForbiddenError, UnauthorizedError, UnknownBeingError
 from nacre.protocol.principal import FULL, READ, Principal
 
 _BEING_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
@@ -19,7 +19,6 @@ _NO_BEING = (
     "an API token (brt_) needs its Being in the URL: /mcp/BEING_ID or /mcp?being_id=BEING_ID"
 )
 _OTHER_BEING = "this token does not open that Being"
-_NO_SUCH_BEING = "there is no such Being"
 
 
 def is_being_id(text: str) -> bool:
@@ -49,7 +48,7 @@ def admit_context(
 ) -> Principal:
     """Return the caller that an authorizer context names.
 
-    Raises UnauthorizedError on anything but an `ok` context, NotFoundError when a Being
+    Raises UnauthorizedError on anything but an `ok` context, UnknownBeingError when a Being
     in the URL is malformed, and ForbiddenError when path, query and token do not agree on
     the Being (with one text for Beings that exist and that do not) or when an API token
     comes without one.
@@ -61,7 +60,7 @@ def admit_context(
         raise UnauthorizedError(_NOT_VALID, presented=True)
     named = {being.lower() for being in (path_being, query_being) if being}
     if not all(is_being_id(being) for being in named):
-        raise NotFoundError(_NO_SUCH_BEING)
+        raise UnknownBeingError()
     if not named and context["kind"] == API:
         raise ForbiddenError(_NO_BEING)
     if named - {principal.being_id}:
