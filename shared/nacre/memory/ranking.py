@@ -118,15 +118,17 @@ def _scaled(values: Sequence[float | None], low: float | None = None) -> list[fl
 
 
 def _together(found: Sequence[Candidate], scores: Sequence[float]) -> list[float]:
-    """Return for each candidate the mean of the best of its best group."""
+    """Return for each candidate the mean of the best of its best group.
+
+    Places that a small group leaves empty count as nothing: alone there is no together.
+    """
     members: dict[str, list[float]] = {}
     for candidate, score in zip(found, scores, strict=True):
         for group in candidate.groups:
             members.setdefault(group, []).append(score)
     strength = {
-        group: sum(best) / len(best)
+        group: sum(sorted(all_of, reverse=True)[:SESSION_BEST]) / SESSION_BEST
         for group, all_of in members.items()
-        if (best := sorted(all_of, reverse=True)[:SESSION_BEST])
     }
     return [
         max((strength[group] for group in candidate.groups), default=0.0) for candidate in found
