@@ -12,6 +12,8 @@ OWN = [
     if isinstance(kind, type) and issubclass(kind, errors.NacreError)
 ]
 _WITH_DATA = (
+    errors.UnauthorizedError,
+    errors.InsufficientScopeError,
     errors.UnsupportedVersionError,
     errors.ClientCapabilityError,
     errors.UnknownResourceError,
@@ -53,6 +55,16 @@ def test_each_kind_has_its_code_and_status(
 
     assert [(each.code, each.status) for each in told] == [modern, legacy]
     assert {each.message for each in told} == {str(error)}
+
+
+def test_a_refusal_repeats_its_challenge_in_the_body() -> None:
+    error = errors.InsufficientScopeError("update_notes", required=("mcp:read", "mcp:write"))
+
+    assert explain(error, modern=True).data == {
+        "error": "insufficient_scope",
+        "error_description": "update_notes needs a token with full scope; this token is read-only",
+        "scope": "mcp:read mcp:write",
+    }
 
 
 def test_every_own_error_tells_a_model_what_was_wrong() -> None:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from nacre.access.challenge import challenge_fields
 from nacre.errors import (
     ClientCapabilityError,
     ForbiddenError,
@@ -61,6 +62,9 @@ def _data(error: Exception) -> dict[str, Any] | None:
             return {"requiredCapabilities": {error.capability: {}}}
         case UnknownResourceError():
             return {"uri": error.uri}
+        case UnauthorizedError() | ForbiddenError():
+            # As in the header, which API Gateway renames on its way out.
+            return dict(challenge_fields(error))
         case _:
             return None
 
