@@ -1,0 +1,127 @@
+"""The vector index: which of a Being's memories are nearest to a question."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+Kind = Literal["node", "scene"]
+Vector = bytes  # float32, little endian, of length 1
+
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One memory as an index holds it; everything here can be made again from the items."""
+
+    id: str
+    kind: Kind
+    state: str  # a node's or a scene's status, such as "active" or "pending"
+    cluster_id: str | None
+    days: tuple[str, ...]  # ISO dates, as in 2026-07-28
+    vector: Vector | None  # None: found by its words only
+    terms: tuple[str, ...]  # with repetitions
+    text_sha: str  # a digest of all that the point says: another one means out of date
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which points are looked at; what is left open lets every point pass."""
+
+    kinds: frozenset[Kind] | None = None
+    states: frozenset[str] | None = None
+    cluster_id: str | None = None
+    day_from: str | None = None  # ISO dates, both inclusive: one of the point's days must fit
+    day_to: str | None = None
+
+    def __post_init__(self) -> None:
+        for day in (self.day_from, self.day_to):
+            if day is not None and not is_day(day):
+                raise ValueError(f"{day!r} is not an ISO date such as 2026-07-28")
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A point that was found, and how well it fits: more is better."""
+
+    id: str
+    kind: Kind
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """The best by meaning and the best by words, each best first.
+
+    Dense scores are cosines. Sparse scores are BM25's, always above 0, and compare within
+    one answer only.
+    """
+
+    dense: tuple[Hit, ...]
+    sparse: tuple[Hit, ...]
+    truncated: bool = False  # the store looked at its newest points only
+
+
+class VectorIndex(Protocol):
+    """The points of one embedding, `emb_id`; no Being ever sees another's.
+
+    A point that was upserted is found by the next search of any process. Scores are rounded
+    to six decimals and hits of one score stand in the order of their ids. A store that
+    cannot answer raises UnavailableError within seconds. Any number of threads may call.
+    """
+
+    emb_id: str
+    is_derived: bool
+    """False where the index reads the vector items themselves, so writing those is enough."""
+
+    def upsert(self, being_id: str, points: Sequence[Point]) -> None:
+        """Write points, replacing those with the same ids.
+
+        Raises InvalidInputError for a vector of another length than the index has.
+        """
+        ...
+
+    def delete(self, being_id: str, ids: Sequence[str]) -> None:
+        """Remove points; ids that are not there do no harm."""
+        ...
+
+    def search(
+        self,
+        being_id: str,
+        *,
+        dense: Vector | None,
+        sparse: Sequence[str],
+        where: Filter,
+        limit: int,
+    ) -> Candidates:
+        """Return up to `limit` hits for a vector and as many for terms.
+
+        None and no terms leave their list empty. A term that is repeated counts once.
+        """
+        ...
+
+    def scan(self, being_id: str, *, after: str | None, limit: int) -> list[tuple[str, str]]:
+        """Return the next points as (id, text_sha), in an order of the store's own.
+
+        `after` is the last id of the answer before; an empty answer is the end.
+        """
+        ...
+
+    def erase(self, being_id: str) -> None:
+        """Remove all points of a Being."""
+        ...
+
+
+def is_day(text: str) -> bool:
+    """Tell whether a text is an ISO date such as 2026-07-28."""
+    return _DAY.fullmatch(text) is not None
+
+
+def dimension_of(emb_id: str) -> int:
+    """Return how long an embedding's vectors are; 0 for one without vectors.
+
+    An `emb_id` reads "provider:model:dimension:prefix-version".
+    """
+    parts = emb_id.rsplit(":", 2)
+    return int(parts[1]) if len(parts) == 3 and parts[1].isdecimal() else 0
