@@ -71,3 +71,15 @@ def test_every_page_of_the_docs_is_reachable_from_the_index() -> None:
         ]
 
     assert {page for page in PAGES if index.parent in page.parents} - seen == set()
+
+
+def test_every_make_verb_that_a_page_names_exists() -> None:
+    verbs = set(re.findall(r"^([a-z0-9-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    named = {
+        f"{page.relative_to(ROOT)}: {verb}"
+        for page in PAGES
+        for verb in re.findall(r"`make ([a-z0-9-]+)", page.read_text())
+        if verb not in verbs
+    }
+
+    assert named == set()
