@@ -10,7 +10,8 @@ from infra.tables import ROOT, SOURCES, SUMS, TABLES, Source, data_files, quanti
 
 
 def test_every_file_is_the_one_that_the_sums_name() -> None:
-    listed = dict(reversed(line.split("  ")) for line in (TABLES / SUMS).read_text().splitlines())
+    lines = [line.split("  ") for line in (TABLES / SUMS).read_text().splitlines()]
+    listed = {name: digest for digest, name in lines}
     found = {
         str(path.relative_to(TABLES)): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in data_files()

@@ -6,10 +6,9 @@ characters gone: the rules of the published BasicTokenizer, on the standard libr
 
 import re
 import unicodedata
-from collections.abc import Callable
 
-# Kept for this many characters; a text in every script there is must not fill the memory.
-_REMEMBERED = 20_000
+from nacre.memory.characters import Replacements
+
 _ASCII_WORDS = re.compile(r"[^\s!-/:-@\[-`{-~]+|[!-/:-@\[-`{-~]")
 _ASCII_CONTROLS = {code: None for code in (*range(32), 127) if chr(code) not in "\t\n\r"}
 _CHINESE = (
@@ -22,20 +21,6 @@ _CHINESE = (
     (0xF900, 0xFAFF),
     (0x2F800, 0x2FA1F),
 )
-
-
-class Replacements(dict[int, str]):
-    """What each character becomes, for str.translate; worked out when one is first met."""
-
-    def __init__(self, rule: Callable[[str], str]) -> None:
-        super().__init__()
-        self._rule = rule
-
-    def __missing__(self, code: int) -> str:
-        replacement = self._rule(chr(code))
-        if len(self) < _REMEMBERED:
-            self[code] = replacement
-        return replacement
 
 
 def bert_words(text: str) -> list[str]:
