@@ -10,7 +10,9 @@ from nacre.memory.analysis import fingerprint, mostly_cjk, terms
 
 anything = st.text(st.characters(exclude_categories=[]), max_size=200)
 kanji = st.characters(min_codepoint=0x4E00, max_codepoint=0x9FFF)
-japanese = st.one_of(kanji, st.characters(min_codepoint=0x3041, max_codepoint=0x30FA))
+hiragana = st.characters(min_codepoint=0x3041, max_codepoint=0x3096)
+katakana = st.characters(min_codepoint=0x30A1, max_codepoint=0x30FA)
+japanese = st.one_of(kanji, hiragana, katakana)
 
 
 @pytest.mark.parametrize(
@@ -96,7 +98,7 @@ def test_a_word_of_two_japanese_letters_is_found_wherever_it_stands(
     assert set(terms(word)[:1]) <= set(terms(f"{before}{word}{after}"))
 
 
-@given(kanji, st.text(st.characters(min_codepoint=0x3041, max_codepoint=0x3096), max_size=5))
+@given(kanji, st.text(hiragana, max_size=5))
 def test_a_word_of_one_character_is_found_before_its_particle(word: str, particle: str) -> None:
     assert set(terms(word)) <= set(terms(word + particle))
 
