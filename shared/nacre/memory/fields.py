@@ -31,6 +31,15 @@ def optional_text(text: str | None, field: str, *, limit: int) -> str | None:
     return checked_text(text, field, limit=limit)
 
 
+def cleaned_text(text: str, field: str, *, limit: int) -> str:
+    """Return what somebody else wrote without what no store keeps; "" where nothing is left.
+
+    Terminal output has control characters, and a history that refused them had gaps.
+    """
+    plain = _CONTROL.sub("", text.encode(errors="replace").decode())
+    return checked_text(plain, field, limit=limit) if plain.strip() else ""
+
+
 def checked_name(text: str, field: str, *, limit: int = MAX_TAG_LENGTH) -> str:
     """Return a name or a key: one line in NFC, each run of blanks one space; in characters."""
     name = " ".join(unicodedata.normalize("NFC", _valid(text, field)).split())
