@@ -84,7 +84,7 @@ class _Shown:
             entry = self._section.entries[place]
             more = _size(entry.text) - _size(line)
             if taken + more > room:
-                break
+                continue  # a shorter one further on may fit
             taken += more
             self._lines[place] = entry.text
         return taken
