@@ -122,6 +122,7 @@ class Node:
     fingerprint: str | None = None  # a merged node has none
     cluster_id: str | None = None
     status: NodeStatus = "active"
+    status_before: NodeStatus | None = None  # what it was before it was merged
     merged_into: str | None = None
     parents: tuple[str, ...] = ()
     reason: str | None = None

@@ -1,0 +1,27 @@
+"""The forgetting curve: how well a memory is remembered, counted in active days.
+
+A power law as in FSRS, with one number for each memory, its stability.
+"""
+
+import math
+
+_FACTOR = 19 / 81  # at an age of one stability, nine tenths are left
+
+DYING_BELOW = 0.6
+DEAD_BELOW = 0.5
+
+
+def initial_stability(importance: float) -> float:
+    """Return the stability of a new memory: 4 active days, or 64 for the most important."""
+    return 4.0 * math.exp2(4.0 * importance)
+
+
+def retention(elapsed: int, stability: float) -> float:
+    """Return what is left after so many active days, from 1 down to 0."""
+    return 1 / math.sqrt(1 + _FACTOR * max(0, elapsed) / stability) if stability > 0 else 0.0
+
+
+def clock_below(clock0: int, stability: float, left: float) -> int:
+    """Return the first clock at which less than `left` remains of a memory set at `clock0`."""
+    days = stability * (1 / (left * left) - 1) / _FACTOR
+    return clock0 + math.floor(days) + 1

@@ -1,0 +1,47 @@
+"""What of a memory is searched, and how writers keep the search up to date."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from nacre.memory.model import Node, Scene
+from nacre.memory.rendering import scene_line
+from nacre.ports.table import Write
+from nacre.ports.vectors import Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    id: str
+    kind: Kind
+    text: str
+    state: str
+    cluster_id: str | None
+    days: tuple[str, ...]
+    actors: tuple[str, ...]
+
+
+class SearchIndex(Protocol):
+    """The part of the search that writers of memories see."""
+
+    def writes(self, being_id: str, entries: Sequence[Entry]) -> list[Write]: ...
+
+    def apply(self, being_id: str, entries: Sequence[Entry]) -> None: ...
+
+    def remove_writes(self, being_id: str, ids: Sequence[str]) -> list[Write]: ...
+
+    def remove(self, being_id: str, ids: Sequence[str]) -> None: ...
+
+
+def searchable(told: Node | Scene) -> Entry:
+    """Return how a node or a scene is searched: by the line that shows it."""
+    is_node = isinstance(told, Node)
+    return Entry(
+        id=told.node_id if isinstance(told, Node) else told.scene_id,
+        kind="node" if is_node else "scene",
+        text=scene_line(told),
+        state=told.status,
+        cluster_id=told.cluster_id if isinstance(told, Node) else None,
+        days=told.when,
+        actors=told.actors,
+    )
