@@ -7,7 +7,9 @@ them changed, and a client's prompt cache finds them again.
 from collections.abc import Callable, Iterable
 from datetime import timedelta
 
+from nacre.access.beings import Beings
 from nacre.clock import Clock
+from nacre.errors import NotFoundError
 from nacre.limits import (
     CONTEXT_CLUSTERS,
     CONTEXT_DIARY_DAYS,
@@ -19,13 +21,14 @@ from nacre.limits import (
 )
 from nacre.memory import targets
 from nacre.memory.blocks import Entry, Section, block, shortened
+from nacre.memory.clusters import Clusters
 from nacre.memory.letters import TRUST, Letter, Letters
 from nacre.memory.model import Cluster, Relation
+from nacre.memory.nodes import Nodes
 from nacre.memory.profile import Entry as ProfileEntry
 from nacre.memory.profile import Profile
 from nacre.memory.relations import Relations
-from nacre.memory.rendering import one_line
-from nacre.memory.shelf import Shelf
+from nacre.memory.rendering import one_line, scene_line
 from nacre.memory.targets import SOUL_FIELDS, Target, parse_rule
 
 _BRIEF_FROM = 2 * PREVIEW_LENGTH  # bytes from which an entry has a brief form
@@ -36,28 +39,36 @@ class ContextBlocks:
 
     def __init__(
         self,
+        beings: Beings,
         profile: Profile,
         relations: Relations,
         letters: Letters,
-        shelf: Shelf,
+        nodes: Nodes,
+        clusters: Clusters,
         *,
         clock: Clock,
     ) -> None:
+        self._beings = beings
         self._profile = profile
         self._relations = relations
         self._letters = letters
-        self._shelf = shelf
+        self._nodes = nodes
+        self._clusters = clusters
         self._clock = clock
 
     def soul(self, being_id: str) -> dict[str, str]:
-        """Return the fields of the Being's soul that are set."""
-        return {entry.key: entry.text or "" for entry in self._entries(being_id, targets.SOULS)}
+        """Return the fields of the Being's soul that are set; it always has a name."""
+        being = self._beings.get(being_id)
+        if being is None:
+            raise NotFoundError("there is no such Being")
+        entries = self._entries(being_id, targets.SOULS)
+        return {"name": being.name, **{entry.key: entry.text or "" for entry in entries}}
 
-    def system_prompt(self, being_id: str, name: str) -> str:
+    def system_prompt(self, being_id: str) -> str:
         """Return who the Being is: its soul, its partner's rules, preferences and people."""
         soul = self.soul(being_id)
         fields = [each for each in SOUL_FIELDS if each in soul and each not in ("name", "model")]
-        opening = f"You are {one_line(soul.get('name', name))}."
+        opening = f"You are {one_line(soul['name'])}."
         sections = [
             Section(
                 "Soul",
@@ -77,8 +88,7 @@ class ContextBlocks:
         days = (f"{today - timedelta(days=CONTEXT_DIARY_DAYS - 1)}", f"{today}")
         diary = self._profile.page(being_id, targets.DIARY, keys_in=days).entries
         relations = self._relations.page(being_id).relations
-        clusters = self._shelf.clusters(being_id)
-        biggest = sorted(clusters, key=lambda each: (-each.n_active, each.cluster_id))
+        clusters = self._clusters.active(being_id)[:CONTEXT_CLUSTERS]
         return block(
             [
                 self._section(being_id, "Notes", targets.NOTES, _note),
@@ -98,7 +108,7 @@ class ContextBlocks:
                 ),
                 Section(
                     "Clusters of memories",
-                    tuple(map(_cluster, biggest[:CONTEXT_CLUSTERS])),
+                    tuple(map(_cluster, clusters)),
                     "recall_memory",
                 ),
             ],
@@ -107,9 +117,9 @@ class ContextBlocks:
 
     def recent(self, being_id: str) -> str:
         """Return the nodes that were activated last, one line each."""
-        nodes = self._shelf.recent(being_id, CONTEXT_RECENT_MEMORIES)
+        nodes = self._nodes.recent(being_id, limit=CONTEXT_RECENT_MEMORIES).nodes
         room = CONTEXT_RECENT_BYTES // CONTEXT_RECENT_MEMORIES - 1
-        return "\n".join(shortened(f"- {node.text}", room) for node in nodes)
+        return "\n".join(shortened(f"- {scene_line(node)}", room) for node in nodes)
 
     def _section(
         self,

@@ -6,7 +6,7 @@ from itertools import chain
 
 from nacre.limits import SCANNED_BYTES
 from nacre.memory import keys
-from nacre.memory.model import UNDONE, Cluster, Node, Scene
+from nacre.memory.model import UNDONE, Node, Scene
 from nacre.memory.rendering import scene_line
 from nacre.ports.table import Index, Item, Key, Table
 from nacre.ports.vectors import Filter, Kind
@@ -84,38 +84,12 @@ class Shelf:
         found = self.read(being_id, {node_id: "node"})
         return found[0] if found else None
 
-    def scenes(self, being_id: str, scene_ids: Iterable[str]) -> list[Scene]:
-        """Return the scenes that exist of these ids, in their order."""
-        places = [Key(keys.scenes(being_id), each) for each in scene_ids]
-        found = self._table.get_many(places)
-        return [Scene.from_item(found[place]) for place in places if place in found]
-
-    def clusters(self, being_id: str) -> list[Cluster]:
-        """Return the clusters that are in use, those with the newest memories first."""
-        found = map(Cluster.from_item, self._pages(keys.clusters(being_id), None))
-        active = [cluster for cluster in found if cluster.state == "active"]
-        active.sort(key=lambda cluster: cluster.cluster_id)
-        return sorted(active, key=lambda cluster: cluster.last_day or "", reverse=True)
-
-    def cluster(self, being_id: str, cluster_id: str) -> Cluster | None:
-        """Return the cluster of this id, in use or retired, or None."""
-        item = self._table.get(Key(keys.clusters(being_id), cluster_id))
-        return None if item is None else Cluster.from_item(item)
-
     def members(self, being_id: str, cluster_id: str) -> list[Remembered]:
         """Return a cluster's nodes but merged ones: living ones first, the strongest first."""
         clock = _clock(self._table.get(keys.meta(being_id)))
         items = self._pages(keys.members(being_id, cluster_id), "gsi2")
         nodes = [_remembered(item, clock) for item in items]
         return sorted((node for node in nodes if node.is_current), key=_strength)
-
-    def recent(self, being_id: str, limit: int) -> list[Remembered]:
-        """Return the living nodes that were activated last, the latest first."""
-        page = self._table.query(
-            keys.activity(being_id), index="gsi1", descending=True, limit=limit
-        )
-        clock = _clock(self._table.get(keys.meta(being_id)))
-        return [_remembered(item, clock) for item in page.items]
 
     def newest(self, being_id: str, where: Filter) -> tuple[list[Remembered], bool]:
         """Return what fits among the newest memories, and whether there are unread ones.
@@ -154,6 +128,18 @@ class Shelf:
             yield from page.items
             if (start := page.next) is None:
                 return
+
+
+def accesses(memories: Iterable[Remembered]) -> dict[str, int]:
+    """Return what reading these adds to the reactivation count of each node among them.
+
+    A dead one gets two at once, which makes it eligible for revival.
+    """
+    return {
+        memory.id: 2 if memory.told.status == "dead" else 1
+        for memory in memories
+        if memory.kind == "node"
+    }
 
 
 def retention(elapsed: int, stability: float) -> float:

@@ -1,0 +1,181 @@
+"""Looking around in a memory: its clusters, what is in one, and where a node came from."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from nacre.errors import NotFoundError
+from nacre.limits import CLUSTERS_PAGE, PROVENANCE_MESSAGES, PROVENANCE_SCENES
+from nacre.memory.blocks import shortened
+from nacre.memory.clusters import Clusters
+from nacre.memory.counters import PENDING_SCENES, count_in, counters
+from nacre.memory.fields import checked_name
+from nacre.memory.history import History, folded
+from nacre.memory.listing import memory_line, within
+from nacre.memory.model import Cluster, Node, Scene
+from nacre.memory.rendering import one_line, scene_line
+from nacre.memory.scenes import Scenes
+from nacre.memory.shelf import Remembered, Shelf
+from nacre.ports.table import Table
+
+_QUOTED = 300  # bytes of a message that is named as a memory's origin
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What is shown, and which memories were read for it."""
+
+    text: str
+    read: Sequence[Remembered] = ()
+
+
+class Explore:
+    """Shows clusters and nodes as text; it never writes."""
+
+    def __init__(
+        self, table: Table, shelf: Shelf, clusters: Clusters, scenes: Scenes, history: History
+    ) -> None:
+        self._table = table
+        self._shelf = shelf
+        self._clusters = clusters
+        self._scenes = scenes
+        self._history = history
+
+    def clusters(self, being_id: str, *, query: str | None = None, page: int = 1) -> View:
+        """Return one page of the clusters, the largest first."""
+        waiting = count_in(counters(self._table, being_id), PENDING_SCENES)
+        found = [
+            cluster
+            for cluster in self._clusters.active(being_id)
+            if _holds(f"{cluster.label} {cluster.digest}", query)
+        ]
+        lines = [f"- {_named(cluster)}" for cluster in found]
+        rest = f"{waiting} scenes wait for the next patrol; search_memory finds them"
+        header = f"{len(found)} clusters; {rest}"
+        return View(within([header, *_paged(lines, page, CLUSTERS_PAGE)]))
+
+    def cluster(
+        self, being_id: str, cluster_id: str, *, limit: int, query: str | None = None, page: int = 1
+    ) -> View:
+        """Return a cluster's digest and one page of its nodes, the strongest first.
+
+        Raises NotFoundError when there is no such cluster.
+        """
+        cluster = self._clusters.get(being_id, checked_name(cluster_id, "cluster_id"))
+        if cluster is None:
+            raise NotFoundError(
+                "there is no such cluster; call recall_memory without arguments for the list"
+            )
+        head = [_named(cluster), *_moved(cluster), *([cluster.digest] if cluster.digest else [])]
+        if limit == 0:
+            return View(within(head))
+        members = [
+            member
+            for member in self._shelf.members(being_id, cluster.cluster_id)
+            if _holds(member.told.action, query)
+        ]
+        first = (page - 1) * limit
+        lines = [f"- {memory_line(each, _strength(each))}" for each in members]
+        return View(
+            within([*head, f"Nodes: {len(members)}", *_paged(lines, page, limit)]),
+            members[first : first + limit],
+        )
+
+    def node(self, being_id: str, node_id: str) -> View:
+        """Return all there is about a node: its state, and the scenes and messages behind it.
+
+        Raises NotFoundError when there is no such node.
+        """
+        memory = self._shelf.node(being_id, checked_name(node_id, "node_id"))
+        if memory is None or not isinstance(memory.told, Node):
+            raise NotFoundError("there is no such node; search_memory finds nodes and their ids")
+        return View(
+            within(
+                [
+                    memory.text,
+                    *_facts(memory, memory.told),
+                    *self._origin(being_id, memory.told),
+                ]
+            ),
+            [memory],
+        )
+
+    def _origin(self, being_id: str, node: Node) -> Iterator[str]:
+        shown = node.evidence[:PROVENANCE_SCENES]
+        scenes = self._scenes.get_many(being_id, shown)
+        yield f"Made of {len(node.evidence)} scenes:"
+        messages: dict[str, None] = {}
+        for scene_id in shown:
+            scene = scenes.get(scene_id)
+            yield f"- {scene_id}: {_told(scene)}"
+            messages |= dict.fromkeys(scene.evidence if scene else ())
+        if len(node.evidence) > len(shown):
+            yield f"… {len(node.evidence) - len(shown)} more scenes"
+        if messages:
+            yield f"Said in {len(messages)} messages:"
+        for message_id in list(messages)[:PROVENANCE_MESSAGES]:
+            message = self._history.get(being_id, message_id)
+            if message is None:
+                yield f"- {message_id}: no longer kept"
+            else:
+                said = shortened(one_line(message.content), _QUOTED)
+                yield f"- {message_id}: {message.ts} {message.role}: {said}"
+        if len(messages) > PROVENANCE_MESSAGES:
+            yield f"… {len(messages) - PROVENANCE_MESSAGES} more messages"
+
+
+def _facts(memory: Remembered, node: Node) -> Iterator[str]:
+    yield f"node_id: {node.node_id}"
+    yield f"status: {node.status}" + (f" ({node.reason})" if node.reason else "")
+    yield f"{_strength(memory)}; importance {node.importance:.2f}; trust {node.trust}"
+    yield f"recalled {node.reactivation_count} times" + (
+        f", last at {node.last_activated}" if node.last_activated else ""
+    )
+    yield f"cluster: {node.cluster_id or 'none yet'}"
+    if node.themes:
+        yield f"themes: {', '.join(node.themes)}"
+    if node.pinned:
+        yield "pinned: it is never forgotten"
+    if node.merged_into:
+        yield f"merged into: {node.merged_into}"
+    if node.parents:
+        yield f"merged from: {', '.join(node.parents)}"
+    if node.superseded_by:
+        yield f"superseded by: {node.superseded_by}"
+
+
+def _told(scene: Scene | None) -> str:
+    if scene is None:
+        return "no longer kept"
+    origin = f"{scene.source}, trust {scene.trust}, noted {scene.created_at[:10]}"
+    return f"{scene_line(scene)} [{origin}]"
+
+
+def _strength(memory: Remembered) -> str:
+    return f"strength {memory.retention:.2f}"
+
+
+def _named(cluster: Cluster) -> str:
+    span = " to ".join(sorted({day for day in (cluster.first_day, cluster.last_day) if day}))
+    parts = [f"{cluster.n_active} active nodes", span, ", ".join(cluster.themes)]
+    facts = "; ".join(part for part in parts if part)
+    return f"{cluster.label or 'without a label'} [cluster {cluster.cluster_id}; {facts}]"
+
+
+def _moved(cluster: Cluster) -> list[str]:
+    if cluster.state == "active":
+        return []
+    return [f"It is retired; its nodes went to: {', '.join(cluster.children) or 'nowhere'}"]
+
+
+def _paged(lines: Sequence[str], page: int, size: int) -> list[str]:
+    shown = list(lines[(page - 1) * size : page * size])
+    rest = len(lines) - page * size
+    if rest > 0:
+        shown.append(f"… {rest} more; next: page={page + 1}")
+    elif not shown and lines:
+        shown.append(f"page {page} is empty; the last one is {-(-len(lines) // size)}")
+    return shown
+
+
+def _holds(text: str, query: str | None) -> bool:
+    return not query or folded(query.strip()) in folded(text)

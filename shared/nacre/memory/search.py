@@ -1,0 +1,231 @@
+"""Finding memories: what the index proposes, read back from the items and ranked.
+
+The items are the truth. What the index still holds but the items no longer do, or what is in
+another state there, is dropped here; nothing else has to be in step.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from math import log
+from typing import Literal
+
+from nacre.errors import UnavailableError
+from nacre.limits import SEARCH_CANDIDATES
+from nacre.memory.analysis import mostly_cjk, terms
+from nacre.memory.ranking import LEXICAL, Candidate, is_relevant, named_actor, rank
+from nacre.memory.shelf import Remembered, Shelf
+from nacre.ports.embedder import Card, Embedder, TokenSimilarity, Vector, Weights
+from nacre.ports.vectors import Candidates, Filter, Kind, VectorIndex
+
+SearchKind = Literal["vector", "words", "scan"]
+Mode = Literal["or", "and"]
+
+LIVING = Filter(states=frozenset({"active", "dying", "pending"}))
+"""What a recall looks at: living nodes, and scenes that no patrol has taken yet."""
+
+FINDABLE = Filter(states=frozenset({"active", "dying", "pending", "dead"}))
+"""What a search looks at: a dead node that is asked for may come back."""
+
+_POOL = 100  # of what both channels propose: what is read back and ranked in full
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """An embedder and what is known of its cosines."""
+
+    embedder: Embedder
+    card: Card
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A hit: the memory, its score, what each part adds to it, and the raw channel scores."""
+
+    memory: Remembered
+    score: float
+    parts: Mapping[str, float]
+    channels: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The hits, best first; how they were found, and what a reader must know about that."""
+
+    hits: tuple[Found, ...]
+    kind: SearchKind
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Proposal:
+    """What a channel says about an id, before its item is read."""
+
+    kind: Kind
+    dense: float | None = None
+    sparse: float | None = None
+
+
+class Search:
+    """Finds a Being's memories by meaning and by words, or by whichever can answer."""
+
+    def __init__(
+        self,
+        shelf: Shelf,
+        index: VectorIndex,
+        *,
+        model: Model | None = None,
+        tokens: TokenSimilarity | None = None,
+    ) -> None:
+        self._shelf = shelf
+        self._index = index
+        self._model = model
+        self._tokens = tokens
+
+    def find(
+        self,
+        being_id: str,
+        query: str,
+        *,
+        limit: int,
+        where: Filter = LIVING,
+        mode: Mode = "or",
+        superseded: bool = False,
+    ) -> Answer:
+        """Return the best memories for a query, at most `limit`.
+
+        `mode` counts where there are no vectors: "and" wants every word of the query. What a
+        newer memory has superseded stays out unless asked for. Whatever cannot answer does
+        not stop the search; the remarks name it.
+        """
+        words = tuple(dict.fromkeys(terms(query)))
+        vector, remarks = self._embedded(query)
+        weights = self._weights(query) if vector is not None else LEXICAL
+        try:
+            candidates = self._index.search(
+                being_id, dense=vector, sparse=words, where=where, limit=SEARCH_CANDIDATES
+            )
+        except UnavailableError:
+            kind: SearchKind = "scan"
+            memories, proposals, more = self._scanned(being_id, words, where)
+            weights, remarks = LEXICAL, [*remarks, *more]
+        else:
+            kind = "words" if vector is None else "vector"
+            remarks += ["only the newest memories were looked at"] * candidates.truncated
+            proposals = self._pool(candidates, weights)
+            memories = self._shelf.read(being_id, {id_: p.kind for id_, p in proposals.items()})
+        memories = [
+            memory
+            for memory in memories
+            if memory.fits(where) and (superseded or memory.is_current)
+        ]
+        if kind != "vector" and mode == "and":
+            memories = [each for each in memories if set(words).issubset(terms(each.text))]
+        hits = self._ranked(query, words, memories, proposals, weights)
+        return Answer(tuple(hits[:limit]), kind, tuple(remarks))
+
+    def _embedded(self, query: str) -> tuple[Vector | None, list[str]]:
+        if self._model is None:
+            return None, []
+        try:
+            return self._model.embedder.query(query), []
+        except UnavailableError:
+            return None, ["the embedder cannot answer"]
+
+    def _weights(self, query: str) -> Weights:
+        if self._model is None:
+            return LEXICAL
+        return self._model.card.weights_for(mostly_cjk=mostly_cjk(query))
+
+    def _scanned(
+        self, being_id: str, words: Sequence[str], where: Filter
+    ) -> tuple[list[Remembered], dict[str, _Proposal], list[str]]:
+        memories, truncated = self._shelf.newest(being_id, where)
+        remarks = ["the search index cannot be reached"]
+        remarks += ["truncated: only the newest memories were looked at"] * truncated
+        scores = _word_scores(words, [memory.text for memory in memories])
+        proposals = {
+            memory.id: _Proposal(memory.kind, sparse=score)
+            for memory, score in zip(memories, scores, strict=True)
+            if score > 0
+        }
+        return [memory for memory in memories if memory.id in proposals], proposals, remarks
+
+    def _pool(self, candidates: Candidates, weights: Weights) -> dict[str, _Proposal]:
+        """Return the most promising of what may count at all, so that few items are read."""
+        kinds = {hit.id: hit.kind for hit in (*candidates.dense, *candidates.sparse)}
+        dense = {hit.id: hit.score for hit in candidates.dense}
+        sparse = {hit.id: hit.score for hit in candidates.sparse}
+        floor = 0.0 if self._model is None else self._model.card.floor
+        promising = [
+            candidate
+            for id_ in kinds
+            if is_relevant(
+                candidate := Candidate(id_, dense=dense.get(id_), sparse=sparse.get(id_)), floor
+            )
+        ]
+        best = rank(promising, weights)[:_POOL] if len(promising) > _POOL else promising
+        return {
+            each.id: _Proposal(kinds[each.id], dense.get(each.id), sparse.get(each.id))
+            for each in best
+        }
+
+    def _ranked(
+        self,
+        query: str,
+        words: Sequence[str],
+        memories: Sequence[Remembered],
+        proposals: Mapping[str, _Proposal],
+        weights: Weights,
+    ) -> list[Found]:
+        tokens: Sequence[float | None] = [None] * len(memories)
+        if self._tokens is not None and weights.tokens > 0:
+            tokens = self._tokens.score(query, [memory.text for memory in memories])
+        candidates = {
+            memory.id: Candidate(
+                memory.id,
+                dense=proposals[memory.id].dense,
+                sparse=proposals[memory.id].sparse,
+                tokens=alike,
+                groups=memory.groups,
+                actors=frozenset(map(str.casefold, memory.told.actors)),
+                length=_length(memory.told.action),
+                retention=memory.retention,
+            )
+            for memory, alike in zip(memories, tokens, strict=True)
+        }
+        known = {actor for candidate in candidates.values() for actor in candidate.actors}
+        named = named_actor(words, {actor: _terms_of(actor) for actor in known})
+        by_id = {memory.id: memory for memory in memories}
+        return [
+            Found(by_id[each.id], each.score, each.parts, _channels(candidates[each.id]))
+            for each in rank(candidates.values(), weights, named=named)
+        ]
+
+
+def _channels(candidate: Candidate) -> dict[str, float]:
+    scores = {
+        "vector": candidate.dense,
+        "words": candidate.sparse,
+        "tokens": candidate.tokens,
+    }
+    return {name: score for name, score in scores.items() if score is not None}
+
+
+def _word_scores(words: Sequence[str], texts: Sequence[str]) -> list[float]:
+    """Return for each text what the query's words in it are worth: rare ones are worth more."""
+    wanted = set(words)
+    shared = [wanted.intersection(terms(text)) for text in texts]
+    in_texts = {word: sum(word in each for each in shared) for word in words}
+    worth = {word: log(1 + len(texts) / count) for word, count in in_texts.items() if count}
+    return [sum(worth[word] for word in sorted(each)) for each in shared]
+
+
+def _length(action: str) -> int:
+    # Scripts without spaces have words too; eight characters are more than most words have.
+    return max(len(action.split()), len(action) // 8)
+
+
+@lru_cache(4096)
+def _terms_of(actor: str) -> tuple[str, ...]:
+    return terms(actor)
