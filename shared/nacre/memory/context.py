@@ -6,6 +6,8 @@ them changed, and a client's prompt cache finds them again.
 
 from collections.abc import Callable, Iterable
 from datetime import timedelta
+from hashlib import sha256
+from typing import Any
 
 from nacre.access.beings import Beings
 from nacre.clock import Clock
@@ -31,6 +33,7 @@ from nacre.memory.relations import Relations
 from nacre.memory.rendering import one_line, scene_line
 from nacre.memory.targets import SOUL_FIELDS, Target, parse_rule
 
+_MODEL = "claude-sonnet-4-6"  # the seed document's suggestion, where the soul names none
 _BRIEF_FROM = 2 * PREVIEW_LENGTH  # bytes from which an entry has a brief form
 
 
@@ -55,6 +58,40 @@ class ContextBlocks:
         self._nodes = nodes
         self._clusters = clusters
         self._clock = clock
+
+    def described(self, being_id: str) -> dict[str, Any]:
+        """Return the blocks with what a client must know to cache them."""
+        soul = self.soul(being_id)
+        system_prompt = self.system_prompt(being_id)
+        snapshot = self.snapshot(being_id)
+        return {
+            "system_prompt": system_prompt,
+            "snapshot": snapshot,
+            "metadata": {
+                "being_id": being_id,
+                "soul_name": soul["name"],
+                "model_recommendation": soul.get("model", _MODEL),
+                "cache_guidance": {
+                    "system_prompt": _guidance("stable", system_prompt, "first cached prefix, 1h"),
+                    "snapshot": _guidance("semi-stable", snapshot, "second breakpoint"),
+                    "recent_nodes": "do not cache",
+                },
+            },
+            "capability_tools": [],
+            "recent_nodes": self.recent(being_id),
+        }
+
+    def notes(self, being_id: str) -> list[tuple[str, str]]:
+        """Return the key of every note, and how it begins."""
+        return [
+            (entry.key, entry.preview)
+            for entry in self._profile.page(being_id, targets.NOTES).entries
+        ]
+
+    def note(self, being_id: str, key: str) -> str | None:
+        """Return a note's text, or None."""
+        entry = self._profile.get(being_id, targets.NOTES, key)
+        return None if entry is None else entry.text
 
     def soul(self, being_id: str) -> dict[str, str]:
         """Return the fields of the Being's soul that are set; it always has a name."""
@@ -155,6 +192,12 @@ class ContextBlocks:
 
     def _whole(self, being_id: str, target: Target, entry: ProfileEntry) -> ProfileEntry:
         return self._profile.with_text(being_id, target, entry)
+
+
+def _guidance(stability: str, text: str, hint: str) -> dict[str, Any]:
+    encoded = text.encode()
+    digest = sha256(encoded).hexdigest()
+    return {"stability": stability, "sha256": digest, "bytes": len(encoded), "hint": hint}
 
 
 def _entry(title: str, text: str | None, preview: str = "", suffix: str = "") -> Entry:

@@ -130,18 +130,6 @@ class Shelf:
                 return
 
 
-def accesses(memories: Iterable[Remembered]) -> dict[str, int]:
-    """Return what reading these adds to the reactivation count of each node among them.
-
-    A dead one gets two at once, which makes it eligible for revival.
-    """
-    return {
-        memory.id: 2 if memory.told.status == "dead" else 1
-        for memory in memories
-        if memory.kind == "node"
-    }
-
-
 def retention(elapsed: int, stability: float) -> float:
     """Return how well a memory is remembered after so many active days, from 1 down to 0."""
     return (1 + 19 / 81 * max(0, elapsed) / stability) ** -0.5 if stability > 0 else 0.0
