@@ -77,9 +77,18 @@ class SqliteDatabase:
             yield connection
 
     @contextmanager
-    def write(self) -> Iterator[sqlite3.Connection]:
-        """Lend a connection inside a transaction that is durable once the block has ended."""
-        with self._translated(), self._connection() as connection, self._one_writer():
+    def write(self, *, durable: bool = True) -> Iterator[sqlite3.Connection]:
+        """Lend a connection inside a transaction that is durable once the block has ended.
+
+        One that is not durable does not wait for the disk: a power cut may take it back, and
+        then everything not durable after it too. It is for what follows from other items.
+        """
+        with (
+            self._translated(),
+            self._connection() as connection,
+            self._one_writer(),
+            _waiting_for_disk(connection, wait=durable),
+        ):
             connection.execute("BEGIN IMMEDIATE")
             try:
                 yield connection
@@ -239,6 +248,21 @@ class SqliteDatabase:
             f"{self.path}: another process has been writing for more than"
             f" {self._busy_seconds:g} s. Try again, or stop that process."
         )
+
+
+@contextmanager
+def _waiting_for_disk(connection: sqlite3.Connection, *, wait: bool) -> Iterator[None]:
+    if wait:
+        yield
+        return
+    # In WAL mode NORMAL leaves out the sync at commit and no other. The log is one file, written
+    # in order: the next durable commit syncs what came before it, and no durable one depends on
+    # what came after.
+    connection.execute("PRAGMA synchronous=NORMAL")
+    try:
+        yield
+    finally:
+        connection.execute("PRAGMA synchronous=FULL")
 
 
 def _create_private(path: Path) -> None:

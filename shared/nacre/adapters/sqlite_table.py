@@ -38,7 +38,10 @@ _KEYS_AT_ONCE = 400  # two variables each, below SQLite's oldest limit of 999
 
 
 class SqliteTable:
-    """A Table in one of the database's two tables."""
+    """A Table in one of the database's two tables.
+
+    One that is not `durable` acknowledges before the disk has the write.
+    """
 
     def __init__(
         self,
@@ -46,8 +49,10 @@ class SqliteTable:
         name: Literal["data", "tokens"] = "data",
         *,
         now: Clock = system_clock,
+        durable: bool = True,
     ) -> None:
         self._database = database
+        self._durable = durable
         self._name = name
         self._clock = now
         self._purged_at = 0
@@ -161,7 +166,7 @@ class SqliteTable:
     def _apply(self, writes: Sequence[Write]) -> list[tuple[Item | None, Item | None]]:
         """Do checked writes in one transaction; return each item before and after."""
         now = self._now()
-        with self._database.write() as connection:
+        with self._database.write(durable=self._durable) as connection:
             before = [
                 self._find(connection, write_key(write), now) if _looks(write) else None
                 for write in writes

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from nacre.ports.embedder import Vector
+
 Kind = Literal["node", "scene"]
-Vector = bytes  # float32, little endian, of length 1
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 

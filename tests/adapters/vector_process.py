@@ -1,0 +1,27 @@
+"""A process that writes points to a folder's index and says on stdout what is in it.
+
+python vector_process.py write PATH NAME TIMES   writes so many points, one after another
+python vector_process.py numbers PATH NAME       writes until it is stopped
+"""
+
+import sys
+from itertools import count
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+sys.path.insert(0, str(Path(__file__).parents[2] / "shared"))
+
+from nacre.adapters.local_vectors import LocalVectors
+from nacre.adapters.sqlite_database import SqliteDatabase
+from tests.adapters.vectors import EMB_ID, point, unit
+
+
+def main(verb: str, path: str, name: str, times: str = "0") -> None:
+    index = LocalVectors(SqliteDatabase(path), EMB_ID)
+    for number in range(int(times)) if verb == "write" else count():
+        index.upsert("b", [point(f"{name}-{number:04}", unit(1), ["pearl"])])
+        print(f"{name}-{number:04}", flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
