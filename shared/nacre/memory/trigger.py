@@ -50,24 +50,23 @@ class PatrolTrigger:
         if self._is_queued(item) or not self._claim(being_id, least=PATROL_AT):
             return Waiting(waiting, "queued before")
         try:
-            self._send(being_id, repeat=None)
+            self._send(being_id)
         except UnavailableError:
             self._release(being_id)
             return Waiting(waiting, "not queued")
         return Waiting(waiting, "queued")
 
-    def ask(self, being_id: str, *, repeat: str | None = None) -> Waiting:
-        """Send a patrol's job now; the same `repeat` within five minutes sends one job.
+    def pending(self, being_id: str) -> int:
+        """Return how many scenes wait."""
+        return count_in(counters(self._table, being_id), PENDING_SCENES)
 
-        Raises UnavailableError when the queue cannot answer.
-        """
-        waiting = count_in(counters(self._table, being_id), PENDING_SCENES)
-        self._send(being_id, repeat=repeat)
+    def ask(self, being_id: str) -> None:
+        """Send a patrol's job now, whatever waits; raises UnavailableError as the queue does."""
+        self._send(being_id)
         self._claim(being_id, least=0)  # so that the next scenes send no second one
-        return Waiting(waiting, "queued")
 
-    def _send(self, being_id: str, *, repeat: str | None) -> None:
-        self._queue.send(encode_job(Job(KIND, being_id)), group=being_id, repeat=repeat)
+    def _send(self, being_id: str) -> None:
+        self._queue.send(encode_job(Job(KIND, being_id)), group=being_id)
 
     def _claim(self, being_id: str, *, least: int) -> bool:
         free = Either((Absent(QUEUED_AT), Compare(QUEUED_AT, "<", self._lost_before())))

@@ -1,0 +1,101 @@
+"""The tool `update_notes`."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Annotated, Literal
+
+from nacre.being.caller import caller
+from nacre.being.json_answer import json_answer
+from nacre.errors import InvalidArgumentError
+from nacre.limits import PATROL_AT
+from nacre.memory.memory import Memory
+from nacre.memory.scenes import SceneDraft
+from nacre.memory.trigger import Waiting
+from nacre.protocol.context import Context
+from nacre.tools.decorator import tool
+from nacre.tools.field import Field
+from nacre.tools.result import ToolResult
+from nacre.tools.tool import Tool
+
+
+@dataclass(frozen=True, slots=True)
+class SceneArgument:  # a docstring would travel in every tools/list
+    action: Annotated[str, "What happened"]
+    actors: Annotated[list[str], "Who was involved"]
+    when: Annotated[list[str], "Dates, YYYY-MM-DD"]
+    setting: Annotated[str | None, "Where, in what context"] = None
+    feeling: Annotated[str | None, "Your own impression"] = None
+    themes: list[str] = field(default_factory=list)
+    importance: Annotated[float, Field(ge=0, le=1)] = 0.5
+
+
+def update_notes(memory: Callable[[], Memory]) -> Tool:
+    """Return the tool that records scenes and notes."""
+
+    @tool(
+        name="update_notes",
+        read_only=False,
+        destructive=True,
+        idempotent=False,
+        open_world=False,
+        blocking=True,
+    )
+    async def recorded(
+        action: Literal["append", "update"] = "append",
+        scenes: list[SceneArgument] | None = None,
+        notes: Annotated[list[str] | None, "Memos to keep as they are: TODOs, reminders"] = None,
+        scene_ids: Annotated[list[str] | None, "For update: scenes to delete first"] = None,
+        *,
+        context: Context,
+    ) -> ToolResult:
+        """Record scenes (what happened; they become memories) and notes. Give at least one."""
+        being_id = caller(context).being_id
+        if not scenes and not notes:
+            raise InvalidArgumentError("give 'scenes' or 'notes', at least one of either")
+        if scene_ids and action != "update":
+            raise InvalidArgumentError("argument 'scene_ids' belongs to action 'update'")
+        store = memory()
+        written = store.scenes.record(
+            being_id,
+            [_draft(scene) for scene in scenes or ()],
+            notes=notes or (),
+            replacing=scene_ids or (),
+        )
+        waiting = store.trigger.after_scenes(being_id)
+        return json_answer(
+            {
+                "success": True,
+                "scene_ids": [scene.scene_id for scene in written.scenes],
+                "note_ids": [note.key for note in written.notes],
+                "deleted_scene_ids": list(written.deleted) if scene_ids else None,
+                "not_deleted": written.not_deleted or None,
+                "pending_scenes": waiting.scenes,
+                "patrol": _patrol(waiting),
+            }
+        )
+
+    return recorded
+
+
+def _draft(scene: SceneArgument) -> SceneDraft:
+    return SceneDraft(
+        action=scene.action,
+        actors=scene.actors,
+        when=scene.when,
+        setting=scene.setting,
+        feeling=scene.feeling,
+        themes=scene.themes,
+        importance=scene.importance,
+    )
+
+
+def _patrol(waiting: Waiting) -> str:
+    match waiting.patrol:
+        case "not due":
+            return f"fires at {PATROL_AT} pending scenes"
+        case "queued":
+            return "fired"
+        case "queued before":
+            return "fired before and not done yet"
+        case "not queued":
+            return "could not be fired; the next scene tries again"

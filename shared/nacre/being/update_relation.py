@@ -1,0 +1,74 @@
+"""The tool `update_relation`."""
+
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
+
+from nacre.being.caller import caller
+from nacre.being.json_answer import json_answer
+from nacre.errors import InvalidArgumentError
+from nacre.memory.memory import Memory
+from nacre.memory.model import Relation
+from nacre.protocol.context import Context
+from nacre.tools.decorator import tool
+from nacre.tools.result import ToolResult
+from nacre.tools.tool import Tool
+
+
+def update_relation(memory: Callable[[], Memory]) -> Tool:
+    """Return the tool that manages how a Being stands to entities."""
+
+    @tool(
+        name="update_relation",
+        read_only=False,
+        destructive=True,
+        idempotent=True,
+        open_world=False,
+        blocking=True,
+    )
+    async def updated(
+        entity_name: str,
+        relation_type: Annotated[str, "person, device, ai, organization, ..."],
+        action: Literal["upsert", "delete"],
+        content: Annotated[str | None, "The relationship; needed for upsert"] = None,
+        *,
+        context: Context,
+    ) -> ToolResult:
+        """Create, overwrite or remove the relation to an entity."""
+        being_id = caller(context).being_id
+        relations = memory().relations
+        if action == "upsert":
+            if content is None or not content.strip():
+                raise InvalidArgumentError("argument 'content' is needed for upsert")
+            now, before = relations.upsert(
+                being_id, entity_name, relation_type=relation_type, content=content
+            )
+            return json_answer({**_answer(action, now), "before": _text(before)})
+        gone = relations.delete(being_id, entity_name)
+        if gone is None:
+            return json_answer(
+                {
+                    "success": False,
+                    "action": action,
+                    "entity_name": entity_name[:200],
+                    "remark": "there is no relation to this entity",
+                }
+            )
+        return json_answer({**_answer(action, gone), "before": _text(gone)})
+
+    return updated
+
+
+def _answer(action: str, relation: Relation) -> dict[str, Any]:
+    return {
+        "success": True,
+        "action": action,
+        "entity_name": relation.entity,
+        "relation_type": relation.type,
+        "version": relation.version,
+    }
+
+
+def _text(relation: Relation | None) -> dict[str, str] | None:
+    if relation is None:
+        return None
+    return {"relation_type": relation.type, "content": relation.content}

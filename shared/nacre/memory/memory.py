@@ -1,0 +1,60 @@
+"""The memory of Beings as one whole: every repository over the same items."""
+
+from dataclasses import dataclass
+from random import Random
+
+from nacre.access.beings import Beings
+from nacre.clock import Clock
+from nacre.memory.clusters import Clusters
+from nacre.memory.history import History
+from nacre.memory.letters import Letters
+from nacre.memory.merging import ClusterVectors, Merges
+from nacre.memory.nodes import Nodes
+from nacre.memory.profile import Profile
+from nacre.memory.relations import Relations
+from nacre.memory.scenes import Scenes
+from nacre.memory.searchable import SearchIndex
+from nacre.memory.trigger import PatrolTrigger
+from nacre.ports.queue import Queue
+from nacre.ports.table import Table
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Every repository; each method takes the Being's id first."""
+
+    profile: Profile
+    letters: Letters
+    relations: Relations
+    scenes: Scenes
+    nodes: Nodes
+    clusters: Clusters
+    merges: Merges
+    history: History
+    trigger: PatrolTrigger
+
+
+def memory_over(
+    table: Table,
+    queue: Queue,
+    index: SearchIndex,
+    vectors: ClusterVectors,
+    *,
+    clock: Clock,
+    rng: Random,
+) -> Memory:
+    """Return the memory that these stores hold."""
+    profile = Profile(table, clock=clock, rng=rng)
+    nodes = Nodes(table, index, clock=clock)
+    clusters = Clusters(table)
+    return Memory(
+        profile=profile,
+        letters=Letters(table, Beings(table, clock=clock, rng=rng), clock=clock, rng=rng),
+        relations=Relations(table, clock=clock),
+        scenes=Scenes(table, index, profile, clock=clock, rng=rng),
+        nodes=nodes,
+        clusters=clusters,
+        merges=Merges(table, nodes, clusters, index, vectors, clock=clock),
+        history=History(table, clock=clock),
+        trigger=PatrolTrigger(table, queue, clock=clock),
+    )
