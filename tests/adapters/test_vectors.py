@@ -95,6 +95,16 @@ def test_words_are_found_without_a_vector(index: VectorIndex) -> None:
     assert [(hit.id, hit.kind, hit.score > 0) for hit in found.sparse] == [("a", "node", True)]
 
 
+def test_a_hit_says_when_it_was_and_where_it_belongs(index: VectorIndex) -> None:
+    days = ("2026-01-10", "2026-03-09")
+    index.upsert("b", [point("a", unit(1), ["pearl"], kind="scene", cluster_id="c", days=days)])
+
+    found = index.search("b", dense=unit(1), sparse=["pearl"], where=EVERY, limit=5)
+
+    assert found.dense == (Hit("a", "scene", 1.0, days, "c"),)
+    assert found.sparse == (Hit("a", "scene", found.sparse[0].score, days, "c"),)
+
+
 def test_a_point_without_a_vector_is_not_among_the_nearest(index: VectorIndex) -> None:
     index.upsert("b", [point("words", None, ["pearl"]), point("both", unit(1), ["pearl"])])
 
@@ -463,7 +473,3 @@ def test_the_dimension_is_read_from_the_embeddings_name() -> None:
     assert dimension_of(EMB_ID) == DIMENSION
     assert dimension_of("openai:nomic-embed-text:v1.5:768:2") == 768
     assert dimension_of("none") == 0
-
-
-def test_a_hit_can_be_told_from_another() -> None:
-    assert Hit("a", "node", 1.0) != Hit("a", "scene", 1.0)

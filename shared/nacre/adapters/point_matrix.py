@@ -75,6 +75,8 @@ class PointMatrix:
         self._dimension = dimension
         self._blocks: list[npt.NDArray[np.float32]] = []
         self._ids: list[str] = []
+        self._days_of: list[tuple[str, ...]] = []
+        self._cluster_of: list[str | None] = []
         self._row_of: dict[str, int] = {}
         self._codes: dict[str, int] = {}
         self._alive = _Column(np.bool_)
@@ -108,6 +110,8 @@ class PointMatrix:
         for row, point in enumerate(points, first):
             self._row_of[point.id] = row
             self._ids.append(point.id)
+            self._days_of.append(point.days)
+            self._cluster_of.append(point.cluster_id)
             if point.days:
                 self._days.extend([day_number(day) for day in point.days])
                 self._day_rows.extend([row] * len(point.days))
@@ -179,7 +183,13 @@ class PointMatrix:
             zip((-score for score in rounded), (self._ids[row] for row in rows), rows, strict=True)
         )
         return tuple(
-            Hit(id_, _KINDS[self._kinds.values[row]], -score + 0.0)
+            Hit(
+                id_,
+                _KINDS[self._kinds.values[row]],
+                -score + 0.0,
+                self._days_of[row],
+                self._cluster_of[row],
+            )
             for score, id_, row in order[:limit]
         )
 

@@ -52,3 +52,9 @@ def check_question(being_id: str, dense: Vector | None, dimension: int, limit: i
 def day_number(day: str) -> int:
     """Return an ISO date as a number that orders like it."""
     return int(day.replace("-", ""))
+
+
+def iso_day(number: int) -> str:
+    """Return the ISO date that a number stands for."""
+    digits = f"{number:08}"
+    return f"{digits[:4]}-{digits[4:6]}-{digits[6:]}"

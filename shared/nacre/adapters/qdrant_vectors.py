@@ -15,7 +15,13 @@ from typing import Any, TypeVar
 
 from qdrant_client import QdrantClient, models
 
-from nacre.adapters.point_rules import check_names, check_points, check_question, day_number
+from nacre.adapters.point_rules import (
+    check_names,
+    check_points,
+    check_question,
+    day_number,
+    iso_day,
+)
 from nacre.adapters.qdrant_calls import MissingCollectionError, call
 from nacre.adapters.qdrant_collection import DENSE, SPARSE, alias_of, make_collection
 from nacre.adapters.term_hashes import term_counts
@@ -105,7 +111,7 @@ class QdrantVectors:
                 using=name,
                 filter=passing,
                 limit=limit + _TIES,
-                with_payload=["id", "kind"],
+                with_payload=["id", "kind", "days", "cluster_id"],
             )
             for name, query in wanted.items()
         ]
@@ -225,6 +231,8 @@ def _hits(points: Sequence[models.ScoredPoint], limit: int) -> tuple[Hit, ...]:
             id=point.payload["id"],
             kind=point.payload["kind"],
             score=round(point.score, _DECIMALS) + 0.0,
+            days=tuple(iso_day(number) for number in point.payload["days"]),
+            cluster_id=point.payload["cluster_id"],
         )
         for point in points
         if point.payload

@@ -1,6 +1,5 @@
 """Points in tables of the laptop's store, each with the number of the change that wrote it."""
 
-import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -177,7 +176,7 @@ def _values(number: int, change: int, point: Point) -> tuple[object, ...]:
         row.kind,
         row.state,
         row.cluster_id,
-        json.dumps(row.days) if row.days else None,
+        " ".join(row.days) or None,
         row.packed_terms,
         point.text_sha,
         row.vector,
@@ -191,7 +190,7 @@ def _row(values: tuple[object, ...]) -> Row:
         kind=kind,  # type: ignore[arg-type]
         state=state,  # type: ignore[arg-type]
         cluster_id=cluster_id,  # type: ignore[arg-type]
-        days=tuple(json.loads(days)) if isinstance(days, str) else (),
+        days=tuple(days.split()) if isinstance(days, str) else (),
         vector=vector,  # type: ignore[arg-type]
         packed_terms=terms,  # type: ignore[arg-type]
     )

@@ -23,7 +23,7 @@ class Point:
     days: tuple[str, ...]  # ISO dates, as in 2026-07-28
     vector: Vector | None  # None: found by its words only
     terms: tuple[str, ...]  # with repetitions
-    text_sha: str  # a digest of all that the point says: another one means out of date
+    text_sha: str  # a digest of the text and all else the point says: another one is out of date
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +49,8 @@ class Hit:
     id: str
     kind: Kind
     score: float
+    days: tuple[str, ...] = ()
+    cluster_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
