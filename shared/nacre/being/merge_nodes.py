@@ -1,19 +1,21 @@
 """The tool `merge_nodes`."""
 
 from collections.abc import Callable
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from nacre.being.caller import caller
-from nacre.memory.memory import Memory
 from nacre.protocol.context import Context
 from nacre.tools.decorator import tool
 from nacre.tools.result import ToolResult
 from nacre.tools.tool import Tool
 
+if TYPE_CHECKING:
+    from nacre.memory.merging import Merges
+
 _UNDO = "undo"
 
 
-def merge_nodes(memory: Callable[[], Memory]) -> Tool:
+def merge_nodes(merges: "Callable[[], Merges]") -> Tool:
     """Return the tool that makes one memory of several, and takes that back."""
 
     @tool(
@@ -34,12 +36,11 @@ def merge_nodes(memory: Callable[[], Memory]) -> Tool:
         """Merge similar nodes into one. To take a merge back: its id alone and summary "undo"."""
         being_id = caller(context).being_id
         ids = [each.strip() for each in node_ids.split(",") if each.strip()]
-        merges = memory().merges
         if len(ids) == 1 and summary.strip().casefold() == _UNDO:
-            undone = merges.undo(being_id, ids[0])
+            undone = merges().undo(being_id, ids[0])
             back = ", ".join(source.node_id for source in undone.sources)
             return ToolResult.text(f"Took back the merge {ids[0]}. These are back: {back}")
-        made = merges.merge(being_id, ids, action=summary, feeling=feeling)
+        made = merges().merge(being_id, ids, action=summary, feeling=feeling)
         return ToolResult.text(
             f"Merged {len(made.sources)} nodes into {made.node.node_id}. The sources are kept;"
             f' merge_nodes with this id alone and summary "{_UNDO}" brings them back.'

@@ -1,20 +1,18 @@
 """The tool `update_memory`."""
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Annotated, Any, Literal
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from nacre.being.caller import caller
-from nacre.being.json_answer import head, json_answer, taken
-from nacre.errors import InvalidArgumentError
-from nacre.memory.letters import TRUST, Letter, Letters
-from nacre.memory.memory import Memory
-from nacre.memory.profile import Entry, Outcome, Profile
-from nacre.memory.targets import TARGETS, Target
+from nacre.being.json_answer import json_answer
 from nacre.protocol.context import Context
 from nacre.tools.decorator import tool
 from nacre.tools.field import Field
 from nacre.tools.result import ToolResult
 from nacre.tools.tool import Tool
+
+if TYPE_CHECKING:
+    from nacre.memory.updates import Updates
 
 TargetName = Literal[
     "preferences",
@@ -30,11 +28,8 @@ TargetName = Literal[
 ]
 Action = Literal["get", "append", "update", "delete"]
 
-_AT_ONCE = 100  # entries read for a list at a time
-_READ = "read"
 
-
-def update_memory(memory: Callable[[], Memory]) -> Tool:
+def update_memory(updates: "Callable[[], Updates]") -> Tool:
     """Return the tool that reads and writes what a Being keeps about itself and its partner."""
 
     @tool(
@@ -65,168 +60,15 @@ def update_memory(memory: Callable[[], Memory]) -> Tool:
         partner_rules: "[category] title: body", or "enabled"/"disabled". party_message:
         append sends, update with "read" marks as read.
         """
-        being_id = caller(context).being_id
-        if location is not None and target != "partner_map":
-            raise InvalidArgumentError("argument 'location' belongs to partner_map")
-        if to is not None and (target != "party_message" or action != "append"):
-            raise InvalidArgumentError("argument 'to' belongs to append of party_message")
-        if target == "party_message":
-            answer = _letter_answer(memory().letters, being_id, action, content, key, to)
-        else:
-            profile = memory().profile
-            chosen = TARGETS[target]
-            answer = (
-                _read(profile, being_id, chosen, content, key)
-                if action == "get"
-                else _written(_write(profile, being_id, chosen, action, content, key, location))
-            )
-        return json_answer({"success": True, "target": target, "action": action, **answer})
+        answer = updates().apply(
+            caller(context).being_id,
+            target,
+            action,
+            content=content,
+            key=key,
+            location=location,
+            to=to,
+        )
+        return json_answer(answer)
 
     return updated
-
-
-def _write(
-    profile: Profile,
-    being_id: str,
-    target: Target,
-    action: Action,
-    content: str | None,
-    key: str | None,
-    location: str | None,
-) -> Outcome:
-    if action == "delete":
-        return profile.delete(being_id, target, _needed("key", key, action))
-    text = _needed("content", content, action)
-    if action == "append":
-        return profile.append(being_id, target, text, key=key, location=location)
-    return profile.update(being_id, target, _needed("key", key, action), text, location=location)
-
-
-def _written(outcome: Outcome) -> dict[str, Any]:
-    before = None if outcome.before is None else head(outcome.before)
-    is_cut = before != outcome.before
-    return {
-        "success": outcome.success,
-        "key": outcome.key,
-        "version": outcome.version,
-        "before": before,
-        "before_is_cut": True if is_cut else None,
-        "remark": outcome.remark,
-    }
-
-
-def _read(
-    profile: Profile, being_id: str, target: Target, content: str | None, key: str | None
-) -> dict[str, Any]:
-    if key is None:
-        return _listed(_shown(profile, being_id, target, content or ""))
-    entry = profile.get(being_id, target, key)
-    if entry is None:
-        return _absent(key)
-    details = {"version": entry.version, "updated_at": entry.updated_at, **_extras(entry)}
-    return {"key": entry.key, **details, **_part(entry.text or "", content)}
-
-
-def _shown(profile: Profile, being_id: str, target: Target, after: str) -> Iterator[dict[str, Any]]:
-    start = None
-    while True:
-        page = profile.page(being_id, target, keys_in=(after, None), limit=_AT_ONCE, start=start)
-        for entry in page.entries:
-            if entry.key != after:
-                yield {
-                    "key": entry.key,
-                    "preview": entry.preview,
-                    "version": entry.version,
-                    **_extras(entry),
-                }
-        if (start := page.next) is None:
-            return
-
-
-def _extras(entry: Entry) -> dict[str, Any]:
-    extras: dict[str, Any] = {}
-    if entry.location is not None:
-        extras["location"] = entry.location
-    if not entry.enabled:
-        extras["enabled"] = False
-    return extras
-
-
-def _part(text: str, place: str | None) -> dict[str, Any]:
-    """Return the text from a place on, as much as an answer holds, and where the rest begins."""
-    first = int(place[:9]) if place and place.isascii() and place.isdigit() else 0
-    shown = head(text[first:])
-    end = first + len(shown)
-    if end >= len(text):
-        return {"content": shown}
-    rest = f"{len(text) - end} more characters: get again with content '{end}'"
-    return {"content": shown, "continue": rest}
-
-
-def _listed(entries: Iterator[Mapping[str, Any]]) -> dict[str, Any]:
-    shown, are_all = taken(entries)
-    if are_all or not shown:
-        return {"entries": shown}
-    more = f"there are more: get again with content '{shown[-1]['key']}'"
-    return {"entries": shown, "continue": more}
-
-
-def _letter_answer(
-    letters: Letters,
-    being_id: str,
-    action: Action,
-    content: str | None,
-    key: str | None,
-    to: str | None,
-) -> dict[str, Any]:
-    if action == "get" and key is None:
-        return _listed(_letters(letters, being_id, content or ""))
-    if action == "append":
-        text = _needed("content", content, action)
-        letter = letters.send(being_id, _needed("to", to, action), text)
-        return {"key": letter.letter_id, "to": letter.partner}
-    wanted = _needed("key", key, action)
-    found: Letter | None
-    if action == "get":
-        found = letters.get(being_id, wanted)
-    elif action == "update":
-        if (content or "").strip().casefold() != _READ:
-            raise InvalidArgumentError(
-                f"argument 'content': a received message can only be marked as '{_READ}'"
-            )
-        found = letters.mark_read(being_id, wanted)
-    else:
-        found = letters.delete(being_id, wanted)
-    if found is None:
-        return _absent(wanted)
-    whole = {"before" if action == "delete" else "content": head(found.content)}
-    return {**_of(found), **(whole if action != "update" else {"read": True})}
-
-
-def _letters(letters: Letters, being_id: str, before: str) -> Iterator[dict[str, Any]]:
-    every = [*letters.received(being_id), *letters.sent(being_id)]
-    for letter in sorted(every, key=lambda each: each.letter_id, reverse=True):
-        if not before or letter.letter_id < before:
-            yield {**_of(letter), "preview": " ".join(letter.content.split())[:120]}
-
-
-def _of(letter: Letter) -> dict[str, Any]:
-    if letter.is_sent:
-        return {"key": letter.letter_id, "to": letter.partner, "sent_at": letter.sent_at}
-    return {
-        "key": letter.letter_id,
-        "from": letter.partner,
-        "trust": TRUST,
-        "sent_at": letter.sent_at,
-        "read": letter.is_read,
-    }
-
-
-def _absent(key: str) -> dict[str, Any]:
-    return {"success": False, "key": key[:200], "remark": "there is no entry of this key"}
-
-
-def _needed(name: str, value: str | None, action: Action) -> str:
-    if value is None or not value.strip():
-        raise InvalidArgumentError(f"argument '{name}' is needed for {action}")
-    return value

@@ -2,20 +2,19 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from nacre.being.caller import caller
 from nacre.being.json_answer import json_answer
 from nacre.errors import InvalidArgumentError
-from nacre.limits import PATROL_AT
-from nacre.memory.memory import Memory
-from nacre.memory.scenes import SceneDraft
-from nacre.memory.trigger import Waiting
 from nacre.protocol.context import Context
 from nacre.tools.decorator import tool
 from nacre.tools.field import Field
 from nacre.tools.result import ToolResult
 from nacre.tools.tool import Tool
+
+if TYPE_CHECKING:
+    from nacre.memory.noting import Noting
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +28,7 @@ class SceneArgument:  # a docstring would travel in every tools/list
     importance: Annotated[float, Field(ge=0, le=1)] = 0.5
 
 
-def update_notes(memory: Callable[[], Memory]) -> Tool:
+def update_notes(noting: "Callable[[], Noting]") -> Tool:
     """Return the tool that records scenes and notes."""
 
     @tool(
@@ -54,48 +53,7 @@ def update_notes(memory: Callable[[], Memory]) -> Tool:
             raise InvalidArgumentError("give 'scenes' or 'notes', at least one of either")
         if scene_ids and action != "update":
             raise InvalidArgumentError("argument 'scene_ids' belongs to action 'update'")
-        store = memory()
-        written = store.scenes.record(
-            being_id,
-            [_draft(scene) for scene in scenes or ()],
-            notes=notes or (),
-            replacing=scene_ids or (),
-        )
-        waiting = store.trigger.after_scenes(being_id)
-        return json_answer(
-            {
-                "success": True,
-                "scene_ids": [scene.scene_id for scene in written.scenes],
-                "note_ids": [note.key for note in written.notes],
-                "deleted_scene_ids": list(written.deleted) if scene_ids else None,
-                "not_deleted": written.not_deleted or None,
-                "pending_scenes": waiting.scenes,
-                "patrol": _patrol(waiting),
-            }
-        )
+        answer = noting().note(being_id, scenes or (), notes=notes or (), replacing=scene_ids or ())
+        return json_answer(answer)
 
     return recorded
-
-
-def _draft(scene: SceneArgument) -> SceneDraft:
-    return SceneDraft(
-        action=scene.action,
-        actors=scene.actors,
-        when=scene.when,
-        setting=scene.setting,
-        feeling=scene.feeling,
-        themes=scene.themes,
-        importance=scene.importance,
-    )
-
-
-def _patrol(waiting: Waiting) -> str:
-    match waiting.patrol:
-        case "not due":
-            return f"fires at {PATROL_AT} pending scenes"
-        case "queued":
-            return "fired"
-        case "queued before":
-            return "fired before and not done yet"
-        case "not queued":
-            return "could not be fired; the next scene tries again"

@@ -1,20 +1,22 @@
 """The tool `update_relation`."""
 
 from collections.abc import Callable
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from nacre.being.caller import caller
 from nacre.being.json_answer import json_answer
 from nacre.errors import InvalidArgumentError
-from nacre.memory.memory import Memory
-from nacre.memory.model import Relation
 from nacre.protocol.context import Context
 from nacre.tools.decorator import tool
 from nacre.tools.result import ToolResult
 from nacre.tools.tool import Tool
 
+if TYPE_CHECKING:
+    from nacre.memory.model import Relation
+    from nacre.memory.relations import Relations
 
-def update_relation(memory: Callable[[], Memory]) -> Tool:
+
+def update_relation(relations: "Callable[[], Relations]") -> Tool:
     """Return the tool that manages how a Being stands to entities."""
 
     @tool(
@@ -35,15 +37,14 @@ def update_relation(memory: Callable[[], Memory]) -> Tool:
     ) -> ToolResult:
         """Create, overwrite or remove the relation to an entity."""
         being_id = caller(context).being_id
-        relations = memory().relations
         if action == "upsert":
             if content is None or not content.strip():
                 raise InvalidArgumentError("argument 'content' is needed for upsert")
-            now, before = relations.upsert(
+            now, before = relations().upsert(
                 being_id, entity_name, relation_type=relation_type, content=content
             )
             return json_answer({**_answer(action, now), "before": _text(before)})
-        gone = relations.delete(being_id, entity_name)
+        gone = relations().delete(being_id, entity_name)
         if gone is None:
             return json_answer(
                 {
@@ -58,7 +59,7 @@ def update_relation(memory: Callable[[], Memory]) -> Tool:
     return updated
 
 
-def _answer(action: str, relation: Relation) -> dict[str, Any]:
+def _answer(action: str, relation: "Relation") -> dict[str, Any]:
     return {
         "success": True,
         "action": action,
@@ -68,7 +69,7 @@ def _answer(action: str, relation: Relation) -> dict[str, Any]:
     }
 
 
-def _text(relation: Relation | None) -> dict[str, str] | None:
+def _text(relation: "Relation | None") -> dict[str, str] | None:
     if relation is None:
         return None
     return {"relation_type": relation.type, "content": relation.content}

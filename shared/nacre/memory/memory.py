@@ -10,11 +10,14 @@ from nacre.memory.history import History
 from nacre.memory.letters import Letters
 from nacre.memory.merging import ClusterVectors, Merges
 from nacre.memory.nodes import Nodes
+from nacre.memory.noting import Noting
 from nacre.memory.profile import Profile
+from nacre.memory.recounting import Recounting
 from nacre.memory.relations import Relations
 from nacre.memory.scenes import Scenes
 from nacre.memory.searchable import SearchIndex
 from nacre.memory.trigger import PatrolTrigger
+from nacre.memory.updates import Updates
 from nacre.ports.queue import Queue
 from nacre.ports.table import Table
 
@@ -32,6 +35,9 @@ class Memory:
     merges: Merges
     history: History
     trigger: PatrolTrigger
+    updates: Updates  # what `update_memory` does
+    noting: Noting  # what `update_notes` does
+    recounting: Recounting  # what `search_history` and `trigger_patrol` do
 
 
 def memory_over(
@@ -45,16 +51,23 @@ def memory_over(
 ) -> Memory:
     """Return the memory that these stores hold."""
     profile = Profile(table, clock=clock, rng=rng)
+    letters = Letters(table, Beings(table, clock=clock, rng=rng), clock=clock, rng=rng)
+    scenes = Scenes(table, index, profile, clock=clock, rng=rng)
     nodes = Nodes(table, index, clock=clock)
     clusters = Clusters(table)
+    history = History(table, clock=clock)
+    trigger = PatrolTrigger(table, queue, clock=clock)
     return Memory(
         profile=profile,
-        letters=Letters(table, Beings(table, clock=clock, rng=rng), clock=clock, rng=rng),
+        letters=letters,
         relations=Relations(table, clock=clock),
-        scenes=Scenes(table, index, profile, clock=clock, rng=rng),
+        scenes=scenes,
         nodes=nodes,
         clusters=clusters,
         merges=Merges(table, nodes, clusters, index, vectors, clock=clock),
-        history=History(table, clock=clock),
-        trigger=PatrolTrigger(table, queue, clock=clock),
+        history=history,
+        trigger=trigger,
+        updates=Updates(profile, letters),
+        noting=Noting(scenes, trigger),
+        recounting=Recounting(history, trigger),
     )
