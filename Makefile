@@ -62,11 +62,12 @@ test: .venv/.ready-dev ## The tests that run in a minute (ARGS="-k recall")
 	$(PYTEST) -n $(WORKERS) $(ARGS)
 
 .PHONY: test-313
-test-313: .venv/.ready-dev ## The same tests on Python 3.13, which AWS runs
+test-313: .venv/.ready-dev ## The same types and tests on Python 3.13, which AWS runs
 	@python=$$($(BIN)/python -m infra.newer_python) || { \
 		printf '\n!!! NOT RUN on Python 3.13: there is none here and none could be fetched\n\n' >&2; exit 0; }; \
 	PYTHON=$$python UV_PROJECT_ENVIRONMENT=.tools/venv-3.13 infra/setup.sh dev && \
 	echo "$$(.tools/venv-3.13/bin/python --version)" && \
+	.tools/venv-3.13/bin/mypy && \
 	.tools/venv-3.13/bin/python -m pytest -n $(WORKERS) -p no:cacheprovider $(ARGS)
 
 .tools/node/.ready: infra/node/package-lock.json infra/node_tools.sh
