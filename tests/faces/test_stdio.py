@@ -1,19 +1,22 @@
 """The stdio face, with a client at the other end of two pipes."""
 
+import errno
+import gc
 import json
 import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from io import StringIO
+from io import BytesIO, StringIO
 from typing import Any
 
 import pytest
 
 from nacre.app import Application
+from nacre.faces import stdio
 from nacre.faces.logs import Log
 from nacre.faces.stdio import serve_stdio
-from nacre.limits import MAX_BODY_BYTES
+from nacre.limits import MAX_BODY_BYTES, STDIO_THREADS
 from nacre.protocol.context import Context
 from nacre.protocol.principal import FULL, Principal
 from nacre.protocol.request_state import RequestStates
@@ -245,6 +248,29 @@ def test_a_question_nobody_will_answer_ends_with_the_input() -> None:
         assert [answer["result"]["isError"] for answer in client.rest()] == [True]
 
 
+def test_an_answer_after_its_call_was_cancelled_is_dropped() -> None:
+    @tool
+    async def turns() -> str:
+        import asyncio
+
+        for _ in range(10):  # of the loop: what was cancelled before has ended after them
+            await asyncio.sleep(0)
+        return "turned"
+
+    with connected(server(who, turns)) as client:
+        client.send("initialize", {"capabilities": {"elicitation": {}}})
+        client.read()
+        client.send("tools/call", {"name": "who"}, id_=2)
+        asked = client.read()
+        client.send("notifications/cancelled", {"requestId": 2}, id_=None)
+        client.send("tools/call", {"name": "turns"}, id_=3)
+        assert text_of(client.read()) == "turned"
+        answer = {"jsonrpc": "2.0", "id": asked["id"], "result": {"action": "decline"}}
+        client.raw(json.dumps(answer).encode() + b"\n")
+        client.send("ping", id_=4)
+        assert client.read()["id"] == 4
+
+
 def test_a_cancelled_call_gets_no_answer() -> None:
     slow, begun, release = gated()
     with connected(server(slow, hello)) as client:
@@ -256,6 +282,85 @@ def test_a_cancelled_call_gets_no_answer() -> None:
         release()
         client.close_input()
         assert client.rest() == []
+
+
+def test_a_call_that_is_cancelled_before_its_turn_never_begins() -> None:
+    slow, begun, release = gated()
+    with connected(server(slow, hello)) as client:
+        for number in range(STDIO_THREADS):
+            client.send("tools/call", {"name": "slow"}, id_=number)
+        begun.wait(20)
+        client.send("tools/call", {"name": "hello"}, id_="late")
+        client.send("notifications/cancelled", {"requestId": "late"}, id_=None)
+        client.send("ping", id_="ping")
+        assert client.read()["id"] == "ping"
+        release()
+        client.close_input()
+        assert {answer["id"] for answer in client.rest()} == set(range(STDIO_THREADS))
+    gc.collect()  # a coroutine that was made and never begun would warn now
+
+
+def test_the_end_waits_for_an_answer_that_is_being_written() -> None:
+    writing, returned = threading.Event(), threading.Event()
+    cut_off: list[bool] = []
+
+    class Input(BytesIO):
+        def readline(self, size: int | None = -1) -> bytes:
+            line = super().readline(size)
+            assert line or writing.wait(20)
+            return line
+
+    class Output(BytesIO):
+        def write(self, data: Any) -> int:
+            writing.set()
+            cut_off.append(returned.wait(0.2))
+            return super().write(data)
+
+    app = Application(server(hello), RequestStates(lambda: KEYS, lambda: NOW))
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "hello"}}
+    stdin, stdout = Input(json.dumps(call).encode() + b"\n"), Output()
+    serve_stdio(app, principal=OWNER, stdin=stdin, stdout=stdout, log=Log("info", StringIO()))
+    returned.set()
+
+    assert cut_off == [False]
+    assert text_of(json.loads(stdout.getvalue())) == "hello"
+
+
+def test_calls_that_hang_do_not_keep_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stdio, "DRAIN_SECONDS", 0.05)
+    slow, begun, release = gated()
+    with connected(server(slow)) as client:
+        for number in range(3):
+            client.send("tools/call", {"name": "slow"}, id_=number)
+        begun.wait(20)
+        client.close_input()
+        assert client.rest() == []
+    release()
+
+
+def test_only_the_id_itself_cancels() -> None:
+    slow, begun, release = gated()
+    with connected(server(slow)) as client:
+        client.send("tools/call", {"name": "slow"}, id_=1)
+        begun.wait(20)
+        client.send("notifications/cancelled", {"requestId": True}, id_=None)
+        client.send("ping", id_=2)
+        assert client.read()["id"] == 2
+        release()
+        assert text_of(client.read()) == "slow"
+
+
+def test_an_output_that_takes_nothing_more_ends_with_the_input() -> None:
+    class Full(BytesIO):
+        def write(self, _data: object) -> int:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    app = Application(server(hello), RequestStates(lambda: KEYS, lambda: NOW))
+    lines = BytesIO(b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n' * 2)
+
+    serve_stdio(app, principal=OWNER, stdin=lines, stdout=Full(), log=Log("info", StringIO()))
+
+    assert lines.read() == b""
 
 
 def test_a_call_on_the_loop_is_stopped_when_it_is_cancelled() -> None:

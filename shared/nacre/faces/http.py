@@ -6,9 +6,8 @@ before it ends. Blocking handlers run in threads, so one slow call holds up nobo
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import Executor
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -18,6 +17,7 @@ from nacre.faces.error_map import explain
 from nacre.faces.logs import Log
 from nacre.faces.mcp import CallLog, endpoint
 from nacre.faces.peers import LocalPeers
+from nacre.faces.threads import CallThreads
 from nacre.limits import HTTP_THREADS, MAX_BODY_BYTES, MAX_DISCARDED_BYTES
 from nacre.protocol.answers import refusal
 from nacre.protocol.context import capability_of
@@ -76,7 +76,7 @@ class _Server:
         self._calls = calls
         self._lifespan = lifespan
         self._elsewhere = elsewhere
-        self._threads = ThreadPoolExecutor(HTTP_THREADS, thread_name_prefix="call")
+        self._threads = CallThreads(HTTP_THREADS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -167,8 +167,9 @@ class _Running:
         if not self._call.blocking:
             return await self._call.run(self._channel)
         channel = _ThreadChannel(self._channel, asyncio.get_running_loop())
-        run = partial(step, self._call.run(channel))
-        return await asyncio.get_running_loop().run_in_executor(self._threads, run)
+        return await asyncio.get_running_loop().run_in_executor(
+            self._threads, lambda: step(self._call.run(channel))
+        )
 
     async def _until_gone(self) -> None:
         while (await self._receive())["type"] != "http.disconnect":

@@ -6,8 +6,10 @@ with the first of them. When the input ends, calls in flight are finished first.
 """
 
 import threading
-from collections.abc import Awaitable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
+from time import monotonic
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from nacre.app import Application
@@ -34,6 +36,7 @@ from nacre.protocol.messages import (
     Request,
     RequestId,
     Response,
+    is_request_id,
     notification,
     parse_message,
     question,
@@ -44,7 +47,9 @@ from nacre.protocol.versions import META_VERSION, SUPPORTED_VERSIONS, is_modern,
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
-    from concurrent.futures import Future, ThreadPoolExecutor
+    from concurrent.futures import Future
+
+    from nacre.faces.threads import CallThreads
 
 
 def serve_stdio(
@@ -82,7 +87,7 @@ class _Output:
             try:
                 self._stream.write(message + b"\n")
                 self._stream.flush()
-            except (BrokenPipeError, ValueError):
+            except (OSError, ValueError):
                 return
 
 
@@ -102,6 +107,9 @@ class _Session:
         self._workers = _Workers()
         self._questions = _Questions(output)
         self._in_flight: dict[RequestId, _Flight] = {}
+        # A client may use an id again as soon as it has the answer, so an id is free before its
+        # flight has landed.
+        self._flights: set[_Flight] = set()
 
     def receive(self, line: bytes) -> None:
         """Take one line; whatever is wrong with it is answered, never raised."""
@@ -124,8 +132,9 @@ class _Session:
     def drain(self) -> None:
         """Finish what is in flight; questions to the client will not be answered now."""
         self._questions.close()
-        for flight in list(self._in_flight.values()):
-            flight.landed.wait(DRAIN_SECONDS)
+        end = monotonic() + DRAIN_SECONDS
+        for flight in list(self._flights):
+            flight.landed.wait(max(0.0, end - monotonic()))
         self._workers.close()
 
     def _request(self, message: Request) -> None:
@@ -162,21 +171,25 @@ class _Session:
     def _start(self, call: Call, message: Request, caller: Caller, started: float) -> None:
         can_ask = self._initialized and not is_modern(caller.version)
         channel = _Channel(self._output, self._questions, can_ask=can_ask, blocking=call.blocking)
-        future = self._workers.start(call.run(channel), blocking=call.blocking)
+        future = self._workers.start(partial(call.run, channel), blocking=call.blocking)
         flight = self._in_flight[message.id] = _Flight(channel, future)
+        self._flights.add(flight)
 
         def land(done: "Future[Answer]") -> None:
             self._in_flight.pop(message.id, None)
-            if not (done.cancelled() or channel.cancelled):
-                self._output.write(done.result().body)
-                self._log(started, message, done.result())
-            flight.landed.set()
+            try:
+                if not (done.cancelled() or channel.cancelled):
+                    self._output.write(done.result().body)
+                    self._log(started, message, done.result())
+            finally:
+                self._flights.discard(flight)
+                flight.landed.set()
 
         future.add_done_callback(land)
 
     def _cancel(self, message: Notification) -> None:
         request_id = message.params.get("requestId")
-        flight = self._in_flight.get(request_id) if isinstance(request_id, (str, int)) else None
+        flight = self._in_flight.get(request_id) if is_request_id(request_id) else None
         if flight is not None:
             flight.channel.cancelled = True
             flight.future.cancel()
@@ -195,7 +208,7 @@ class _Session:
         )
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Flight:
     """One call that runs; it has landed once its answer is written or given up."""
 
@@ -225,23 +238,24 @@ class _Questions:
             self._count += 1
             request_id = f"nacre-{self._count}"
             self._waiting[request_id] = future
+        future.add_done_callback(lambda _: self._waiting.pop(request_id, None))
         self._output.write(question(request_id, method, params))
         return future
 
     def answer(self, response: Response) -> None:
         """Take the client's answer; one that nobody waits for is dropped."""
-        with self._lock:
-            future = self._waiting.pop(response.id, None)
-        if future is not None:
+        future = self._waiting.get(response.id)
+        # A call that was cancelled or has waited too long has given its question up.
+        if future is not None and future.set_running_or_notify_cancel():
             future.set_result(response)
 
     def close(self) -> None:
         """Fail what still waits: the client has closed its end."""
         with self._lock:
             self._open = False
-            waiting, self._waiting = self._waiting, {}
-        for future in waiting.values():
-            future.set_exception(UnavailableError("the client went away before it answered"))
+        for future in list(self._waiting.values()):
+            if future.set_running_or_notify_cancel():
+                future.set_exception(UnavailableError("the client went away before it answered"))
 
 
 class _Channel:
@@ -270,6 +284,8 @@ class _Channel:
             raise UnavailableError(
                 f"the client did not answer within {ASK_SECONDS} seconds; make the call again"
             ) from None
+        finally:
+            future.cancel()
         if response.result is None:
             raise ClientCapabilityError(capability_of(method))
         return response.result
@@ -286,16 +302,18 @@ class _Workers:
     """Where calls run: threads for blocking ones, a loop for the others, both on demand."""
 
     def __init__(self) -> None:
-        self._pool: ThreadPoolExecutor | None = None
+        self._threads: CallThreads | None = None
         self._loop: AbstractEventLoop | None = None
 
-    def start(self, coroutine: Awaitable[Answer], *, blocking: bool) -> "Future[Answer]":
+    def start(
+        self, begin: "Callable[[], Awaitable[Answer]]", *, blocking: bool
+    ) -> "Future[Answer]":
         """Run the call to its answer."""
         if blocking:
-            from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415
+            from nacre.faces.threads import CallThreads  # noqa: PLC0415 - not needed to start
 
-            self._pool = self._pool or ThreadPoolExecutor(STDIO_THREADS)
-            return self._pool.submit(step, coroutine)
+            self._threads = self._threads or CallThreads(STDIO_THREADS)
+            return self._threads.submit(lambda: step(begin()))
         import asyncio  # noqa: PLC0415 - costs more than the start of the whole server
 
         if self._loop is None:
@@ -303,14 +321,12 @@ class _Workers:
             threading.Thread(target=_run_loop, args=(self._loop,), daemon=True).start()
 
         async def main() -> Answer:
-            return await coroutine
+            return await begin()
 
         return asyncio.run_coroutine_threadsafe(main(), self._loop)
 
     def close(self) -> None:
-        """Stop the threads and the loop."""
-        if self._pool is not None:
-            self._pool.shutdown(wait=False, cancel_futures=True)
+        """Stop the loop; threads that still run are left behind."""
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self._loop.stop)
 

@@ -71,7 +71,7 @@ def read_message(value: Any) -> Message:
     if not isinstance(value, dict):
         raise MalformedMessageError("a message must be a JSON object")
     raw_id = value.get("id")
-    known_id = raw_id if _is_id(raw_id) else None
+    known_id = raw_id if is_request_id(raw_id) else None
     if value.get("jsonrpc") != "2.0":
         raise MalformedMessageError("'jsonrpc' must be \"2.0\"", request_id=known_id)
     if "id" in value and known_id is None:
@@ -101,7 +101,8 @@ def _response(value: dict[str, Any], request_id: RequestId | None) -> Response:
     return Response(request_id, result, error)
 
 
-def _is_id(value: object) -> TypeGuard[RequestId]:
+def is_request_id(value: object) -> TypeGuard[RequestId]:
+    """Tell whether a JSON value can be the id of a request."""
     return isinstance(value, (str, int)) and not isinstance(value, bool)
 
 
