@@ -142,6 +142,16 @@ def test_a_server_that_is_told_to_stop_ends_well() -> None:
     process.communicate()
 
 
+@pytest.mark.parametrize("stream", ["stdin", "stdout"])
+def test_a_closed_stream_is_told(
+    stream: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, stream, None)
+
+    assert run([]) == 2
+    assert "closed" in capsys.readouterr().err
+
+
 def _loaded_by(code: str) -> set[str]:
     package = Path(__file__).parents[2] / "shared"
     run_it = f"import sys; sys.path.insert(0, {str(package)!r}); {code}"

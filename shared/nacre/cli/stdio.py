@@ -56,6 +56,10 @@ def _serve(values: dict[str, str], *, verbose: bool) -> None:
     from nacre.wiring.embedded import first_being, open_laptop
     from nacre.wiring.settings import Settings
 
+    if sys.stdin is None or sys.stdout is None:
+        raise InvalidInputError(
+            "standard input or output is closed; start mcp-server from a client, with both open"
+        )
     folder = values.get("data_dir") or Settings.from_environment().data_folder
     laptop = open_laptop(folder)
     try:

@@ -3,6 +3,7 @@
 import json
 import sys
 import traceback
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Literal, TextIO
 
@@ -25,9 +26,12 @@ class Log:
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         known = {name: value for name, value in fields.items() if value is not None}
         line = json.dumps({"time": now, "level": level, "event": event, **known})
-        stream = self._stream or sys.stderr
-        stream.write(f"{line}\n")
-        stream.flush()
+        # No standard error, or nobody who reads it, must not fail the call that is told about.
+        stream: TextIO | None = self._stream or sys.stderr
+        with suppress(OSError, ValueError):
+            if stream is not None:
+                stream.write(f"{line}\n")
+                stream.flush()
 
 
 def log_at(name: str) -> Log:
