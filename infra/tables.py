@@ -48,6 +48,7 @@ class Source:
     rows: Member
     read_pieces: Callable[[bytes], list[str]]
     read_rows: Callable[[Path], Rows]
+    frequent: int = 0  # rows whose mean direction is taken out of all rows
 
 
 def main() -> None:
@@ -78,7 +79,7 @@ def build(source: Source, scratch: Path) -> None:
     rows = source.read_rows(checked(scratch, source.rows))
     if len(pieces) != len(rows) or any("\n" in piece for piece in pieces):
         sys.exit(f"tables: {source.table}: the pieces do not fit the rows")
-    quantised, scales, norms = quantise(rows)
+    quantised, scales, norms = quantise(without_common(rows[: source.frequent], rows))
     folder = TABLES / source.table
     folder.mkdir(exist_ok=True)
     (folder / "pieces.txt").write_text("\n".join(pieces), encoding="utf-8", newline="")
@@ -110,6 +111,21 @@ def digest(path: Path) -> str:
     """Return the file's SHA-256 in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def without_common(frequent: Rows, rows: Rows) -> Rows:
+    """Return the rows without the direction that the frequent ones share.
+
+    Such a direction makes unrelated texts look alike, and in one language more than in
+    another; without it, one threshold serves all of them.
+    """
+    if not len(frequent):
+        return rows
+    mean = frequent.astype(np.float64).mean(axis=0)
+    common = mean / np.sqrt((mean * mean).sum())
+    shares = (rows.astype(np.float64) * common).sum(axis=1)
+    rest: Rows = (rows - shares[:, None] * common).astype(np.float32)
+    return rest
 
 
 def quantise(rows: Rows) -> tuple[Any, Rows, Rows]:
@@ -174,6 +190,7 @@ SOURCES = (
         ),
         read_pieces=lambda data: data.decode().split("\n"),
         read_rows=lambda path: np.load(path).astype(np.float32),
+        frequent=2000,
     ),
 )
 

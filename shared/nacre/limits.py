@@ -109,3 +109,6 @@ MAX_LINE_BYTES = 1500  # of a memory in a list of thirty; recall_memory shows it
 CLUSTERS_PAGE = 50  # of a list of clusters: a few thousand tokens
 PROVENANCE_SCENES = 20  # the scenes that are shown behind one node
 PROVENANCE_MESSAGES = 20  # the messages that are shown behind one node, each read by itself
+INDEX_GRACE_SECONDS = 60  # a mark that is older was left behind, not just written
+INDEX_RETRY_SECONDS = 30  # after a failed embedding: writers do not wait for it again and again
+INDEX_KEEP_SECONDS = 86_400  # the embedding before the last change: a day to think better of it

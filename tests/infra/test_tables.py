@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from infra.tables import ROOT, SOURCES, SUMS, TABLES, Source, data_files, quantise
+from infra.tables import ROOT, SOURCES, SUMS, TABLES, Source, data_files, quantise, without_common
 
 
 def test_every_file_is_the_one_that_the_sums_name() -> None:
@@ -77,6 +77,16 @@ def test_rounding_a_row_moves_no_number_by_more_than_half_a_step() -> None:
 
     quantised, scales, norms = quantise(rows)
 
-    assert np.abs(quantised * scales[:, None] - rows).max() <= scales.max() / 2 * 1.0001
-    assert np.abs(quantised).max() == 127
+    assert np.max(np.abs(quantised * scales[:, None] - rows)) <= np.max(scales) / 2 * 1.0001
+    assert np.max(np.abs(quantised)) == 127
     assert (norms[7], scales[7], quantised[7].any()) == (0, 0, False)
+
+
+def test_what_frequent_rows_share_is_in_no_row_afterwards() -> None:
+    rows = np.random.default_rng(1).normal(size=(500, 64)).astype(np.float32) + 1
+    common = rows[:100].mean(axis=0)
+
+    found = without_common(rows[:100], rows)
+
+    assert np.abs(found @ common).max() < 1e-3
+    np.testing.assert_array_equal(without_common(rows[:0], rows), rows)

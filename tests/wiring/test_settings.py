@@ -35,6 +35,9 @@ def test_every_variable_arrives_in_its_field() -> None:
         "log_level": "debug",
         "allowed_origins": "https://a.example, http://localhost:3000/ ,",
         "public_url": "https://Nacre.Example/",
+        "embeddings": "onnx:/models/arctic",
+        "embedding_base_url": "http://LOCALHOST:11434/V1/",
+        "embedding_dimensions": "768",
         "resolves_tokens": "ON",
         "endpoint_url": "http://127.0.0.1:4566",
     }
@@ -48,6 +51,11 @@ def test_every_variable_arrives_in_its_field() -> None:
         log_level="DEBUG",
         allowed_origins=("https://a.example", "http://localhost:3000"),
         public_url="https://nacre.example",
+        embeddings="onnx:/models/arctic",
+        embedding_model="value of embedding_model",
+        embedding_base_url="http://localhost:11434/V1/",
+        embedding_dimensions=768,
+        embedding_api_key=Secret("value of embedding_api_key"),
         resolves_tokens=True,
         tokens_table="value of tokens_table",
         data_table="value of data_table",
@@ -73,6 +81,14 @@ def test_every_variable_arrives_in_its_field() -> None:
         ("NACRE_ALLOWED_ORIGINS", "https://a, *", "'*' is not of the form https://HOST"),
         ("NACRE_RESOLVE_TOKENS", "yes", "'yes' is neither on nor off"),
         ("NACRE_ALLOWED_ORIGINS", "null", "'null' is not of the form https://HOST"),
+        ("NACRE_EMBEDDINGS", "onnx:", "'onnx:' is not one of builtin, builtin-multilingual, onnx:"),
+        ("NACRE_EMBEDDINGS", "Builtin", "'Builtin' is not one of builtin, builtin-multilingual"),
+        ("NACRE_EMBEDDING_DIMENSIONS", "0", "'0' is not a number from 8 to 65536"),
+        ("NACRE_EMBEDDING_DIMENSIONS", "9" * 5000, f"'{'9' * 40}' is not a number from 8 to 65536"),
+        ("NACRE_EMBEDDING_DIMENSIONS", "1.5", "'1.5' is not a number from 8 to 65536"),
+        ("NACRE_EMBEDDING_BASE_URL", "api.example/v1", "'api.example/v1' is not of the form"),
+        ("NACRE_EMBEDDING_BASE_URL", "https://a/v1?x", "'https://a/v1?x' is not of the form"),
+        ("NACRE_EMBEDDING_BASE_URL", "https://u@a/v1", "'https://u@a' is not of the form"),
         ("AWS_ENDPOINT_URL", "ftp://a", "'ftp://a' is not of the form https://HOST"),
     ],
 )
@@ -81,6 +97,14 @@ def test_a_bad_value_names_the_variable_the_value_and_what_is_allowed(
 ) -> None:
     with pytest.raises(ConfigurationError, match=re.escape(f"{variable}: {message}")):
         read(**{variable: value})
+
+
+def test_the_key_of_openai_is_for_openai_alone() -> None:
+    assert read(OPENAI_API_KEY="k").embedding_api_key == Secret("k")
+    assert read(OPENAI_API_KEY="k", NACRE_EMBEDDING_API_KEY="e").embedding_api_key == Secret("e")
+    assert not read(
+        OPENAI_API_KEY="k", NACRE_EMBEDDING_BASE_URL="https://other.example/v1"
+    ).embedding_api_key
 
 
 @given(st.sampled_from(sorted(v.name for v in VARIABLES.values())), st.text(max_size=40))

@@ -57,25 +57,45 @@ class Weights:
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
-    """What is known about the cosines of one model; models differ, so cards do.
+class Cosines:
+    """What the cosines of one model mean in one kind of script.
 
-    `mean` and `deviation` are those of random pairs. A hit by vector alone counts from
-    the cosine `floor`; a memory joins a cluster from `join`. `weights` fuse a search, and
-    `cjk_weights` one whose query is mostly Chinese, Japanese or Korean.
+    `mean` and `deviation` are those of notes that have nothing to do with each other. A
+    hit by vector alone counts from `floor`; a memory joins a cluster from `join`.
     """
 
-    emb_id: str
     mean: float
     deviation: float
     floor: float
     join: float
+
+    def at(self, z: float) -> float:
+        """Return the cosine that lies this many deviations above random pairs, at most 1."""
+        return min(1.0, self.mean + z * self.deviation)
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """What is known about one model; models differ, so cards do.
+
+    The `cjk` parts are for texts that are mostly Chinese, Japanese or Korean, of which
+    many models know little.
+    """
+
+    emb_id: str
+    cosines: Cosines
+    cjk_cosines: Cosines
     weights: Weights
     cjk_weights: Weights
 
-    def cosine_at(self, z: float) -> float:
-        """Return the cosine that lies this many deviations above random pairs, at most 1."""
-        return min(1.0, self.mean + z * self.deviation)
+    @property
+    def floor(self) -> float:
+        """Return the floor for texts that are not mostly CJK."""
+        return self.cosines.floor
+
+    def cosines_for(self, *, mostly_cjk: bool) -> Cosines:
+        """Return what cosines mean between texts in either kind of script."""
+        return self.cjk_cosines if mostly_cjk else self.cosines
 
     def weights_for(self, *, mostly_cjk: bool) -> Weights:
         """Return the weights for a query in either kind of script."""

@@ -74,6 +74,31 @@ VARIABLES: Mapping[str, Variable] = {
         "Address under which others reach the server when it stands behind a proxy or a "
         "tunnel, such as https://nacre.example.com.",
     ),
+    "embeddings": Variable(
+        "NACRE_EMBEDDINGS",
+        "What finds memories by meaning: builtin, builtin-multilingual (for notes in Japanese "
+        "and other languages), onnx:PATH (a folder with a sentence encoder), openai (an "
+        "OpenAI-compatible endpoint) or none (words alone).",
+        "builtin",
+    ),
+    "embedding_model": Variable(
+        "NACRE_EMBEDDING_MODEL", "Model of the endpoint.", "text-embedding-3-small"
+    ),
+    "embedding_base_url": Variable(
+        "NACRE_EMBEDDING_BASE_URL",
+        "Where the endpoint answers, such as http://localhost:11434/v1.",
+        "https://api.openai.com/v1",
+    ),
+    "embedding_dimensions": Variable(
+        "NACRE_EMBEDDING_DIMENSIONS",
+        "How many numbers a vector of the endpoint's model has; needed for models that are "
+        "not OpenAI's.",
+        "the model's published size",
+    ),
+    "embedding_api_key": Variable(
+        "NACRE_EMBEDDING_API_KEY",
+        "Key of the endpoint. Without it OPENAI_API_KEY is used, for OpenAI itself only.",
+    ),
     "resolves_tokens": Variable(
         "NACRE_RESOLVE_TOKENS",
         "on: the MCP function looks tokens up itself, for a front without the authorizer; "
@@ -103,6 +128,11 @@ class Settings(NamedTuple):
     log_level: str = "INFO"
     allowed_origins: tuple[str, ...] = ()
     public_url: str = ""
+    embeddings: str = "builtin"
+    embedding_model: str = ""
+    embedding_base_url: str = ""
+    embedding_dimensions: int = 0
+    embedding_api_key: Secret = Secret("")
     resolves_tokens: bool = False
     tokens_table: str = ""
     data_table: str = ""
@@ -127,6 +157,11 @@ class Settings(NamedTuple):
             log_level=_log_level(read("log_level")),
             allowed_origins=_origins(read("allowed_origins")),
             public_url=_origin("NACRE_PUBLIC_URL", read("public_url")),
+            embeddings=_embeddings(read("embeddings")),
+            embedding_model=read("embedding_model"),
+            embedding_base_url=_url("NACRE_EMBEDDING_BASE_URL", read("embedding_base_url")),
+            embedding_dimensions=_dimensions(read("embedding_dimensions")),
+            embedding_api_key=Secret(read("embedding_api_key") or _openai_key(environment)),
             resolves_tokens=_switch("NACRE_RESOLVE_TOKENS", read("resolves_tokens")),
             tokens_table=read("tokens_table"),
             data_table=read("data_table"),
@@ -165,6 +200,47 @@ def _switch(variable: str, value: str) -> bool:
     if value.lower() not in ("", "on", "off"):
         raise ConfigurationError(f"{variable}: {value[:40]!r} is neither on nor off")
     return value.lower() == "on"
+
+
+def _embeddings(value: str) -> str:
+    if value in ("builtin", "builtin-multilingual", "openai", "none"):
+        return value
+    if value.startswith("onnx:") and len(value) > len("onnx:"):
+        return value
+    if value:
+        raise ConfigurationError(
+            f"NACRE_EMBEDDINGS: {value[:80]!r} is not one of builtin, builtin-multilingual, "
+            "onnx:PATH, openai, none"
+        )
+    return "builtin"
+
+
+def _dimensions(value: str) -> int:
+    if not value:
+        return 0
+    if not (value.isascii() and value.isdecimal()) or not 8 <= int(value[:9]) <= 65536:
+        raise ConfigurationError(
+            f"NACRE_EMBEDDING_DIMENSIONS: {value[:40]!r} is not a number from 8 to 65536"
+        )
+    return int(value)
+
+
+def _openai_key(environment: Mapping[str, str]) -> str:
+    """Return OpenAI's key, unless texts go to somebody else: it is not theirs to see."""
+    if environment.get(VARIABLES["embedding_base_url"].name, "").strip():
+        return ""
+    return environment.get("OPENAI_API_KEY", "").strip()
+
+
+def _url(variable: str, value: str) -> str:
+    """Return `scheme://host[:port][/path]`, the path as it was given."""
+    scheme, separator, rest = value.partition("://")
+    host, slash, path = rest.partition("/")
+    if not value:
+        return ""
+    if not path.isascii() or not path.isprintable() or set(path) & set("?#\\ "):
+        raise ConfigurationError(f"{variable}: {value[:80]!r} is not of the form https://HOST/PATH")
+    return _origin(variable, f"{scheme}{separator}{host}") + (f"/{path}" if slash else "")
 
 
 def _origins(value: str) -> tuple[str, ...]:

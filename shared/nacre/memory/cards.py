@@ -1,0 +1,65 @@
+"""What is known about each model's cosines, and the weights that fuse its searches.
+
+`python -m infra.cards` measures a model's cosines; the weights follow from measured
+recall. A model without a card gets one that does no harm.
+"""
+
+from dataclasses import replace
+
+from nacre.ports.embedder import Card, Cosines, Weights
+
+_WORDS_ALONE = Weights(dense=0.0, sparse=1.0, tokens=0.0)
+_NEVER = Cosines(mean=0.0, deviation=0.0, floor=1.0, join=1.0)
+
+LEXICAL = Card(
+    emb_id="none",
+    cosines=_NEVER,
+    cjk_cosines=_NEVER,
+    weights=_WORDS_ALONE,
+    cjk_weights=_WORDS_ALONE,
+)
+"""The card of a search by words alone."""
+
+# Thresholds that a production system ran with on text-embedding-3-small; its mean and
+# deviation are the ones that make them 2.5 and 2.75 deviations of an ordinary model.
+_ORDINARY = Cosines(mean=0.1, deviation=0.1, floor=0.35, join=0.45)
+_UNKNOWN = Card(
+    emb_id="",
+    cosines=_ORDINARY,
+    cjk_cosines=_ORDINARY,
+    weights=Weights(dense=0.6, sparse=0.4, tokens=0.0),
+    cjk_weights=Weights(dense=0.3, sparse=0.7, tokens=0.0),
+)
+
+_CARDS = {
+    card.emb_id: card
+    for card in (
+        Card(
+            emb_id="builtin:potion-base-8m:256:1",
+            cosines=Cosines(mean=0.044, deviation=0.086, floor=0.24, join=0.28),
+            # An English table sees single characters there, which all texts share.
+            cjk_cosines=Cosines(mean=0.722, deviation=0.075, floor=0.88, join=0.93),
+            weights=Weights(dense=0.5, sparse=0.4, tokens=0.4),
+            cjk_weights=Weights(dense=0.3, sparse=0.7, tokens=0.0),
+        ),
+        Card(
+            emb_id="builtin:potion-multilingual-128m:128:1",
+            cosines=Cosines(mean=0.12, deviation=0.099, floor=0.34, join=0.39),
+            cjk_cosines=Cosines(mean=0.08, deviation=0.103, floor=0.3, join=0.36),
+            weights=Weights(dense=0.2, sparse=0.5, tokens=0.5),
+            cjk_weights=Weights(dense=0.2, sparse=0.5, tokens=0.5),
+        ),
+        Card(  # snowflake-arctic-embed-s, int8, from a folder named after it
+            emb_id="onnx:f93ff225320628d2:384:1601020a",
+            cosines=Cosines(mean=0.716, deviation=0.041, floor=0.59, join=0.83),
+            cjk_cosines=Cosines(mean=0.954, deviation=0.02, floor=0.67, join=1.0),
+            weights=Weights(dense=0.7, sparse=0.3, tokens=0.2),
+            cjk_weights=Weights(dense=0.3, sparse=0.7, tokens=0.0),
+        ),
+    )
+}
+
+
+def card_of(emb_id: str) -> Card:
+    """Return the card of a model, or one that does no harm where none was measured."""
+    return _CARDS.get(emb_id) or replace(_UNKNOWN, emb_id=emb_id)
