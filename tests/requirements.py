@@ -160,7 +160,6 @@ REQUIREMENTS: dict[str, str] = {
 
 PENDING: frozenset[str] = frozenset(
     {
-        # the shell: leaves with its tests
         # OAuth
         "003.client.bto-config",
         # orders
