@@ -317,6 +317,12 @@ def test_a_name_may_travel_in_base64() -> None:
         ({}, {"mcp-param-region": "eu"}, 400),
         ({"place": {"floor": 42}}, {"mcp-param-floor": "4.2e1"}, 400),
         ({"place": {"floor": True}}, {"mcp-param-floor": "1"}, 400),
+        ({"place": {"floor": 42}}, {"mcp-param-floor": "42.5"}, 400),
+        ({"place": {"floor": 2.5}}, {"mcp-param-floor": "2.50"}, 200),
+        # Neighbours that a double cannot tell apart, and a number beyond every double.
+        ({"place": {"floor": 2**53}}, {"mcp-param-floor": str(2**53 + 1)}, 400),
+        ({"place": {"floor": 10**400}}, {"mcp-param-floor": str(10**400)}, 200),
+        ({"place": {"floor": 1}}, {"mcp-param-floor": "1" * 5000}, 400),
     ],
 )
 def test_mirrored_parameters_must_match(

@@ -104,9 +104,19 @@ def _says(sent: str, value: object) -> bool:
         case str():
             return sent == value
         case int() | float():
-            return _DECIMAL.fullmatch(sent) is not None and float(sent) == float(value)
+            return _DECIMAL.fullmatch(sent) is not None and _spells(sent, value)
         case _:
             return False
+
+
+def _spells(sent: str, number: float) -> bool:
+    whole, _, fraction = sent.partition(".")
+    if isinstance(number, float) or fraction.strip("0"):
+        return float(sent) == number
+    try:
+        return int(whole) == number  # a double would take large neighbours for one another
+    except ValueError:  # more digits than a JSON number may have here
+        return False
 
 
 def _at(arguments: Any, path: tuple[str, ...]) -> Any:
