@@ -230,6 +230,12 @@ def test_a_public_address_and_allowed_origins_are_let_through() -> None:
     assert found.cors == {"https://app.example"}
 
 
+def test_a_public_address_may_be_a_number() -> None:
+    settings = Settings.from_environment({"HOME": "/", "NACRE_PUBLIC_URL": "https://[2001:DB8::1]"})
+
+    assert fences("127.0.0.1", settings).hosts == LOOPBACK | {"[2001:db8::1]"}
+
+
 def test_a_server_on_every_address_leaves_the_choice_of_callers_to_tokens() -> None:
     assert fences("0.0.0.0", LOCAL).hosts is None
     assert fences("::", LOCAL).hosts is None

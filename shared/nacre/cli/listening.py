@@ -6,7 +6,7 @@ import os
 import socket
 
 from nacre.errors import InvalidInputError, UnavailableError
-from nacre.protocol.fences import Fences
+from nacre.protocol.fences import Fences, hostname
 from nacre.wiring.settings import Settings
 
 _LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
@@ -64,7 +64,7 @@ def fences(host: str, settings: Settings) -> Fences:
     rebinding), so the names are fixed, except where a server listens on every address and
     nobody said which names lead to it: there, the token alone decides.
     """
-    public = {settings.public_url.partition("://")[2].partition(":")[0]} - {""}
+    public = {hostname(settings.public_url.partition("://")[2])} - {""}
     names = _LOOPBACK_NAMES | public | ({_bracketed(host.lower())} - {""})
     open_to_all = is_wildcard(host) and not public
     return Fences(

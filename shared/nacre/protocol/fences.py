@@ -23,12 +23,12 @@ class Fences:
 
     def check(self, headers: Mapping[str, str]) -> None:
         """Raise ForbiddenError for a request under a foreign name or from a foreign page."""
-        if self.hosts is not None and _hostname(headers.get("host", "")) not in self.hosts:
+        if self.hosts is not None and hostname(headers.get("host", "")) not in self.hosts:
             raise ForbiddenError("this host name is not served here; allow it with --host")
         origin = headers.get("origin")
         if origin is None or self.origins is None or origin in self.cors:
             return
-        if _hostname(origin.partition("://")[2]) not in self.origins:
+        if hostname(origin.partition("://")[2]) not in self.origins:
             raise ForbiddenError("this web origin may not call the server")
 
     def cors_headers(self, headers: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
@@ -46,7 +46,8 @@ class Fences:
         )
 
 
-def _hostname(authority: str) -> str:
+def hostname(authority: str) -> str:
+    """Return the host of `host:port`, in lower case; an IPv6 address keeps its brackets."""
     authority = authority.partition("/")[0].lower()
     if authority.startswith("["):
         return authority.partition("]")[0] + "]"
