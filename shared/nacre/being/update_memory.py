@@ -44,7 +44,7 @@ def update_memory(updates: "Callable[[], Updates]") -> Tool:
         target: TargetName,
         action: Action,
         content: Annotated[
-            str | None, Field(description="Text; for get: the key or place to continue after")
+            str | None, Field(description="Text. For get: `next` of the answer before")
         ] = None,
         key: Annotated[
             str | None, Field(description="Title, name, date, field or id; a get without lists")

@@ -127,16 +127,14 @@ def _part(text: str, place: str | None) -> dict[str, Any]:
     end = first + len(shown)
     if end >= len(text):
         return {"content": shown}
-    rest = f"{len(text) - end} more characters: get again with content '{end}'"
-    return {"content": shown, "continue": rest}
+    return {"content": shown, "characters_left": len(text) - end, "next": str(end)}
 
 
 def _listed(entries: Iterator[Mapping[str, Any]]) -> dict[str, Any]:
     shown, are_all = taken(entries)
     if are_all or not shown:
         return {"entries": shown}
-    more = f"there are more: get again with content '{shown[-1]['key']}'"
-    return {"entries": shown, "continue": more}
+    return {"entries": shown, "next": shown[-1]["key"]}
 
 
 def _letter_answer(

@@ -1,0 +1,148 @@
+"""The trigger: the tenth waiting scene fires one patrol, whoever writes it."""
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from nacre.adapters.sqlite_database import SqliteDatabase
+from nacre.adapters.sqlite_queue import SqliteQueue
+from nacre.adapters.sqlite_table import SqliteTable
+from nacre.errors import UnavailableError
+from nacre.jobs.lease import Leases
+from nacre.jobs.worker import Worker
+from nacre.memory import keys
+from nacre.memory.trigger import KIND, PatrolTrigger, Waiting, leave_waiting
+from nacre.ports.queue import Depth, Message
+from nacre.ports.table import Change
+from tests.adapters.conftest import StillClock
+from tests.memory.keeping import Keeper, keeper, told
+
+
+def note(kept: Keeper, count: int = 1) -> Waiting:
+    kept.memory.scenes.record(kept.id, [told(f"event {number}") for number in range(count)])
+    return kept.memory.trigger.after_scenes(kept.id)
+
+
+@pytest.mark.requirement("003.update_notes.patrol")
+def test_ten_waiting_scenes_fire_a_patrol(kept: Keeper) -> None:
+    fired = [note(kept) for _ in range(12)]
+
+    assert [waiting.patrol for waiting in fired] == [
+        *["not due"] * 9,
+        "queued",
+        *["queued before"] * 2,
+    ]
+    message = kept.queue.receive()
+    assert message is not None
+    assert json.loads(message.body) == {"version": 1, "kind": "patrol", "being_id": kept.id}
+    assert message.group == kept.id
+    assert kept.queue.depth() == Depth(waiting=0, in_flight=1, dead=0)
+
+
+def test_a_call_that_passes_ten_fires_too(kept: Keeper) -> None:
+    assert [note(kept, 9).patrol, note(kept, 7)] == ["not due", Waiting(16, "queued")]
+
+
+def test_after_a_patrol_has_ended_the_next_ten_fire_again(kept: Keeper) -> None:
+    note(kept, 10)
+    done = Change(set={"pending_scenes": 0}, remove=frozenset({"queued_at"}))
+    kept.table.update(keys.meta(kept.id), done)
+
+    assert [note(kept, 9).patrol, note(kept).patrol] == ["not due", "queued"]
+
+
+def test_a_trigger_that_was_lost_is_repeated_after_an_hour(kept: Keeper, clock: StillClock) -> None:
+    note(kept, 10)
+    clock.move(3599)
+    assert note(kept).patrol == "queued before"
+    clock.move(2)
+    assert note(kept).patrol == "queued"
+    assert note(kept).patrol == "queued before"
+
+
+@dataclass
+class FlakyQueue:
+    """A queue that is out of order until it is repaired."""
+
+    is_down: bool = True
+    sent: list[str] = field(default_factory=list)
+
+    def send(self, body: str, *, group: str, repeat: str | None = None) -> str:
+        if self.is_down:
+            raise UnavailableError("the queue cannot answer")
+        self.sent.append(body)
+        return "1"
+
+    def receive(self) -> Message | None:
+        return None
+
+    def done(self, message: Message) -> None: ...
+
+    def postpone(self, message: Message, seconds: float) -> None: ...
+
+    def depth(self) -> Depth:
+        return Depth(0, 0, 0)
+
+
+def test_a_queue_that_is_down_leaves_the_trigger_to_the_next_scene(
+    kept: Keeper, clock: StillClock
+) -> None:
+    queue = FlakyQueue()
+    trigger = PatrolTrigger(kept.table, queue, clock=clock)
+    kept.memory.scenes.record(kept.id, [told(f"event {number}") for number in range(10)])
+
+    assert trigger.after_scenes(kept.id) == Waiting(10, "not queued")
+    queue.is_down = False
+    assert trigger.after_scenes(kept.id) == Waiting(10, "queued")
+    assert trigger.after_scenes(kept.id) == Waiting(10, "queued before")
+    assert len(queue.sent) == 1
+
+
+def test_asking_sends_a_job_whatever_waits_and_counts_as_fired(kept: Keeper) -> None:
+    kept.memory.trigger.ask(kept.id)
+    kept.memory.trigger.ask(kept.id)
+
+    assert kept.queue.depth().waiting == 2
+    assert note(kept, 10).patrol == "queued before"
+
+
+def test_beings_with_waiting_scenes_stand_where_the_sweep_looks(kept: Keeper) -> None:
+    idle = kept.another("Idle")
+    note(kept)
+    found = [
+        item["being_id"]
+        for partition in keys.work_partitions()
+        for item in kept.table.query(partition, index="gsi1").items
+    ]
+
+    assert kept.id in found
+    assert idle not in found
+
+
+def test_without_a_patrol_its_job_leaves_the_queue_and_the_scenes_wait(
+    laptop: Keeper, clock: StillClock
+) -> None:
+    worker = Worker(Leases(laptop.table, now=clock))
+    worker.register(KIND, leave_waiting)
+    note(laptop, 10)
+    message = laptop.queue.receive()
+    assert message is not None
+    worker.run(message)
+
+    assert laptop.meta("pending_scenes") == 10
+
+
+def test_of_many_writers_one_fires(tmp_path: Path, clock: StillClock) -> None:
+    database = SqliteDatabase(tmp_path / "nacre.db")
+    queue = SqliteQueue(database, "jobs", now=clock)
+    kept = keeper(SqliteTable(database, now=clock), queue, clock)
+    with ThreadPoolExecutor(8) as pool:
+        fired = list(pool.map(lambda _: note(kept).patrol, range(40)))
+
+    assert fired.count("queued") == 1
+    assert kept.queue.depth().waiting == 1
+    assert kept.meta("pending_scenes") == 40
+    database.close()
