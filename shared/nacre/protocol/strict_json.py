@@ -25,7 +25,7 @@ def parse(raw: bytes) -> Any:
     """
     if raw.startswith(_BOM):
         raise MalformedJsonError("the message starts with a byte order mark; send plain UTF-8")
-    if _may_be_too_deep(raw) and _depth(raw) > MAX_JSON_DEPTH:
+    if _may_be_too_deep(raw) and _is_too_deep(raw):
         raise MalformedMessageError(f"the message nests deeper than {MAX_JSON_DEPTH} levels")
     try:
         text = raw.decode("utf-8").strip(" \t\n\r")
@@ -60,13 +60,14 @@ def _may_be_too_deep(raw: bytes) -> bool:
     return raw.count(b"{") + raw.count(b"[") > MAX_JSON_DEPTH
 
 
-def _depth(raw: bytes) -> int:
-    """Return how deep brackets nest outside strings, before any parser recurses."""
-    deepest = depth = 0
+def _is_too_deep(raw: bytes) -> bool:
+    """Tell whether brackets nest too deep outside strings, before any parser recurses."""
+    depth = 0
     for byte in _STRINGS.sub(b"", raw).translate(None, _NOT_BRACKETS):
         depth += 1 if byte in b"{[" else -1
-        deepest = max(deepest, depth)
-    return deepest
+        if depth > MAX_JSON_DEPTH:
+            return True
+    return False
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
