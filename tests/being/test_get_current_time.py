@@ -62,6 +62,14 @@ def test_the_day_is_that_of_the_zone() -> None:
 
 
 @pytest.mark.parametrize(
+    "name", ["localtime", "posixrules", "posix/Asia/Tokyo", "right/Asia/Tokyo"]
+)
+def test_what_a_system_keeps_beside_the_zones_is_unknown(name: str) -> None:
+    with pytest.raises(InvalidInputError, match="unknown time zone"):
+        describe(MOMENT, name)
+
+
+@pytest.mark.parametrize(
     "name",
     ["Mars/Olympus", "", "../../etc/passwd", "/etc/passwd", "America", "UTC\0", "a" * 300, "ü"],
 )
