@@ -37,7 +37,7 @@ from nacre.ports.table import (
 
 TRUST = "being"
 
-_SCHEMA = ItemSchema("letter", 1)
+LETTER = ItemSchema("letter", 1)
 _NAMES_SHOWN = 20
 
 
@@ -99,7 +99,7 @@ class Letters:
         """Return a letter, received or sent, or None."""
         places = [_place(being_id, prefix, letter_id) for prefix in (keys.RECEIVED, keys.SENT)]
         found = self._table.get_many(places)
-        return next((_letter(found[place]) for place in places if place in found), None)
+        return next((letter_in(found[place]) for place in places if place in found), None)
 
     def mark_read(self, being_id: str, letter_id: str) -> Letter | None:
         """Mark a received letter as read and return it; None when there is none of this id."""
@@ -141,8 +141,11 @@ class Letters:
         count = Change(add={UNREAD: 1})
         self._table.transact(
             [
-                Put(_item(recipient.being_id, letter, expires_at), Absent()),
-                Put(_item(sender.being_id, _copy(letter, recipient.name), expires_at), Absent()),
+                Put(letter_item(recipient.being_id, letter, expires_at), Absent()),
+                Put(
+                    letter_item(sender.being_id, _copy(letter, recipient.name), expires_at),
+                    Absent(),
+                ),
                 Update(keys.meta(recipient.being_id), count, Every((same_owner, room))),
                 Check(keys.meta(sender.being_id), same_owner),
             ]
@@ -185,11 +188,11 @@ class Letters:
 
     def _received(self, being_id: str, letter_id: str) -> Letter | None:
         item = self._table.get(_place(being_id, keys.RECEIVED, letter_id))
-        return None if item is None else _letter(item)
+        return None if item is None else letter_in(item)
 
     def _list(self, being_id: str, prefix: str) -> list[Letter]:
         page = self._table.query(keys.home(being_id), keys=Range(prefix=prefix), descending=True)
-        return [_letter(item) for item in page.items]
+        return [letter_in(item) for item in page.items]
 
 
 def _unknown(to: str, names: list[str]) -> str:
@@ -208,11 +211,13 @@ def _place(being_id: str, prefix: str, letter_id: str) -> Key:
     return Key(keys.home(being_id), prefix + checked_name(letter_id, "key"))
 
 
-def _item(being_id: str, letter: Letter, expires_at: int) -> Item:
+def letter_item(being_id: str, letter: Letter, expires_at: int) -> Item:
+    """Return the item that holds a copy of a letter."""
     place = _place(being_id, keys.SENT if letter.is_sent else keys.RECEIVED, letter.letter_id)
     attributes = attributes_of(letter)
-    return _SCHEMA.stamp({"pk": place.pk, "sk": place.sk, EXPIRES_AT: expires_at, **attributes})
+    return LETTER.stamp({"pk": place.pk, "sk": place.sk, EXPIRES_AT: expires_at, **attributes})
 
 
-def _letter(item: Item) -> Letter:
-    return record_of(Letter, _SCHEMA.read(item))
+def letter_in(item: Item) -> Letter:
+    """Return the letter in an item."""
+    return record_of(Letter, LETTER.read(item))

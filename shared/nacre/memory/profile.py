@@ -25,7 +25,7 @@ from nacre.memory.targets import (
 from nacre.ports.item_schema import ItemSchema
 from nacre.ports.table import Absent, Compare, Delete, Item, Key, Put, Range, Table, Write
 
-_SCHEMA = ItemSchema("profile entry", 1)
+ENTRY = ItemSchema("profile entry", 1)
 _SLUG = 50  # characters of a content that make its key
 _TOGGLES = {"enabled": True, "disabled": False}
 
@@ -96,7 +96,7 @@ class Profile:
             limit=limit,
             start=start,
         )
-        return EntryPage(tuple(map(_entry, found.items)), found.next)
+        return EntryPage(tuple(map(entry_in, found.items)), found.next)
 
     def get(self, being_id: str, target: Target, key: str) -> Entry | None:
         """Return an entry with its text, or None; `KEY@3` is its third version where kept."""
@@ -104,14 +104,14 @@ class Profile:
         entry = self._find(being_id, target, key)
         if version is None or (entry is not None and entry.version == version):
             return entry
-        item = self._table.get(Key(keys.home(being_id), _version_key(target, key, version)))
-        return None if item is None else _entry(item)
+        item = self._table.get(Key(keys.home(being_id), version_key(target, key, version)))
+        return None if item is None else entry_in(item)
 
     def with_text(self, being_id: str, target: Target, entry: Entry) -> Entry:
         """Return the entry with its text; one that has it is returned as it is."""
         if entry.text is not None:
             return entry
-        item = self._table.get(_body_key(being_id, target, entry.key))
+        item = self._table.get(body_key(being_id, target, entry.key))
         # A body that is gone was deleted a moment ago, with its head.
         return replace(entry, text="" if item is None else str(item["text"]))
 
@@ -192,7 +192,7 @@ class Profile:
         ]
         writes: list[Write] = []
         for entry in entries:
-            writes += _writes(being_id, target, entry, None)
+            writes += entry_writes(being_id, target, entry, None)
         return entries, writes
 
     def _append_new(self, being_id: str, target: Target, content: str, key: str | None) -> Outcome:
@@ -202,7 +202,7 @@ class Profile:
         write_counted(
             self._table,
             being_id,
-            _writes(being_id, target, entry, None),
+            entry_writes(being_id, target, entry, None),
             add={target.counter: 1},
             caps=target.caps,
         )
@@ -224,7 +224,7 @@ class Profile:
             write_counted(
                 self._table,
                 being_id,
-                [*_writes(being_id, target, entry, before), *_kept(being_id, target, before)],
+                [*entry_writes(being_id, target, entry, before), *_kept(being_id, target, before)],
                 add={target.counter: 1} if before is None and target.most is not None else None,
                 caps=target.caps,
             )
@@ -238,8 +238,8 @@ class Profile:
             return Outcome(False, key, remark="there is no entry of this key")
         place = Key(keys.home(being_id), target.prefix + key)
         writes: list[Write] = [Delete(place, Compare("version", "=", before.version))]
-        if _is_apart(target, before):
-            writes.append(Delete(_body_key(being_id, target, key)))
+        if is_apart(target, before):
+            writes.append(Delete(body_key(being_id, target, key)))
         writes += _kept(being_id, target, before)
         count = {target.counter: -1} if target.most is not None else None
         write_counted(self._table, being_id, writes, add=count)
@@ -247,7 +247,7 @@ class Profile:
 
     def _find(self, being_id: str, target: Target, key: str) -> Entry | None:
         item = self._table.get(Key(keys.home(being_id), target.prefix + key))
-        return None if item is None else self.with_text(being_id, target, _entry(item))
+        return None if item is None else self.with_text(being_id, target, entry_in(item))
 
     def _first_version(self, being_id: str, target: Target, key: str) -> int:
         """Return the version of an entry that is made, after those of one that was deleted."""
@@ -259,7 +259,7 @@ class Profile:
             descending=True,
             limit=1,
         )
-        return _entry(found.items[0]).version + 1 if found.items else 1
+        return entry_in(found.items[0]).version + 1 if found.items else 1
 
     def _made(
         self, target: Target, key: str, content: str, before: Entry | None, location: str | None
@@ -339,29 +339,31 @@ def _new_entry(key: str, text: str, *, version: int, updated_at: str) -> Entry:
     )
 
 
-def _entry(item: Item) -> Entry:
-    return record_of(Entry, _SCHEMA.read(item))
+def entry_in(item: Item) -> Entry:
+    """Return the entry in an item; the text of a long one stays apart."""
+    return record_of(Entry, ENTRY.read(item))
 
 
-def _is_apart(target: Target, entry: Entry) -> bool:
+def is_apart(target: Target, entry: Entry) -> bool:
+    """Whether the entry's text is kept in an item of its own."""
     return entry.size > INLINE_TEXT_BYTES and target.versions is None
 
 
-def _writes(being_id: str, target: Target, entry: Entry, before: Entry | None) -> list[Write]:
+def entry_writes(being_id: str, target: Target, entry: Entry, before: Entry | None) -> list[Write]:
     """Return what puts the entry in the place of the one before, on condition that it still is."""
-    apart = _is_apart(target, entry)
+    apart = is_apart(target, entry)
     head: Item = {
         "pk": keys.home(being_id),
         "sk": target.prefix + entry.key,
         **attributes_of(replace(entry, text=None) if apart else entry),
     }
     when = Absent() if before is None else Compare("version", "=", before.version)
-    writes: list[Write] = [Put(_SCHEMA.stamp(head), when)]
-    place = _body_key(being_id, target, entry.key)
+    writes: list[Write] = [Put(ENTRY.stamp(head), when)]
+    place = body_key(being_id, target, entry.key)
     if apart:
         body: Item = {"pk": place.pk, "sk": place.sk, "text": entry.text or ""}
-        writes.append(Put(_SCHEMA.stamp(body)))
-    elif before is not None and _is_apart(target, before):
+        writes.append(Put(ENTRY.stamp(body)))
+    elif before is not None and is_apart(target, before):
         writes.append(Delete(place))
     return writes
 
@@ -372,18 +374,19 @@ def _kept(being_id: str, target: Target, before: Entry | None) -> list[Write]:
         return []
     item: Item = {
         "pk": keys.home(being_id),
-        "sk": _version_key(target, before.key, before.version),
+        "sk": version_key(target, before.key, before.version),
         **attributes_of(before),
     }
-    writes: list[Write] = [Put(_SCHEMA.stamp(item))]
+    writes: list[Write] = [Put(ENTRY.stamp(item))]
     dropped = before.version - KEPT_VERSIONS
     if dropped > 0:
-        old = _version_key(target, before.key, dropped)
+        old = version_key(target, before.key, dropped)
         writes.append(Delete(Key(keys.home(being_id), old)))
     return writes
 
 
-def _version_key(target: Target, key: str, version: int) -> str:
+def version_key(target: Target, key: str, version: int) -> str:
+    """Return the sort key of an entry's old version."""
     return f"{target.versions}{key}#{version:08}"
 
 
@@ -395,5 +398,6 @@ def _versioned(target: Target, key: str) -> tuple[str, int | None]:
     return name, int(number[:8])
 
 
-def _body_key(being_id: str, target: Target, key: str) -> Key:
+def body_key(being_id: str, target: Target, key: str) -> Key:
+    """Return where the text of a long entry is."""
     return Key(keys.bodies(being_id), target.prefix + key)

@@ -12,8 +12,8 @@ from nacre.memory.records import attributes_of
 from nacre.memory.settled import settled
 from nacre.ports.table import Absent, Compare, Delete, Item, Key, Put, Range, Table
 
-_COUNTER = "n_relations"
-_CAPS = {_COUNTER: Cap(MAX_RELATIONS, "relations")}
+COUNTER = "n_relations"
+CAPS = {COUNTER: Cap(MAX_RELATIONS, "relations")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +80,8 @@ class Relations:
             self._table,
             being_id,
             [Put(RELATION.stamp(item), when)],
-            add={_COUNTER: 1} if before is None else None,
-            caps=_CAPS,
+            add={COUNTER: 1} if before is None else None,
+            caps=CAPS,
         )
         return now, before
 
@@ -90,7 +90,7 @@ class Relations:
         if before is None:
             return None
         gone = Delete(_place(being_id, name), Compare("version", "=", before.version))
-        write_counted(self._table, being_id, [gone], add={_COUNTER: -1})
+        write_counted(self._table, being_id, [gone], add={COUNTER: -1})
         return before
 
 
