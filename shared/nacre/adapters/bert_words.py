@@ -31,7 +31,7 @@ def bert_words(text: str) -> list[str]:
     decomposed = unicodedata.normalize("NFD", text.translate(_CLEANED)).translate(_UNACCENTED)
     # Letter by letter, as published; str.lower() alone would look at a sigma's neighbours.
     lowered = decomposed.replace("\u03a3", "\u03c3").lower()
-    return lowered.translate(SEPARATED).split()
+    return lowered.translate(_SEPARATED).split()
 
 
 def is_punctuation(char: str) -> bool:
@@ -61,7 +61,6 @@ def _separated(char: str) -> str:
     return f" {char} " if is_punctuation(char) else char
 
 
-SEPARATED = Replacements(_separated)
-"""Sets each punctuation mark between blanks."""
+_SEPARATED = Replacements(_separated)
 _CLEANED = Replacements(_cleaned)
 _UNACCENTED = Replacements(_unaccented)

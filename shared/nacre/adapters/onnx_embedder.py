@@ -9,7 +9,7 @@ import numpy as np
 import onnxruntime
 
 from nacre.adapters.onnx_folder import OnnxFolder
-from nacre.adapters.vector_rules import Floats, embeddable, packed
+from nacre.adapters.vector_rules import Floats, WrongDimensionError, embeddable, packed
 from nacre.errors import UnavailableError
 from nacre.ports.embedder import Vector
 
@@ -67,9 +67,10 @@ class OnnxEmbedder:
             answer = np.asarray(session.run(None, wanted)[0], np.float32)
         except Exception as error:  # onnxruntime raises many kinds, of no common parent
             raise UnavailableError(f"the model in '{self._folder.path}' failed") from error
-        if answer.ndim == 3:
-            return self._pooled(answer, mask)
-        return answer
+        if answer.shape[-1] != self.dimension:
+            found = answer.shape[-1]
+            raise WrongDimensionError(self.emb_id, expected=self.dimension, found=found)
+        return self._pooled(answer, mask) if answer.ndim == 3 else answer
 
     def _pooled(self, states: Floats, mask: Any) -> Floats:
         if self._folder.manners.pooling == "cls":

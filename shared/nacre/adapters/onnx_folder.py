@@ -69,8 +69,17 @@ class OnnxFolder:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
         return f"onnx:{digest[:16]}:{self.dimension}:{self.manners.version}"
 
-    def vocabulary(self) -> dict[str, int]:
-        """Return the pieces and their ids, or raise ConfigurationError where they are no BERT's."""
+    def check(self) -> None:
+        """Raise ConfigurationError where the words are not ones that can be read."""
+        self._vocabulary()
+
+    def word_pieces(self) -> tuple[WordPieces, dict[str, int]]:
+        """Return what cuts texts, and the ids of the marks that BERT sets around them."""
+        vocabulary = self._vocabulary()
+        marks = {mark: vocabulary[mark] for mark in _MARKS}
+        return WordPieces(vocabulary, unknown=marks["[UNK]"]), marks
+
+    def _vocabulary(self) -> dict[str, int]:
         tokenizer = self._json("tokenizer.json")
         if tokenizer:
             model = tokenizer.get("model", {})
@@ -85,12 +94,6 @@ class OnnxFolder:
                 "BERT model, as tokenizer.json or vocab.txt"
             )
         return {str(piece): int(number) for piece, number in pieces.items()}
-
-    def word_pieces(self) -> tuple[WordPieces, dict[str, int]]:
-        """Return what cuts texts, and the ids of the marks that BERT sets around them."""
-        vocabulary = self.vocabulary()
-        marks = {mark: vocabulary[mark] for mark in _MARKS}
-        return WordPieces(vocabulary, unknown=marks["[UNK]"]), marks
 
     def _listed_pieces(self) -> dict[str, int]:
         try:

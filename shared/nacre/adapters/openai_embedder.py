@@ -18,6 +18,7 @@ from nacre.limits import (
 from nacre.ports.embedder import Vector
 
 OPENAI_URL = "https://api.openai.com/v1"
+_NO_VECTORS = "the embedding endpoint's answer holds no vector for each text"
 _BATCH_BYTES = 256 * 1024  # OpenAI takes 300,000 tokens at once; a token is a byte or more
 
 
@@ -86,7 +87,10 @@ class OpenAIEmbedder:
 
     def _asked(self, texts: list[str], client: openai.OpenAI) -> Any:
         size = self.dimension if self._asks_dimension else openai.omit
-        return client.embeddings.create(model=self._model, input=texts, dimensions=size)
+        try:
+            return client.embeddings.create(model=self._model, input=texts, dimensions=size)
+        except (AttributeError, TypeError, ValueError):  # what the SDK makes of a foreign body
+            raise UnavailableError(_NO_VECTORS) from None
 
     def _checked(self, answer: Any, count: int) -> list[Vector]:
         try:
@@ -96,7 +100,7 @@ class OpenAIEmbedder:
         except (AttributeError, TypeError, ValueError):
             numbers = None
         if numbers is None or len(numbers) != count:
-            raise UnavailableError("the embedding endpoint's answer holds no vector for each text")
+            raise UnavailableError(_NO_VECTORS)
         return packed(numbers, dimension=self.dimension, model=f"'{self._model}'")
 
     @cached_property

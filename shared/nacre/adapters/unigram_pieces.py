@@ -8,7 +8,8 @@ import math
 import unicodedata
 from collections.abc import Sequence
 
-from nacre.adapters.bert_words import SEPARATED, is_punctuation
+from nacre.adapters.bert_words import is_punctuation
+from nacre.memory.characters import Replacements
 
 _WORD_START = "\u2581"  # how SentencePiece writes the blank before a word
 _HEAD = 10  # Mandelbrot's shift: the first ranks are less far apart than 1/rank says
@@ -74,5 +75,14 @@ def zipf_score(row: int) -> float:
 
 
 def _words(text: str) -> list[str]:
-    parts = unicodedata.normalize("NFKC", text).lower().translate(SEPARATED).split()
-    return [part for part in parts if not is_punctuation(part[0])]
+    return unicodedata.normalize("NFKC", text).lower().translate(_WORDS).split()
+
+
+def _word_letter(char: str) -> str:
+    category = unicodedata.category(char)
+    if category == "Cf":  # joiners and marks of direction, within words
+        return ""
+    return " " if category[0] in "CZ" or is_punctuation(char) else char
+
+
+_WORDS = Replacements(_word_letter)

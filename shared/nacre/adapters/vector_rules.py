@@ -38,8 +38,9 @@ class WrongDimensionError(UnavailableError):
 
     def __init__(self, model: str, *, expected: int, found: int) -> None:
         super().__init__(
-            f"{model} answered with vectors of {found} dimensions instead of {expected}; "
-            "nothing was stored. Set NACRE_EMBEDDING_DIMENSIONS to what the model gives."
+            f"{model} answered with vectors of {found} dimensions instead of {expected}, and "
+            f"nothing was stored; if {found} is right, set it as NACRE_EMBEDDING_DIMENSIONS of "
+            "an endpoint, or as hidden_size in the config.json of a folder"
         )
         self.expected = expected
         self.found = found

@@ -120,6 +120,7 @@ def _onnx(chosen: str) -> Embedder:
             "pip install 'nacre[onnx]'"
         )
     folder = OnnxFolder(Path(chosen.removeprefix("onnx:")).expanduser())
+    folder.check()
 
     def embedder() -> Embedder:
         from nacre.adapters.onnx_embedder import OnnxEmbedder

@@ -1,0 +1,83 @@
+"""MaxSim: how well texts answer a query, word by word."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nacre.adapters.static_embedder import StaticTable, StaticTokenSimilarity
+from nacre.adapters.static_tables import ENGLISH, MULTILINGUAL
+
+ENGLISH_TOKENS = StaticTokenSimilarity(StaticTable(ENGLISH))
+MULTILINGUAL_TOKENS = StaticTokenSimilarity(StaticTable(MULTILINGUAL))
+
+
+@pytest.fixture(params=[ENGLISH_TOKENS, MULTILINGUAL_TOKENS], ids=["english", "multilingual"])
+def tokens(request: pytest.FixtureRequest) -> StaticTokenSimilarity:
+    found: StaticTokenSimilarity = request.param
+    return found
+
+
+def test_a_text_with_every_word_scores_one_and_a_stranger_little(
+    tokens: StaticTokenSimilarity,
+) -> None:
+    same, near, far = tokens.score(
+        "Where did Ann adopt a puppy?",
+        [
+            "I know where Ann did adopt a puppy, don't you?",
+            "Ann got a little dog from the shelter",
+            "The quarterly tax report is late",
+        ],
+    )
+
+    assert same == pytest.approx(1, abs=1e-5)
+    assert same > near > far
+
+
+def test_rare_words_weigh_more_than_frequent_ones(tokens: StaticTokenSimilarity) -> None:
+    rare, frequent = tokens.score("the giraffe", ["giraffe", "the"])
+
+    assert rare > 2 * frequent
+
+
+@pytest.mark.parametrize(
+    ("query", "texts", "expected"),
+    [
+        ("cat", [], []),
+        ("", ["cat", "dog"], [0, 0]),
+        ("\u0000", ["cat"], [0]),
+        ("cat", ["", "cat", " "], [0, 1, 0]),
+        ("cat", ["", ""], [0, 0]),
+    ],
+)
+def test_nothing_to_compare_scores_nothing(
+    tokens: StaticTokenSimilarity, query: str, texts: list[str], expected: list[float]
+) -> None:
+    assert tokens.score(query, texts) == pytest.approx(expected)
+
+
+def test_a_japanese_answer_wins_in_the_multilingual_table() -> None:
+    right, wrong = MULTILINGUAL_TOKENS.score(
+        "寿司を食べたのはどこですか", ["昨日は東京で寿司を食べた", "来週は税金の書類を出す"]
+    )
+
+    assert right > wrong
+
+
+@settings(max_examples=50)
+@given(st.text(max_size=40), st.lists(st.text(max_size=40), max_size=6))
+def test_every_score_lies_between_nothing_and_one_and_is_of_its_text_alone(
+    query: str, texts: list[str]
+) -> None:
+    scores = ENGLISH_TOKENS.score(query, texts)
+
+    assert len(scores) == len(texts)
+    assert all(0 <= score <= 1 for score in scores)
+    alone = [ENGLISH_TOKENS.score(query, [text])[0] for text in texts]
+    assert scores == pytest.approx(alone, abs=1e-5)
+
+
+def test_two_hundred_long_candidates_are_no_burden() -> None:
+    scores = ENGLISH_TOKENS.score("giraffe " * 5000, ["tax report " * 5000 + "giraffe"] * 200)
+
+    assert len(scores) == 200
+    assert max(scores) < 0.9  # what lies far behind the beginning is not read

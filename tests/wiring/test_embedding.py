@@ -1,0 +1,165 @@
+"""Which model NACRE_EMBEDDINGS chooses, what that costs before the first text, what it refuses."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nacre.errors import ConfigurationError
+from nacre.memory.cards import LEXICAL, card_of
+from nacre.wiring.embedding import builtin_embedder, embedders
+from nacre.wiring.settings import Secret, Settings
+from tests.adapters.embedders import endpoint, write_encoder
+
+
+def chosen(**fields: Any) -> Settings:
+    return Settings(data_folder="")._replace(**fields)
+
+
+def test_words_alone_have_no_model() -> None:
+    found = embedders(chosen(embeddings="none"))
+
+    assert (found.primary, found.tokens, found.card) == (None, None, LEXICAL)
+
+
+@pytest.mark.parametrize(
+    ("embeddings", "emb_id", "dimension"),
+    [
+        ("builtin", "builtin:potion-base-8m:256:1", 256),
+        ("builtin-multilingual", "builtin:potion-multilingual-128m:128:1", 128),
+    ],
+)
+def test_a_built_in_table_gives_vectors_and_likeness(
+    embeddings: str, emb_id: str, dimension: int
+) -> None:
+    found = embedders(chosen(embeddings=embeddings))
+
+    assert found.primary is not None
+    assert found.tokens is not None
+    assert (found.primary.emb_id, found.primary.dimension) == (emb_id, dimension)
+    assert found.card == card_of(emb_id)
+    assert found.primary.documents(["cat"]) == [found.primary.query("cat")]
+    assert len(found.primary.query("cat")) == 4 * dimension
+    assert found.tokens.score("cat", ["cat"]) == pytest.approx([1])
+
+
+def test_an_old_built_in_index_can_be_asked_again() -> None:
+    old = builtin_embedder("builtin:potion-multilingual-128m:128:1")
+
+    assert old is not None
+    assert len(old.query("cat")) == 4 * 128
+    assert builtin_embedder("onnx:0:384:1") is None
+
+
+def test_a_folder_gives_vectors_and_the_table_likeness(tmp_path: Path) -> None:
+    found = embedders(chosen(embeddings=f"onnx:{write_encoder(tmp_path)}"))
+
+    assert found.primary is not None
+    assert found.tokens is not None
+    assert found.primary.emb_id.startswith("onnx:")
+    assert len(found.primary.query("cat")) == 4 * found.primary.dimension
+    assert found.card.emb_id == found.primary.emb_id
+    assert found.tokens.score("cat", ["cat"]) == pytest.approx([1])
+
+
+def test_an_endpoint_is_asked_as_the_settings_say() -> None:
+    with endpoint() as served:
+        settings = chosen(
+            embeddings="openai", embedding_base_url=served.url, embedding_api_key=Secret("mine")
+        )
+        found = embedders(settings, key=lambda: "other").primary
+        assert found is not None
+        found.query("cat")
+
+        assert found.emb_id == "openai:text-embedding-3-small:1536:1"
+        assert [(a["model"], a["dimensions"]) for a in served.asked] == [
+            ("text-embedding-3-small", 1536)
+        ]
+        assert served.keys == ["Bearer mine"]
+
+
+def test_an_endpoint_without_a_key_in_the_settings_gets_the_kept_one() -> None:
+    with endpoint() as served:
+        settings = chosen(
+            embeddings="openai",
+            embedding_base_url=served.url,
+            embedding_model="local",
+            embedding_dimensions=24,
+        )
+        found = embedders(settings, key=lambda: "kept").primary
+        assert found is not None
+
+        assert len(found.query("cat")) == 4 * 24
+        assert found.emb_id == "openai:local:24:1"
+        assert served.keys == ["Bearer kept"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        (
+            {"embeddings": "openai", "embedding_model": "local"},
+            "NACRE_EMBEDDING_DIMENSIONS: not set, and the size of 'local' is not known",
+        ),
+        ({"embeddings": "onnx:/nowhere"}, "there is no model.onnx .* in '/nowhere'"),
+    ],
+)
+def test_what_cannot_be_built_says_so_at_the_start(fields: dict[str, Any], reason: str) -> None:
+    with pytest.raises(ConfigurationError, match=reason):
+        embedders(chosen(**fields))
+
+
+def test_a_folder_with_foreign_words_is_refused_at_the_start(tmp_path: Path) -> None:
+    write_encoder(tmp_path)
+    (tmp_path / "vocab.txt").write_text("a")
+
+    with pytest.raises(ConfigurationError, match="WordPiece"):
+        embedders(chosen(embeddings=f"onnx:{tmp_path}"))
+
+
+@pytest.mark.parametrize(
+    "embeddings", ["none", "builtin", "builtin-multilingual", "onnx", "openai"]
+)
+def test_a_choice_loads_nothing_before_the_first_text(embeddings: str, tmp_path: Path) -> None:
+    value = f"onnx:{write_encoder(tmp_path)}" if embeddings == "onnx" else embeddings
+    code = (
+        "import sys\n"
+        "from nacre.wiring.embedding import embedders\n"
+        "from nacre.wiring.settings import Settings\n"
+        f"found = embedders(Settings(data_folder='', embeddings={value!r}))\n"
+        "found.primary and (found.primary.emb_id, found.primary.dimension)\n"
+        "print(*{name.partition('.')[0] for name in sys.modules})"
+    )
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
+
+    assert not {"numpy", "onnxruntime", "openai", "nacre_tables"} & set(loaded)
+
+
+def test_a_model_without_a_card_gets_one_that_does_no_harm() -> None:
+    card = card_of("openai:local:24:1")
+
+    assert card.emb_id == "openai:local:24:1"
+    assert (card.weights.dense, card.weights.sparse) == (0.6, 0.4)
+    assert card.weights_for(mostly_cjk=True).sparse > card.weights_for(mostly_cjk=False).sparse
+
+
+@pytest.mark.parametrize("embeddings", ["builtin", "builtin-multilingual"])
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_a_built_in_card_says_what_is_measured(embeddings: str, language: str) -> None:
+    from infra.cards import measure
+
+    found = embedders(chosen(embeddings=embeddings))
+    assert found.primary is not None
+
+    measured = measure(found.primary, language).cosines
+    card = found.card.cosines_for(mostly_cjk=language == "ja")
+
+    for name in ("mean", "deviation", "floor", "join"):
+        np.testing.assert_allclose(getattr(card, name), getattr(measured, name), atol=0.011)
+    assert card.at(2) == pytest.approx(card.mean + 2 * card.deviation)
+    assert card.at(99) == 1
