@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from nacre.being.caller import caller
+from nacre.being.json_answer import json_answer
 from nacre.protocol.context import Context
 from nacre.tools.decorator import tool
 from nacre.tools.result import ToolResult
@@ -19,6 +20,6 @@ def get_context(blocks: "Callable[[], ContextBlocks]") -> Tool:
     @tool(name="get_context", read_only=True, idempotent=True, open_world=False, blocking=True)
     async def context_of(context: Context) -> ToolResult:
         """Call once at the start of a session: the Being's persona and memory snapshot."""
-        return ToolResult.structured(blocks().described(caller(context).being_id))
+        return json_answer(blocks().described(caller(context).being_id))
 
     return context_of

@@ -12,10 +12,10 @@ from nacre.tools.result import ToolResult
 from nacre.tools.tool import Tool
 
 if TYPE_CHECKING:
-    from nacre.memory.reading import Reading
+    from nacre.memory.recollection import Recollection
 
 
-def recall(reading: "Callable[[], Reading]") -> Tool:
+def recall(recollection: "Callable[[], Recollection]") -> Tool:
     """Return the tool that brings back what a message is about."""
 
     @tool(name="recall", read_only=True, open_world=False, blocking=True)
@@ -25,7 +25,7 @@ def recall(reading: "Callable[[], Reading]") -> Tool:
     ) -> ToolResult:
         """Call at the start of every turn: past memories that the user's message touches."""
         principal = caller(context)
-        reply = reading().recall(principal.being_id, user_message, counted=principal.may_write)
+        reply = recollection().recall(principal.being_id, user_message, counted=principal.may_write)
         # Models' APIs refuse blocks of empty text, so nothing found is no block at all.
         content = (TextContent(reply.text),) if reply.text else ()
         return ToolResult(content, meta={"nacre/search": reply.trace})

@@ -11,13 +11,13 @@ from nacre.tools.result import ToolResult
 from nacre.tools.tool import Tool
 
 if TYPE_CHECKING:
-    from nacre.memory.reading import Reading
+    from nacre.memory.recollection import Recollection
 
 _NODES = 5  # the seed document's default
 _MOST_NODES = 50
 
 
-def recall_memory(reading: "Callable[[], Reading]") -> Tool:
+def recall_memory(recollection: "Callable[[], Recollection]") -> Tool:
     """Return the tool that shows clusters, what is in one, and where a memory came from."""
 
     @tool(name="recall_memory", read_only=True, open_world=False, blocking=True)
@@ -33,7 +33,7 @@ def recall_memory(reading: "Callable[[], Reading]") -> Tool:
     ) -> ToolResult:
         """Explore memory: the clusters, one cluster's digest and top nodes, or one node."""
         principal = caller(context)
-        text = reading().explore(
+        text = recollection().explore(
             principal.being_id,
             cluster_id=cluster_id,
             node_id=node_id,

@@ -13,7 +13,7 @@ from nacre.tools.result import ToolResult
 from nacre.tools.tool import Tool
 
 if TYPE_CHECKING:
-    from nacre.memory.reading import Reading
+    from nacre.memory.recollection import Recollection
 
 Limit = Annotated[int, Field(ge=1, le=MAX_SEARCH_MEMORIES)]
 Mode = Annotated[
@@ -25,7 +25,7 @@ Status = Annotated[
 ]
 
 
-def search_memory(reading: "Callable[[], Reading]") -> Tool:
+def search_memory(recollection: "Callable[[], Recollection]") -> Tool:
     """Return the tool that searches all memories."""
 
     @tool(name="search_memory", read_only=True, open_world=False, blocking=True)
@@ -42,7 +42,7 @@ def search_memory(reading: "Callable[[], Reading]") -> Tool:
     ) -> ToolResult:
         """Search memories by meaning and words. Finds forgotten (dead) ones too."""
         principal = caller(context)
-        reply = reading().search(
+        reply = recollection().search(
             principal.being_id,
             query,
             limit=limit,

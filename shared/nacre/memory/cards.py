@@ -39,7 +39,7 @@ _CARDS = {
             cosines=Cosines(mean=0.044, deviation=0.086, floor=0.24, join=0.28),
             # An English table sees single characters there, which all texts share.
             cjk_cosines=Cosines(mean=0.722, deviation=0.075, floor=0.88, join=0.93),
-            weights=Weights(dense=0.5, sparse=0.4, tokens=0.4),
+            weights=Weights(dense=0.4, sparse=0.4, tokens=0.5),
             cjk_weights=Weights(dense=0.3, sparse=0.7, tokens=0.0),
         ),
         Card(

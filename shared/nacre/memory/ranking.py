@@ -10,12 +10,13 @@ from dataclasses import dataclass
 
 from nacre.ports.embedder import Weights
 
-LEXICAL = Weights(dense=0.0, sparse=1.0, tokens=0.0)
+# Words alone are less sure of themselves, so what lifts a memory counts for more beside them.
+LEXICAL = Weights(dense=0.0, sparse=0.6, tokens=0.0)
 """The weights where there are no vectors."""
 
-SESSION_BOOST = 0.4  # neutral for questions about one memory, +3 points for those about several
+SESSION_BOOST = 0.5  # what several memories of one day agree on is rarely an accident
 SESSION_BEST = 3
-ACTOR_BOOST = 0.15
+ACTOR_BOOST = 0.2
 LENGTH_BOOST = 0.05  # "Thanks!" matches a lot and says little
 FULL_LENGTH = 12  # terms from which a memory is long enough
 RETENTION_SHARE = 0.1  # relevance first

@@ -4,19 +4,21 @@ The items are the truth. What the index still holds but the items no longer do, 
 another state there, is dropped here; nothing else has to be in step.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import log
 from typing import Literal
 
 from nacre.errors import UnavailableError
-from nacre.limits import SEARCH_CANDIDATES
+from nacre.limits import MAX_QUERY, SEARCH_CANDIDATES
 from nacre.memory.analysis import mostly_cjk, terms
+from nacre.memory.cards import card_of
+from nacre.memory.indexing import Reading
 from nacre.memory.ranking import LEXICAL, Candidate, is_relevant, named_actor, rank
-from nacre.memory.shelf import Remembered, Shelf
-from nacre.ports.embedder import Card, Embedder, TokenSimilarity, Vector, Weights
-from nacre.ports.vectors import Candidates, Filter, Kind, VectorIndex
+from nacre.memory.shelf import Remembered, Shelf, groups_of
+from nacre.ports.embedder import Card, TokenSimilarity, Vector, Weights
+from nacre.ports.vectors import Candidates, Filter, Kind
 
 SearchKind = Literal["vector", "words", "scan"]
 Mode = Literal["or", "and"]
@@ -27,15 +29,7 @@ LIVING = Filter(states=frozenset({"active", "dying", "pending"}))
 FINDABLE = Filter(states=frozenset({"active", "dying", "pending", "dead"}))
 """What a search looks at: a dead node that is asked for may come back."""
 
-_POOL = 100  # of what both channels propose: what is read back and ranked in full
-
-
-@dataclass(frozen=True, slots=True)
-class Model:
-    """An embedder and what is known of its cosines."""
-
-    embedder: Embedder
-    card: Card
+_POOL = 60  # of what both channels propose: what is read back and ranked in full
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +53,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class _Proposal:
-    """What a channel says about an id, before its item is read."""
+    """What the channels say about an id, before its item is read."""
 
     kind: Kind
     dense: float | None = None
@@ -67,20 +61,23 @@ class _Proposal:
 
 
 class Search:
-    """Finds a Being's memories by meaning and by words, or by whichever can answer."""
+    """Finds a Being's memories by meaning and by words, or by whichever can answer.
+
+    `reading` names what answers a Being's searches now, `card` what is known about a model.
+    """
 
     def __init__(
         self,
         shelf: Shelf,
-        index: VectorIndex,
+        reading: Callable[[str], Reading],
         *,
-        model: Model | None = None,
         tokens: TokenSimilarity | None = None,
+        card: Callable[[str], Card] = card_of,
     ) -> None:
         self._shelf = shelf
-        self._index = index
-        self._model = model
+        self._reading = reading
         self._tokens = tokens
+        self._card = card
 
     def find(
         self,
@@ -96,23 +93,26 @@ class Search:
 
         `mode` counts where there are no vectors: "and" wants every word of the query. What a
         newer memory has superseded stays out unless asked for. Whatever cannot answer does
-        not stop the search; the remarks name it.
+        not stop the search; the remarks name it. Of a very long query the beginning counts.
         """
+        query = query[:MAX_QUERY]
         words = tuple(dict.fromkeys(terms(query)))
-        vector, remarks = self._embedded(query)
-        weights = self._weights(query) if vector is not None else LEXICAL
+        reading = self._reading(being_id)
+        vector, remarks = _embedded(reading, query)
+        scale = _Scale.of(None if vector is None else self._card(reading.index.emb_id), query)
         try:
-            candidates = self._index.search(
+            candidates = reading.index.search(
                 being_id, dense=vector, sparse=words, where=where, limit=SEARCH_CANDIDATES
             )
         except UnavailableError:
             kind: SearchKind = "scan"
+            scale = _Scale.of(None, query)
             memories, proposals, more = self._scanned(being_id, words, where)
-            weights, remarks = LEXICAL, [*remarks, *more]
+            remarks += more
         else:
             kind = "words" if vector is None else "vector"
             remarks += ["only the newest memories were looked at"] * candidates.truncated
-            proposals = self._pool(candidates, weights)
+            proposals = _pool(candidates, scale)
             memories = self._shelf.read(being_id, {id_: p.kind for id_, p in proposals.items()})
         memories = [
             memory
@@ -121,21 +121,8 @@ class Search:
         ]
         if kind != "vector" and mode == "and":
             memories = [each for each in memories if set(words).issubset(terms(each.text))]
-        hits = self._ranked(query, words, memories, proposals, weights)
+        hits = self._ranked(query, words, memories, proposals, scale.weights)
         return Answer(tuple(hits[:limit]), kind, tuple(remarks))
-
-    def _embedded(self, query: str) -> tuple[Vector | None, list[str]]:
-        if self._model is None:
-            return None, []
-        try:
-            return self._model.embedder.query(query), []
-        except UnavailableError:
-            return None, ["the embedder cannot answer"]
-
-    def _weights(self, query: str) -> Weights:
-        if self._model is None:
-            return LEXICAL
-        return self._model.card.weights_for(mostly_cjk=mostly_cjk(query))
 
     def _scanned(
         self, being_id: str, words: Sequence[str], where: Filter
@@ -150,25 +137,6 @@ class Search:
             if score > 0
         }
         return [memory for memory in memories if memory.id in proposals], proposals, remarks
-
-    def _pool(self, candidates: Candidates, weights: Weights) -> dict[str, _Proposal]:
-        """Return the most promising of what may count at all, so that few items are read."""
-        kinds = {hit.id: hit.kind for hit in (*candidates.dense, *candidates.sparse)}
-        dense = {hit.id: hit.score for hit in candidates.dense}
-        sparse = {hit.id: hit.score for hit in candidates.sparse}
-        floor = 0.0 if self._model is None else self._model.card.floor
-        promising = [
-            candidate
-            for id_ in kinds
-            if is_relevant(
-                candidate := Candidate(id_, dense=dense.get(id_), sparse=sparse.get(id_)), floor
-            )
-        ]
-        best = rank(promising, weights)[:_POOL] if len(promising) > _POOL else promising
-        return {
-            each.id: _Proposal(kinds[each.id], dense.get(each.id), sparse.get(each.id))
-            for each in best
-        }
 
     def _ranked(
         self,
@@ -201,6 +169,51 @@ class Search:
             Found(by_id[each.id], each.score, each.parts, _channels(candidates[each.id]))
             for each in rank(candidates.values(), weights, named=named)
         ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Scale:
+    """What scores are worth for a query: the channels' weights, and the least cosine."""
+
+    weights: Weights
+    floor: float
+
+    @classmethod
+    def of(cls, card: Card | None, query: str) -> "_Scale":
+        if card is None:
+            return cls(LEXICAL, 1.0)
+        cjk = mostly_cjk(query)
+        return cls(card.weights_for(mostly_cjk=cjk), card.cosines_for(mostly_cjk=cjk).floor)
+
+
+def _embedded(reading: Reading, query: str) -> tuple[Vector | None, list[str]]:
+    remarks = [] if reading.remark is None else [reading.remark]
+    if reading.embedder is None:
+        return None, remarks
+    try:
+        vector = reading.embedder.query(query)
+    except UnavailableError:
+        return None, [*remarks, "the embedder cannot answer"]
+    # A text without anything to embed has no direction.
+    return (vector if any(vector) else None), remarks
+
+
+def _pool(candidates: Candidates, scale: _Scale) -> dict[str, _Proposal]:
+    """Return the most promising of what may count at all, so that few items are read."""
+    hits = {hit.id: hit for hit in (*candidates.dense, *candidates.sparse)}
+    dense = {hit.id: hit.score for hit in candidates.dense}
+    sparse = {hit.id: hit.score for hit in candidates.sparse}
+    promising = []
+    for hit in hits.values():
+        groups = groups_of(hit.days, hit.cluster_id)
+        candidate = Candidate(hit.id, dense.get(hit.id), sparse.get(hit.id), groups=groups)
+        if is_relevant(candidate, scale.floor):
+            promising.append(candidate)
+    best = rank(promising, scale.weights)[:_POOL] if len(promising) > _POOL else promising
+    return {
+        each.id: _Proposal(hits[each.id].kind, dense.get(each.id), sparse.get(each.id))
+        for each in best
+    }
 
 
 def _channels(candidate: Candidate) -> dict[str, float]:

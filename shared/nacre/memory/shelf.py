@@ -6,6 +6,7 @@ from itertools import chain
 
 from nacre.limits import SCANNED_BYTES
 from nacre.memory import keys
+from nacre.memory.forgetting import retention
 from nacre.memory.model import UNDONE, Node, Scene
 from nacre.memory.rendering import scene_line
 from nacre.ports.table import Index, Item, Key, Table
@@ -51,8 +52,7 @@ class Remembered:
     @property
     def groups(self) -> frozenset[str]:
         """Return what it happened together with: its days and its cluster."""
-        days = {f"day:{day}" for day in self.told.when}
-        return frozenset(days | {f"cluster:{self.cluster_id}"} if self.cluster_id else days)
+        return groups_of(self.told.when, self.cluster_id)
 
     def fits(self, where: Filter) -> bool:
         """Whether a filter lets it pass, by what the item says."""
@@ -130,9 +130,10 @@ class Shelf:
                 return
 
 
-def retention(elapsed: int, stability: float) -> float:
-    """Return how well a memory is remembered after so many active days, from 1 down to 0."""
-    return (1 + 19 / 81 * max(0, elapsed) / stability) ** -0.5 if stability > 0 else 0.0
+def groups_of(days: Iterable[str], cluster_id: str | None) -> frozenset[str]:
+    """Return what a memory of these days and this cluster happened together with."""
+    groups = {f"day:{day}" for day in days}
+    return frozenset(groups | {f"cluster:{cluster_id}"} if cluster_id else groups)
 
 
 def _remembered(item: Item, clock: int) -> Remembered:

@@ -23,7 +23,7 @@ class Reply:
     trace: dict[str, Any]
 
 
-class Reading:
+class Recollection:
     """Reads a Being's memory. `counted` says whether nodes may remember that they were read."""
 
     def __init__(self, search: Search, explore: Explore, nodes: Nodes) -> None:
