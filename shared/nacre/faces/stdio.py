@@ -6,7 +6,7 @@ with the first of them. When the input ends, calls in flight are finished first.
 """
 
 import threading
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from time import monotonic
@@ -306,7 +306,7 @@ class _Workers:
         self._loop: AbstractEventLoop | None = None
 
     def start(
-        self, begin: "Callable[[], Awaitable[Answer]]", *, blocking: bool
+        self, begin: Callable[[], Coroutine[Any, Any, Answer]], *, blocking: bool
     ) -> "Future[Answer]":
         """Run the call to its answer."""
         if blocking:

@@ -14,7 +14,6 @@ from nacre.protocol.request_state import RequestStates
 from nacre.protocol.results import Results, cacheable, tool_error
 from nacre.protocol.rounds import next_question, read_round
 from nacre.protocol.rulebook import Rulebook
-from nacre.protocol.running import step
 from nacre.protocol.surface import Surface, WireTool
 from nacre.protocol.versions import META_LOG_LEVEL, is_modern
 
@@ -96,24 +95,18 @@ class Calls:
         modern = is_modern(caller.version)
         so_far = read_round(request, caller, self._states)
         context = self._context(request, caller, so_far.answers)
-        blocking = tool is not None and tool.blocking
-
-        async def result() -> Mapping[str, Any]:
-            try:
-                # Stepped, so that a handler that awaits in spite of its mark is a failed call.
-                done = step(work(context)) if blocking else await work(context)
-            except InputRequired as question:
-                return next_question(question, so_far, request, caller, self._states)
-            except SystemExit as error:
-                raise RuntimeError("a handler may not end the server") from error
-            made: Mapping[str, Any] = done if tool is None else done.to_dict()
-            return made
 
         async def run(channel: Channel) -> Answer:
             context.channel = channel
             cause: Exception | None = None
             try:
-                found = await result()
+                try:
+                    done = await work(context)
+                    found: Mapping[str, Any] = done if tool is None else done.to_dict()
+                except InputRequired as question:
+                    found = next_question(question, so_far, request, caller, self._states)
+                except SystemExit as error:
+                    raise RuntimeError("a handler may not end the server") from error
             except Exception as error:  # noqa: BLE001 - the edge: every request gets an answer
                 if tool is None or _concerns_message(error, modern=modern):
                     return self._refuse(request, error, modern=modern)
@@ -124,7 +117,7 @@ class Calls:
             except (TypeError, ValueError, RecursionError) as error:
                 return self._refuse(request, error, modern=modern)
 
-        return Call(blocking, run)
+        return Call(tool is not None and tool.blocking, run)
 
     def _refuse(self, request: Request, error: Exception, *, modern: bool) -> Answer:
         return refusal(request.id, self._rules.explain(error, modern=modern), error)

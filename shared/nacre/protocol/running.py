@@ -1,24 +1,28 @@
 """Running a handler's coroutine where there is no event loop yet."""
 
 from collections.abc import Awaitable, Coroutine
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
 
 T = TypeVar("T")
+_SUSPENDED = "a handler marked as blocking awaited an event loop"
 
 
-def step(coroutine: Awaitable[T]) -> T:
-    """Return what a coroutine that never suspends returns, without an event loop."""
-    assert isinstance(coroutine, Coroutine)
+def step(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Return what a coroutine that never suspends returns, without an event loop.
+
+    One that suspends all the same meets a RuntimeError where it does.
+    """
     try:
         coroutine.send(None)
+        coroutine.throw(RuntimeError(_SUSPENDED))
     except StopIteration as stop:
         result: T = stop.value
         return result
     coroutine.close()
-    raise RuntimeError("a handler marked as blocking awaited an event loop")
+    raise RuntimeError(_SUSPENDED)
 
 
 class Looper:
