@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PYTHON = "3.13"
 PLATFORMS = {"arm64": "aarch64-manylinux_2_28", "x86_64": "x86_64-manylinux_2_28"}
 LAYERS = ("hot", "libs", "web")
-PACKAGES = {"hot": ("nacre",)}  # our own, from shared/
+PACKAGES = {"hot": ("nacre",), "libs": ("nacre_tables",)}  # our own, from shared/
 
 # The AWS services that Nacre calls from a function. Botocore describes 400 of them.
 SERVICES = {"dynamodb", "kms", "s3", "sqs", "ssm"}
