@@ -1,6 +1,6 @@
 """What the tests of the memory share: a store with Beings in it, and a search that only keeps."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
@@ -49,7 +49,7 @@ class Renewals:
     clusters: list[str] = field(default_factory=list)
     is_down: bool = False
 
-    def renew(self, being_id: str, cluster_id: str) -> None:
+    def renew(self, being_id: str, cluster_id: str, moved: Iterable[str] = ()) -> None:
         if self.is_down:
             raise UnavailableError("no vectors now")
         self.clusters.append(cluster_id)

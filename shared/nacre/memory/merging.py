@@ -29,10 +29,11 @@ CLOCK = "clock"  # the Being's counter of active days
 class ClusterVectors(Protocol):
     """Derived vectors of clusters."""
 
-    def renew(self, being_id: str, cluster_id: str) -> None:
+    def renew(self, being_id: str, cluster_id: str, moved: Iterable[str] = ()) -> None:
         """Make the cluster's vector the mean of its living members' vectors, of length 1.
 
-        Raises UnavailableError when that is not possible now.
+        `moved` are nodes that have just come or gone. Raises UnavailableError when that is
+        not possible now.
         """
         ...
 
@@ -97,7 +98,7 @@ class Merges:
         merged_id = merged_id_of(ids)
         found = self._nodes.get_many(being_id, [*ids, merged_id])
         before = found.pop(merged_id, None)
-        sources = [found[each] for each in ids if each in found]
+        sources = [found[each] for each in sorted(ids) if each in found]
         _check_sources(ids, sources)
         clock = count_in(counters(self._table, being_id), CLOCK)
         new = replace(
@@ -198,7 +199,7 @@ class Merges:
         self._index.remove(being_id, ids)
         for each in clusters:
             with suppress(UnavailableError):  # it is marked dirty: the next patrol does it
-                self._vectors.renew(being_id, each)
+                self._vectors.renew(being_id, each, [node.node_id for node in (*live, *gone)])
 
     def _homes(self, being_id: str, node: Node, sources: Sequence[Node]) -> dict[str, str | None]:
         """Return each source's cluster; where that is no more, the cluster of the merged node."""

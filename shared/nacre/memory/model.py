@@ -37,6 +37,9 @@ MESSAGE = ItemSchema("message", 1)
 MARKER = ItemSchema("marker", 1)
 
 
+_MERGES = uuid.UUID("6e616372-6500-5000-8000-6d6572676573")
+
+
 def moment(time: datetime) -> str:
     """Return the time as it is stored: UTC with milliseconds."""
     utc = time.astimezone(UTC)
@@ -55,8 +58,7 @@ def node_id_of(being_id: str, fingerprint: str) -> str:
 
 def merged_id_of(parents: Sequence[str]) -> str:
     """Return the id of the node that merging these makes, in whatever order they come."""
-    first, *others = sorted(parents)
-    return str(uuid.uuid5(uuid.UUID(first), "merge:" + ",".join(others)))
+    return str(uuid.uuid5(_MERGES, ",".join(sorted(parents))))
 
 
 def session_key_hash(subject: str, session_key: str) -> str:

@@ -12,6 +12,8 @@ from nacre.ports.vectors import Kind
 
 @dataclass(frozen=True, slots=True)
 class Entry:
+    """What a search knows of a memory: its line, and what searches filter by."""
+
     id: str
     kind: Kind
     text: str
@@ -22,15 +24,27 @@ class Entry:
 
 
 class SearchIndex(Protocol):
-    """The part of the search that writers of memories see."""
+    """The part of the search that writers of memories see.
 
-    def writes(self, being_id: str, entries: Sequence[Entry]) -> list[Write]: ...
+    None of it raises for an index that cannot answer: the memory is stored, and the index
+    told later.
+    """
 
-    def apply(self, being_id: str, entries: Sequence[Entry]) -> None: ...
+    def writes(self, being_id: str, entries: Sequence[Entry]) -> list[Write]:
+        """Return what goes into the transaction that writes these; never the Being's item."""
+        ...
 
-    def remove_writes(self, being_id: str, ids: Sequence[str]) -> list[Write]: ...
+    def apply(self, being_id: str, entries: Sequence[Entry]) -> None:
+        """Make what was written findable."""
+        ...
 
-    def remove(self, being_id: str, ids: Sequence[str]) -> None: ...
+    def remove_writes(self, being_id: str, ids: Sequence[str]) -> list[Write]:
+        """Return what goes into the transaction that deletes these."""
+        ...
+
+    def remove(self, being_id: str, ids: Sequence[str]) -> None:
+        """Let what was deleted be found no more."""
+        ...
 
 
 def searchable(told: Node | Scene) -> Entry:
