@@ -21,6 +21,9 @@ LENGTH_BOOST = 0.05  # "Thanks!" matches a lot and says little
 FULL_LENGTH = 12  # terms from which a memory is long enough
 RETENTION_SHARE = 0.1  # relevance first
 
+PARTS = ("dense", "sparse", "tokens", "session", "actor", "length", "retention")
+"""What a score is the sum of."""
+
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
@@ -57,23 +60,36 @@ def is_relevant(candidate: Candidate, floor: float) -> bool:
 
 
 def rank(
-    candidates: Iterable[Candidate], weights: Weights, *, named: str | None = None
+    candidates: Iterable[Candidate],
+    weights: Weights,
+    *,
+    named: str | None = None,
+    limit: int | None = None,
 ) -> list[Ranked]:
-    """Return the candidates, best first; equal scores stand in the order of their ids."""
+    """Return the best candidates, best first; equal scores stand in the order of their ids."""
     found = sorted(candidates, key=lambda candidate: candidate.id)
-    fused = _fused(found, weights)
-    together = _together(found, [sum(parts.values()) for parts in fused])
+    scales = _scales(found, weights)
+    together = _together(found, [dense + sparse + tokens for dense, sparse, tokens in scales])
     share = (1 - RETENTION_SHARE) / _bound(weights)
-    ranked = []
-    for candidate, parts, boost in zip(found, fused, together, strict=True):
-        parts["session"] = SESSION_BOOST * boost
-        parts["actor"] = ACTOR_BOOST if named is not None and named in candidate.actors else 0.0
-        parts["length"] = LENGTH_BOOST * min(candidate.length, FULL_LENGTH) / FULL_LENGTH
-        weighted = {name: part * share for name, part in parts.items()}
-        weighted["retention"] = RETENTION_SHARE * candidate.retention
-        ranked.append(Ranked(candidate.id, sum(weighted.values()), weighted))
+    parts = [
+        (
+            share * dense,
+            share * sparse,
+            share * tokens,
+            share * SESSION_BOOST * boost,
+            share * ACTOR_BOOST if named is not None and named in candidate.actors else 0.0,
+            share * LENGTH_BOOST * min(candidate.length, FULL_LENGTH) / FULL_LENGTH,
+            RETENTION_SHARE * candidate.retention,
+        )
+        for candidate, (dense, sparse, tokens), boost in zip(found, scales, together, strict=True)
+    ]
+    scores = [sum(each) for each in parts]
     # Sorting is stable, so the ids decide between equals.
-    return sorted(ranked, key=lambda each: -each.score)
+    order = sorted(range(len(found)), key=lambda place: -scores[place])
+    return [
+        Ranked(found[place].id, scores[place], dict(zip(PARTS, parts[place], strict=True)))
+        for place in order[:limit]
+    ]
 
 
 def named_actor(query: Collection[str], actors: Mapping[str, Sequence[str]]) -> str | None:
@@ -95,27 +111,28 @@ def named_actor(query: Collection[str], actors: Mapping[str, Sequence[str]]) -> 
     return named[0] if len(named) == 1 else None
 
 
-def _fused(found: Sequence[Candidate], weights: Weights) -> list[dict[str, float]]:
-    dense = _scaled([each.dense for each in found])
+def _scales(found: Sequence[Candidate], weights: Weights) -> list[tuple[float, float, float]]:
+    """Return the weighted channels of each candidate."""
+    dense = _scaled([each.dense for each in found], weights.dense)
     # No shared word is a score of zero, so words have a zero of their own.
-    sparse = _scaled([each.sparse for each in found], low=0.0)
-    tokens = _scaled([each.tokens for each in found])
-    return [
-        {"dense": weights.dense * d, "sparse": weights.sparse * s, "tokens": weights.tokens * t}
-        for d, s, t in zip(dense, sparse, tokens, strict=True)
-    ]
+    sparse = _scaled([each.sparse for each in found], weights.sparse, low=0.0)
+    tokens = _scaled([each.tokens for each in found], weights.tokens)
+    return list(zip(dense, sparse, tokens, strict=True))
 
 
-def _scaled(values: Sequence[float | None], low: float | None = None) -> list[float]:
-    """Return the values from 0 (the lowest, or none) to 1 (the highest)."""
+def _scaled(values: Sequence[float | None], weight: float, low: float | None = None) -> list[float]:
+    """Return the values from 0 (the lowest, or none) to the weight (the highest)."""
     known = [value for value in values if value is not None]
-    if not known:
+    if not known or not weight:
         return [0.0] * len(values)
     bottom, top = min(known) if low is None else low, max(known)
     if top <= bottom:
-        return [0.0 if value is None or value < bottom else 1.0 for value in values]
-    span = top - bottom
-    return [0.0 if value is None else max(0.0, (value - bottom) / span) for value in values]
+        return [0.0 if value is None or value < bottom else weight for value in values]
+    factor = weight / (top - bottom)
+    return [
+        0.0 if value is None or value <= bottom else min(weight, (value - bottom) * factor)
+        for value in values
+    ]
 
 
 def _together(found: Sequence[Candidate], scores: Sequence[float]) -> list[float]:

@@ -121,8 +121,8 @@ class Search:
         ]
         if kind != "vector" and mode == "and":
             memories = [each for each in memories if set(words).issubset(terms(each.text))]
-        hits = self._ranked(query, words, memories, proposals, scale.weights)
-        return Answer(tuple(hits[:limit]), kind, tuple(remarks))
+        hits = self._ranked(query, words, memories, proposals, scale.weights, limit)
+        return Answer(tuple(hits), kind, tuple(remarks))
 
     def _scanned(
         self, being_id: str, words: Sequence[str], where: Filter
@@ -145,6 +145,7 @@ class Search:
         memories: Sequence[Remembered],
         proposals: Mapping[str, _Proposal],
         weights: Weights,
+        limit: int,
     ) -> list[Found]:
         tokens: Sequence[float | None] = [None] * len(memories)
         if self._tokens is not None and weights.tokens > 0:
@@ -167,7 +168,7 @@ class Search:
         by_id = {memory.id: memory for memory in memories}
         return [
             Found(by_id[each.id], each.score, each.parts, _channels(candidates[each.id]))
-            for each in rank(candidates.values(), weights, named=named)
+            for each in rank(candidates.values(), weights, named=named, limit=limit)
         ]
 
 
@@ -209,7 +210,7 @@ def _pool(candidates: Candidates, scale: _Scale) -> dict[str, _Proposal]:
         candidate = Candidate(hit.id, dense.get(hit.id), sparse.get(hit.id), groups=groups)
         if is_relevant(candidate, scale.floor):
             promising.append(candidate)
-    best = rank(promising, scale.weights)[:_POOL] if len(promising) > _POOL else promising
+    best = promising if len(promising) <= _POOL else rank(promising, scale.weights, limit=_POOL)
     return {
         each.id: _Proposal(hits[each.id].kind, dense.get(each.id), sparse.get(each.id))
         for each in best
