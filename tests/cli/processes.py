@@ -23,7 +23,7 @@ def start(*arguments: str, **streams: int) -> "subprocess.Popen[str]":
         text=True,
         encoding="utf-8",
         stdin=streams.get("stdin", subprocess.DEVNULL),
-        stdout=subprocess.PIPE,
+        stdout=streams.get("stdout", subprocess.PIPE),
         stderr=subprocess.PIPE,
     )
 

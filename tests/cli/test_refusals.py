@@ -1,6 +1,7 @@
 """Data commands: what is refused, and what is never written."""
 
 import io
+import os
 from pathlib import Path
 
 import click
@@ -11,6 +12,7 @@ from nacre.cli.commands import COMMANDS, commands
 from nacre.cli.outcome import EXIT_CODES
 from nacre.wiring.embedded import open_home
 from tests.cli.conftest import Nacre
+from tests.cli.processes import finish, start
 
 
 @pytest.mark.parametrize("arguments", [(), ("tok_1", "--all")])
@@ -158,3 +160,25 @@ def test_an_interrupted_command_ends_with_130(
     monkeypatch.setattr("nacre.cli.place.Place.open", interrupt)
 
     assert nacre("being", "list").code == 130
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux has a disk that is always full")
+def test_an_answer_that_cannot_be_written_is_told() -> None:
+    with Path("/dev/full").open("wb") as full:
+        process = start("status", stdout=full.fileno())
+        code, _, err = finish(process)
+
+    assert code == 1
+    assert err.splitlines() == [
+        "error: the answer cannot be written (No space left on device)",
+        "hint: write it to another place",
+    ]
+
+
+def test_a_reader_that_has_left_is_no_traceback() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "wb") as nobody:
+        code, _, err = finish(start("status", stdout=nobody.fileno()))
+
+    assert (code, err) == (1, "")

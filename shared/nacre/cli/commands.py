@@ -7,7 +7,7 @@ import sys
 import click
 
 from nacre import __version__
-from nacre.cli.outcome import EXIT_CODES, INTERRUPTED, OK, exit_code, tell
+from nacre.cli.outcome import EXIT_CODES, FAILURE, INTERRUPTED, OK, exit_code, tell
 from nacre.cli.place import Place, placed
 from nacre.errors import NacreError
 
@@ -79,10 +79,11 @@ def run_commands(arguments: list[str]) -> int:
     except NacreError as error:
         tell(str(error))
         return exit_code(error)
-    except BrokenPipeError:
-        # Whoever read our output has left; nothing more can be said on it.
+    except OSError as error:
+        # What is left in the buffer must not fail once more when the process ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return OK
+        tell(f"the answer cannot be written ({error.strerror}); write it to another place")
+        return FAILURE
     return outcome if isinstance(outcome, int) else OK
 
 
