@@ -123,7 +123,7 @@ class StaticTokenSimilarity:
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
         """Return a number from 0 to 1 for each text, in their order."""
-        asked = np.unique(np.asarray(self._table.piece_ids(query)[:_QUERY_PIECES], np.intp))
+        asked = _distinct(np.asarray(self._table.piece_ids(query)[:_QUERY_PIECES], np.intp))
         weights = self._table.norms(asked)
         held = [self._table.piece_ids(text)[:_TEXT_PIECES] for text in texts]
         filled = [place for place, ids in enumerate(held) if ids]
@@ -131,10 +131,17 @@ class StaticTokenSimilarity:
         if not filled or not weights.sum() > 0:
             return scores.tolist()
         flat = np.fromiter(chain.from_iterable(held), np.intp)
-        distinct, places = np.unique(flat, return_inverse=True)
+        distinct = _distinct(flat)
         near = self._table.units(distinct) @ self._table.units(asked).T
         np.square(np.clip(near, 0, 1, out=near), out=near)
         starts = np.cumsum([0, *(len(held[place]) for place in filled[:-1])])
-        best = np.maximum.reduceat(near[places], starts, axis=0)
+        best = np.maximum.reduceat(near[np.searchsorted(distinct, flat)], starts, axis=0)
         scores[filled] = best @ weights / weights.sum()
         return [min(1.0, score) for score in scores.tolist()]
+
+
+def _distinct(rows: Rows) -> Rows:
+    """Return the rows once each, in order; np.unique would first load masked arrays, 25 ms."""
+    ordered = np.sort(rows)
+    once: Rows = ordered[np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]]
+    return once
