@@ -28,6 +28,7 @@ from nacre.memory.settled import settled
 from nacre.ports.table import EXPIRES_AT, Absent, Item, Key, Put, Range, Table, Write
 
 _MAX_ROLE = 32  # user, assistant, system, tool
+_PLACES = 1 << 16  # what a ULID has room for: messages of one moment are fewer
 _PAGE = 50  # messages read at once
 _WRITES_KEPT_FREE = 10  # the marker, the months and the check that the Being is there
 _BYTES_AT_ONCE = MAX_TRANSACTION_BYTES - 2 * MAX_CHAT_BYTES
@@ -86,7 +87,12 @@ class History:
         hashes = links(marker.tail[-1] if marker else START, new)
         stored = 0
         for first, end in _portions(new):
-            part = _Part(first, tuple(new[first:end]), tuple(hashes[first:end]), session_key_hash)
+            part = _Part(
+                place=marker.count if marker else 0,
+                said=tuple(new[first:end]),
+                hashes=tuple(hashes[first:end]),
+                session_key_hash=session_key_hash,
+            )
             following = marker_at(being_id, marker, part.hashes)
             stored += settled(partial(self._store, being_id, part, following))
             marker = following
@@ -198,9 +204,9 @@ class History:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """Messages that one transaction stores; `first` is their place in the batch."""
+    """Messages that one transaction stores; `place` is that of the first in its conversation."""
 
-    first: int
+    place: int
     said: tuple[Said, ...]
     hashes: tuple[str, ...]
     session_key_hash: str | None
@@ -216,7 +222,7 @@ class _Part:
                 session_key_hash=self.session_key_hash,
             )
             for number, (said, chain) in enumerate(
-                zip(self.said, self.hashes, strict=True), start=self.first
+                zip(self.said, self.hashes, strict=True), start=self.place
             )
         ]
 
@@ -256,7 +262,7 @@ def _portions(batch: Sequence[Said]) -> Iterator[tuple[int, int]]:
 
 
 def _message_id(ts: str, number: int, chain: str) -> str:
-    """Return a ULID: the moment, the place within the batch, and what the message says."""
+    """Return a ULID: the moment, the place in the conversation, and what the message says."""
     milliseconds = round(datetime.fromisoformat(ts).timestamp() * 1000)
     chance = int.from_bytes(sha256(chain.encode()).digest()[:8])
-    return ulid(milliseconds, number << 64 | chance)
+    return ulid(milliseconds, number % _PLACES << 64 | chance)

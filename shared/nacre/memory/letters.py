@@ -135,7 +135,7 @@ class Letters:
         return settled(once)
 
     def _deliver(self, sender: Being, recipient: Being, letter: Letter, expires_at: int) -> None:
-        self._make_room(recipient)
+        self._make_room(recipient, sender.owner)
         same_owner = Compare("owner", "=", sender.owner)
         room = Either((Absent(UNREAD), Compare(UNREAD, "<", MAX_UNREAD_LETTERS)))
         count = Change(add={UNREAD: 1})
@@ -151,9 +151,11 @@ class Letters:
             ]
         )
 
-    def _make_room(self, recipient: Being) -> None:
+    def _make_room(self, recipient: Being, owner: str) -> None:
         """Refuse when the inbox is full; letters that ran out do not count."""
         item = counters(self._table, recipient.being_id)
+        if item["owner"] != owner:
+            raise NotFoundError(_unknown(recipient.name, []))
         counted = count_in(item, UNREAD)
         if counted < MAX_UNREAD_LETTERS:
             return
