@@ -240,6 +240,26 @@ def test_a_writer_that_never_ends_is_named_after_the_busy_time(path: Path) -> No
         table.put(item("B"))
 
 
+def test_readers_do_not_wait_for_writers_that_wait(path: Path) -> None:
+    with opened(path) as database, ThreadPoolExecutor(21) as pool:
+        table = SqliteTable(database)
+        table.put(item("A"))
+        together = threading.Barrier(20)
+
+        def write() -> None:
+            together.wait(20)
+            table.put(item("B"))
+
+        with database.write():
+            writers = [pool.submit(write) for _ in range(19)]
+            together.wait(20)
+            found = [pool.submit(table.get, Key("P", "A")).result(5) for _ in range(500)]
+        for writer in writers:
+            writer.result(20)
+
+    assert found == [item("A")] * 500
+
+
 def test_threads_lose_no_update(path: Path) -> None:
     key = Key("P", "COUNT")
     with opened(path) as database, ThreadPoolExecutor(20) as pool:

@@ -85,8 +85,9 @@ class SqliteDatabase:
         """
         with (
             self._translated(),
-            self._connection() as connection,
+            # Before a connection, or writers that wait would hold all that readers need.
             self._one_writer(),
+            self._connection() as connection,
             _waiting_for_disk(connection, wait=durable),
         ):
             connection.execute("BEGIN IMMEDIATE")
