@@ -38,6 +38,7 @@ def test_every_variable_arrives_in_its_field() -> None:
         "embeddings": "onnx:/models/arctic",
         "embedding_base_url": "http://LOCALHOST:11434/V1/",
         "embedding_dimensions": "768",
+        "qdrant_url": "https://Abc.Cloud.Example:6333",
         "resolves_tokens": "ON",
         "endpoint_url": "http://127.0.0.1:4566",
     }
@@ -56,6 +57,8 @@ def test_every_variable_arrives_in_its_field() -> None:
         embedding_base_url="http://localhost:11434/V1/",
         embedding_dimensions=768,
         embedding_api_key=Secret("value of embedding_api_key"),
+        qdrant_url="https://abc.cloud.example:6333",
+        qdrant_api_key=Secret("value of qdrant_api_key"),
         resolves_tokens=True,
         tokens_table="value of tokens_table",
         data_table="value of data_table",

@@ -8,7 +8,15 @@ from nacre.limits import INDEX_KEEP_SECONDS, MAX_TRANSACTION_WRITES
 from nacre.memory.index_marks import Mark, partition
 from nacre.memory.index_state import IndexState, state_key
 from nacre.memory.indexing import Indexing, marked
-from nacre.memory.vector_items import VECTOR_OF, VectorItem, pages, point_key, update_each, vectors
+from nacre.memory.vector_items import (
+    VECTOR_OF,
+    VectorItem,
+    cluster_ids,
+    pages,
+    point_key,
+    update_each,
+    vectors,
+)
 from nacre.ports.table import Change, Delete, Key, Present, Table, Update
 from nacre.ports.vectors import VectorIndex
 
@@ -64,10 +72,16 @@ class Rebuilt:
 
 
 class Upkeep:
-    """What is done for a whole Being; each step may be repeated."""
+    """What is done for a whole Being; each step may be repeated.
 
-    def __init__(self, indexing: Indexing) -> None:
+    `renew` makes a cluster's vector anew from its members, in every embedding in use.
+    """
+
+    def __init__(
+        self, indexing: Indexing, renew: Callable[[str, str], object] = lambda *_: None
+    ) -> None:
         self._indexing = indexing
+        self._renew = renew
         self._table = indexing.table
         self._states = indexing.states
         self._marks = indexing.marks
@@ -145,6 +159,7 @@ class Upkeep:
             state = IndexState(state.active, wanted)
         state = self._fill(being_id, state, progress)
         self._verify(being_id, wanted)
+        self._renew_clusters(being_id)
         later = self._marks.to_forget(being_id, state.active, seconds=INDEX_KEEP_SECONDS)
         self._states.switch(being_id, state, later)
         return Rebuilt(wanted, state.active, state.done)
@@ -238,6 +253,11 @@ class Upkeep:
                     if emb_id in item.vectors
                 ],
             )
+        self._renew_clusters(being_id)
+
+    def _renew_clusters(self, being_id: str) -> None:
+        for cluster_id in cluster_ids(self._table, being_id):
+            self._renew(being_id, cluster_id)
 
 
 def _in_both(first: Sequence[str], second: Sequence[str]) -> tuple[str, ...]:

@@ -18,6 +18,9 @@ from nacre.ports.vectors import Kind, Point, is_day
 
 VECTOR = ItemSchema("vector", 1)
 VECTOR_OF = "vec:"  # before the embedding's id: the attribute that holds its vector
+CLUSTER = "C#"
+"""What stands before a cluster's id where the vectors are."""
+
 _POINT = "P#"
 _PAGE = 200
 # Of how `terms` cuts texts: raised when it changes, so that every point is out of date.
@@ -133,6 +136,16 @@ def pages(
             del found[0]
         if found:
             yield found
+        if (start := page.next) is None:
+            return
+
+
+def cluster_ids(table: Table, being_id: str) -> Iterator[str]:
+    """Give the clusters that have a vector."""
+    start = None
+    while True:
+        page = table.query(vectors(being_id), keys=Range(prefix=CLUSTER), limit=_PAGE, start=start)
+        yield from (str(item["sk"])[len(CLUSTER) :] for item in page.items)
         if (start := page.next) is None:
             return
 

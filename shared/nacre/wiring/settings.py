@@ -99,6 +99,12 @@ VARIABLES: Mapping[str, Variable] = {
         "NACRE_EMBEDDING_API_KEY",
         "Key of the endpoint. Without it OPENAI_API_KEY is used, for OpenAI itself only.",
     ),
+    "qdrant_url": Variable(
+        "NACRE_QDRANT_URL",
+        "Qdrant server that keeps the search index, such as http://localhost:6333 or a cluster "
+        "of Qdrant Cloud; without one the index is local, and on AWS the items are searched.",
+    ),
+    "qdrant_api_key": Variable("NACRE_QDRANT_API_KEY", "Key of that server."),
     "resolves_tokens": Variable(
         "NACRE_RESOLVE_TOKENS",
         "on: the MCP function looks tokens up itself, for a front without the authorizer; "
@@ -133,6 +139,8 @@ class Settings(NamedTuple):
     embedding_base_url: str = ""
     embedding_dimensions: int = 0
     embedding_api_key: Secret = Secret("")
+    qdrant_url: str = ""
+    qdrant_api_key: Secret = Secret("")
     resolves_tokens: bool = False
     tokens_table: str = ""
     data_table: str = ""
@@ -162,6 +170,8 @@ class Settings(NamedTuple):
             embedding_base_url=_url("NACRE_EMBEDDING_BASE_URL", read("embedding_base_url")),
             embedding_dimensions=_dimensions(read("embedding_dimensions")),
             embedding_api_key=Secret(read("embedding_api_key") or _openai_key(environment)),
+            qdrant_url=_url("NACRE_QDRANT_URL", read("qdrant_url")),
+            qdrant_api_key=Secret(read("qdrant_api_key")),
             resolves_tokens=_switch("NACRE_RESOLVE_TOKENS", read("resolves_tokens")),
             tokens_table=read("tokens_table"),
             data_table=read("data_table"),

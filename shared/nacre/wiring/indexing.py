@@ -1,0 +1,139 @@
+"""What keeps and searches memories: in the store's own file, in Qdrant, or in the items."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from random import Random
+from typing import TYPE_CHECKING
+
+from nacre.clock import Clock
+from nacre.errors import ConfigurationError
+from nacre.memory.cluster_vectors import ClusterMeans
+from nacre.memory.index_jobs import IndexJobs, WorkHere
+from nacre.memory.indexing import Indexing
+from nacre.memory.nodes import Nodes
+from nacre.memory.upkeep import Upkeep
+from nacre.ports.embedder import Embedder
+from nacre.ports.queue import Queue
+from nacre.ports.table import Table
+from nacre.ports.vectors import VectorIndex
+from nacre.wiring.embedding import builtin_embedder
+from nacre.wiring.settings import Settings
+
+if TYPE_CHECKING:
+    from qdrant_client import QdrantClient
+
+    from nacre.adapters.sqlite_database import SqliteDatabase
+    from nacre.jobs.lease import Leases
+
+
+@dataclass(frozen=True, slots=True)
+class SearchIndex:
+    """The index of every Being of a store: what writes and reads it, and what looks after it."""
+
+    indexing: Indexing
+    upkeep: Upkeep
+    jobs: IndexJobs
+
+    def work(self, leases: "Leases") -> WorkHere:
+        """Return what does tasks for a whole Being in this process."""
+        return WorkHere(self.upkeep, leases)
+
+
+def laptop_index(
+    database: "SqliteDatabase",
+    queue: Queue,
+    embedder: Embedder | None,
+    settings: Settings,
+    *,
+    clock: Clock,
+    rng: Random,
+) -> SearchIndex:
+    """Return the index beside the items, or in the Qdrant of the settings."""
+    from nacre.adapters.sqlite_table import SqliteTable
+
+    def local(emb_id: str) -> VectorIndex:
+        from nacre.adapters.local_vectors import LocalVectors
+
+        return LocalVectors(database, emb_id)
+
+    table = SqliteTable(database, "data", now=clock)
+    # What follows from durable items may be lost and made again; it waits for no disk.
+    relaxed = SqliteTable(database, "data", now=clock, durable=False)
+    indexes = _qdrant(settings) or local
+    return _search_index(table, queue, indexes, embedder, clock=clock, rng=rng, relaxed=relaxed)
+
+
+def stack_index(
+    table: Table,
+    queue: Queue,
+    embedder: Embedder | None,
+    settings: Settings,
+    *,
+    clock: Clock,
+    rng: Random,
+    key: Callable[[], str] = str,
+) -> SearchIndex:
+    """Return the index in the Qdrant of the settings; without one, the items are searched.
+
+    `key` gives the server's key where no setting does, and is asked with the first request.
+    """
+
+    def items(emb_id: str) -> VectorIndex:
+        from nacre.adapters.item_vectors import ItemVectors
+
+        return ItemVectors(table, emb_id)
+
+    indexes = _qdrant(settings, key) or items
+    return _search_index(table, queue, indexes, embedder, clock=clock, rng=rng)
+
+
+def _search_index(
+    table: Table,
+    queue: Queue,
+    indexes: Callable[[str], VectorIndex],
+    embedder: Embedder | None,
+    *,
+    clock: Clock,
+    rng: Random,
+    relaxed: Table | None = None,
+) -> SearchIndex:
+    jobs = IndexJobs(table, queue, clock=clock)
+    indexing = Indexing(
+        table,
+        indexes,
+        embedder,
+        clock=clock,
+        rng=rng,
+        other=builtin_embedder,
+        relaxed=relaxed,
+        failed=jobs.repair_later,
+    )
+    means = ClusterMeans(table, Nodes(table, indexing, clock=clock), indexing)
+    return SearchIndex(indexing, Upkeep(indexing, means.renew), jobs)
+
+
+def _qdrant(
+    settings: Settings, key: Callable[[], str] = str
+) -> Callable[[str], VectorIndex] | None:
+    if not settings.qdrant_url:
+        return None
+
+    @cache
+    def client() -> "QdrantClient":
+        try:
+            from nacre.adapters.qdrant_calls import connect
+        except ImportError:
+            raise ConfigurationError(
+                "NACRE_QDRANT_URL: the client for Qdrant is not installed; install it with "
+                "pip install 'nacre[qdrant]'"
+            ) from None
+        return connect(settings.qdrant_url, settings.qdrant_api_key.reveal() or key())
+
+    def index(emb_id: str) -> VectorIndex:
+        connected = client()
+        from nacre.adapters.qdrant_vectors import QdrantVectors
+
+        return QdrantVectors(connected, emb_id)
+
+    return index
