@@ -1,6 +1,7 @@
 """Which model turns texts into vectors: the choice that NACRE_EMBEDDINGS makes.
 
-Building costs nothing: numpy, onnxruntime and openai load with the first text.
+Building loads nothing of numpy, onnxruntime and openai; they come with the first text. A
+folder's files are looked at, and its weights hashed, for they are what vectors go by.
 """
 
 from collections.abc import Callable, Sequence
