@@ -1,0 +1,67 @@
+"""A process that takes notes for a Being and says on stdout what was acknowledged.
+
+python notes_process.py store PATH BEING COUNT   stores so many scenes at once, each by a thread
+python notes_process.py loop PATH BEING NAME     stores one scene after another, until it is stopped
+"""
+
+import json
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
+from pathlib import Path
+from random import Random
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "shared"))
+
+from nacre.adapters.local_vectors import LocalVectors
+from nacre.adapters.sqlite_database import SqliteDatabase
+from nacre.adapters.sqlite_queue import SqliteQueue
+from nacre.adapters.sqlite_table import SqliteTable
+from nacre.clock import system_clock
+from nacre.memory.cluster_vectors import ClusterMeans
+from nacre.memory.indexing import Indexing
+from nacre.memory.memory import Memory, memory_over
+from nacre.memory.nodes import Nodes
+from nacre.memory.scenes import SceneDraft
+
+
+def open_memory(path: str) -> Memory:
+    """Return the memory in a file, searched by words."""
+    database = SqliteDatabase(path)
+    table = SqliteTable(database)
+    rng = Random()
+    indexing = Indexing(
+        table,
+        lambda emb_id: LocalVectors(database, emb_id),
+        None,
+        clock=system_clock,
+        rng=rng,
+        relaxed=SqliteTable(database),
+    )
+    means = ClusterMeans(table, Nodes(table, indexing, clock=system_clock), indexing)
+    queue = SqliteQueue(database, "jobs")
+    return memory_over(table, queue, indexing, means, clock=system_clock, rng=rng)
+
+
+def store(memory: Memory, being_id: str, name: str) -> str:
+    """Store one scene and say what came of it."""
+    draft = SceneDraft(action=f"event {name}", actors=["Ann"], when=["2026-07-01"])
+    answer = memory.noting.note(being_id, [draft])
+    return json.dumps([answer["scene_ids"][0], answer["patrol"]])
+
+
+def main(verb: str, path: str, being_id: str, argument: str) -> None:
+    memory = open_memory(path)
+    if verb == "store":
+        sys.stdin.readline()  # so that all processes begin together
+        with ThreadPoolExecutor(int(argument)) as pool:
+            names = [f"{argument} {number}" for number in range(int(argument))]
+            for line in pool.map(lambda name: store(memory, being_id, name), names):
+                print(line, flush=True)
+    else:
+        for number in count():
+            print(store(memory, being_id, f"{argument} {number}"), flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
