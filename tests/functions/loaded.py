@@ -31,7 +31,8 @@ def main() -> None:
     for event in events:
         answer = handle(event, SimpleNamespace(aws_request_id="1"))
         steps.append({"loaded": sorted(set(third_party()) - before), "answer": answer})
-    json.dump({"steps": steps, "own": sorted(own)}, sys.stdout)
+    own_after = {name for name in sys.modules if name.startswith("nacre.")}
+    json.dump({"steps": steps, "own": sorted(own), "own_after": sorted(own_after)}, sys.stdout)
 
 
 main()

@@ -23,6 +23,7 @@ class Start:
 
     at_start: set[str]
     own: set[str]
+    own_after: set[str]
     after: list[set[str]]
     answers: list[Any]
 
@@ -50,6 +51,7 @@ def start(name: str, *events: dict[str, Any]) -> Start:
     return Start(
         at_start=set(first["loaded"]),
         own=set(found["own"]),
+        own_after=set(found["own_after"]),
         after=[set(step["loaded"]) for step in steps],
         answers=[step["answer"] for step in steps],
     )
@@ -93,6 +95,7 @@ INITIALIZE = request(
         "clientInfo": {"name": "test", "version": "1"},
     },
 )
+LISTS = ("tools", "resources", "prompts")
 CALL = request("tools/call", {"name": "get_current_time", "arguments": {"timezone": "UTC"}})
 
 
@@ -129,6 +132,16 @@ def test_a_call_loads_the_schema_library_and_no_more() -> None:
     assert started.after[0] <= {"jsonschema_rs", "tzdata"}
 
 
+def test_listing_what_there_is_loads_nothing_of_the_memory() -> None:
+    started = start(
+        "McpHttpFunction",
+        *(post(request(f"{each}/list"), version="2025-11-25") for each in LISTS),
+    )
+
+    assert [answer["statusCode"] for answer in started.answers] == [200] * len(LISTS)
+    assert [name for name in started.own_after if name.startswith("nacre.memory")] == []
+
+
 def test_the_authorizer_loads_the_standard_library_alone() -> None:
     event = json.loads((ROOT / "infra" / "events" / "http_api_authorizer.json").read_text())
     started = start("TokenAuthorizerFunction", event)
@@ -148,6 +161,7 @@ def test_the_evaluator_loads_the_standard_library_alone() -> None:
 
 def test_the_worker_loads_the_sdk_at_the_first_message() -> None:
     event = json.loads((ROOT / "infra" / "events" / "sqs_fifo_patrol.json").read_text())
+    event["Records"][0]["body"] = '{"kind": "patrol"}'  # the one job that needs no service
     started = start("PatrolWorkerFunction", event)
 
     assert started.at_start == set()

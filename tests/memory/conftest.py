@@ -5,11 +5,13 @@ from collections.abc import Iterator
 import pytest
 
 from nacre.adapters.dynamodb_table import DynamoTable
+from nacre.adapters.local_vectors import LocalVectors
 from nacre.adapters.sqlite_database import SqliteDatabase
 from nacre.adapters.sqlite_table import SqliteTable
 from tests.adapters.conftest import StillClock
 from tests.aws_stack import Stack, aws_stack
 from tests.memory.keeping import Keeper, keeper, queue_of
+from tests.memory.minds import Minded, builtin, minded
 
 
 @pytest.fixture
@@ -42,4 +44,53 @@ def laptop(clock: StillClock) -> Iterator[Keeper]:
     """A memory on SQLite only, for laws that take many examples."""
     database = SqliteDatabase(":memory:")
     yield keeper(SqliteTable(database, now=clock), queue_of(database, clock), clock)
+    database.close()
+
+
+@pytest.fixture(params=["laptop", "aws"])
+def mind(request: pytest.FixtureRequest, clock: StillClock) -> Iterator[Minded]:
+    """A mind on SQLite with the local index, and one on DynamoDB with Qdrant."""
+    embedder, tokens = builtin()
+    database = SqliteDatabase(":memory:")
+    queue = queue_of(database, clock)
+    if request.param == "aws":
+        from qdrant_client import QdrantClient
+
+        from nacre.adapters.qdrant_vectors import QdrantVectors
+
+        stack: Stack = request.getfixturevalue("stack")
+        table = DynamoTable(stack.dynamodb, stack.ids["DataTable"], now=clock)
+        client = QdrantClient(":memory:")
+        yield minded(
+            table,
+            queue,
+            lambda emb_id: QdrantVectors(client, emb_id),
+            clock,
+            embedder=embedder,
+            tokens=tokens,
+        )
+        client.close()
+        stack.clear("DataTable")
+    else:
+        yield minded(
+            SqliteTable(database, now=clock),
+            queue,
+            lambda emb_id: LocalVectors(database, emb_id),
+            clock,
+            embedder=embedder,
+            tokens=tokens,
+        )
+    database.close()
+
+
+@pytest.fixture
+def wordy(clock: StillClock) -> Iterator[Minded]:
+    """A mind on the laptop that has no vectors."""
+    database = SqliteDatabase(":memory:")
+    yield minded(
+        SqliteTable(database, now=clock),
+        queue_of(database, clock),
+        lambda emb_id: LocalVectors(database, emb_id),
+        clock,
+    )
     database.close()

@@ -13,8 +13,11 @@ from typing import Any
 
 import pytest
 
-from nacre.app import Application, being_server
+from nacre import __version__
+from nacre.app import INSTRUCTIONS, Application
+from nacre.being.get_current_time import get_current_time
 from nacre.protocol.request_state import RequestStates, SigningKeys
+from nacre.tools.server import ToolServer
 from tests.conformance.fixture_server import conformance_server
 from tests.protocol.wires import WIRES, Message
 
@@ -34,8 +37,15 @@ CONVERSATIONS = [
 ]
 
 
+def clock_server() -> ToolServer:
+    """Return a server of the Being's name with one tool, so that the transcripts stay short."""
+    server = ToolServer("nacre", __version__, title="Nacre", instructions=INSTRUCTIONS)
+    server.register_tool(get_current_time(lambda: NOW))
+    return server
+
+
 def application(note: dict[str, Any]) -> Application:
-    server = conformance_server() if note["server"] == "fixtures" else being_server(lambda: NOW)
+    server = conformance_server() if note["server"] == "fixtures" else clock_server()
     return Application(server, RequestStates(lambda: KEYS, lambda: NOW))
 
 

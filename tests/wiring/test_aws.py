@@ -86,19 +86,19 @@ def test_functions_on_aws_share_their_signing_keys() -> None:
 def test_the_mcp_function_reads_no_key_before_a_call_needs_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    settings = NOBODY._replace(data_table="data", key_arn="key")
+    settings = NOBODY._replace(data_table="data", queue_url="queue", key_arn="key")
     monkeypatch.setitem(sys.modules, "boto3", None)
 
     application = aws.mcp_application(settings)
 
-    assert [tool["name"] for tool in application.surface.tools()] == ["get_current_time"]
+    assert len(application.surface.tools()) == 11
 
 
 @pytest.mark.parametrize(
     ("build", "missing"),
     [
-        (aws.mcp_application, "NACRE_DATA_TABLE, NACRE_KMS_KEY: not set"),
-        (aws.worker, "NACRE_DATA_TABLE: not set"),
+        (aws.mcp_application, "NACRE_DATA_TABLE, NACRE_QUEUE_URL, NACRE_KMS_KEY: not set"),
+        (aws.worker, "NACRE_DATA_TABLE, NACRE_QUEUE_URL: not set"),
         (
             aws.token_lookup,
             "NACRE_TOKENS_TABLE, AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY: not set",

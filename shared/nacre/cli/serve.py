@@ -48,7 +48,7 @@ def serve(host: str, port: int, *, place: Place) -> None:
     if place.stack:
         raise InvalidInputError("serve runs on this machine; a stack has a URL of its own")
     settings = Settings.from_environment()
-    laptop = open_laptop(place.folder())
+    laptop = open_laptop(place.folder(), settings)
     try:
         laptop.home.owners.get(place.owner_name)
         if not is_loopback(host):

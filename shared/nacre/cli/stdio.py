@@ -60,8 +60,8 @@ def _serve(values: dict[str, str], *, verbose: bool) -> None:
         raise InvalidInputError(
             "standard input or output is closed; start mcp-server from a client, with both open"
         )
-    folder = values.get("data_dir") or Settings.from_environment().data_folder
-    laptop = open_laptop(folder)
+    settings = Settings.from_environment()
+    laptop = open_laptop(values.get("data_dir") or settings.data_folder, settings)
     try:
         owner = laptop.home.owners.get(values.get("owner", DEFAULT_OWNER)).name
         if "being" not in values:

@@ -12,11 +12,12 @@ if TYPE_CHECKING:
     from nacre.access.gate import Gate
     from nacre.app import Application
     from nacre.jobs.worker import Worker
+    from nacre.memory.index_jobs import IndexWork
     from nacre.protocol.request_state import SigningKeys
     from nacre.wiring.home import Home
     from nacre.wiring.settings import Settings
 
-_OUTPUTS = ("TokensTableName", "DataTableName", "KeyArn", "McpUrl")
+_OUTPUTS = ("TokensTableName", "DataTableName", "KeyArn", "McpUrl", "QueueUrl")
 
 
 def token_lookup(settings: "Settings") -> Lookup:
@@ -42,10 +43,12 @@ def mcp_application(settings: "Settings") -> "Application":
     from nacre.app import Application, being_server
     from nacre.clock import system_clock
     from nacre.protocol.request_state import RequestStates
+    from nacre.wiring.mind import stack_mind
 
-    settings.require("data_table", "key_arn")
+    settings.require("data_table", "queue_url", "key_arn")
     states = RequestStates(request_state_keys(settings), system_clock)
-    return Application(being_server(), states)
+    minded = stack_mind(lambda: _Clients(settings), settings, system_clock)
+    return Application(being_server(lambda: minded().mind), states)
 
 
 def mcp_gate(settings: "Settings") -> "Gate | None":
@@ -77,19 +80,20 @@ def request_state_keys(settings: "Settings") -> "Callable[[], SigningKeys]":
 
 def worker(settings: "Settings") -> "Callable[[], Worker]":
     """Return the worker of the patrol function, which is built at the first message."""
-    settings.require("data_table")
+    settings.require("data_table", "queue_url")
 
     @cache
     def built() -> "Worker":
         from nacre.adapters.dynamodb_table import DynamoTable
         from nacre.clock import system_clock
-        from nacre.jobs import sweep
         from nacre.jobs.lease import Leases
         from nacre.jobs.worker import Worker
+        from nacre.wiring.mind import register_memory_jobs, stack_mind
 
-        table = DynamoTable(_Clients(settings)("dynamodb"), settings.data_table)
+        clients = _Clients(settings)
+        table = DynamoTable(clients("dynamodb"), settings.data_table)
         worker = Worker(Leases(table, now=system_clock))
-        worker.register(sweep.KIND, sweep.sweep)
+        register_memory_jobs(worker, stack_mind(lambda: clients, settings, system_clock)().index)
         return worker
 
     return built
@@ -115,12 +119,21 @@ def open_stack(stack: str, settings: "Settings") -> "Home":
     tokens = DynamoTable(dynamodb, outputs["TokensTableName"])
     data = DynamoTable(dynamodb, outputs["DataTableName"])
     rng = SystemRandom()
+
+    def index() -> "IndexWork":
+        from nacre.adapters.sqs_queue import SqsQueue
+        from nacre.memory.index_jobs import WorkThere
+
+        queue = SqsQueue(client("sqs"), outputs["QueueUrl"], dead_letter_url="")
+        return WorkThere(data, queue, clock=system_clock, rng=rng)
+
     return Home(
         where=f"stack {stack}",
         owners=Owners(tokens, clock=system_clock),
         beings=Beings(data, clock=system_clock, rng=rng),
         tokens=TokenStore(tokens, clock=system_clock, rng=rng),
         secrets=SsmSecrets(client("ssm"), prefix=f"/nacre/{stack}", key_arn=outputs["KeyArn"]),
+        index=index,
         mcp_url=outputs["McpUrl"],
     )
 

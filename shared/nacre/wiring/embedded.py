@@ -21,9 +21,12 @@ from nacre.errors import ConflictError
 from nacre.protocol.request_state import RequestStates, SigningKeys
 from nacre.wiring.data_folder import prepare_data_folder
 from nacre.wiring.home import Home
+from nacre.wiring.mind import Minded, laptop_mind, register_memory_jobs
+from nacre.wiring.settings import Settings
 
 if TYPE_CHECKING:
     from nacre.jobs.loop import Report, WorkerLoop
+    from nacre.memory.index_jobs import IndexWork
 
 DATABASE = "nacre.db"
 SECRETS = "secrets"
@@ -51,18 +54,24 @@ def open_home(folder: str | Path) -> Home:
     return _home(prepare_data_folder(folder), system_clock)[0]
 
 
-def open_laptop(folder: str | Path, *, clock: Clock = system_clock) -> Laptop:
-    """Return the parts of a server over the data folder."""
+def open_laptop(
+    folder: str | Path, settings: Settings | None = None, *, clock: Clock = system_clock
+) -> Laptop:
+    """Return the parts of a server over the data folder; without settings, the defaults."""
     prepared = prepare_data_folder(folder)
     home, database = _home(prepared, clock)
     keys = _request_state_keys(prepared, database, clock)
+    chosen = settings or Settings(data_folder=str(prepared))
+    minded = laptop_mind(database, QUEUE, chosen, clock)
     return Laptop(
         folder=prepared,
         home=home,
         gate=Gate(home.tokens.lookup, clock),
-        application=Application(being_server(clock), RequestStates(keys, clock)),
+        application=Application(
+            being_server(lambda: minded().mind, clock), RequestStates(keys, clock)
+        ),
         keys=keys,
-        worker_loop=lambda report: _worker_loop(database, clock, report),
+        worker_loop=lambda report: _worker_loop(database, minded, clock, report),
         close=database.close,
     )
 
@@ -101,15 +110,19 @@ def _request_state_keys(
     return lambda: stored()()
 
 
-def _worker_loop(database: SqliteDatabase, clock: Clock, report: "Report") -> "WorkerLoop":
+def _worker_loop(
+    database: SqliteDatabase, minded: Callable[[], Minded], clock: Clock, report: "Report"
+) -> "WorkerLoop":
     from nacre.adapters.sqlite_queue import SqliteQueue
-    from nacre.jobs import sweep
     from nacre.jobs.lease import Leases
     from nacre.jobs.loop import WorkerLoop
     from nacre.jobs.worker import Worker
 
     worker = Worker(Leases(SqliteTable(database, "data", now=clock), now=clock))
-    worker.register(sweep.KIND, sweep.sweep)
+    index = minded().index
+    register_memory_jobs(worker, index)
+    # What a process left undone when it ended is found by the next server's start.
+    index.jobs.sweep(index.indexing.marks)
     return WorkerLoop(SqliteQueue(database, QUEUE, now=clock), worker, report)
 
 
@@ -124,6 +137,25 @@ def _home(folder: Path, clock: Clock) -> tuple[Home, SqliteDatabase]:
         beings=Beings(data, clock=clock, rng=rng),
         tokens=TokenStore(tokens, clock=clock, rng=rng),
         secrets=FileSecrets(folder / SECRETS),
+        index=lambda: _index_work(database, clock),
         close=database.close,
     )
     return home, database
+
+
+def _index_work(database: SqliteDatabase, clock: Clock) -> "IndexWork":
+    from nacre.adapters.sqlite_queue import SqliteQueue
+    from nacre.jobs.lease import Leases
+    from nacre.wiring.embedding import embedders
+    from nacre.wiring.indexing import laptop_index
+
+    settings = Settings.from_environment()
+    index = laptop_index(
+        database,
+        SqliteQueue(database, QUEUE, now=clock),
+        embedders(settings).primary,
+        settings,
+        clock=clock,
+        rng=SystemRandom(),
+    )
+    return index.work(Leases(SqliteTable(database, "data", now=clock), now=clock))

@@ -2,11 +2,15 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from nacre.access.beings import Beings
 from nacre.access.owners import Owners
 from nacre.access.token_store import TokenStore
 from nacre.ports.secrets import Secrets
+
+if TYPE_CHECKING:
+    from nacre.memory.index_jobs import IndexWork
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +22,8 @@ class Home:
     beings: Beings
     tokens: TokenStore
     secrets: Secrets
+    # Few commands need it, and it loads the memory.
+    index: "Callable[[], IndexWork]"
     # A stack knows its address; a laptop's depends on how it is served.
     mcp_url: str | None = None
     close: Callable[[], None] = lambda: None

@@ -1,0 +1,61 @@
+"""All that the tools of a Being stand on: what it keeps, how it finds it, how it presents it."""
+
+from dataclasses import dataclass
+from random import Random
+
+from nacre.access.beings import Beings
+from nacre.clock import Clock
+from nacre.memory.cluster_vectors import ClusterMeans
+from nacre.memory.context import ContextBlocks
+from nacre.memory.explore import Explore
+from nacre.memory.indexing import Indexing
+from nacre.memory.memory import Memory, memory_over
+from nacre.memory.nodes import Nodes
+from nacre.memory.recollection import Recollection
+from nacre.memory.search import Search
+from nacre.memory.shelf import Shelf
+from nacre.ports.embedder import TokenSimilarity
+from nacre.ports.queue import Queue
+from nacre.ports.table import Table
+
+
+@dataclass(frozen=True, slots=True)
+class Mind:
+    """The memory of every Being of a store, to be written, read and presented."""
+
+    memory: Memory
+    search: Search
+    recollection: Recollection
+    context: ContextBlocks
+
+
+def mind_over(
+    table: Table,
+    queue: Queue,
+    indexing: Indexing,
+    tokens: TokenSimilarity | None,
+    *,
+    clock: Clock,
+    rng: Random,
+) -> Mind:
+    """Return the mind over these stores; `tokens` compares texts word by word, where it can."""
+    vectors = ClusterMeans(table, Nodes(table, indexing, clock=clock), indexing)
+    memory = memory_over(table, queue, indexing, vectors, clock=clock, rng=rng)
+    shelf = Shelf(table)
+    explore = Explore(table, shelf, memory.clusters, memory.scenes, memory.history)
+    search = Search(shelf, indexing.reading, tokens=tokens)
+    return Mind(
+        memory=memory,
+        search=search,
+        # A count that a power cut takes costs less than every recall waiting for the disk.
+        recollection=Recollection(search, explore, Nodes(indexing.relaxed, indexing, clock=clock)),
+        context=ContextBlocks(
+            Beings(table, clock=clock, rng=rng),
+            memory.profile,
+            memory.relations,
+            memory.letters,
+            memory.nodes,
+            memory.clusters,
+            clock=clock,
+        ),
+    )

@@ -1,0 +1,117 @@
+"""The mind behind a server's memory tools, made by the first call that needs it."""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from nacre.clock import Clock
+
+if TYPE_CHECKING:
+    from nacre.adapters.sqlite_database import SqliteDatabase
+    from nacre.jobs.worker import Worker
+    from nacre.memory.mind import Mind
+    from nacre.ports.queue import Queue
+    from nacre.ports.table import Table
+    from nacre.wiring.indexing import SearchIndex
+    from nacre.wiring.settings import Settings
+
+T = TypeVar("T")
+
+
+class Once(Generic[T]):
+    """What is made at the first call, however many threads call."""
+
+    def __init__(self, make: Callable[[], T]) -> None:
+        self._make = make
+        self._guard = Lock()
+        self._made: list[T] = []
+
+    def __call__(self) -> T:
+        """Return it."""
+        with self._guard:
+            if not self._made:
+                self._made.append(self._make())
+            return self._made[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Minded:
+    """A mind, and the index that it searches."""
+
+    mind: "Mind"
+    index: "SearchIndex"
+
+
+def laptop_mind(
+    database: "SqliteDatabase", queue: str, settings: "Settings", clock: Clock
+) -> Callable[[], Minded]:
+    """Return what makes the mind over a database on this machine."""
+
+    def make() -> Minded:
+        calm_numpy()
+        from random import SystemRandom
+
+        from nacre.adapters.sqlite_queue import SqliteQueue
+        from nacre.adapters.sqlite_table import SqliteTable
+        from nacre.memory.mind import mind_over
+        from nacre.wiring.embedding import embedders
+        from nacre.wiring.indexing import laptop_index
+
+        rng = SystemRandom()
+        chosen = embedders(settings)
+        table: Table = SqliteTable(database, "data", now=clock)
+        jobs: Queue = SqliteQueue(database, queue, now=clock)
+        index = laptop_index(database, jobs, chosen.primary, settings, clock=clock, rng=rng)
+        mind = mind_over(table, jobs, index.indexing, chosen.tokens, clock=clock, rng=rng)
+        return Minded(mind, index)
+
+    return Once(make)
+
+
+def stack_mind(
+    clients: Callable[[], Callable[[str], Any]], settings: "Settings", clock: Clock
+) -> Callable[[], Minded]:
+    """Return what makes the mind over a stack; `clients` gives what opens an AWS service."""
+
+    def make() -> Minded:
+        calm_numpy()
+        from random import SystemRandom
+
+        from nacre.adapters.dynamodb_table import DynamoTable
+        from nacre.adapters.sqs_queue import SqsQueue
+        from nacre.memory.mind import mind_over
+        from nacre.wiring.embedding import embedders
+        from nacre.wiring.indexing import stack_index
+
+        rng = SystemRandom()
+        client = clients()
+        chosen = embedders(settings)
+        table: Table = DynamoTable(client("dynamodb"), settings.data_table)
+        # Nothing here takes messages, so none can be given up.
+        jobs: Queue = SqsQueue(client("sqs"), settings.queue_url, dead_letter_url="")
+        index = stack_index(table, jobs, chosen.primary, settings, clock=clock, rng=rng)
+        mind = mind_over(table, jobs, index.indexing, chosen.tokens, clock=clock, rng=rng)
+        return Minded(mind, index)
+
+    return Once(make)
+
+
+def register_memory_jobs(worker: "Worker", index: "SearchIndex") -> None:
+    """Let a worker know what there is to do for memories."""
+    from nacre.jobs import sweep
+    from nacre.memory import trigger
+
+    index.jobs.register(worker, index.upkeep)
+    worker.register(sweep.KIND, lambda _: index.jobs.sweep(index.indexing.marks))
+    worker.register(trigger.KIND, trigger.leave_waiting)
+
+
+def calm_numpy() -> None:
+    """Let numpy work in the calling thread: its own threads cost more than a search is worth.
+
+    They are made when it loads, so this comes before.
+    """
+    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+        os.environ.setdefault(name, "1")

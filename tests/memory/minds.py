@@ -1,0 +1,165 @@
+"""A mind over real stores: items, an index, the built-in embeddings; and tools to talk to it."""
+
+import asyncio
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from nacre.access.beings import Beings
+from nacre.adapters.static_tables import ENGLISH
+from nacre.app import being_server
+from nacre.clock import Clock
+from nacre.errors import UnavailableError
+from nacre.memory.indexing import Indexing
+from nacre.memory.mind import Mind, mind_over
+from nacre.memory.model import Node
+from nacre.ports.embedder import Embedder, TokenSimilarity, Vector
+from nacre.ports.queue import Queue
+from nacre.ports.table import Change, Condition, Index, Item, Key, Page, Range, Table, Write
+from nacre.ports.vectors import Candidates, Filter, Point, VectorIndex
+from nacre.protocol.context import Context
+from nacre.protocol.principal import FULL, READ_ONLY, Principal
+from nacre.tools.server import ToolServer
+
+
+@dataclass
+class CountingTable:
+    """A Table that counts the writes it passes on."""
+
+    table: Table
+    writes: int = 0
+
+    def get(self, key: Key) -> Item | None:
+        return self.table.get(key)
+
+    def get_many(self, keys: Iterable[Key]) -> dict[Key, Item]:
+        return self.table.get_many(keys)
+
+    def put(self, item: Item, *, when: Condition | None = None) -> None:
+        self.writes += 1
+        self.table.put(item, when=when)
+
+    def update(self, key: Key, change: Change, *, when: Condition | None = None) -> Item:
+        self.writes += 1
+        return self.table.update(key, change, when=when)
+
+    def delete(self, key: Key, *, when: Condition | None = None) -> Item | None:
+        self.writes += 1
+        return self.table.delete(key, when=when)
+
+    def query(
+        self,
+        partition: str,
+        *,
+        index: Index | None = None,
+        keys: Range | None = None,
+        descending: bool = False,
+        limit: int | None = None,
+        start: str | None = None,
+    ) -> Page:
+        return self.table.query(
+            partition, index=index, keys=keys, descending=descending, limit=limit, start=start
+        )
+
+    def transact(self, writes: Sequence[Write], *, token: str | None = None) -> None:
+        self.writes += len(writes)
+        self.table.transact(writes, token=token)
+
+
+@dataclass
+class Minded:
+    """A Being with a mind, and its tools."""
+
+    table: CountingTable
+    being_id: str
+    indexing: Indexing
+    mind: Mind
+    server: ToolServer
+    beings: Beings
+
+    def context(self, *, read_only: bool = False, being_id: str | None = None) -> Context:
+        scopes = READ_ONLY if read_only else FULL
+        return Context(principal=Principal("test", being_id or self.being_id, scopes))
+
+    def call(self, name: str, *, read_only: bool = False, **arguments: Any) -> dict[str, Any]:
+        """Call a tool as a client would, and return its result in wire form."""
+        context = self.context(read_only=read_only)
+        return asyncio.run(self.server.call_tool(name, arguments, context))
+
+    def text(self, name: str, *, read_only: bool = False, **arguments: Any) -> str:
+        result = self.call(name, read_only=read_only, **arguments)
+        return "\n".join(block["text"] for block in result["content"])
+
+    def note(self, *actions: str, **fields: Any) -> list[str]:
+        """Record scenes, and return their ids."""
+        scene = {"actors": ["Ann"], "when": ["2026-07-01"], **fields}
+        answer = self.call("update_notes", scenes=[{"action": each, **scene} for each in actions])
+        return list(json.loads(answer["content"][0]["text"])["scene_ids"])
+
+    def remember(self, *nodes: Node) -> None:
+        self.mind.memory.nodes.add(self.being_id, nodes)
+
+
+def minded(
+    table: Table,
+    queue: Queue,
+    open_index: Callable[[str], VectorIndex],
+    clock: Clock,
+    *,
+    embedder: Embedder | None = None,
+    tokens: TokenSimilarity | None = None,
+) -> Minded:
+    """Return a mind over these stores, with a new Being."""
+    rng = Random(1)
+    counted = CountingTable(table)
+    beings = Beings(counted, clock=clock, rng=rng)
+    being = beings.create("Pearl", owner="me")
+    indexing = Indexing(counted, open_index, embedder, clock=clock, rng=rng)
+    mind = mind_over(counted, queue, indexing, tokens, clock=clock, rng=rng)
+    server = being_server(lambda: mind, clock)
+    return Minded(counted, being.being_id, indexing, mind, server, beings)
+
+
+def builtin() -> tuple[Embedder, TokenSimilarity]:
+    """Return the embeddings that ship with Nacre."""
+    from nacre.adapters.static_embedder import (
+        StaticEmbedder,
+        StaticTable,
+        StaticTokenSimilarity,
+    )
+
+    table = StaticTable(ENGLISH)
+    return StaticEmbedder(table), StaticTokenSimilarity(table)
+
+
+class DownIndex:
+    """A VectorIndex that cannot answer."""
+
+    def __init__(self, emb_id: str) -> None:
+        self.emb_id = emb_id
+        self.is_derived = True
+
+    def upsert(self, being_id: str, points: Sequence[Point]) -> None:
+        raise UnavailableError("no index now")
+
+    def delete(self, being_id: str, ids: Sequence[str]) -> None:
+        raise UnavailableError("no index now")
+
+    def search(
+        self,
+        being_id: str,
+        *,
+        dense: Vector | None,
+        sparse: Sequence[str],
+        where: Filter,
+        limit: int,
+    ) -> Candidates:
+        raise UnavailableError("no index now")
+
+    def scan(self, being_id: str, *, after: str | None, limit: int) -> list[tuple[str, str]]:
+        raise UnavailableError("no index now")
+
+    def erase(self, being_id: str) -> None:
+        raise UnavailableError("no index now")
