@@ -105,7 +105,7 @@ def test_a_token_that_is_not_there_cannot_be_revoked(nacre: Nacre, place: list[s
 
     assert (refused.code, refused.err) == (
         3,
-        "error: there is no token 'tok_none' for this Being\n",
+        "error: there is no token 'tok_none' for this Being\nhint: see 'nacre token list'\n",
     )
 
 

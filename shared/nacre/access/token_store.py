@@ -127,7 +127,9 @@ class TokenStore:
         only = Range(low=token_id, high=token_id)
         found = self._table.query(_being_index(being_id), index="gsi2", keys=only).items
         if not found:
-            raise NotFoundError(f"there is no token {token_id[:80]!r} for this Being")
+            raise NotFoundError(
+                f"there is no token {token_id[:80]!r} for this Being; see 'nacre token list'"
+            )
         key = Key(str(found[0]["pk"]), str(found[0]["sk"]))
         mark = Change(set={"revoked": int(self._clock().timestamp())})
         try:
