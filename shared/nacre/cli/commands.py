@@ -19,6 +19,7 @@ COMMANDS = {
     "secret": "Set, list and unset secrets.",
     "owner": "Add and list owners.",
     "status": "Show what is here and which credentials are set.",
+    "reindex": "Check, repair or change the index that memories are searched in.",
     "doctor": "Check that everything works, and say what to do where it does not.",
 }
 

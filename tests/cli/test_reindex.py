@@ -1,0 +1,171 @@
+"""The command `nacre reindex`, on the laptop and on a stack whose worker does the work."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import boto3
+import pytest
+
+from nacre.adapters.dynamodb_table import DynamoTable
+from nacre.adapters.sqlite_database import SqliteDatabase
+from nacre.adapters.sqlite_queue import SqliteQueue
+from nacre.adapters.sqlite_table import SqliteTable
+from nacre.adapters.sqs_queue import SqsQueue
+from nacre.clock import system_clock
+from nacre.jobs.loop import WorkerLoop
+from nacre.memory import index_jobs
+from nacre.memory.searchable import Entry
+from nacre.memory.vector_items import point_key
+from nacre.ports.queue import Queue
+from nacre.ports.table import Delete, Put, Table
+from nacre.wiring import aws
+from nacre.wiring.embedded import DATABASE, QUEUE
+from nacre.wiring.indexing import SearchIndex, laptop_index, stack_index
+from nacre.wiring.settings import Settings
+from tests.aws_stack import REGION
+from tests.cli.conftest import Nacre
+from tests.wiring.deployed import deployed
+
+BUILTIN = "builtin:potion-base-8m:256:1"
+
+
+@dataclass(frozen=True)
+class Ground:
+    """A store, the options that name it, and its index as a server with other settings has it."""
+
+    options: list[str]
+    table: Table
+    words_only: SearchIndex
+    working: Callable[[], Any]  # a block in which the stack's worker runs, where it has one
+
+    def write(self, being_id: str, *names: str, apply: bool = True) -> None:
+        """Write memories as a server does that finds them by words only."""
+        entries = [
+            Entry(name, "node", f"a pearl called {name}", "active", None, (), ()) for name in names
+        ]
+        indexing = self.words_only.indexing
+        self.table.transact(indexing.writes(being_id, entries))
+        if apply:
+            indexing.apply(being_id, entries)
+
+
+@pytest.fixture(params=["laptop", "stack"])
+def ground(
+    request: pytest.FixtureRequest,
+    folder: Path,
+    nacre: Nacre,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[Ground]:
+    if request.param == "laptop":
+        nacre("owner", "list")  # makes the folder
+        database = SqliteDatabase(folder / DATABASE)
+        table: Table = SqliteTable(database)
+        queue: Queue = SqliteQueue(database, QUEUE)
+        index = laptop_index(
+            database, queue, None, Settings(str(folder)), clock=system_clock, rng=Random(1)
+        )
+        yield Ground([], table, index, lambda: worker_of(None))
+        database.close()
+        return
+    monkeypatch.setattr(index_jobs, "_POLL_SECONDS", 0.02)
+    with deployed(monkeypatch) as stack:
+        session = boto3.Session(region_name=REGION)
+        described = session.client("cloudformation").describe_stacks(StackName=stack)
+        outputs = {
+            each["OutputKey"]: each["OutputValue"] for each in described["Stacks"][0]["Outputs"]
+        }
+        settings = Settings(
+            str(folder),
+            data_table=outputs["DataTableName"],
+            queue_url=outputs["QueueUrl"],
+            region=REGION,
+        )
+        table = DynamoTable(session.client("dynamodb"), settings.data_table)
+        queue = SqsQueue(session.client("sqs"), settings.queue_url, dead_letter_url="")
+        index = stack_index(table, queue, None, settings, clock=system_clock, rng=Random(1))
+        loop = WorkerLoop(queue, aws.worker(settings)(), lambda _: None)
+        yield Ground(["--stack", stack], table, index, lambda: worker_of(loop))
+
+
+@contextmanager
+def worker_of(loop: WorkerLoop | None) -> Iterator[None]:
+    if loop is None:
+        yield
+        return
+    done = threading.Event()
+
+    def work() -> None:
+        while not done.is_set():
+            if not loop.run_next():
+                done.wait(0.02)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
+@pytest.fixture
+def being_id(nacre: Nacre, ground: Ground) -> str:
+    return str(nacre("being", "create", "Ann", "--json", *ground.options).json()["being_id"])
+
+
+def test_a_new_setting_takes_effect_with_the_command(
+    nacre: Nacre, ground: Ground, being_id: str
+) -> None:
+    ground.write(being_id, "one", "two")
+
+    with ground.working():
+        changed = nacre("reindex", *ground.options)
+        again = nacre("reindex", "--json", *ground.options)
+
+    assert (changed.code, changed.err) == (0, "")
+    assert changed.out == f"2 memories are now searched with {BUILTIN} instead of none.\n"
+    assert again.json() == {
+        "being": "Ann",
+        "being_id": being_id,
+        "task": "reindex",
+        "changed": False,
+    }
+    state = ground.words_only.indexing.states.get(being_id)
+    assert state is not None
+    assert state.active == BUILTIN
+
+
+def test_what_differs_is_said_and_repaired(
+    nacre: Nacre, ground: Ground, being_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ground.write(being_id, "one", "two", "three")
+    with ground.working():
+        nacre("reindex", *ground.options)
+        sound = nacre("reindex", "--check", *ground.options)
+        assert sound.out == f"3 memories, searched with {BUILTIN}: the index is sound.\n"
+        assert sound.code == 0
+
+        item = ground.table.get(point_key(being_id, "one"))
+        assert item is not None
+        lacking = {name: value for name, value in item.items() if not name.startswith("vec:")}
+        ground.table.transact([Put(lacking), Delete(point_key(being_id, "two"))])
+        broken = nacre("reindex", "--check", *ground.options)
+        report = nacre("reindex", "--repair", "--json", *ground.options).json()
+        after = nacre("reindex", "--check", "--json", *ground.options).json()
+
+    assert broken.code == 1
+    assert "1 without vector" in broken.out
+    assert report["without_vector"] == 1
+    assert (after["points"], after["sound"]) == (2, True)
+
+
+def test_two_tasks_at_once_are_refused(nacre: Nacre) -> None:
+    refused = nacre("reindex", "--check", "--repair")
+
+    assert refused.code == 2
+    assert "give one of them" in refused.err

@@ -1,0 +1,57 @@
+"""Which index a store gets, and what is said where it cannot be had."""
+
+import sys
+from random import Random
+
+import pytest
+
+from nacre.adapters.item_vectors import ItemVectors
+from nacre.adapters.local_vectors import LocalVectors
+from nacre.adapters.qdrant_vectors import QdrantVectors
+from nacre.adapters.sqlite_database import SqliteDatabase
+from nacre.adapters.sqlite_queue import SqliteQueue
+from nacre.adapters.sqlite_table import SqliteTable
+from nacre.clock import system_clock
+from nacre.errors import ConfigurationError
+from nacre.ports.vectors import VectorIndex
+from nacre.wiring.indexing import SearchIndex, laptop_index, stack_index
+from nacre.wiring.settings import Secret, Settings
+
+EMB_ID = "test:words:8:1"
+QDRANT = Settings("/data", qdrant_url="https://127.0.0.1:9", qdrant_api_key=Secret("key"))
+
+
+def opened(settings: Settings, *, on_stack: bool) -> VectorIndex:
+    database = SqliteDatabase(":memory:")
+    queue = SqliteQueue(database, "jobs")
+    index: SearchIndex
+    if on_stack:
+        table = SqliteTable(database)
+        index = stack_index(table, queue, None, settings, clock=system_clock, rng=Random(1))
+    else:
+        index = laptop_index(database, queue, None, settings, clock=system_clock, rng=Random(1))
+    return index.indexing.index(EMB_ID)
+
+
+@pytest.mark.parametrize(
+    ("settings", "on_stack", "expected"),
+    [
+        (Settings("/data"), False, LocalVectors),
+        (Settings("/data"), True, ItemVectors),
+        (QDRANT, False, QdrantVectors),
+        (QDRANT, True, QdrantVectors),
+    ],
+)
+def test_the_url_of_qdrant_decides(
+    settings: Settings, *, on_stack: bool, expected: type[VectorIndex]
+) -> None:
+    assert isinstance(opened(settings, on_stack=on_stack), expected)
+
+
+def test_a_client_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [each for each in sys.modules if each.startswith("nacre.adapters.qdrant")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "qdrant_client", None)
+
+    with pytest.raises(ConfigurationError, match=r"pip install 'nacre\[qdrant\]'"):
+        opened(QDRANT, on_stack=False)
