@@ -22,10 +22,11 @@ _EVERY_SECONDS = 1.0  # how often a line says how far it is
 def reindex(
     context: click.Context, *, check: bool, repair: bool, as_json: bool, place: Place
 ) -> None:
-    """Make the index anew with the embedding that the settings ask for.
+    """Check, repair or change the index that memories are searched in.
 
-    Searches go on in the old index meanwhile. A command that is interrupted goes on where it
-    was; on a stack the worker goes on by itself.
+    Without an option it is made anew with the embedding that the settings ask for, where that
+    is another one. Searches go on in the old index meanwhile. A command that is interrupted
+    goes on where it was; on a stack the worker goes on by itself.
     """
     if check and repair:
         raise click.UsageError("--check and --repair are two tasks; give one of them")
