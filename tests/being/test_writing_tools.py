@@ -1,0 +1,420 @@
+"""The tools that write memory, as a client sees them."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+import pytest
+
+from nacre.access.scopes import READ_TOOLS, WRITE_TOOLS
+from nacre.adapters.sqlite_database import SqliteDatabase
+from nacre.adapters.sqlite_table import SqliteTable
+from nacre.errors import InvalidArgumentError, InvalidInputError, NotFoundError, ToolError
+from nacre.limits import MAX_ANSWER_BYTES
+from nacre.memory.chain import Said
+from nacre.memory.memory import memory_over
+from nacre.ports.table import Table
+from nacre.protocol.context import Context
+from nacre.protocol.principal import READ_ONLY
+from tests.adapters.conftest import StillClock
+from tests.being.writing import SCENE, Served, serve
+from tests.memory.keeping import a_node, keeper, queue_of
+
+
+@pytest.fixture
+def clock() -> StillClock:
+    return StillClock()
+
+
+@pytest.fixture
+def tools(clock: StillClock) -> Iterator[Served]:
+    database = SqliteDatabase(":memory:")
+    yield serve(keeper(SqliteTable(database, now=clock), queue_of(database, clock), clock))
+    database.close()
+
+
+# What clients are told
+
+
+SEED = {
+    "update_notes": (set(), {"action", "scenes", "notes", "scene_ids"}),
+    "update_memory": (
+        {"target", "action"},
+        {"target", "action", "content", "key", "location", "to"},
+    ),
+    "update_relation": (
+        {"entity_name", "relation_type", "action"},
+        {"entity_name", "relation_type", "content", "action"},
+    ),
+    "merge_nodes": ({"node_ids", "summary"}, {"node_ids", "summary", "feeling"}),
+    "search_history": (set(), {"query", "date_from", "date_to", "limit"}),
+    "trigger_patrol": ({"messages"}, {"messages", "marker_id"}),
+}
+
+
+@pytest.mark.parametrize("name", SEED)
+def test_the_parameters_are_those_of_the_seed_document(tools: Served, name: str) -> None:
+    tool = tools.server.get_tool(name)
+    assert tool is not None
+    schema = tool.definition["inputSchema"]
+    required, properties = SEED[name]
+
+    assert set(schema.get("required", ())) == required
+    assert set(schema["properties"]) == properties
+    assert tool.blocking
+
+
+def test_defaults_and_choices_are_those_of_the_seed_document(tools: Served) -> None:
+    def properties(name: str) -> dict[str, Any]:
+        tool = tools.server.get_tool(name)
+        assert tool is not None
+        found: dict[str, Any] = tool.definition["inputSchema"]["properties"]
+        return found
+
+    assert properties("update_notes")["action"]["default"] == "append"
+    scene = properties("update_notes")["scenes"]["items"]
+    assert scene["required"] == ["action", "actors", "when"]
+    assert set(scene["properties"]) == {
+        "action", "actors", "when", "setting", "feeling", "themes", "importance",
+    }  # fmt: skip
+    assert scene["properties"]["importance"]["default"] == 0.5
+    assert properties("update_memory")["target"]["enum"] == [
+        "preferences", "knowledge", "relationship", "partner_tools", "partner_map", "diary",
+        "notes", "party_message", "partner_rules", "souls",
+    ]  # fmt: skip
+    assert properties("update_memory")["action"]["enum"] == ["get", "append", "update", "delete"]
+    assert properties("update_relation")["action"]["enum"] == ["upsert", "delete"]
+    limit = properties("search_history")["limit"]
+    assert (limit["default"], limit["maximum"]) == (10, 50)
+
+
+def test_writing_tools_are_not_marked_as_reading_and_the_reading_one_is(tools: Served) -> None:
+    marked = {name: tool.read_only for name in SEED if (tool := tools.server.get_tool(name))}
+
+    assert {name for name, reads in marked.items() if reads} == {"search_history"}
+    assert {name for name, reads in marked.items() if not reads} == WRITE_TOOLS
+    assert "search_history" in READ_TOOLS
+    for name in SEED:
+        tool = tools.server.get_tool(name)
+        assert tool is not None
+        assert set(tool.definition["annotations"]) == {
+            "readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint",
+        }  # fmt: skip
+
+
+def test_the_definitions_are_short(tools: Served) -> None:
+    text = json.dumps(tools.server.list_tools(), separators=(",", ":"))
+
+    assert len(text) < 4700
+
+
+@pytest.mark.parametrize("name", SEED)
+def test_without_a_being_nothing_is_done(tools: Served, name: str) -> None:
+    arguments: dict[str, dict[str, Any]] = {
+        "update_notes": {"notes": ["x"]},
+        "update_memory": {"target": "notes", "action": "get"},
+        "update_relation": {"entity_name": "x", "relation_type": "y", "action": "delete"},
+        "merge_nodes": {"node_ids": "a,b", "summary": "x"},
+        "trigger_patrol": {"messages": []},
+    }
+    call = tools.server.call_tool(name, arguments.get(name, {}), Context.detached())
+    with pytest.raises(ToolError, match="needs a Being"):
+        asyncio.run(call)
+
+
+# update_notes
+
+
+@pytest.mark.requirement("003.update_notes.scenes")
+def test_scenes_of_the_documented_shape_are_recorded(tools: Served) -> None:
+    full = SCENE | {
+        "setting": "kitchen",
+        "feeling": "I was glad",
+        "themes": ["cats"],
+        "importance": 0.8,
+    }
+    answer = tools.call("update_notes", scenes=[SCENE, full])
+    scenes = tools.kept.memory.scenes.get_many(tools.kept.id, answer["scene_ids"])
+
+    assert answer == {
+        "success": True,
+        "scene_ids": list(scenes),
+        "note_ids": [],
+        "pending_scenes": 2,
+        "patrol": "fires at 10 pending scenes",
+    }
+    first, second = scenes.values()
+    assert (first.importance, first.themes, first.setting) == (0.5, (), None)
+    assert (second.importance, second.themes) == (0.8, ("cats",))
+    assert (second.setting, second.feeling) == ("kitchen", "I was glad")
+    assert (first.source, first.trust) == ("tool", "agent")
+
+
+@pytest.mark.requirement("003.update_notes.one-of")
+@pytest.mark.parametrize("nothing", [{}, {"scenes": []}, {"scenes": [], "notes": []}])
+def test_scenes_or_notes_are_needed(tools: Served, nothing: dict[str, Any]) -> None:
+    with pytest.raises(InvalidArgumentError, match="give 'scenes' or 'notes'"):
+        tools.call("update_notes", **nothing)
+    with pytest.raises(InvalidArgumentError, match="give 'scenes' or 'notes'"):
+        tools.call("update_notes", action="update", scene_ids=["x"], **nothing)
+
+
+def test_update_deletes_and_inserts(tools: Served) -> None:
+    old = tools.call("update_notes", scenes=[SCENE, SCENE])["scene_ids"]
+    answer = tools.call(
+        "update_notes", action="update", scenes=[SCENE], scene_ids=[old[0], "unknown"]
+    )
+
+    assert answer["deleted_scene_ids"] == [old[0]]
+    assert answer["not_deleted"] == {"unknown": "there is no such scene"}
+    assert answer["pending_scenes"] == 2
+
+
+def test_deleting_belongs_to_update(tools: Served) -> None:
+    with pytest.raises(InvalidArgumentError, match="'scene_ids' belongs to action 'update'"):
+        tools.call("update_notes", notes=["x"], scene_ids=["y"])
+
+
+def test_the_tenth_scene_says_that_a_patrol_was_fired(tools: Served) -> None:
+    patrols = [tools.call("update_notes", scenes=[SCENE])["patrol"] for _ in range(11)]
+
+    assert patrols[8:] == [
+        "fires at 10 pending scenes",
+        "fired",
+        "fired before and not done yet",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("scene", "message"),
+    [
+        ({"actors": ["A"], "when": ["2026-07-01"]}, "'scenes.0.action' is missing"),
+        (SCENE | {"when": "2026-07-01"}, "'scenes.0.when': expected an array"),
+        (SCENE | {"importance": 2}, "'scenes.0.importance': expected a number of at most 1"),
+        (SCENE | {"when": ["yesterday"]}, "'scenes.0.when.0' must be a date"),
+        (SCENE | {"action": "x" * 5000}, "'scenes.0.action' has 5000 bytes and its limit is 4096"),
+    ],
+)
+def test_what_is_wrong_with_a_scene_is_named(
+    tools: Served, scene: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        tools.call("update_notes", scenes=[scene])
+
+
+# update_memory: tests/memory/test_updates.py has every target with every action
+
+
+def test_entries_are_written_and_read_by_a_client(tools: Served) -> None:
+    made = tools.call("update_memory", target="notes", action="append", content="buy milk")
+    listed = tools.call("update_memory", target="notes", action="get")
+
+    assert made == {
+        "success": True,
+        "target": "notes",
+        "action": "append",
+        "key": made["key"],
+        "version": 1,
+    }
+    assert listed == {
+        "success": True,
+        "target": "notes",
+        "action": "get",
+        "entries": [{"key": made["key"], "preview": "buy milk", "version": 1}],
+    }
+
+
+def test_an_unknown_target_or_action_is_refused_by_name(tools: Served) -> None:
+    with pytest.raises(InvalidArgumentError, match="argument 'target': expected one of"):
+        tools.call("update_memory", target="secrets", action="get")
+    with pytest.raises(InvalidArgumentError, match="argument 'action': expected one of"):
+        tools.call("update_memory", target="notes", action="erase")
+
+
+# update_relation
+
+
+@pytest.mark.requirement("003.update_relation.upsert")
+def test_a_relation_is_created_and_overwritten(tools: Served) -> None:
+    ann = {"entity_name": "Ann", "relation_type": "person", "action": "upsert"}
+    first = tools.call("update_relation", **ann, content="a friend")
+    second = tools.call("update_relation", **ann, content="a colleague")
+
+    assert first == {
+        "success": True,
+        "action": "upsert",
+        "entity_name": "Ann",
+        "relation_type": "person",
+        "version": 1,
+    }
+    assert second == first | {
+        "version": 2,
+        "before": {"relation_type": "person", "content": "a friend"},
+    }
+    for nothing in ({}, {"content": " "}):
+        with pytest.raises(InvalidArgumentError, match="'content' is needed for upsert"):
+            tools.call("update_relation", **ann, **nothing)
+
+
+@pytest.mark.requirement("003.update_relation.delete")
+def test_a_relation_is_removed(tools: Served) -> None:
+    robot = {"entity_name": "Robo", "relation_type": "device"}
+    tools.call("update_relation", **robot, action="upsert", content="cleans")
+    answer = tools.call("update_relation", **robot, action="delete")
+
+    assert answer["before"] == {"relation_type": "device", "content": "cleans"}
+    assert tools.kept.memory.relations.page(tools.kept.id).relations == ()
+    assert tools.call("update_relation", **robot, action="delete") == {
+        "success": False,
+        "action": "delete",
+        "entity_name": "Robo",
+        "remark": "there is no relation to this entity",
+    }
+
+
+# merge_nodes
+
+
+@pytest.mark.requirement("003.merge_nodes.merge")
+def test_nodes_are_merged_and_the_merge_taken_back(tools: Served) -> None:
+    kept = tools.kept
+    kept.memory.nodes.add(kept.id, [a_node(1), a_node(2)])
+    ids = [a_node(number).node_id for number in (1, 2)]
+    text = tools.text("merge_nodes", node_ids=f" {ids[0]} ,{ids[1]},", summary="both", feeling="f")
+    new = next(node for node in kept.memory.nodes.page(kept.id).nodes if node.parents)
+
+    assert text.startswith(f"Merged 2 nodes into {new.node_id}.")
+    assert (new.action, new.feeling) == ("both", "f")
+    text = tools.text("merge_nodes", node_ids=new.node_id, summary=" Undo ")
+    assert text == f"Took back the merge {new.node_id}. These are back: {', '.join(ids)}"
+    assert {kept.memory.nodes.get_many(kept.id, ids)[each].status for each in ids} == {"active"}
+
+
+def test_one_node_is_not_merged(tools: Served) -> None:
+    with pytest.raises(InvalidInputError, match="'node_ids' needs at least two different ids"):
+        tools.text("merge_nodes", node_ids=a_node(1).node_id, summary="just one")
+    with pytest.raises(NotFoundError, match="there is no memory"):
+        tools.text("merge_nodes", node_ids="x", summary="undo")
+
+
+# search_history
+
+
+@pytest.mark.requirement("003.search_history.filter")
+@pytest.mark.requirement("003.search_history.limit")
+def test_messages_are_listed_with_their_times(tools: Served, clock: StillClock) -> None:
+    for number in range(15):
+        tools.kept.memory.history.add(tools.kept.id, [Said("user", f"cat number {number}")])
+        clock.move(3600)
+    text = tools.text("search_history", query="CAT")
+    lines = text.split("\n\n")
+
+    assert lines[0] == "10 messages, newest first; older ones match too: use date_to to see them"
+    assert lines[1] == "[2026-07-29T02:00:00.000Z] user: cat number 14"
+    assert len(lines) == 11
+    later = tools.text("search_history", date_from="2026-07-29", limit=50)
+    assert later.startswith("3 messages, newest first\n\n")
+    assert tools.text("search_history", query="dog") == "No messages, newest first"
+    for limit in (0, 51, "10"):
+        with pytest.raises(InvalidArgumentError, match="argument 'limit'"):
+            tools.text("search_history", limit=limit)
+
+
+def test_long_messages_are_shown_around_what_was_found(tools: Served) -> None:
+    long = "前置き" * 3_000 + " needle " + "後書き" * 3_000
+    batch = [Said("user", f"{number}{long}") for number in range(50)]
+    tools.kept.memory.history.add(tools.kept.id, batch)
+    text = tools.text("search_history", query="needle", limit=50)
+
+    assert len(text.encode()) < MAX_ANSWER_BYTES
+    assert text.count(" needle ") == 50
+    assert text.count("…") == 100
+    whole = tools.text("search_history", limit=50)
+    assert len(whole.encode()) < MAX_ANSWER_BYTES
+    assert whole.split("\n\n")[1].startswith("[2026-07-28T12:00:00.000Z] user: 49前置き")
+
+
+class Untouched:
+    """A table that is read and never written."""
+
+    def __init__(self, table: Table) -> None:
+        self.get, self.get_many, self.query = table.get, table.get_many, table.query
+
+    def refuse(self, *_: object, **__: object) -> Any:
+        raise AssertionError("something was written")
+
+    put = update = delete = transact = refuse
+
+
+def test_searching_the_history_writes_nothing(tools: Served, clock: StillClock) -> None:
+    kept = tools.kept
+    kept.memory.history.add(kept.id, [Said("user", "hello")])
+    memory = memory_over(
+        Untouched(kept.table), kept.queue, kept.index, kept.renewals, clock=clock, rng=Random(1)
+    )
+    reader = serve(replace(kept, memory=memory), READ_ONLY)
+
+    assert "hello" in reader.text("search_history", query="hell", date_from="2026-07-01")
+
+
+# trigger_patrol
+
+
+@pytest.mark.requirement("003.trigger_patrol.answer")
+def test_messages_are_stored_and_a_patrol_is_asked_for(tools: Served) -> None:
+    messages = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]
+    answer = tools.call("trigger_patrol", messages=messages)
+
+    assert answer == {
+        "status": "queued",
+        "scenes_created": 0,
+        "nodes_created": 0,
+        "marker_id": answer["marker_id"],
+        "messages_stored": 2,
+        "messages_known": 0,
+        "pending_scenes": 0,
+        "reasons": [
+            "stored and queued: memories are made of them when the patrol runs, in the background"
+        ],
+    }
+    assert tools.kept.queue.depth().waiting == 1
+    again = tools.call("trigger_patrol", messages=messages, marker_id=answer["marker_id"])
+    assert (again["status"], again["messages_known"]) == ("ok", 2)
+    assert again["marker_id"] == answer["marker_id"]
+    assert again["reasons"] == ["nothing to do: no scene is pending"]
+
+
+def test_without_messages_the_scenes_that_wait_are_asked_for(tools: Served) -> None:
+    nothing = tools.call("trigger_patrol", messages=[])
+    tools.call("update_notes", scenes=[SCENE])
+    answer = tools.call("trigger_patrol", messages=[])
+
+    assert (nothing["status"], nothing["marker_id"]) == ("ok", "")
+    assert (answer["status"], answer["pending_scenes"]) == ("queued", 1)
+    assert tools.kept.queue.depth().waiting == 1
+
+
+def test_an_unknown_marker_is_said_to_the_client(tools: Served) -> None:
+    messages = [{"role": "user", "content": "hi"}]
+    answer = tools.call("trigger_patrol", messages=messages, marker_id="made up")
+
+    assert answer["reasons"][0].startswith("the marker is not known")
+    assert answer["messages_stored"] == 1
+
+
+@pytest.mark.parametrize(
+    ("messages", "message"),
+    [
+        ([{"role": "user"}], "'messages.0.content' is missing"),
+        ([{"role": "user", "content": ["x"]}], "'messages.0.content': expected a string"),
+        ("hi", "'messages': expected an array"),
+    ],
+)
+def test_what_is_wrong_with_messages_is_named(
+    tools: Served, messages: object, message: str
+) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        tools.call("trigger_patrol", messages=messages)
