@@ -195,17 +195,6 @@ PENDING: frozenset[str] = frozenset(
         "002.disallowed-tools",
         "003.get_context.capability-tools",
         # memory and its tools
-        "003.scope.write-tools",
-        "003.recall.answer",
-        "003.recall.counts",
-        "003.get_context.shape",
-        "003.recall_memory.clusters",
-        "003.recall_memory.cluster",
-        "003.recall_memory.node",
-        "003.recall_memory.revival",
-        "003.search_memory.vector",
-        "003.search_memory.keyword",
-        "003.search_memory.header",
         # patrol and models
         "003.llm-key.header",
         "003.llm-key.stored",

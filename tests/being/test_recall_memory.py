@@ -1,0 +1,168 @@
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from nacre.errors import InvalidArgumentError, NotFoundError
+from nacre.memory.chain import Said
+from nacre.memory.model import Cluster
+from tests.memory.keeping import a_node
+from tests.memory.minds import Minded
+
+NOWHERE = "00000000-0000-4000-8000-00000000000f"
+
+
+def cluster(mind: Minded, number: int, **fields: object) -> Cluster:
+    made = replace(
+        Cluster(
+            cluster_id=f"10000000-0000-4000-8000-{number:012}",
+            created_at="2026-07-01T10:00:00.000Z",
+            label=f"Cats {number}",
+            digest=f"What the cats did, part {number}.",
+            n_active=number,
+            themes=("cats",),
+            first_day="2026-01-01",
+            last_day="2026-07-01",
+        ),
+        **fields,  # type: ignore[arg-type]
+    )
+    mind.mind.memory.clusters.add(mind.being_id, made)
+    return made
+
+
+@pytest.mark.requirement("003.recall_memory.clusters")
+def test_without_ids_the_clusters_are_listed_the_largest_first(mind: Minded) -> None:
+    small, large = cluster(mind, 1), cluster(mind, 2)
+    cluster(mind, 3, state="retired")
+    mind.note("a scene that waits")
+
+    assert mind.text("recall_memory").splitlines() == [
+        "2 clusters; 1 scenes wait for the next patrol; search_memory finds them",
+        f"- Cats 2 [cluster {large.cluster_id}; 2 active nodes; 2026-01-01 to 2026-07-01; cats]",
+        f"- Cats 1 [cluster {small.cluster_id}; 1 active nodes; 2026-01-01 to 2026-07-01; cats]",
+    ]
+    assert "Cats 1" not in mind.text("recall_memory", query="part 2")
+
+
+def test_many_clusters_come_in_pages_that_say_so(wordy: Minded) -> None:
+    for number in range(60):
+        cluster(wordy, number)
+
+    first, second = wordy.text("recall_memory"), wordy.text("recall_memory", page=2)
+
+    assert first.splitlines()[-1] == "… 10 more; next: page=2"
+    assert len(second.splitlines()) == 11
+    assert wordy.text("recall_memory", page=3).splitlines()[-1] == (
+        "page 3 is empty; the last one is 2"
+    )
+
+
+@pytest.mark.requirement("003.recall_memory.cluster")
+def test_a_cluster_shows_its_digest_and_its_strongest_nodes(mind: Minded) -> None:
+    made = cluster(mind, 1)
+    mind.remember(
+        *(
+            a_node(each, action=f"cat {each}", cluster_id=made.cluster_id, importance=each / 10)
+            for each in range(7)
+        ),
+        a_node(8, action="cat 8", cluster_id=made.cluster_id, status="dead", count_at_death=0),
+        a_node(9, action="elsewhere"),
+    )
+
+    shown = mind.text("recall_memory", cluster_id=made.cluster_id).splitlines()
+
+    assert shown[:3] == [
+        f"Cats 1 [cluster {made.cluster_id}; 1 active nodes; 2026-01-01 to 2026-07-01; cats]",
+        made.digest,
+        "Nodes: 8",
+    ]
+    assert [line.split(": ")[1][:5] for line in shown[3:8]] == [f"cat {n}" for n in range(6, 1, -1)]
+    assert shown[8] == "… 3 more; next: page=2"
+    second = mind.text("recall_memory", cluster_id=made.cluster_id, page=2)
+    assert "cat 8 [node" in second
+    assert "; dead;" in second.splitlines()[-1]
+    assert len(mind.text("recall_memory", cluster_id=made.cluster_id, limit=2).splitlines()) == 6
+
+
+@pytest.mark.requirement("003.recall_memory.cluster")
+def test_a_query_filters_by_action_and_no_nodes_shows_the_digest_only(mind: Minded) -> None:
+    made = cluster(mind, 1)
+    for number, action in enumerate(("Black cat", "white cat")):
+        mind.remember(a_node(number, action=action, cluster_id=made.cluster_id, actors=("Black",)))
+
+    filtered = mind.text("recall_memory", cluster_id=made.cluster_id, query="BLACK CAT")
+    bare = mind.text("recall_memory", cluster_id=made.cluster_id, no_nodes=True)
+
+    assert "Black cat" in filtered
+    assert "white cat" not in filtered
+    assert bare.splitlines()[1:] == [made.digest]
+
+
+@pytest.mark.requirement("003.recall_memory.node")
+def test_a_node_is_explained_down_to_the_messages(mind: Minded) -> None:
+    memory = mind.mind.memory
+    memory.history.add(mind.being_id, [Said("user", "I fed the cat today")])
+    [message] = memory.history.search(mind.being_id, limit=1).messages
+    [scene_id] = mind.note("Bo fed the cat")
+    scene = memory.scenes.get_many(mind.being_id, [scene_id])[scene_id]
+    consumed = replace(scene, status="consumed", evidence=(message.message_id, "GONE"))
+    mind.table.put(consumed.to_item(mind.being_id))
+    node = a_node(1, action="Bo fed the cat", evidence=(scene_id, "LOST"), themes=("cats",))
+    mind.remember(node)
+
+    lines = mind.text("recall_memory", node_id=node.node_id).splitlines()
+
+    assert lines == [
+        "[2026-07-01] Ann: Bo fed the cat",
+        f"node_id: {node.node_id}",
+        "status: active",
+        "strength 1.00; importance 0.50; trust agent",
+        "recalled 0 times",
+        "cluster: none yet",
+        "themes: cats",
+        "Made of 2 scenes:",
+        f"- {scene_id}: [2026-07-01] Ann: Bo fed the cat [tool, trust agent, noted 2026-07-28]",
+        "- LOST: no longer kept",
+        "Said in 2 messages:",
+        f"- {message.message_id}: {message.ts} user: I fed the cat today",
+        "- GONE: no longer kept",
+    ]
+
+
+@pytest.mark.requirement("003.recall_memory.revival")
+def test_reading_a_dead_node_counts_twice(mind: Minded) -> None:
+    node = a_node(1, status="dead", count_at_death=0)
+    mind.remember(node)
+
+    assert "status: dead" in mind.text("recall_memory", node_id=node.node_id)
+
+    kept = mind.mind.memory.nodes.get(mind.being_id, node.node_id)
+    assert kept is not None
+    assert (kept.reactivation_count, kept.is_revivable) == (2, True)
+
+
+def test_what_became_of_a_node_is_told(wordy: Minded) -> None:
+    wordy.remember(
+        a_node(1, status="merged", merged_into=NOWHERE),
+        a_node(2, parents=(a_node(1).node_id,), superseded_by=NOWHERE, pinned=True),
+    )
+
+    merged = wordy.text("recall_memory", node_id=a_node(1).node_id)
+    merging = wordy.text("recall_memory", node_id=a_node(2).node_id)
+
+    assert f"merged into: {NOWHERE}" in merged
+    assert f"merged from: {a_node(1).node_id}" in merging
+    assert f"superseded by: {NOWHERE}" in merging
+    assert "pinned" in merging
+
+
+@pytest.mark.parametrize("argument", ["cluster_id", "node_id"])
+def test_ids_that_do_not_exist_or_are_anothers_are_not_found(mind: Minded, argument: str) -> None:
+    other = mind.beings.create("Other", owner="me").being_id
+    mind.mind.memory.nodes.add(other, [a_node(1)])
+    for wrong in (NOWHERE, a_node(1).node_id, "x", "B#1", "\U0001f431"):
+        arguments: Any = {argument: wrong}
+        with pytest.raises(NotFoundError, match="there is no such"):
+            mind.call("recall_memory", **arguments)
+    with pytest.raises(InvalidArgumentError, match="limit"):
+        mind.text("recall_memory", limit=0)

@@ -1,0 +1,95 @@
+"""What holds for all of the Being's own tools."""
+
+import asyncio
+import json
+from typing import Any, NoReturn
+
+import pytest
+
+from nacre.access.scopes import READ_TOOLS, WRITE_TOOLS, authorize
+from nacre.app import being_server
+from nacre.errors import InsufficientScopeError, NacreError
+from nacre.protocol.principal import READ_ONLY, Principal
+from tests.memory.keeping import a_node
+from tests.memory.minds import Minded
+
+LISTED_BYTES = 9000
+
+
+def unused() -> NoReturn:
+    raise AssertionError("listing tools needs no memory")
+
+
+SERVER = being_server(unused)
+
+
+def test_there_are_eleven_and_each_is_either_read_or_write() -> None:
+    SERVER.check()
+
+    names = {str(tool["name"]) for tool in SERVER.tools()}
+    assert len(SERVER.tools()) == 11
+    assert names == READ_TOOLS | WRITE_TOOLS
+    read = {name for name in names if getattr(SERVER.get_tool(name), "read_only", False)}
+    assert read == READ_TOOLS
+
+
+def test_all_of_them_together_cost_a_client_little() -> None:
+    listed = json.dumps({"tools": list(SERVER.tools())}, ensure_ascii=False)
+
+    assert len(listed.encode()) <= LISTED_BYTES
+
+
+def test_each_has_a_description_and_hints() -> None:
+    for tool in SERVER.tools():
+        assert 20 < len(tool["description"]) < 400
+        assert "readOnlyHint" in tool["annotations"]
+
+
+READS: list[tuple[str, dict[str, Any]]] = [
+    ("recall", {"user_message": "cat"}),
+    ("recall", {"user_message": "nothing at all"}),
+    ("get_context", {}),
+    ("recall_memory", {}),
+    ("recall_memory", {"node_id": a_node(1).node_id}),
+    ("recall_memory", {"node_id": a_node(2).node_id}),
+    ("recall_memory", {"node_id": "unknown"}),
+    ("recall_memory", {"cluster_id": "unknown"}),
+    ("search_memory", {"query": "cat"}),
+    ("search_memory", {"query": "cat", "status": "dead", "limit": 30}),
+    ("search_history", {}),
+    ("search_history", {"query": "cat"}),
+    ("get_current_time", {}),
+]
+
+
+@pytest.mark.requirement("003.scope.write-tools")
+def test_writing_needs_full_scope_and_reading_does_not() -> None:
+    reader = Principal("test", "b", READ_ONLY)
+    for name in READ_TOOLS:
+        authorize(reader, "tools/call", tool=name)
+    for name in WRITE_TOOLS:
+        with pytest.raises(InsufficientScopeError, match=name):
+            authorize(reader, "tools/call", tool=name, tool_is_read_only=True)
+
+
+def test_a_read_only_token_causes_no_write_at_all(mind: Minded) -> None:
+    assert {name for name, _ in READS} == READ_TOOLS
+    mind.remember(a_node(1, action="a cat"), a_node(2, status="dead", count_at_death=0))
+    mind.note("another cat")
+    context = mind.context(read_only=True)
+    before = mind.table.writes
+
+    async def read_everything() -> None:
+        for name, arguments in READS:
+            try:
+                await mind.server.call_tool(name, dict(arguments), context)
+            except NacreError:
+                assert "unknown" in arguments.values()
+        for resource in mind.server.resources():
+            await mind.server.read_resource(str(resource["uri"]), context)
+
+    asyncio.run(read_everything())
+
+    assert mind.table.writes == before
+    mind.call("recall", user_message="cat")
+    assert mind.table.writes > before
