@@ -16,6 +16,11 @@ def whole_table(name: str) -> dict[str, str]:
     return dict.fromkeys((name, *(f"{name}/index/gsi{n}" for n in (1, 2, 3))), READ_WRITE)
 
 
+READ_SECRETS = {
+    "arn:${AWS::Partition}:ssm:${AWS::Region}:${AWS::AccountId}:parameter/nacre/"
+    "${AWS::StackName}/*": "ssm:GetParameter"
+}
+
 # What each function may do, by resource: nothing else, anywhere.
 GRANTS = {
     "McpHttpFunction": {
@@ -23,6 +28,7 @@ GRANTS = {
         "PatrolQueue": "sqs:SendMessage",
         "BlobsBucket/*": BLOBS,
         "NacreKey": SEAL,
+        **READ_SECRETS,
     },
     "TokenAuthorizerFunction": {"TokensTable": "dynamodb:GetItem", "NacreKey": "kms:Decrypt"},
     "PatrolWorkerFunction": {
@@ -31,6 +37,7 @@ GRANTS = {
         "sqs:ReceiveMessage sqs:SendMessage",
         "BlobsBucket/*": BLOBS,
         "NacreKey": SEAL,
+        **READ_SECRETS,
     },
     "PolicyEvaluatorFunction": {"NacreKey": "kms:Decrypt"},
     "PortalFunction": {**whole_table("TokensTable"), "NacreKey": SEAL},

@@ -70,7 +70,7 @@ def test_the_environment_that_the_template_sets_is_what_settings_read() -> None:
         "NACRE_EMBEDDINGS",  # the built-in table, until the template offers a choice
         *("NACRE_EMBEDDING_MODEL", "NACRE_EMBEDDING_BASE_URL"),
         *("NACRE_EMBEDDING_DIMENSIONS", "NACRE_EMBEDDING_API_KEY"),
-        *("NACRE_QDRANT_URL", "NACRE_QDRANT_API_KEY"),  # the items are searched, until then
+        "NACRE_QDRANT_API_KEY",  # NACRE_QDRANT_SECRET says where it is kept
     }
 
     assert given <= known

@@ -1,8 +1,11 @@
 """Which index a store gets, and what is said where it cannot be had."""
 
 import sys
+from collections.abc import Callable
 from random import Random
+from typing import Any
 
+import boto3
 import pytest
 
 from nacre.adapters.item_vectors import ItemVectors
@@ -11,11 +14,14 @@ from nacre.adapters.qdrant_vectors import QdrantVectors
 from nacre.adapters.sqlite_database import SqliteDatabase
 from nacre.adapters.sqlite_queue import SqliteQueue
 from nacre.adapters.sqlite_table import SqliteTable
+from nacre.adapters.ssm_secrets import SsmSecrets
 from nacre.clock import system_clock
 from nacre.errors import ConfigurationError
 from nacre.ports.vectors import VectorIndex
-from nacre.wiring.indexing import SearchIndex, laptop_index, stack_index
+from nacre.wiring.indexing import SearchIndex, laptop_index, stack_index, stack_secret
 from nacre.wiring.settings import Secret, Settings
+from tests.aws_stack import REGION
+from tests.wiring.deployed import deployed
 
 EMB_ID = "test:words:8:1"
 QDRANT = Settings("/data", qdrant_url="https://127.0.0.1:9", qdrant_api_key=Secret("key"))
@@ -46,6 +52,19 @@ def test_the_url_of_qdrant_decides(
     settings: Settings, *, on_stack: bool, expected: type[VectorIndex]
 ) -> None:
     assert isinstance(opened(settings, on_stack=on_stack), expected)
+
+
+def test_the_servers_key_is_read_from_the_stacks_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    with deployed(monkeypatch):
+        client: Callable[..., Any] = boto3.Session(region_name=REGION).client
+        SsmSecrets(client("ssm"), prefix="/nacre/one", key_arn="alias/aws/ssm").set(
+            "QDRANT_API_KEY", "k"
+        )
+
+        assert stack_secret(client, "/nacre/one/QDRANT_API_KEY") == "k"
+        assert stack_secret(client, "") == ""
+        with pytest.raises(ConfigurationError, match="nacre secret set OTHER --stack"):
+            stack_secret(client, "/nacre/one/OTHER")
 
 
 def test_a_client_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -59,6 +59,7 @@ def test_every_variable_arrives_in_its_field() -> None:
         embedding_api_key=Secret("value of embedding_api_key"),
         qdrant_url="https://abc.cloud.example:6333",
         qdrant_api_key=Secret("value of qdrant_api_key"),
+        qdrant_secret="value of qdrant_secret",
         resolves_tokens=True,
         tokens_table="value of tokens_table",
         data_table="value of data_table",

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nacre.clock import Clock
 from nacre.errors import ConfigurationError
@@ -86,6 +86,21 @@ def stack_index(
 
     indexes = _qdrant(settings, key) or items
     return _search_index(table, queue, indexes, embedder, clock=clock, rng=rng)
+
+
+def stack_secret(client: "Callable[[str], Any]", place: str) -> str:
+    """Return a secret of the stack by its place; empty where the settings name none."""
+    if not place:
+        return ""
+    from nacre.adapters.ssm_secrets import SsmSecrets
+
+    prefix, _, name = place.rpartition("/")
+    value = SsmSecrets(client("ssm"), prefix=prefix, key_arn="").get(name)
+    if value is None:
+        raise ConfigurationError(
+            f"the secret {name} is not set; set it with: nacre secret set {name} --stack STACK"
+        )
+    return value
 
 
 def _search_index(

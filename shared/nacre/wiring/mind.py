@@ -83,7 +83,7 @@ def stack_mind(
         from nacre.adapters.sqs_queue import SqsQueue
         from nacre.memory.mind import mind_over
         from nacre.wiring.embedding import embedders
-        from nacre.wiring.indexing import stack_index
+        from nacre.wiring.indexing import stack_index, stack_secret
 
         rng = SystemRandom()
         client = clients()
@@ -91,7 +91,15 @@ def stack_mind(
         table: Table = DynamoTable(client("dynamodb"), settings.data_table)
         # Nothing here takes messages, so none can be given up.
         jobs: Queue = SqsQueue(client("sqs"), settings.queue_url, dead_letter_url="")
-        index = stack_index(table, jobs, chosen.primary, settings, clock=clock, rng=rng)
+        index = stack_index(
+            table,
+            jobs,
+            chosen.primary,
+            settings,
+            clock=clock,
+            rng=rng,
+            key=lambda: stack_secret(client, settings.qdrant_secret),
+        )
         mind = mind_over(table, jobs, index.indexing, chosen.tokens, clock=clock, rng=rng)
         return Minded(mind, index)
 

@@ -105,6 +105,10 @@ VARIABLES: Mapping[str, Variable] = {
         "of Qdrant Cloud; without one the index is local, and on AWS the items are searched.",
     ),
     "qdrant_api_key": Variable("NACRE_QDRANT_API_KEY", "Key of that server."),
+    "qdrant_secret": Variable(
+        "NACRE_QDRANT_SECRET",
+        "On AWS: the parameter of Systems Manager that holds that key.",
+    ),
     "resolves_tokens": Variable(
         "NACRE_RESOLVE_TOKENS",
         "on: the MCP function looks tokens up itself, for a front without the authorizer; "
@@ -141,6 +145,7 @@ class Settings(NamedTuple):
     embedding_api_key: Secret = Secret("")
     qdrant_url: str = ""
     qdrant_api_key: Secret = Secret("")
+    qdrant_secret: str = ""
     resolves_tokens: bool = False
     tokens_table: str = ""
     data_table: str = ""
@@ -172,6 +177,7 @@ class Settings(NamedTuple):
             embedding_api_key=Secret(read("embedding_api_key") or _openai_key(environment)),
             qdrant_url=_url("NACRE_QDRANT_URL", read("qdrant_url")),
             qdrant_api_key=Secret(read("qdrant_api_key")),
+            qdrant_secret=read("qdrant_secret"),
             resolves_tokens=_switch("NACRE_RESOLVE_TOKENS", read("resolves_tokens")),
             tokens_table=read("tokens_table"),
             data_table=read("data_table"),
