@@ -26,6 +26,7 @@ NacreError
 │   ├── LeaseHeldError             someone else is at work
 │   └── LeaseLostError             the lease ran out and went to someone else
 └── UnavailableError               a service or the store cannot answer now
+    ├── UnansweredError            a client was asked and stays silent
     └── StoreError                 the store itself needs a person's hand
         └── NewerSchemaError       written by a newer version
 """
@@ -34,7 +35,12 @@ from collections.abc import Sequence
 
 
 class NacreError(Exception):
-    """The root: everything Nacre raises on purpose."""
+    """The root: everything Nacre raises on purpose.
+
+    `public` is what a remote caller is told where the message is for the owner alone.
+    """
+
+    public: str | None = None
 
 
 class InvalidInputError(NacreError):
@@ -183,9 +189,22 @@ class LeaseLostError(ConflictError):
 class UnavailableError(NacreError):
     """A service or the store cannot answer now; trying again later may help."""
 
+    def __init__(self, message: str, *, public: str | None = None) -> None:
+        super().__init__(message)
+        self.public = public or self.public
+
+
+class UnansweredError(UnavailableError):
+    """A client was asked something and stays silent."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"the client did not answer within {seconds} seconds; make the call again")
+
 
 class StoreError(UnavailableError):
     """The store is damaged, out of reach or not ours; the message says what to do."""
+
+    public = "the store cannot be used; the server's log says why and what to do"
 
 
 class NewerSchemaError(StoreError):

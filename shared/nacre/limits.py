@@ -1,6 +1,7 @@
 """Every number Nacre promises, each with its reason."""
 
 MAX_BODY_BYTES = 4 * 1024 * 1024  # the official SDKs' default; Lambda itself stops at 6 MB
+LAMBDA_ANSWER_BYTES = 6 * 1024 * 1024 - 64 * 1024  # what a function may return, less its envelope
 MAX_DISCARDED_BYTES = 64 * 1024 * 1024  # of a body too large, read so that the answer arrives
 MAX_JSON_DEPTH = 64  # deeper than any real schema, far from Python's recursion limit
 MAX_REQUEST_STATE_BYTES = 64 * 1024  # it travels with every retry; forms are far smaller
@@ -82,7 +83,7 @@ MAX_NOTES = 500  # open at one time
 MAX_RULE_BYTES = 4 * 1024  # a rule is short or is not followed
 MAX_RULES = 100  # rules that all go into the system prompt
 MAX_SOUL_BYTES = 8 * 1024  # one field of the persona
-MAX_SOUL_NAME = 64  # characters, as of a Being's name
+MAX_SOUL_NAME_BYTES = 256  # of a soul's name or model: 64 characters in any script
 KEPT_VERSIONS = 50  # of a soul's field or a rule: a poisoned one is found and undone long before
 MAX_LETTER_BYTES = 4 * 1024  # a message to a partner
 MAX_UNREAD_LETTERS = 100  # a partner that does not read is not flooded

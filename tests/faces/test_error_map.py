@@ -57,6 +57,13 @@ def test_each_kind_has_its_code_and_status(
     assert {each.message for each in told} == {str(error)}
 
 
+def test_what_is_for_the_owner_is_not_told_to_callers() -> None:
+    error = errors.StoreError("/somewhere/nacre.db: the store is damaged")
+
+    for told in (explain(error, modern=True).message, tool_error("x", error)):
+        assert ("somewhere" in told, "log says why" in told) == (False, True)
+
+
 def test_a_refusal_repeats_its_challenge_in_the_body() -> None:
     error = errors.InsufficientScopeError("update_notes", required=("mcp:read", "mcp:write"))
 
@@ -72,7 +79,7 @@ def test_every_own_error_tells_a_model_what_was_wrong() -> None:
         error = kind.__new__(kind)
         Exception.__init__(error, "what to do")
 
-        assert tool_error("x", error) == "Error: what to do"
+        assert tool_error("x", error) == f"Error: {kind.public or 'what to do'}"
 
 
 def test_codes_of_our_own_stay_out_of_the_reserved_range() -> None:

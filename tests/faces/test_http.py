@@ -12,7 +12,8 @@ import pytest
 
 from nacre.app import Application
 from nacre.errors import UnauthorizedError
-from nacre.faces.http import AsgiApp, asgi_app
+from nacre.faces.asgi import AsgiApp
+from nacre.faces.http import asgi_app
 from nacre.faces.logs import Log
 from nacre.limits import MAX_BODY_BYTES
 from nacre.protocol.context import Context

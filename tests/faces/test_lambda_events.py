@@ -220,6 +220,38 @@ def test_what_a_call_reports_is_sent_in_one_buffered_stream() -> None:
     assert events[1]["result"]["content"][0]["text"] == "hello"
 
 
+def run_tool_that_says(text: str) -> dict[str, Any]:
+    made = ToolServer("test", "1")
+
+    @tool(blocking=True, name="say")
+    async def say() -> str:
+        return text
+
+    made.register_tool(say)
+    app = Application(made, RequestStates(lambda: KEYS, lambda: NOW))
+    event = http_api(rpc("tools/call", {"name": "say"}))
+    return mcp_handler(app, log=Log("info", StringIO()))(event, Invocation())
+
+
+@pytest.mark.parametrize(
+    ("text", "fits"),
+    [
+        ("x" * (6 * 1024 * 1024 - 80_000), True),
+        ("x" * 6 * 1024 * 1024, False),
+        ("x" * 40 * 1024 * 1024, False),
+        ('"' * 2 * 1024 * 1024, False),  # a quote within JSON within JSON takes four characters
+    ],
+    ids=["just fits", "too long", "far too long", "quotes"],
+)
+def test_an_answer_that_lambda_cannot_carry_is_an_error_that_says_so(text: str, fits: bool) -> None:
+    answered = run_tool_that_says(text)
+    body = json.loads(answered["body"])
+
+    assert len(json.dumps(answered)) <= 6 * 1024 * 1024
+    assert ("result" in body, body["id"]) == (fits, 1)
+    assert fits or "AWS Lambda" in body["error"]["message"]
+
+
 def test_nobody_is_asked_over_a_buffered_answer() -> None:
     reply = run(http_api(rpc("tools/call", {"name": "who"})))
 

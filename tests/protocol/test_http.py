@@ -205,6 +205,14 @@ def test_later_requests_may_name_any_legacy_version(version: str) -> None:
     assert under(version, "ping").status == 200
 
 
+@pytest.mark.parametrize("version", LEGACY_VERSIONS)
+def test_a_legacy_version_in_header_and_metadata_alike_is_served(version: str) -> None:
+    meta = {"io.modelcontextprotocol/protocolVersion": version}
+    body = {"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {"_meta": meta}}
+
+    assert send(body, headers={"mcp-protocol-version": version}).status == 200
+
+
 # Modern clients.
 
 
@@ -624,6 +632,24 @@ def test_a_preflight_of_an_allowed_origin_needs_no_token() -> None:
 
     assert (done.status, headers["access-control-allow-origin"]) == (204, "https://app.example")
     assert "access-control-allow-credentials" not in headers
+
+
+def test_a_preflight_may_ask_for_mirrored_parameters_and_nothing_else() -> None:
+    asked = "Mcp-Param-Region, mcp-param-floor, x-evil, mcp-param-"
+    done = send(
+        None,
+        method="OPTIONS",
+        headers={
+            "host": "localhost",
+            "origin": "https://app.example",
+            "access-control-request-headers": asked,
+        },
+        fences=LOCAL,
+    )
+    allowed = dict(done.headers)["access-control-allow-headers"].split(", ")
+
+    assert allowed[-2:] == ["mcp-param-region", "mcp-param-floor"]
+    assert "x-evil" not in allowed
 
 
 def test_an_allowed_origin_may_read_refusals() -> None:

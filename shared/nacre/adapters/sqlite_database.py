@@ -118,7 +118,7 @@ class SqliteDatabase:
         with self._places:
             with self._guard:
                 if self._closed:
-                    raise UnavailableError(f"{self.path}: the store was closed")
+                    raise StoreError(f"{self.path}: the store was closed")
                 connection = self._idle.pop() if self._idle else None
             connection = connection or self._connect()
             try:
@@ -239,16 +239,23 @@ class SqliteDatabase:
                 )
             case sqlite3.SQLITE_FULL:
                 return UnavailableError(
-                    f"{self.path}: the disk is full. Nothing was written. Free some space."
+                    f"{self.path}: the disk is full. Nothing was written. Free some space.",
+                    public="the server's disk is full; nothing was written",
                 )
             case _:
-                return UnavailableError(f"{self.path}: the store does not answer ({error})")
+                return UnavailableError(
+                    f"{self.path}: the store does not answer ({error})", public=_NO_ANSWER
+                )
 
     def _busy(self) -> UnavailableError:
         return UnavailableError(
             f"{self.path}: another process has been writing for more than"
-            f" {self._busy_seconds:g} s. Try again, or stop that process."
+            f" {self._busy_seconds:g} s. Try again, or stop that process.",
+            public=_NO_ANSWER,
         )
+
+
+_NO_ANSWER = "the store does not answer now; try again in a moment"
 
 
 @contextmanager

@@ -49,9 +49,14 @@ def explain(error: Exception, *, modern: bool) -> Failure:
             if isinstance(error, UnknownResourceError) and not modern:
                 code = _LEGACY_RESOURCE_NOT_FOUND
             status = modern_status if modern else legacy_status
-            return Failure(code, str(error), _data(error), status)
-    text = str(error) if isinstance(error, NacreError) else "Internal error"
-    return Failure(-32603, text, status=500 if modern else 200)
+            return Failure(code, _told(error), _data(error), status)
+    return Failure(-32603, _told(error), status=500 if modern else 200)
+
+
+def _told(error: Exception) -> str:
+    if not isinstance(error, NacreError):
+        return "Internal error"
+    return error.public or str(error)
 
 
 def _data(error: Exception) -> dict[str, Any] | None:
@@ -72,7 +77,7 @@ def _data(error: Exception) -> dict[str, Any] | None:
 def tool_error(tool: str, error: Exception) -> str:
     """Return the text a model sees when a tool fails."""
     if isinstance(error, NacreError):
-        return f"Error: {error}"
+        return f"Error: {_told(error)}"
     return f"Error: the tool '{tool}' failed; the server's log says why"
 
 

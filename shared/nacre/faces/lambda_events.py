@@ -10,8 +10,11 @@ from nacre.app import Application
 from nacre.errors import ClientCapabilityError, UnauthorizedError
 from nacre.faces.logs import Log
 from nacre.faces.mcp import CallLog, endpoint
+from nacre.limits import LAMBDA_ANSWER_BYTES
+from nacre.protocol import strict_json
+from nacre.protocol.answers import Failure, refusal
 from nacre.protocol.context import capability_of
-from nacre.protocol.http_messages import HttpCall, HttpReply, HttpRequest
+from nacre.protocol.http_messages import HttpCall, HttpReply, HttpRequest, reply
 from nacre.protocol.messages import notification
 from nacre.protocol.principal import Principal
 from nacre.protocol.running import Looper, step
@@ -59,6 +62,8 @@ def mcp_handler(app: Application, *, gate: Gate | None = None, log: Log | None =
         request = read_event(event)
         begun = served.begin(request)
         done = _run(begun, looper) if isinstance(begun, HttpCall) else begun
+        if isinstance(begun, HttpCall) and not _fits(done.body):
+            done = _too_large(begun, done)
         caller = begun.caller.principal if isinstance(begun, HttpCall) else None
         calls.end(
             started,
@@ -72,6 +77,22 @@ def mcp_handler(app: Application, *, gate: Gate | None = None, log: Log | None =
         return write_reply(done)
 
     return handle
+
+
+def _fits(body: bytes) -> bool:
+    """Whether Lambda takes the answer; its body travels as text within JSON."""
+    if len(body) < LAMBDA_ANSWER_BYTES // 2:  # escaping at worst doubles what JSON looks like
+        return True
+    return len(strict_json.encode(body.decode("utf-8"))) <= LAMBDA_ANSWER_BYTES
+
+
+def _too_large(call: HttpCall, done: HttpReply) -> HttpReply:
+    size, limit = len(done.body) / 1e6, LAMBDA_ANSWER_BYTES / 1e6
+    text = (
+        f"the answer is {size:.1f} MB; this deployment sends {limit:.1f} MB at once"
+        " (AWS Lambda). Ask for less, or use the laptop server."
+    )
+    return reply(refusal(call.message.id, Failure(-32603, text, status=200)))
 
 
 def read_event(event: Event) -> HttpRequest:

@@ -7,7 +7,7 @@ from typing import Any
 from nacre.access.challenge import www_authenticate
 from nacre.access.scopes import authorize
 from nacre.app import Application
-from nacre.errors import ForbiddenError, UnauthorizedError
+from nacre.errors import ForbiddenError, NacreError, UnauthorizedError
 from nacre.faces import error_map
 from nacre.faces.logs import Level, Log, where
 from nacre.protocol.dispatch import Dispatcher
@@ -102,6 +102,7 @@ class CallLog:
     ) -> None:
         """Write the line; a fault of ours is an error, a refusal is a warning."""
         fault = done.cause is not None and not error_map.is_expected(done.cause)
+        private = isinstance(done.cause, NacreError) and done.cause.public is not None
         level: Level = "error" if fault else "warning" if done.status >= 400 else "info"
         self._log.write(
             level,
@@ -114,4 +115,6 @@ class CallLog:
             status=done.status,
             ms=round((perf_counter() - started) * 1000, 2),
             error=None if done.cause is None else where(done.cause, trace=fault),
+            # What the caller was not told; such messages are about the machine, not its data.
+            said=str(done.cause) if private else None,
         )

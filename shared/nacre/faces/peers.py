@@ -10,7 +10,7 @@ import secrets
 from collections import OrderedDict
 from typing import Any
 
-from nacre.errors import ClientCapabilityError, UnavailableError
+from nacre.errors import ClientCapabilityError, UnansweredError
 from nacre.limits import ASK_SECONDS, REMEMBERED_PEERS
 from nacre.protocol.caller import Peer
 from nacre.protocol.context import capability_of
@@ -65,9 +65,7 @@ class Expected:
         try:
             response = await asyncio.wait_for(self._future, ASK_SECONDS)
         except TimeoutError:
-            raise UnavailableError(
-                f"the client did not answer within {ASK_SECONDS} seconds; make the call again"
-            ) from None
+            raise UnansweredError(ASK_SECONDS) from None
         finally:
             del self._waiting[self._key]
         if response.result is None:

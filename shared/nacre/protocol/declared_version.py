@@ -5,7 +5,13 @@ from collections.abc import Mapping
 from nacre.errors import HeaderMismatchError, InvalidParamsError, UnsupportedVersionError
 from nacre.protocol.headers import VERSION_HEADER
 from nacre.protocol.messages import Request
-from nacre.protocol.versions import META_VERSION, SUPPORTED_VERSIONS, UNDECLARED, is_modern
+from nacre.protocol.versions import (
+    LEGACY_VERSIONS,
+    META_VERSION,
+    SUPPORTED_VERSIONS,
+    UNDECLARED,
+    is_modern,
+)
 
 
 def declared_version(message: Request, headers: Mapping[str, str]) -> str:
@@ -14,6 +20,8 @@ def declared_version(message: Request, headers: Mapping[str, str]) -> str:
     declared = message.meta.get(META_VERSION)
     if declared is None and (sent is None or not is_modern(sent)):
         return _legacy(message, sent)
+    if sent == declared and sent in LEGACY_VERSIONS:
+        return str(sent)
     if sent is None:
         raise HeaderMismatchError("Header mismatch: MCP-Protocol-Version is missing")
     if declared is None:

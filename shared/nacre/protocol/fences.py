@@ -1,13 +1,16 @@
 """Which hosts and web pages may reach the endpoint."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from nacre.errors import ForbiddenError
 
 _CORS_HEADERS = (
-    "authorization, content-type, accept, mcp-protocol-version, mcp-method, mcp-name, x-llm-api-key"
+    *("authorization", "content-type", "accept", "x-llm-api-key"),
+    *("mcp-protocol-version", "mcp-method", "mcp-name"),
 )
+_PARAMETER = re.compile(r"mcp-param-[0-9a-z_-]{1,64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +44,15 @@ class Fences:
             ("vary", "origin"),
             ("access-control-expose-headers", "www-authenticate"),
             ("access-control-allow-methods", "POST"),
-            ("access-control-allow-headers", _CORS_HEADERS),
+            ("access-control-allow-headers", ", ".join((*_CORS_HEADERS, *_parameters(headers)))),
             ("access-control-max-age", "600"),
         )
+
+
+def _parameters(headers: Mapping[str, str]) -> list[str]:
+    """Return the headers of mirrored parameters that a page asks to send."""
+    asked = headers.get("access-control-request-headers", "").lower().split(",")
+    return [name.strip() for name in asked if _PARAMETER.fullmatch(name.strip())]
 
 
 def hostname(authority: str) -> str:
