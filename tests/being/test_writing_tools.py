@@ -376,15 +376,17 @@ def test_messages_are_stored_and_a_patrol_is_asked_for(tools: Served) -> None:
         "messages_stored": 2,
         "messages_known": 0,
         "pending_scenes": 0,
+        "pending_messages": 2,
         "reasons": [
             "stored and queued: memories are made of them when the patrol runs, in the background"
         ],
     }
     assert tools.kept.queue.depth().waiting == 1
     again = tools.call("trigger_patrol", messages=messages, marker_id=answer["marker_id"])
-    assert (again["status"], again["messages_known"]) == ("ok", 2)
+    # They still wait: a call whose job was lost is repeated as it was.
+    assert (again["status"], again["messages_stored"], again["messages_known"]) == ("queued", 0, 2)
     assert again["marker_id"] == answer["marker_id"]
-    assert again["reasons"] == ["nothing to do: no scene is pending"]
+    assert again["pending_messages"] == 2
 
 
 def test_without_messages_the_scenes_that_wait_are_asked_for(tools: Served) -> None:
@@ -393,6 +395,7 @@ def test_without_messages_the_scenes_that_wait_are_asked_for(tools: Served) -> N
     answer = tools.call("trigger_patrol", messages=[])
 
     assert (nothing["status"], nothing["marker_id"]) == ("ok", "")
+    assert nothing["reasons"] == ["nothing to do: no scene and no message waits"]
     assert (answer["status"], answer["pending_scenes"]) == ("queued", 1)
     assert tools.kept.queue.depth().waiting == 1
 

@@ -313,7 +313,7 @@ def said_all(each: list[str]) -> list[Said]:
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(st.integers(1, 60), st.lists(st.integers(0, 40), max_size=6), st.booleans())
+@given(st.integers(1, 60), st.lists(st.integers(0, 20), max_size=6), st.booleans())
 def test_however_a_conversation_is_sent_each_message_is_stored_once(
     first: int, growth: list[int], is_whole: bool
 ) -> None:

@@ -1,9 +1,11 @@
 """The trigger: the tenth waiting scene fires one patrol, whoever writes it."""
 
 import json
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -14,9 +16,10 @@ from nacre.errors import UnavailableError
 from nacre.jobs.lease import Leases
 from nacre.jobs.worker import Worker
 from nacre.memory import keys
+from nacre.memory.memory import memory_over
 from nacre.memory.trigger import KIND, PatrolTrigger, Waiting, leave_waiting
 from nacre.ports.queue import Depth, Message
-from nacre.ports.table import Change
+from nacre.ports.table import Change, Item, Key, Table, Write
 from tests.adapters.conftest import StillClock
 from tests.memory.keeping import Keeper, keeper, told
 
@@ -99,6 +102,39 @@ def test_a_queue_that_is_down_leaves_the_trigger_to_the_next_scene(
     assert trigger.after_scenes(kept.id) == Waiting(10, "queued")
     assert trigger.after_scenes(kept.id) == Waiting(10, "queued before")
     assert len(queue.sent) == 1
+
+
+class Blinking:
+    """A table that cannot be read once a transaction is through."""
+
+    def __init__(self, table: Table) -> None:
+        self.put, self.update, self.delete = table.put, table.update, table.delete
+        self.get_many, self.query = table.get_many, table.query
+        self._table = table
+        self.is_down = False
+
+    def transact(self, writes: Sequence[Write], *, token: str | None = None) -> None:
+        self._table.transact(writes, token=token)
+        self.is_down = True
+
+    def get(self, key: Key) -> Item | None:
+        if self.is_down:
+            raise UnavailableError("the store cannot answer")
+        return self._table.get(key)
+
+
+def test_scenes_that_are_stored_are_acknowledged_whatever_happens_to_the_trigger(
+    laptop: Keeper, clock: StillClock
+) -> None:
+    table = Blinking(laptop.table)
+    memory = memory_over(
+        table, laptop.queue, laptop.index, laptop.renewals, clock=clock, rng=Random(5)
+    )
+    answer = memory.noting.note(laptop.id, [told()])
+
+    assert answer["pending_scenes"] is None
+    assert answer["patrol"] == "could not be fired; the next scene tries again"
+    assert len(laptop.memory.scenes.page(laptop.id).scenes) == 1
 
 
 def test_asking_sends_a_job_whatever_waits_and_counts_as_fired(kept: Keeper) -> None:

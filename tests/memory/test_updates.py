@@ -1,6 +1,8 @@
 """Every target and action of `update_memory`, as the model sees it."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,6 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nacre import limits
+from nacre.adapters.sqlite_database import SqliteDatabase
+from nacre.adapters.sqlite_table import SqliteTable
 from nacre.errors import InvalidInputError, NotFoundError
 from nacre.memory import keys
 from nacre.memory.portions import ROOM
@@ -265,8 +269,8 @@ def test_required_fields_of_a_soul_cannot_be_deleted(laptop: Keeper) -> None:
 def test_a_name_is_replaced_by_appending_and_short(laptop: Keeper) -> None:
     do(laptop, "souls", "append", key="name", content="Pearl")
     do(laptop, "souls", "append", key="name", content="Coral")
-    with pytest.raises(InvalidInputError, match="has 65 bytes and its limit is 64"):
-        do(laptop, "souls", "update", key="name", content="x" * 65)
+    with pytest.raises(InvalidInputError, match="has 257 bytes and its limit is 256"):
+        do(laptop, "souls", "update", key="name", content="x" * 257)
 
     assert do(laptop, "souls", "get", key="name")["content"] == "Coral"
 
@@ -467,6 +471,38 @@ def test_long_lists_are_paged_and_say_so(laptop: Keeper) -> None:
             break
     assert found == wanted
     assert pages > 2
+
+
+def test_what_many_threads_add_to_one_entry_is_all_there(tmp_path: Path, clock: StillClock) -> None:
+    database = SqliteDatabase(tmp_path / "nacre.db")
+    kept = keeper(SqliteTable(database, now=clock), queue_of(database, clock), clock)
+    with ThreadPoolExecutor(8) as pool:
+        lines = [f"line {number}" for number in range(64)]
+        list(pool.map(lambda line: do(kept, "diary", "append", content=line), lines))
+
+    entry = do(kept, "diary", "get", key="2026-07-28")
+    assert sorted(entry["content"].split("\n\n")) == sorted(lines)
+    assert entry["version"] == 64
+    database.close()
+
+
+def test_many_threads_fill_a_target_to_its_limit_and_not_beyond(
+    tmp_path: Path, clock: StillClock
+) -> None:
+    database = SqliteDatabase(tmp_path / "nacre.db")
+    kept = keeper(SqliteTable(database, now=clock), queue_of(database, clock), clock)
+
+    def add(number: int) -> bool:
+        try:
+            do(kept, "partner_rules", "append", content=f"rule {number}")
+        except InvalidInputError:
+            return False
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(add, range(130))) == limits.MAX_RULES
+    assert len(do(kept, "partner_rules", "get")["entries"]) == limits.MAX_RULES
+    database.close()
 
 
 # Laws

@@ -26,6 +26,7 @@ from nacre.ports.table import (
 )
 
 PENDING_SCENES = "pending_scenes"
+PENDING_MESSAGES = "pending_messages"  # handed over for a patrol that has not read them yet
 QUEUED_AT = "queued_at"
 UNREAD = "unread"
 

@@ -20,7 +20,7 @@ from nacre.limits import (
 )
 from nacre.memory import keys
 from nacre.memory.chain import START, Said, links, marker_at, marker_id_of, overlap
-from nacre.memory.counters import write_counted
+from nacre.memory.counters import PENDING_MESSAGES, write_counted
 from nacre.memory.fields import checked_date, checked_name, cleaned_text
 from nacre.memory.model import MARKER, MESSAGE, Marker, Message, moment
 from nacre.memory.records import attributes_of
@@ -67,8 +67,9 @@ class History:
         *,
         marker_id: str | None = None,
         session_key_hash: str | None = None,
+        for_patrol: bool = False,
     ) -> Added:
-        """Store the messages that are not known yet.
+        """Store the messages that are not known yet; `for_patrol` counts them as waiting for one.
 
         What the marker's history ends with is dropped from the head of the batch. Without a
         marker, and with an unknown one, a batch that begins as a stored history did goes on
@@ -92,6 +93,7 @@ class History:
                 said=tuple(new[first:end]),
                 hashes=tuple(hashes[first:end]),
                 session_key_hash=session_key_hash,
+                for_patrol=for_patrol,
             )
             following = marker_at(being_id, marker, part.hashes)
             stored += settled(partial(self._store, being_id, part, following))
@@ -198,7 +200,8 @@ class History:
         messages = part.messages(moment(now))
         writes: list[Write] = [Put(message.to_item(being_id)) for message in messages]
         writes += [Put(MESSAGE.stamp(month)), Put(MARKER.stamp(kept), Absent())]
-        write_counted(self._table, being_id, writes)
+        waiting = {PENDING_MESSAGES: len(messages)} if part.for_patrol else None
+        write_counted(self._table, being_id, writes, add=waiting, has_work=part.for_patrol)
         return len(messages)
 
 
@@ -210,6 +213,7 @@ class _Part:
     said: tuple[Said, ...]
     hashes: tuple[str, ...]
     session_key_hash: str | None
+    for_patrol: bool
 
     def messages(self, ts: str) -> list[Message]:
         return [

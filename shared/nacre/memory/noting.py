@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Protocol, assert_never
 
+from nacre.errors import UnavailableError
 from nacre.limits import PATROL_AT
 from nacre.memory.scenes import SceneDraft, Scenes
 from nacre.memory.trigger import PatrolTrigger, Waiting
@@ -45,7 +46,10 @@ class Noting:
         """Store scenes and notes in place of some scenes, and say what waits for a patrol."""
         drafts = [_draft(scene) for scene in scenes]
         written = self._scenes.record(being_id, drafts, notes=notes, replacing=replacing)
-        waiting = self._trigger.after_scenes(being_id)
+        try:
+            waiting = self._trigger.after_scenes(being_id)
+        except UnavailableError:  # the scenes are stored, so the call has succeeded
+            waiting = Waiting(None, "not queued")
         return {
             "success": True,
             "scene_ids": [scene.scene_id for scene in written.scenes],

@@ -11,6 +11,7 @@ from nacre.memory.trigger import PatrolTrigger
 
 _HEADER = 500  # bytes of an answer that are not messages
 _BEFORE = 200  # characters shown before the first match
+_NOTHING = "nothing to do: no scene and no message waits"
 _LATER = "stored and queued: memories are made of them when the patrol runs, in the background"
 
 
@@ -50,12 +51,12 @@ class Recounting:
     ) -> dict[str, Any]:
         """Store messages and ask for a patrol, if there is anything for one to do."""
         batch = [Said(message.role, message.content) for message in messages]
-        added = self._history.add(being_id, batch, marker_id=marker_id)
-        pending = self._trigger.pending(being_id)
-        is_work = added.stored > 0 or pending > 0
+        added = self._history.add(being_id, batch, marker_id=marker_id, for_patrol=True)
+        scenes, unread = self._trigger.pending(being_id)
+        is_work = scenes > 0 or unread > 0
         if is_work:
             self._trigger.ask(being_id)
-        reasons = [added.remark, _LATER if is_work else "nothing to do: no scene is pending"]
+        reasons = [added.remark, _LATER if is_work else _NOTHING]
         return {
             "status": "queued" if is_work else "ok",
             "scenes_created": 0,
@@ -63,7 +64,8 @@ class Recounting:
             "marker_id": added.marker_id or "",
             "messages_stored": added.stored,
             "messages_known": added.known,
-            "pending_scenes": pending,
+            "pending_scenes": scenes,
+            "pending_messages": unread,
             "reasons": [reason for reason in reasons if reason],
         }
 

@@ -7,7 +7,7 @@ from nacre.errors import ConditionFailedError, ConflictError
 
 T = TypeVar("T")
 
-_ROUNDS = 20  # four processes that all change one entry get there long before
+_ROUNDS = 100  # of eight writers at one entry each gets there, but for one time in a million
 
 
 def settled(step: Callable[[], T]) -> T:

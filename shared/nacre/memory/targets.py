@@ -63,7 +63,7 @@ class Target:
     def limit_of(self, key: str) -> int:
         """Return how many bytes the entry of this key may have."""
         short = self.keyed_by == "field" and key in _SHORT_SOUL_FIELDS
-        return limits.MAX_SOUL_NAME if short else self.limit
+        return limits.MAX_SOUL_NAME_BYTES if short else self.limit
 
     def appends_to(self, key: str) -> Append:
         """Return what appending does to the entry of this key."""

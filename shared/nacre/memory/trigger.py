@@ -11,7 +11,7 @@ from nacre.jobs.job import Job, encode_job
 from nacre.jobs.worker import Work
 from nacre.limits import PATROL_AGAIN_SECONDS, PATROL_AT
 from nacre.memory import keys
-from nacre.memory.counters import PENDING_SCENES, QUEUED_AT, count_in, counters
+from nacre.memory.counters import PENDING_MESSAGES, PENDING_SCENES, QUEUED_AT, count_in, counters
 from nacre.memory.model import moment
 from nacre.ports.queue import Queue
 from nacre.ports.table import Absent, Change, Compare, Either, Every, Item, Table
@@ -23,9 +23,9 @@ Patrol = Literal["not due", "queued", "queued before", "not queued"]
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """How many scenes wait, and what became of the patrol that takes them."""
+    """How many scenes wait, if that is known, and what became of the patrol that takes them."""
 
-    scenes: int
+    scenes: int | None
     patrol: Patrol
 
 
@@ -56,9 +56,10 @@ class PatrolTrigger:
             return Waiting(waiting, "not queued")
         return Waiting(waiting, "queued")
 
-    def pending(self, being_id: str) -> int:
-        """Return how many scenes wait."""
-        return count_in(counters(self._table, being_id), PENDING_SCENES)
+    def pending(self, being_id: str) -> tuple[int, int]:
+        """Return how many scenes and how many messages wait."""
+        item = counters(self._table, being_id)
+        return count_in(item, PENDING_SCENES), count_in(item, PENDING_MESSAGES)
 
     def ask(self, being_id: str) -> None:
         """Send a patrol's job now, whatever waits; raises UnavailableError as the queue does."""
