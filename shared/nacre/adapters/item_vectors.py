@@ -64,7 +64,7 @@ class ItemVectors:
     def scan(self, being_id: str, *, after: str | None, limit: int) -> list[tuple[str, str]]:
         """Return the next points as (id, text_sha), in the order of their ids."""
         for items in pages(self._table, being_id, after=after, size=limit):
-            return [(item.id, item.point(self.emb_id).text_sha) for item in items]
+            return [(item.id, item.digest(self.emb_id)) for item in items]
         return []
 
     def _all(self, being_id: str) -> list[VectorItem] | None:

@@ -217,7 +217,7 @@ class Upkeep:
                 found = indexed.pop(item.id, None)
                 if found is None:
                     missing.append(item.id)
-                elif found != item.point(emb_id).text_sha:
+                elif found != item.digest(emb_id):
                     stale.append(item.id)
             points += len(items)
             without_vector += len(self._lacking(items, emb_id))

@@ -59,20 +59,23 @@ class VectorItem:
 
     def point(self, emb_id: str) -> Point:
         """Return the point that an index of this embedding should hold."""
-        vector = self.vectors.get(emb_id)
-        says = json.dumps(
-            [_ANALYSIS, self.kind, self.text_sha, self.state, self.cluster_id, self.days]
-        )
         return Point(
             id=self.id,
             kind=self.kind,
             state=self.state,
             cluster_id=self.cluster_id,
             days=self.days,
-            vector=vector,
+            vector=self.vectors.get(emb_id),
             terms=terms(self.text),
-            text_sha=_digest(says.encode() + (vector or b"")),
+            text_sha=self.digest(emb_id),
         )
+
+    def digest(self, emb_id: str) -> str:
+        """Return what tells this point of an embedding from what it was before."""
+        says = json.dumps(
+            [_ANALYSIS, self.kind, self.text_sha, self.state, self.cluster_id, self.days]
+        )
+        return _digest(says.encode() + self.vectors.get(emb_id, b""))
 
 
 def vector_item(entry: Entry, known: VectorItem | None) -> VectorItem:
