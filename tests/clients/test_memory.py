@@ -1,0 +1,185 @@
+"""The official client and a memory that outlives servers: over stdio, HTTP and Lambda."""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from functools import partial
+from io import StringIO
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import httpx2
+import pytest
+from mcp import Client, MCPError, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+
+from nacre.access.beings import Beings
+from nacre.adapters.dynamodb_table import DynamoTable
+from nacre.app import Application
+from nacre.cli.commands import run_commands
+from nacre.clock import system_clock
+from nacre.faces.lambda_events import Handler, mcp_handler
+from nacre.faces.logs import Log
+from nacre.protocol.request_state import RequestStates
+from nacre.wiring import aws
+from nacre.wiring.settings import Settings
+from tests.aws_stack import REGION, Stack
+from tests.cli.processes import serving
+from tests.clients.lambda_transport import LambdaTransport
+from tests.lambda_events import FULL_ACCESS, Sent, http_api_event
+from tests.memory.minds import Minded
+
+ROOT = Path(__file__).parents[2]
+SCENE = {
+    "action": "Bo promised to return the ladder on Friday",
+    "actors": ["Bo"],
+    "when": ["2026-07-01"],
+    "feeling": "relieved",
+}
+both_eras = pytest.mark.parametrize("mode", ["auto", "legacy"])
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NACRE_HOME", str(tmp_path / "data"))
+
+
+async def text(client: Client, name: str, **arguments: Any) -> str:
+    answer = await client.call_tool(name, arguments)
+    assert not answer.is_error, answer.content
+    return "\n".join(block.text for block in answer.content)  # type: ignore[union-attr]
+
+
+async def tell(client: Client) -> None:
+    assert len((await client.list_tools()).tools) == 11
+    assert (await client.call_tool("recall", {"user_message": "ladder"})).content == []
+    await text(client, "update_notes", scenes=[SCENE], notes=["buy milk"])
+    await text(client, "update_memory", target="preferences", action="append", content="Tea")
+
+
+async def ask(client: Client) -> None:
+    recalled = await text(client, "recall", user_message="When do I get my ladder back?")
+    assert recalled.startswith("<memory-recall>\n- [2026-07-01] Bo: Bo promised to return")
+    assert "— relieved" in recalled
+    assert (await text(client, "search_memory", query="ladder")).startswith(
+        "1 memory by vector search"
+    )
+    context = json.loads(await text(client, "get_context"))
+    assert "- Tea" in context["system_prompt"]
+    snapshot = await client.read_resource("nacre://context/snapshot")
+    assert "buy milk" in snapshot.contents[0].text  # type: ignore[union-attr]
+    prompt = await client.get_prompt("use-memory", {})
+    assert "get_context" in prompt.messages[0].content.text  # type: ignore[union-attr]
+
+
+def talk(connect: Callable[[], Any], *conversations: Callable[[Client], Awaitable[None]]) -> None:
+    """Have each conversation over a connection of its own."""
+
+    async def main() -> None:
+        for conversation in conversations:
+            async with connect() as client:
+                await conversation(client)
+
+    asyncio.run(main())
+
+
+@asynccontextmanager
+async def over_http(
+    url: str, mode: Any, *, token: str = "", transport: httpx2.AsyncBaseTransport | None = None
+) -> AsyncIterator[Client]:
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    async with (
+        httpx2.AsyncClient(headers=headers, transport=transport) as http,
+        Client(streamable_http_client(url, http_client=http), mode=mode) as client,
+    ):
+        yield client
+
+
+@both_eras
+def test_a_stdio_server_remembers_across_restarts(mode: Any) -> None:
+    parameters = StdioServerParameters(
+        command=sys.executable,
+        args=["-m", "nacre.cli", "mcp-server"],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "shared")},
+    )
+
+    talk(lambda: Client(parameters, mode=mode), tell, ask)
+
+
+@both_eras
+def test_an_http_server_remembers_across_restarts(
+    mode: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_commands(["being", "create", "Ann", "--json"]) == 0
+    path = f"/{json.loads(capsys.readouterr().out)['being_id']}"
+    assert run_commands(["token", "create", "--scope", "full", "--json"]) == 0
+    token = json.loads(capsys.readouterr().out)["token"]
+
+    for conversation in (tell, ask):
+        with serving() as server:
+            url = server.url + path
+            talk(partial(over_http, url, mode, token=token), conversation)
+            assert server.stop(signal.SIGTERM)[0] == 0
+
+
+def test_a_read_only_token_reads_and_may_not_write(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_commands(["being", "create", "Ann", "--json"]) == 0
+    path = f"/{json.loads(capsys.readouterr().out)['being_id']}"
+    assert run_commands(["token", "create", "--scope", "read-only", "--json"]) == 0
+    token = json.loads(capsys.readouterr().out)["token"]
+
+    async def conversation(client: Client) -> None:
+        assert (await text(client, "search_memory", query="x")).startswith("no memories")
+        with pytest.raises(MCPError, match="needs a token with full scope"):
+            await client.call_tool("update_notes", {"notes": ["x"]})
+
+    with serving() as server:
+        talk(lambda: over_http(server.url + path, "auto", token=token), conversation)
+
+
+def called(handler: Handler, being_id: str, mode: Any) -> Callable[[], Any]:
+    def event(sent: Sent) -> dict[str, Any]:
+        return http_api_event(sent, {**FULL_ACCESS, "being_id": being_id})
+
+    return lambda: over_http(
+        "https://nacre.example/mcp", mode, transport=LambdaTransport(handler, event)
+    )
+
+
+@both_eras
+def test_functions_on_aws_share_a_memory(
+    stack: Stack, mode: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a Qdrant the vector items are searched; each handler is a function of its own."""
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
+    beings = Beings(
+        DynamoTable(stack.dynamodb, stack.ids["DataTable"]), clock=system_clock, rng=Random(1)
+    )
+    being = beings.create("Ann", owner="me")
+    settings = Settings(
+        data_folder="",
+        region=REGION,
+        data_table=stack.ids["DataTable"],
+        queue_url=stack.ids["PatrolQueue"],
+        key_arn=stack.ids["NacreKey"],
+    )
+
+    for conversation in (tell, ask):
+        handler = mcp_handler(aws.mcp_application(settings), log=Log(stream=StringIO()))
+        talk(called(handler, being.being_id, mode), conversation)
+    stack.clear("DataTable")
+
+
+@both_eras
+@pytest.mark.parametrize("mind", ["aws"], indirect=True)
+def test_the_lambda_face_remembers_in_dynamodb_and_qdrant(mind: Minded, mode: Any) -> None:
+    states = RequestStates(lambda: pytest.fail("no call here takes several rounds"), system_clock)
+    for conversation in (tell, ask):
+        handler = mcp_handler(Application(mind.server, states), log=Log(stream=StringIO()))
+        talk(called(handler, mind.being_id, mode), conversation)
