@@ -1,6 +1,9 @@
 """What every queue does: SQLite, and SQS with the queues of template.yaml."""
 
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -8,6 +11,7 @@ from nacre.adapters.sqlite_database import SqliteDatabase
 from nacre.adapters.sqlite_queue import SqliteQueue
 from nacre.adapters.sqs_queue import SqsQueue
 from nacre.errors import ConfigurationError, InvalidInputError
+from nacre.limits import CLOCK_TOLERANCE_SECONDS
 from nacre.ports.queue import Depth, Message, Queue
 from tests.adapters.conftest import StillClock
 from tests.aws_stack import aws_stack
@@ -263,3 +267,118 @@ def test_a_queue_that_is_not_there_is_named() -> None:
 
         with pytest.raises(ConfigurationError, match=r"nacre-test-missing\.fifo does not exist"):
             SqsQueue(stack.sqs, url, dead_letter_url=url).receive()
+
+
+# A clock that is set back or forward: by hand, after a sleep, by a time server.
+
+
+@pytest.mark.parametrize("hours", [-24 * 100, -5, 0, 5, 24 * 100])
+def test_a_message_is_received_although_the_clock_was_set(
+    database: SqliteDatabase, clock: StillClock, hours: int
+) -> None:
+    queue = SqliteQueue(database, "q", now=clock)
+    queue.send("before", group="g")
+    clock.move(3600 * hours)
+    queue.send("after", group="h")
+
+    assert queue.depth() == Depth(waiting=2, in_flight=0, dead=0)
+    assert drain(queue) == ["before", "after"]
+
+
+@pytest.mark.parametrize("hours", [-24 * 100, -5, 5, 24 * 100])
+def test_a_message_in_flight_comes_back_although_the_clock_was_set(
+    database: SqliteDatabase, clock: StillClock, hours: int
+) -> None:
+    queue = SqliteQueue(database, "q", now=clock, visibility=60)
+    queue.send("1", group="g")
+    take(queue)
+    clock.move(3600 * hours)
+
+    assert queue.depth() == Depth(waiting=1, in_flight=0, dead=0)
+    assert take(queue).receives == 2
+
+
+def test_a_postponed_message_comes_back_although_the_clock_was_set_back(
+    database: SqliteDatabase, clock: StillClock
+) -> None:
+    queue = SqliteQueue(database, "q", now=clock, visibility=60)
+    queue.send("1", group="g")
+    queue.postpone(take(queue), 86_400)
+    clock.move(-3600)
+
+    assert take(queue).receives == 2
+
+
+def test_a_worker_is_done_although_the_clock_was_set_back_meanwhile(
+    database: SqliteDatabase, clock: StillClock
+) -> None:
+    queue = SqliteQueue(database, "q", now=clock, visibility=60)
+    for body in ("1", "2"):
+        queue.send(body, group=body)
+    first, second = take(queue), take(queue)
+    clock.move(-3600)
+    queue.done(first)
+    queue.postpone(second, 30)
+
+    assert queue.receive() is None
+    clock.move(30)
+    assert drain(queue) == ["2"]
+
+
+def test_a_clock_that_is_a_little_behind_takes_no_message_in_flight(
+    database: SqliteDatabase, clock: StillClock
+) -> None:
+    queue = SqliteQueue(database, "q", now=clock, visibility=60)
+    queue.send("1", group="g")
+    take(queue)
+    clock.move(-CLOCK_TOLERANCE_SECONDS)
+
+    assert queue.receive() is None
+    clock.move(60 + CLOCK_TOLERANCE_SECONDS)
+    assert take(queue).receives == 2
+
+
+def test_a_repeat_is_forgotten_when_the_clock_was_set_back(
+    database: SqliteDatabase, clock: StillClock
+) -> None:
+    queue = SqliteQueue(database, "q", now=clock)
+    queue.send("1", group="g", repeat="r")
+    clock.move(-3600)
+    queue.send("2", group="g", repeat="r")
+    queue.send("3", group="g", repeat="r")
+
+    assert drain(queue) == ["1", "2"]
+
+
+def test_a_pause_lasts_no_longer_than_a_delivery(
+    database: SqliteDatabase, clock: StillClock
+) -> None:
+    queue = SqliteQueue(database, "q", now=clock, visibility=60)
+    queue.send("1", group="g")
+    queue.postpone(take(queue), 3600)
+    clock.move(59)
+    assert queue.receive() is None
+    clock.move(1)
+
+    assert take(queue).receives == 2
+
+
+def test_a_worker_that_waited_for_the_store_takes_no_message_of_another(
+    clock: StillClock, tmp_path: Path
+) -> None:
+    class Waiting(SqliteDatabase):
+        @contextmanager
+        def write(self, *, durable: bool = True) -> Iterator[sqlite3.Connection]:
+            clock.move(3600)
+            other = take(SqliteQueue(first, "q", now=clock, visibility=60))
+            assert other.body == "1"
+            with super().write(durable=durable) as connection:
+                yield connection
+
+    with (
+        closing(SqliteDatabase(tmp_path / "nacre.db")) as first,
+        closing(Waiting(tmp_path / "nacre.db")) as second,
+    ):
+        SqliteQueue(first, "q", now=clock).send("1", group="g")
+
+        assert SqliteQueue(second, "q", now=clock, visibility=60).receive() is None

@@ -11,6 +11,7 @@ from nacre.adapters.sqlite_database import SqliteDatabase
 from nacre.adapters.sqlite_table import SqliteTable
 from nacre.errors import ConditionFailedError, LeaseHeldError, LeaseLostError
 from nacre.jobs.lease import Leases
+from nacre.limits import CLOCK_TOLERANCE_SECONDS
 from nacre.ports.table import Item, Key, Put, Table
 from tests.adapters.conftest import StillClock
 from tests.aws_stack import aws_stack
@@ -123,3 +124,40 @@ def test_a_writer_that_was_too_slow_meets_the_fence(
     with pytest.raises(ConditionFailedError):
         table.transact([slow.still_held(), Put(item | {"by": "slow"})])
     assert table.get(Key(key.pk, "PLAN")) == item | {"by": "fast"}
+
+
+@pytest.mark.parametrize("days", [-100, -1, 1, 100])
+def test_a_clock_that_was_set_does_not_block_a_lease(
+    leases: Leases, key: Key, clock: StillClock, days: int
+) -> None:
+    first = leases.take(key)
+    clock.move(86400 * days)
+    second = leases.take(key)
+
+    assert second.fence > first.fence
+    with pytest.raises(LeaseLostError):
+        leases.renew(first)
+
+
+def test_a_holder_goes_on_although_the_clock_was_set_back_meanwhile(
+    leases: Leases, key: Key, clock: StillClock
+) -> None:
+    first = leases.take(key)
+    clock.move(-86400)
+    leases.renew(first)
+
+    with pytest.raises(LeaseHeldError) as raised:
+        leases.take(key)
+    assert raised.value.seconds == 60
+    clock.move(60)
+    assert leases.take(key).fence > first.fence
+
+
+def test_a_machine_whose_clock_is_a_little_behind_takes_no_lease_that_is_held(
+    leases: Leases, key: Key, clock: StillClock
+) -> None:
+    leases.take(key)
+    clock.move(-CLOCK_TOLERANCE_SECONDS)
+
+    with pytest.raises(LeaseHeldError):
+        leases.take(key)

@@ -6,21 +6,39 @@ import uuid
 from nacre.adapters.queue_rules import check_message
 from nacre.adapters.sqlite_database import SqliteDatabase
 from nacre.clock import Clock, system_clock
-from nacre.limits import DEAD_MESSAGE_DAYS, JOB_SECONDS, MAX_RECEIVES, QUEUE_DEDUPE_SECONDS
+from nacre.limits import (
+    CLOCK_TOLERANCE_SECONDS,
+    DEAD_MESSAGE_DAYS,
+    JOB_SECONDS,
+    MAX_RECEIVES,
+    QUEUE_DEDUPE_SECONDS,
+)
 from nacre.ports.queue import Depth, Message
 
+# A delivery that would last longer than any does began before the clock was set back. A message
+# that was never delivered waits for no clock.
+_FREE = "(receipt IS NULL OR visible_at <= :now OR visible_at > :latest)"
 # The first message of each group that waits; the ones behind it have to.
-_HEADS = """
+_HEADS = f"""
 SELECT place, id, "group", body, receives FROM messages
 WHERE place IN (
-    SELECT min(place) FROM messages WHERE queue = ? AND dead_at IS NULL GROUP BY "group"
-) AND visible_at <= ? ORDER BY visible_at, place LIMIT 1
-"""
+    SELECT min(place) FROM messages WHERE queue = :queue AND dead_at IS NULL GROUP BY "group"
+) AND {_FREE} ORDER BY place LIMIT 1
+"""  # noqa: S608  # fixed text
+_COUNTS = f"""
+SELECT count(*) FILTER (WHERE dead_at IS NULL AND {_FREE}),
+    count(*) FILTER (WHERE dead_at IS NULL AND NOT {_FREE}),
+    count(*) FILTER (WHERE dead_at IS NOT NULL) FROM messages WHERE queue = :queue
+"""  # noqa: S608  # fixed text
 _MINE = "queue = ? AND id = ? AND receipt = ? AND visible_at > ? AND dead_at IS NULL"
 
 
 class SqliteQueue:
-    """A Queue in the database; several queues share it under their names."""
+    """A Queue in the database; several queues share it under their names.
+
+    A delivery and a pause last for `visibility` seconds at most. The clock is read inside each
+    transaction: whoever waited for it must not think that the clock was set back meanwhile.
+    """
 
     def __init__(
         self,
@@ -40,9 +58,9 @@ class SqliteQueue:
     def send(self, body: str, *, group: str, repeat: str | None = None) -> str:
         """Add a message and return its id."""
         check_message(body, group, repeat)
-        now = self._now()
         message_id = str(uuid.uuid4())
         with self._database.write() as connection:
+            now = self._now()
             if repeat is not None:
                 earlier = self._remember(connection, group, repeat, message_id, now)
                 if earlier is not None:
@@ -56,11 +74,11 @@ class SqliteQueue:
 
     def receive(self) -> Message | None:
         """Take the next message that may be worked on; None when there is none now."""
-        now = self._now()
         with self._database.read() as connection:  # an idle worker does not lock the file
-            if self._head(connection, now) is None:
+            if self._head(connection, self._now()) is None:
                 return None
         with self._database.write() as connection:
+            now = self._now()
             while (head := self._head(connection, now)) is not None:
                 place, message_id, group, body, receives = head
                 if receives < self._max_receives:
@@ -84,36 +102,39 @@ class SqliteQueue:
 
     def postpone(self, message: Message, seconds: float) -> None:
         """Deliver the message again after so long, counted from now; 0 is at once."""
-        now = self._now()
         with self._database.write() as connection:
+            now = self._now()
+            end = now + min(seconds, self._visibility)
             connection.execute(
                 f"UPDATE messages SET visible_at = ? WHERE {_MINE}",  # noqa: S608  # fixed text
-                (now + seconds, self._name, message.id, message.receipt, now),
+                (end, self._name, message.id, message.receipt, now),
             )
 
     def depth(self) -> Depth:
         """Count the messages."""
         with self._database.read() as connection:
-            row = connection.execute(
-                "SELECT count(*) FILTER (WHERE dead_at IS NULL AND visible_at <= ?2),"
-                " count(*) FILTER (WHERE dead_at IS NULL AND visible_at > ?2),"
-                " count(*) FILTER (WHERE dead_at IS NOT NULL) FROM messages WHERE queue = ?1",
-                (self._name, self._now()),
-            ).fetchone()
+            row = connection.execute(_COUNTS, self._moment(self._now())).fetchone()
         return Depth(waiting=row[0], in_flight=row[1], dead=row[2])
 
     def _head(
         self, connection: sqlite3.Connection, now: float
     ) -> tuple[int, str, str, str, int] | None:
         row: tuple[int, str, str, str, int] | None
-        row = connection.execute(_HEADS, (self._name, now)).fetchone()
+        row = connection.execute(_HEADS, self._moment(now)).fetchone()
         return row
+
+    def _moment(self, now: float) -> dict[str, str | float]:
+        latest = now + self._visibility + CLOCK_TOLERANCE_SECONDS
+        return {"queue": self._name, "now": now, "latest": latest}
 
     def _remember(
         self, connection: sqlite3.Connection, group: str, repeat: str, message_id: str, now: float
     ) -> str | None:
         """Return the id of the message that was sent before under this name, if any."""
-        connection.execute("DELETE FROM message_repeats WHERE until <= ?", (now,))
+        latest = now + QUEUE_DEDUPE_SECONDS + CLOCK_TOLERANCE_SECONDS  # as with deliveries
+        connection.execute(
+            "DELETE FROM message_repeats WHERE until <= ? OR until > ?", (now, latest)
+        )
         key = (self._name, f"{group} {repeat}")  # neither holds a blank
         row = connection.execute(
             "SELECT id FROM message_repeats WHERE queue = ? AND repeat = ?", key

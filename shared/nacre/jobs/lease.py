@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from nacre.clock import Clock
 from nacre.errors import ConditionFailedError, LeaseHeldError, LeaseLostError
-from nacre.limits import JOB_SECONDS
+from nacre.limits import CLOCK_TOLERANCE_SECONDS, JOB_SECONDS
 from nacre.ports.table import (
     SCHEMA,
     Absent,
@@ -38,7 +38,8 @@ class Lease:
 class Leases:
     """Leases as items of a table, good across processes and machines.
 
-    Clocks may differ: a holder that was too slow meets the fence of its successor. The
+    Clocks may differ and be set: a holder that was too slow meets the fence of its successor,
+    and one that died before a clock was set back blocks nobody for longer than a lease lasts. The
     items have no `expires_at`, because a fence must never begin anew.
     """
 
@@ -53,7 +54,9 @@ class Leases:
         """Take the lease; raise LeaseHeldError while someone else has it."""
         now = self._now()
         change = Change(set={SCHEMA: _SCHEMA_VERSION, "until": self._end(now)}, add={"fence": 1})
-        free = Either((Absent("until"), Compare("until", "<=", now)))
+        # An end so far ahead was set before the clock was set back.
+        latest = self._end(now) + CLOCK_TOLERANCE_SECONDS * 1000
+        free = Either((Absent("until"), Compare("until", "<=", now), Compare("until", ">", latest)))
         try:
             item = self._table.update(key, change, when=free)
         except ConditionFailedError as error:

@@ -54,7 +54,8 @@ class Queue(Protocol):
         """Deliver the message again after so long, counted from now; 0 is at once.
 
         A worker that needs more time postpones; nothing happens when the receipt is
-        no longer good.
+        no longer good. No pause is longer than the store's longest: on the laptop as long as a
+        delivery lasts, on AWS twelve hours.
         """
         ...
 
