@@ -16,6 +16,7 @@ from nacre.limits import INDEXED_BEINGS_IN_MEMORY
 from nacre.ports.table import Key
 from tests.adapters.vectors import DIMENSION, EMB_ID, EVERY, ids, point, unit
 
+DAYS = ("2026-07-01",)
 PROCESS = Path(__file__).with_name("vector_process.py")
 
 
@@ -74,7 +75,7 @@ def test_one_that_is_far_behind_reads_everything_again(
 
     with sqlite3.connect(tmp_path / "nacre.db") as connection:
         removed = connection.execute("SELECT id FROM vector_points WHERE kind IS NULL").fetchall()
-    assert removed == [("c",)]
+    assert removed == [(None,)]  # the removals of a and b are forgotten
     assert found(other) == list("defuvwxyz")
 
 
@@ -103,6 +104,31 @@ def test_the_index_leaves_the_shape_of_the_store_alone_until_it_is_written_to(
 
     index.upsert("b", [point("a", unit(1))])
     assert database.problems() == []
+
+
+def test_of_a_removed_point_not_even_its_id_stays(tmp_path: Path) -> None:
+    mine, other = (LocalVectors(SqliteDatabase(tmp_path / "nacre.db"), EMB_ID) for _ in range(2))
+    mine.upsert("b", [point("kept", unit(1)), point("gone", unit(1), ["pearl"], days=DAYS)])
+    assert found(other) == ["gone", "kept"]
+
+    mine.delete("b", ["gone"])
+
+    with sqlite3.connect(tmp_path / "nacre.db") as connection:
+        rows = connection.execute("SELECT * FROM vector_points WHERE kind IS NULL").fetchall()
+    assert [[value for value in row if value is not None] for row in rows] == [[2, 1, 3]]
+    assert found(other) == ["kept"]
+
+
+def test_a_point_that_is_removed_and_comes_back_is_found(tmp_path: Path) -> None:
+    mine, other = (LocalVectors(SqliteDatabase(tmp_path / "nacre.db"), EMB_ID) for _ in range(2))
+    for _ in range(3):
+        mine.upsert("b", [point("a", unit(1)), point("z", unit(1))])
+        assert found(other) == ["a", "z"]
+        mine.delete("b", ["a"])
+        mine.upsert("b", [point("a", unit(1))])
+        mine.delete("b", ["z", "a"])
+        mine.upsert("b", [point("a", unit(1))])
+        assert found(other) == ["a"]
 
 
 def test_an_erased_being_leaves_no_row(tmp_path: Path) -> None:

@@ -93,6 +93,7 @@ class _InMemory:
         self.matrix = PointMatrix(dimension)
         self._being_id = being_id
         self._dimension = dimension
+        self._ids: dict[int, str] = {}  # by place
         self._number: int | None = None
         self._change = 0
 
@@ -106,11 +107,16 @@ class _InMemory:
             self._begin(head.number)
         if self._change < head.changes:
             for changes in points.since(head.number, self._change):
-                self.matrix.remove(changes.removed)
+                gone = [self._ids.pop(place, "") for place in changes.removed]
+                self.matrix.remove(gone)
                 self.matrix.add(changes.rows)
+                self._ids.update(
+                    (place, row.id) for place, row in zip(changes.places, changes.rows, strict=True)
+                )
                 self._change = changes.last
 
     def _begin(self, number: int | None) -> None:
         if self._change:
             self.matrix = PointMatrix(self._dimension)
+            self._ids = {}
         self._number, self._change = number, 0

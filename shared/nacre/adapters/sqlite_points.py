@@ -15,9 +15,9 @@ CREATE TABLE IF NOT EXISTS vector_sets (
     changes INTEGER NOT NULL, forgotten INTEGER NOT NULL, UNIQUE (emb_id, being_id)
 );
 CREATE TABLE IF NOT EXISTS vector_points (
-    set_number INTEGER NOT NULL, id TEXT NOT NULL, change INTEGER NOT NULL, kind TEXT,
-    state TEXT, cluster_id TEXT, days TEXT, terms BLOB, text_sha TEXT, vector BLOB,
-    PRIMARY KEY (set_number, id)
+    place INTEGER PRIMARY KEY AUTOINCREMENT, set_number INTEGER NOT NULL, id TEXT,
+    change INTEGER NOT NULL, kind TEXT, state TEXT, cluster_id TEXT, days TEXT, terms BLOB,
+    text_sha TEXT, vector BLOB, UNIQUE (set_number, id)
 );
 CREATE UNIQUE INDEX IF NOT EXISTS vector_points_change ON vector_points (set_number, change);
 CREATE INDEX IF NOT EXISTS vector_points_removed ON vector_points (set_number, change)
@@ -25,19 +25,21 @@ CREATE INDEX IF NOT EXISTS vector_points_removed ON vector_points (set_number, c
 """
 _HEAD = "SELECT number, changes, forgotten FROM vector_sets WHERE emb_id = ? AND being_id = ?"
 _PUT = """
-INSERT INTO vector_points VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO vector_points
+    (set_number, id, change, kind, state, cluster_id, days, terms, text_sha, vector)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (set_number, id) DO UPDATE SET change = excluded.change, kind = excluded.kind,
     state = excluded.state, cluster_id = excluded.cluster_id, days = excluded.days,
     terms = excluded.terms, text_sha = excluded.text_sha, vector = excluded.vector
 """
-# A removed point stays for a while as a row without a kind: others may have it in memory.
+# Of a removed point the place alone stays for a while: others may have it in memory.
 _REMOVE = """
-UPDATE vector_points SET change = ?, kind = NULL, state = NULL, cluster_id = NULL, days = NULL,
-    terms = NULL, text_sha = NULL, vector = NULL
-WHERE set_number = ? AND id = ? AND kind IS NOT NULL
+UPDATE vector_points SET change = ?, id = NULL, kind = NULL, state = NULL, cluster_id = NULL,
+    days = NULL, terms = NULL, text_sha = NULL, vector = NULL
+WHERE set_number = ? AND id = ?
 """
 _SINCE = """
-SELECT change, id, kind, state, cluster_id, days, vector, terms FROM vector_points
+SELECT change, place, id, kind, state, cluster_id, days, vector, terms FROM vector_points
 WHERE set_number = ? AND change > ? ORDER BY change
 """
 _KEPT_CHANGES = 10_000  # who is further behind reads everything again
@@ -55,11 +57,15 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Some changes in their order: points as they are now, and ids that were removed."""
+    """Some changes in their order: points as they are now, and where others were removed.
+
+    A point has its place until it is removed, and no other ever gets it.
+    """
 
     last: int
     rows: tuple[Row, ...]
-    removed: tuple[str, ...]
+    places: tuple[int, ...]  # of the rows
+    removed: tuple[int, ...]
 
 
 class SqlitePoints:
@@ -109,7 +115,7 @@ class SqlitePoints:
         with self._database.read() as connection:
             return connection.execute(
                 "SELECT id, text_sha FROM vector_points WHERE set_number = ? AND id > ?"
-                " AND kind IS NOT NULL ORDER BY id LIMIT ?",
+                " ORDER BY id LIMIT ?",
                 (head.number, after, limit),
             ).fetchall()
 
@@ -126,10 +132,12 @@ class SqlitePoints:
         with self._database.read() as connection:
             cursor = connection.execute(_SINCE, (number, change))
             while rows := cursor.fetchmany(_ROWS_AT_ONCE):
+                there = [row for row in rows if row[3] is not None]
                 yield Changes(
                     last=rows[-1][0],
-                    rows=tuple(_row(row) for row in rows if row[2] is not None),
-                    removed=tuple(row[1] for row in rows if row[2] is None),
+                    rows=tuple(map(_row, there)),
+                    places=tuple(row[1] for row in there),
+                    removed=tuple(row[1] for row in rows if row[3] is None),
                 )
 
     @contextmanager
@@ -184,7 +192,7 @@ def _values(number: int, change: int, point: Point) -> tuple[object, ...]:
 
 
 def _row(values: tuple[object, ...]) -> Row:
-    _, id_, kind, state, cluster_id, days, vector, terms = values
+    _, _, id_, kind, state, cluster_id, days, vector, terms = values
     return Row(
         id=id_,  # type: ignore[arg-type]  # the columns have the types of _values
         kind=kind,  # type: ignore[arg-type]
