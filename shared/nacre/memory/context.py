@@ -24,10 +24,10 @@ from nacre.limits import (
 from nacre.memory import targets
 from nacre.memory.blocks import Entry, Section, block, shortened
 from nacre.memory.clusters import Clusters
+from nacre.memory.entries import Entry as ProfileEntry
 from nacre.memory.letters import TRUST, Letter, Letters
 from nacre.memory.model import Cluster, Relation
 from nacre.memory.nodes import Nodes
-from nacre.memory.profile import Entry as ProfileEntry
 from nacre.memory.profile import Profile
 from nacre.memory.relations import Relations
 from nacre.memory.rendering import one_line, scene_line

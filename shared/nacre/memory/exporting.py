@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from nacre.memory import keys
 from nacre.memory.counters import counters
+from nacre.memory.entries import body_key, entry_in, is_apart
 from nacre.memory.portable import KINDS, Kind, Record, StateHash, Vectors, record_in
-from nacre.memory.profile import body_key, entry_in, is_apart
 from nacre.memory.vector_items import VECTOR_OF, point_key, vectors
 from nacre.ports.embedder import Vector
 from nacre.ports.table import Item, Key, Range, Table

@@ -16,11 +16,11 @@ from nacre.limits import MAX_ACTION_BYTES, MAX_FEELING_BYTES, MAX_MERGED_NODES
 from nacre.memory.clusters import Clusters, marking_dirty
 from nacre.memory.counters import count_in, counters, write_counted
 from nacre.memory.fields import checked_name, checked_text, optional_text
-from nacre.memory.forgetting import DYING_BELOW, clock_below
-from nacre.memory.model import UNDONE, Node, least_trusted, merged_id_of, moment
+from nacre.memory.model import UNDONE, Node, merged_id_of, moment
 from nacre.memory.nodes import Nodes
 from nacre.memory.searchable import SearchIndex, searchable
 from nacre.memory.settled import settled
+from nacre.memory.uniting import strongest_of, united, with_what_was_learned
 from nacre.ports.table import Absent, Compare, Every, Put, Table, Write
 
 CLOCK = "clock"  # the Being's counter of active days
@@ -102,10 +102,10 @@ class Merges:
         _check_sources(ids, sources)
         clock = count_in(counters(self._table, being_id), CLOCK)
         new = replace(
-            _united(sources, clock),
+            united(sources, clock),
             node_id=merged_id,
             action=action,
-            feeling=feeling or _strongest(sources).feeling,
+            feeling=feeling or strongest_of(sources).feeling,
             created_at=moment(self._clock()),
             version=1 if before is None else before.version + 1,
         )
@@ -142,7 +142,7 @@ class Merges:
         if not sources:
             raise InvalidInputError(f"{node_id} was not made by merging")
         homes = self._homes(being_id, node, sources)
-        strongest = _strongest(sources)
+        strongest = strongest_of(sources)
         restored = []
         writes: list[Write] = []
         for source in sources:
@@ -155,7 +155,7 @@ class Merges:
                 version=source.version + 1,
             )
             if source is strongest:
-                after = _with_what_was_learned(after, node, sources)
+                after = with_what_was_learned(after, node, sources)
             restored.append(after)
             writes.append(_replacing(being_id, source, after))
         gone = replace(
@@ -226,72 +226,6 @@ def _check_sources(ids: Sequence[str], sources: Sequence[Node]) -> None:
             raise InvalidInputError(
                 f"the merge into {source.node_id} was taken back; use the ids it was made of"
             )
-
-
-def _united(sources: Sequence[Node], clock: int) -> Node:
-    """Return what the sources say together; the caller gives it its own id and text."""
-    strongest = _strongest(sources)
-    clock0 = max(source.clock0 for source in sources)
-    if not any(source.is_living for source in sources):
-        clock0 = clock  # merged on purpose, so remembered again
-    stability = max(source.stability for source in sources)
-    superseded = [source.superseded_by for source in sources]
-    return replace(
-        strongest,
-        actors=_union(source.actors for source in sources),
-        when=tuple(sorted(_union(source.when for source in sources))),
-        setting=strongest.setting or next((each.setting for each in sources if each.setting), None),
-        themes=_union(source.themes for source in sources),
-        importance=max(source.importance for source in sources),
-        evidence=_union(source.evidence for source in sources),
-        trust=least_trusted([source.trust for source in sources]),
-        fingerprint=None,
-        cluster_id=_home_of(sources),
-        status="active",
-        merged_into=None,
-        status_before=None,
-        parents=tuple(sorted(source.node_id for source in sources)),
-        reason=None,
-        stability=stability,
-        clock0=clock0,
-        due=clock_below(clock0, stability, DYING_BELOW),
-        reactivation_count=sum(source.reactivation_count for source in sources),
-        reactivation_done=sum(source.reactivation_done for source in sources),
-        count_at_death=None,
-        last_activated=max(each.last_activated or "" for each in sources) or None,
-        pinned=any(source.pinned for source in sources),
-        valid_from=min((each.valid_from for each in sources if each.valid_from), default=None),
-        superseded_by=None if None in superseded else superseded[0],
-        emb_id=None,
-    )
-
-
-def _with_what_was_learned(strongest: Node, node: Node, sources: Sequence[Node]) -> Node:
-    """Return a source with the evidence, days and recalls that the merge had since."""
-    evidence = set(_union(source.evidence for source in sources))
-    days = set(_union(source.when for source in sources))
-    recalls = node.reactivation_count - sum(source.reactivation_count for source in sources)
-    return replace(
-        strongest,
-        evidence=(*strongest.evidence, *(each for each in node.evidence if each not in evidence)),
-        when=tuple(sorted({*strongest.when, *(set(node.when) - days)})),
-        reactivation_count=strongest.reactivation_count + max(0, recalls),
-    )
-
-
-def _strongest(sources: Sequence[Node]) -> Node:
-    return min(sources, key=lambda source: (-source.importance, source.node_id))
-
-
-def _home_of(sources: Sequence[Node]) -> str | None:
-    """Return the cluster of most sources, of the living ones if there are any; ties by id."""
-    living = [source for source in sources if source.is_living] or sources
-    homes = Counter(source.cluster_id for source in living if source.cluster_id is not None)
-    return min(homes, key=lambda home: (-homes[home], home), default=None)
-
-
-def _union(parts: Iterable[Iterable[str]]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(each for part in parts for each in part))
 
 
 def _replacing(being_id: str, before: Node, after: Node) -> Put:

@@ -20,6 +20,7 @@ from typing import Any, cast
 from nacre.errors import InvalidInputError
 from nacre.memory import keys
 from nacre.memory.chain import marker_id_of
+from nacre.memory.entries import ENTRY, Entry
 from nacre.memory.fields import name_key
 from nacre.memory.letters import LETTER, Letter
 from nacre.memory.model import (
@@ -36,7 +37,6 @@ from nacre.memory.model import (
     Relation,
     Scene,
 )
-from nacre.memory.profile import ENTRY, Entry
 from nacre.memory.record_shape import checked_record
 from nacre.memory.records import attributes_of, record_of
 from nacre.memory.targets import TARGETS, Target

@@ -8,12 +8,21 @@ from typing import Literal, assert_never
 from nacre.clock import Clock
 from nacre.errors import InvalidInputError
 from nacre.ids import ulid_milliseconds, ulids
-from nacre.limits import INLINE_TEXT_BYTES, KEPT_VERSIONS, PREVIEW_LENGTH
 from nacre.memory import keys
 from nacre.memory.counters import write_counted
+from nacre.memory.entries import (
+    Entry,
+    body_key,
+    entry_in,
+    entry_writes,
+    is_apart,
+    kept_writes,
+    key_and_version,
+    new_entry,
+    version_key,
+)
 from nacre.memory.fields import checked_date, checked_name, checked_text
 from nacre.memory.model import moment
-from nacre.memory.records import attributes_of, record_of
 from nacre.memory.settled import settled
 from nacre.memory.targets import (
     PARTNER_RULES,
@@ -22,26 +31,10 @@ from nacre.memory.targets import (
     Target,
     parse_rule,
 )
-from nacre.ports.item_schema import ItemSchema
-from nacre.ports.table import Absent, Compare, Delete, Item, Key, Put, Range, Table, Write
+from nacre.ports.table import Compare, Delete, Key, Range, Table, Write
 
-ENTRY = ItemSchema("profile entry", 1)
 _SLUG = 50  # characters of a content that make its key
 _TOGGLES = {"enabled": True, "disabled": False}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
-    """One entry of a target. A long text stays apart until it is asked for: `text` is None."""
-
-    key: str
-    preview: str
-    version: int
-    updated_at: str
-    size: int  # bytes of the text
-    text: str | None = None
-    location: str | None = None
-    enabled: bool = True  # of a rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +93,7 @@ class Profile:
 
     def get(self, being_id: str, target: Target, key: str) -> Entry | None:
         """Return an entry with its text, or None; `KEY@3` is its third version where kept."""
-        key, version = _versioned(target, checked_name(key, "key"))
+        key, version = key_and_version(target, checked_name(key, "key"))
         entry = self._find(being_id, target, key)
         if version is None or (entry is not None and entry.version == version):
             return entry
@@ -180,7 +173,7 @@ class Profile:
         """Return new entries with ids for keys, and the writes that make them."""
         now = self._clock()
         entries = [
-            _new_entry(
+            new_entry(
                 key,
                 checked_text(content, f"{field}.{place}", limit=target.limit),
                 version=1,
@@ -224,7 +217,10 @@ class Profile:
             write_counted(
                 self._table,
                 being_id,
-                [*entry_writes(being_id, target, entry, before), *_kept(being_id, target, before)],
+                [
+                    *entry_writes(being_id, target, entry, before),
+                    *kept_writes(being_id, target, before),
+                ],
                 add={target.counter: 1} if before is None and target.most is not None else None,
                 caps=target.caps,
             )
@@ -240,7 +236,7 @@ class Profile:
         writes: list[Write] = [Delete(place, Compare("version", "=", before.version))]
         if is_apart(target, before):
             writes.append(Delete(body_key(being_id, target, key)))
-        writes += _kept(being_id, target, before)
+        writes += kept_writes(being_id, target, before)
         count = {target.counter: -1} if target.most is not None else None
         write_counted(self._table, being_id, writes, add=count)
         return Outcome(True, key, before.version, before.text)
@@ -277,7 +273,7 @@ class Profile:
         elif before is not None:
             location = before.location
         return replace(
-            _new_entry(
+            new_entry(
                 key,
                 checked_text(content, "content", limit=target.limit_of(key)),
                 version=before.version + 1 if before else 1,
@@ -326,78 +322,3 @@ def _joined(how: Literal["line", "paragraph", "replace", "new"], before: str, ad
 def _says_the_same(before: Entry, entry: Entry) -> bool:
     same = replace(entry, version=before.version, updated_at=before.updated_at)
     return same == replace(before, size=entry.size, preview=entry.preview)
-
-
-def _new_entry(key: str, text: str, *, version: int, updated_at: str) -> Entry:
-    return Entry(
-        key=key,
-        preview=" ".join(text[: 4 * PREVIEW_LENGTH].split())[:PREVIEW_LENGTH],
-        version=version,
-        updated_at=updated_at,
-        size=len(text.encode()),
-        text=text,
-    )
-
-
-def entry_in(item: Item) -> Entry:
-    """Return the entry in an item; the text of a long one stays apart."""
-    return record_of(Entry, ENTRY.read(item))
-
-
-def is_apart(target: Target, entry: Entry) -> bool:
-    """Whether the entry's text is kept in an item of its own."""
-    return entry.size > INLINE_TEXT_BYTES and target.versions is None
-
-
-def entry_writes(being_id: str, target: Target, entry: Entry, before: Entry | None) -> list[Write]:
-    """Return what puts the entry in the place of the one before, on condition that it still is."""
-    apart = is_apart(target, entry)
-    head: Item = {
-        "pk": keys.home(being_id),
-        "sk": target.prefix + entry.key,
-        **attributes_of(replace(entry, text=None) if apart else entry),
-    }
-    when = Absent() if before is None else Compare("version", "=", before.version)
-    writes: list[Write] = [Put(ENTRY.stamp(head), when)]
-    place = body_key(being_id, target, entry.key)
-    if apart:
-        body: Item = {"pk": place.pk, "sk": place.sk, "text": entry.text or ""}
-        writes.append(Put(ENTRY.stamp(body)))
-    elif before is not None and is_apart(target, before):
-        writes.append(Delete(place))
-    return writes
-
-
-def _kept(being_id: str, target: Target, before: Entry | None) -> list[Write]:
-    """Return what keeps the version before, and drops the one that is too old to keep."""
-    if target.versions is None or before is None:
-        return []
-    item: Item = {
-        "pk": keys.home(being_id),
-        "sk": version_key(target, before.key, before.version),
-        **attributes_of(before),
-    }
-    writes: list[Write] = [Put(ENTRY.stamp(item))]
-    dropped = before.version - KEPT_VERSIONS
-    if dropped > 0:
-        old = version_key(target, before.key, dropped)
-        writes.append(Delete(Key(keys.home(being_id), old)))
-    return writes
-
-
-def version_key(target: Target, key: str, version: int) -> str:
-    """Return the sort key of an entry's old version."""
-    return f"{target.versions}{key}#{version:08}"
-
-
-def _versioned(target: Target, key: str) -> tuple[str, int | None]:
-    """Return the key and the version in `KEY@3`, where versions are kept."""
-    name, separator, number = key.rpartition("@")
-    if target.versions is None or not separator or not number.isascii() or not number.isdigit():
-        return key, None
-    return name, int(number[:8])
-
-
-def body_key(being_id: str, target: Target, key: str) -> Key:
-    """Return where the text of a long entry is."""
-    return Key(keys.bodies(being_id), target.prefix + key)

@@ -6,10 +6,10 @@ from typing import Any
 from nacre.memory import keys
 from nacre.memory.cluster_vectors import CLUSTER_VECTOR
 from nacre.memory.counters import PENDING_SCENES, UNREAD, Cap
+from nacre.memory.entries import Entry, entry_writes
 from nacre.memory.exporting import cluster_place
 from nacre.memory.model import UNDONE, Cluster, Message, Node, Scene
 from nacre.memory.portable import KINDS, Kind, Record, Vectors, plain_item
-from nacre.memory.profile import Entry, entry_writes
 from nacre.memory.records import attributes_of
 from nacre.memory.relations import CAPS as RELATION_CAPS
 from nacre.memory.relations import COUNTER as RELATIONS

@@ -21,6 +21,7 @@ from nacre.limits import (
 from nacre.memory import keys
 from nacre.memory.analysis import fingerprint
 from nacre.memory.counters import PENDING_SCENES, write_counted
+from nacre.memory.entries import Entry
 from nacre.memory.fields import (
     checked_dates,
     checked_name,
@@ -30,7 +31,7 @@ from nacre.memory.fields import (
     optional_text,
 )
 from nacre.memory.model import Scene, Source, Trust, moment
-from nacre.memory.profile import Entry, Profile
+from nacre.memory.profile import Profile
 from nacre.memory.searchable import SearchIndex, searchable
 from nacre.memory.settled import settled
 from nacre.memory.targets import NOTES

@@ -5,9 +5,10 @@ from typing import Any, Literal
 
 from nacre.errors import InvalidArgumentError
 from nacre.limits import PREVIEW_LENGTH
+from nacre.memory.entries import Entry
 from nacre.memory.letters import TRUST, Letter, Letters
 from nacre.memory.portions import head, taken
-from nacre.memory.profile import Entry, Outcome, Profile
+from nacre.memory.profile import Outcome, Profile
 from nacre.memory.targets import TARGETS, Target
 
 Action = Literal["get", "append", "update", "delete"]
