@@ -9,7 +9,8 @@ import pytest
 
 from nacre.adapters import sqlite_points
 from nacre.adapters.local_vectors import LocalVectors
-from nacre.adapters.point_matrix import PointMatrix, row_of
+from nacre.adapters.point_matrix import PointMatrix
+from nacre.adapters.point_rows import row_of
 from nacre.adapters.sqlite_database import SqliteDatabase
 from nacre.adapters.sqlite_table import SqliteTable
 from nacre.limits import INDEXED_BEINGS_IN_MEMORY

@@ -13,6 +13,7 @@ from nacre.adapters.qdrant_vectors import QdrantVectors
 from nacre.adapters.sqlite_database import SqliteDatabase
 from nacre.adapters.sqlite_table import SqliteTable
 from nacre.limits import INDEX_GRACE_SECONDS, INDEX_KEEP_SECONDS, INDEX_RETRY_SECONDS
+from nacre.memory import upkeep as upkeep_module
 from nacre.memory.index_state import LEXICAL, IndexState
 from nacre.memory.upkeep import Differences, Rebuilt, Repaired, Upkeep
 from nacre.memory.vector_items import pages, point_key
@@ -309,10 +310,10 @@ def test_an_erased_being_leaves_nothing(bench: Bench) -> None:
 
 
 def test_another_embedding_is_made_while_the_old_one_answers(
-    bench: Bench, clock: StillClock
+    bench: Bench, clock: StillClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for number in range(150):
-        bench.write(entry(f"p{number:03}", f"pearl {number}"))
+    monkeypatch.setattr(upkeep_module, "_AT_ONCE", 5)
+    bench.write(*[entry(f"p{number:03}", f"pearl {number}") for number in range(13)])
     new = Words("others", 8)
     process = bench.process(new, bench.words)
     upkeep = Upkeep(process)
@@ -327,7 +328,7 @@ def test_another_embedding_is_made_while_the_old_one_answers(
         assert bench.found("pearl 7")[0]
         if len(steps) == 1:
             bench.write(entry("p000", "shell"), entry("pnew", "shell"), by=process)
-            bench.remove("p149")
+            bench.remove("p012")
 
     rebuilt = upkeep.reindex(bench.being_id, step)
 
@@ -337,7 +338,7 @@ def test_another_embedding_is_made_while_the_old_one_answers(
     assert process.reading(bench.being_id).embedder is new
     assert process.reading(bench.being_id).remark is None
     assert set(bench.found("shell", by=process)[1]) == {"p000", "pnew"}
-    assert upkeep.check(bench.being_id) == Differences(new.emb_id, 150)
+    assert upkeep.check(bench.being_id) == Differences(new.emb_id, 13)
 
     # The old one stays for a day and then goes, with its vectors.
     clock.move(INDEX_KEEP_SECONDS + 1)

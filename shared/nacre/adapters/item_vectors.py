@@ -7,7 +7,8 @@ beyond that its newest memories are looked at, and the answer says so.
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from nacre.adapters.point_matrix import PointMatrix, Row, pack_terms
+from nacre.adapters.point_matrix import PointMatrix
+from nacre.adapters.point_rows import Row, pack_terms
 from nacre.adapters.point_rules import check_question
 from nacre.limits import EXACT_ITEM_POINTS, SCANNED_BYTES
 from nacre.memory import keys

@@ -1,17 +1,18 @@
 """One Being's points in memory: exact nearest vectors and BM25, filtered before they are ranked."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from nacre.adapters.columns import Column
+from nacre.adapters.point_rows import TERM, Row
 from nacre.adapters.point_rules import day_number
 from nacre.adapters.postings import Postings
-from nacre.adapters.term_hashes import term_counts, term_hash
+from nacre.adapters.term_hashes import term_hash
 from nacre.ports.embedder import Vector
-from nacre.ports.vectors import Candidates, Filter, Hit, Kind, Point
+from nacre.ports.vectors import Candidates, Filter, Hit, Kind
 
 # Vectors live in blocks, so that a growing index neither copies itself nor holds spare room
 # for longer than one block: pages that nothing was written to cost no memory.
@@ -25,43 +26,6 @@ _KINDS: tuple[Kind, ...] = ("node", "scene")
 _Mask = npt.NDArray[np.bool_]
 _Rows = npt.NDArray[np.intp]
 _Scores = npt.NDArray[Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A point as the index stores it: its terms as packed numbers."""
-
-    id: str
-    kind: Kind
-    state: str
-    cluster_id: str | None
-    days: tuple[str, ...]
-    vector: Vector | None
-    packed_terms: bytes
-
-
-_TERM = np.dtype([("term", "<u8"), ("count", "<u2")])
-
-
-def pack_terms(terms: Iterable[str]) -> bytes:
-    """Return the terms of a point as bytes, 10 for each distinct one."""
-    counts = term_counts(terms)
-    return np.array(
-        [(term, min(count, 0xFFFF)) for term, count in sorted(counts.items())], dtype=_TERM
-    ).tobytes()
-
-
-def row_of(point: Point) -> Row:
-    """Return a point as a row."""
-    return Row(
-        point.id,
-        point.kind,
-        point.state,
-        point.cluster_id,
-        point.days,
-        point.vector,
-        pack_terms(point.terms),
-    )
 
 
 class PointMatrix:
@@ -79,13 +43,13 @@ class PointMatrix:
         self._cluster_of: list[str | None] = []
         self._row_of: dict[str, int] = {}
         self._codes: dict[str, int] = {}
-        self._alive = _Column(np.bool_)
-        self._has_vector = _Column(np.bool_)
-        self._kinds = _Column(np.uint8)
-        self._states = _Column(np.int32)
-        self._clusters = _Column(np.int32)
-        self._days = _Column(np.int32)
-        self._day_rows = _Column(np.int32)
+        self._alive = Column(np.bool_)
+        self._has_vector = Column(np.bool_)
+        self._kinds = Column(np.uint8)
+        self._states = Column(np.int32)
+        self._clusters = Column(np.int32)
+        self._days = Column(np.int32)
+        self._day_rows = Column(np.int32)
         self._postings = Postings()
 
     def __len__(self) -> int:
@@ -231,36 +195,13 @@ class PointMatrix:
             start += count
 
     def _add_terms(self, first: int, packed: Sequence[bytes]) -> None:
-        terms = np.frombuffer(b"".join(packed), dtype=_TERM)
-        sizes = [len(each) // _TERM.itemsize for each in packed]
+        terms = np.frombuffer(b"".join(packed), dtype=TERM)
+        sizes = [len(each) // TERM.itemsize for each in packed]
         rows = np.repeat(np.arange(first, first + len(packed), dtype=np.int32), sizes)
         self._postings.add(len(packed), rows, terms["term"], terms["count"].astype(np.float32))
 
     def _code(self, text: str | None) -> int:
         return -2 if text is None else self._codes.setdefault(text, len(self._codes))
-
-
-class _Column:
-    """Values of one kind that grow in number."""
-
-    def __init__(self, kind: type[np.generic]) -> None:
-        self._room: npt.NDArray[Any] = np.empty(64, dtype=kind)
-        self._length = 0
-
-    @property
-    def values(self) -> npt.NDArray[Any]:
-        """Return the values that there are, to be read or changed in place."""
-        return self._room[: self._length]
-
-    def extend(self, values: Sequence[Any]) -> None:
-        """Add values behind the others."""
-        end = self._length + len(values)
-        if end > len(self._room):
-            room = np.empty(max(end, 2 * len(self._room)), dtype=self._room.dtype)
-            room[: self._length] = self.values
-            self._room = room
-        self._room[self._length : end] = values
-        self._length = end
 
 
 def _least_that_stays(scores: _Scores, limit: int) -> float:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from nacre.adapters.point_matrix import Row, row_of
+from nacre.adapters.point_rows import Row, row_of
 from nacre.adapters.sqlite_database import SqliteDatabase
 from nacre.ports.vectors import Point
 
