@@ -1,17 +1,21 @@
 """The behaviour of every store of secrets."""
 
+import contextlib
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import boto3
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from moto import mock_aws
 
 from nacre.adapters.file_secrets import FileSecrets
 from nacre.adapters.ssm_secrets import SsmSecrets
-from nacre.errors import StoreError, UnavailableError
+from nacre.errors import InvalidInputError, StoreError, UnavailableError
 from nacre.limits import MAX_SECRET_BYTES
 from nacre.ports.secrets import Secrets
 
@@ -67,6 +71,36 @@ def test_any_text_comes_back_as_it_was(secrets: Secrets, value: str) -> None:
     secrets.set("A", value)
 
     assert secrets.get("A") == value
+
+
+HOSTILE = [
+    "", ".", "..", "../A", "A/../../B", "/etc/passwd", "A/B", "A/", "..\\A", "C:\\A", "C:A", "A\0",
+    "A\n", ".new-A", "~", "-A", "1A", "A B", "\u0410", "A" * 65,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HOSTILE, ids=ascii)
+def test_a_name_that_could_go_astray_is_refused(secrets: Secrets, name: str) -> None:
+    for attempt in (secrets.get, secrets.unset, lambda name: secrets.set(name, "sesame")):
+        with pytest.raises(InvalidInputError, match="a secret's name has 1 to 64") as error:
+            attempt(name)
+        assert "sesame" not in str(error.value)
+
+
+@given(st.text(alphabet="Ab0./\\-_\x00~:", max_size=8))
+def test_no_secret_is_read_or_written_outside_its_folder(name: str) -> None:
+    with TemporaryDirectory() as place:
+        folder, outside = Path(place, "secrets"), Path(place, "A")
+        outside.write_text("of somebody else")
+        with contextlib.suppress(InvalidInputError):
+            FileSecrets(folder).set(name, "mine")
+            assert [path.name for path in folder.iterdir()] == [name]
+        with contextlib.suppress(InvalidInputError):
+            assert FileSecrets(folder).get(name) in (None, "mine")
+            FileSecrets(folder).unset(name)
+
+        assert outside.read_text() == "of somebody else"
+        assert set(Path(place).iterdir()) <= {folder, outside}
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="permissions are not in the mode there")

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from nacre.access.naming import checked_secret_name
 from nacre.adapters.private_files import private_folder, write_private
 from nacre.errors import StoreError
 
@@ -19,21 +20,22 @@ class FileSecrets:
         """Return the secret, or None when it is not set."""
         with self._translated():
             try:
-                return (self._folder / name).read_bytes().decode("utf-8")
+                return self._path(name).read_bytes().decode("utf-8")
             except FileNotFoundError:
                 return None
 
     def set(self, name: str, value: str) -> None:
         """Keep the secret, in place of what was there."""
         with self._translated():
+            path = self._path(name)
             private_folder(self._folder)
-            write_private(self._folder / name, value.encode("utf-8"))
+            write_private(path, value.encode("utf-8"))
 
     def unset(self, name: str) -> bool:
         """Forget the secret; False when it was not set."""
         with self._translated():
             try:
-                (self._folder / name).unlink()
+                self._path(name).unlink()
             except FileNotFoundError:
                 return False
             return True
@@ -44,6 +46,9 @@ class FileSecrets:
             names = (path.name for path in self._folder.iterdir())
             return sorted(name for name in names if not name.startswith("."))
         return []
+
+    def _path(self, name: str) -> Path:
+        return self._folder / checked_secret_name(name)  # no name leads out of the folder
 
     @contextmanager
     def _translated(self) -> Iterator[None]:

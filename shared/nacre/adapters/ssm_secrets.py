@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
 
+from nacre.access.naming import checked_secret_name
 from nacre.adapters.aws_calls import AwsCalls, Sleep, error_code, unavailable
 from nacre.errors import ForbiddenError
 
@@ -56,7 +57,7 @@ class SsmSecrets:
             more = {"NextToken": token}
 
     def _path(self, name: str) -> str:
-        return f"{self._prefix}/{name}"
+        return f"{self._prefix}/{checked_secret_name(name)}"
 
     def _call(self, operation: str, **parameters: Any) -> Any:
         """Return AWS's answer, or None when there is no such parameter."""

@@ -6,7 +6,8 @@ from typing import Protocol
 class Secrets(Protocol):
     """Named texts that are kept apart from everything else and shown to nobody.
 
-    A store that cannot answer raises UnavailableError; no message holds a value.
+    A store that cannot answer raises UnavailableError, and a name that is not a secret's
+    InvalidInputError; no message holds a value.
     """
 
     def get(self, name: str) -> str | None:
