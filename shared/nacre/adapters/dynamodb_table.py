@@ -20,7 +20,7 @@ from nacre.adapters.dynamodb_values import decode_item
 from nacre.adapters.item_conditions import holds
 from nacre.adapters.item_query import encode_cursor, make_query
 from nacre.adapters.item_values import check_key, is_expired
-from nacre.adapters.item_writes import changed, normal_write, normal_writes
+from nacre.adapters.item_writes import apply_once, changed, normal_write
 from nacre.clock import Clock, system_clock
 from nacre.errors import (
     ConditionFailedError,
@@ -129,15 +129,7 @@ class DynamoTable:
 
     def transact(self, writes: Sequence[Write], *, token: str | None = None) -> None:
         """Apply all writes or none."""
-        checked = normal_writes(writes, token=token, now=self._now())
-        try:
-            self._transact(checked)
-        except ConditionFailedError as error:
-            if token is None:
-                raise
-            if error.place > 0:
-                raise ConditionFailedError(error.place - 1) from error
-            # The token's own mark was there: the transaction was applied before.
+        apply_once(writes, self._transact, token=token, now=self._now())
 
     def query(
         self,

@@ -1,6 +1,6 @@
 """What writes and transactions do to items, in every item store."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import assert_never
 
 from nacre.adapters.item_conditions import check_condition
@@ -17,7 +17,7 @@ from nacre.adapters.item_values import (
     normal_number,
     size_of,
 )
-from nacre.errors import InvalidInputError
+from nacre.errors import ConditionFailedError, InvalidInputError
 from nacre.limits import (
     MAX_TRANSACTION_BYTES,
     MAX_TRANSACTION_WRITES,
@@ -115,8 +115,31 @@ def write_key(write: Write) -> Key:
     return key_of(write.item) if isinstance(write, Put) else write.key
 
 
-def normal_writes(writes: Sequence[Write], *, token: str | None, now: int) -> list[Write]:
-    """Return a checked copy of a transaction, with the mark of its token in front."""
+def apply_once(
+    writes: Sequence[Write],
+    apply: Callable[[Sequence[Write]], object],
+    *,
+    token: str | None,
+    now: int,
+) -> None:
+    """Check a transaction and apply it, unless one with its token was applied before.
+
+    `apply` gets the checked writes and raises ConditionFailedError with the place of the one
+    that failed; the caller sees the places as they were in `writes`.
+    """
+    checked = _normal_writes(writes, token=token, now=now)
+    try:
+        apply(checked)
+    except ConditionFailedError as error:
+        if token is None:
+            raise
+        if error.place > 0:
+            raise ConditionFailedError(error.place - 1) from error
+        # The token's own mark was there: the transaction was applied before.
+
+
+def _normal_writes(writes: Sequence[Write], *, token: str | None, now: int) -> list[Write]:
+    # With the mark of the token in front.
     result = [normal_write(write) for write in writes]
     if not result:
         raise InvalidInputError("a transaction needs at least one write")

@@ -9,7 +9,7 @@ from nacre.adapters.item_conditions import holds
 from nacre.adapters.item_json import decode_item, encode_item
 from nacre.adapters.item_query import Query, decode_cursor, encode_cursor, make_query
 from nacre.adapters.item_values import check_key
-from nacre.adapters.item_writes import changed, normal_write, normal_writes, write_key
+from nacre.adapters.item_writes import apply_once, changed, normal_write, write_key
 from nacre.adapters.sqlite_database import SqliteDatabase
 from nacre.clock import Clock, system_clock
 from nacre.errors import ConditionFailedError
@@ -106,15 +106,7 @@ class SqliteTable:
 
     def transact(self, writes: Sequence[Write], *, token: str | None = None) -> None:
         """Apply all writes or none."""
-        checked = normal_writes(writes, token=token, now=self._now())
-        try:
-            self._apply(checked)
-        except ConditionFailedError as error:
-            if token is None:
-                raise
-            if error.place > 0:
-                raise ConditionFailedError(error.place - 1) from None
-            # The token's own mark was there: the transaction was applied before.
+        apply_once(writes, self._apply, token=token, now=self._now())
 
     def query(
         self,
