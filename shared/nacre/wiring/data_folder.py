@@ -12,7 +12,13 @@ def prepare_data_folder(path: str | Path) -> Path:
     An existing folder keeps its permissions: it may be shared on purpose, and the files in
     it are private in any case. Raises ConfigurationError when it cannot be used.
     """
-    folder = Path(path).expanduser().absolute()
+    # What is left where HOME is empty: a folder at the root of the machine, which nobody asked for.
+    if os.name == "posix" and str(path).startswith("//"):
+        raise _unusable(path, "HOME is empty or '/'")
+    try:
+        folder = Path(path).expanduser().absolute()
+    except RuntimeError as error:
+        raise _unusable(path, "this user has no home") from error
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except FileExistsError:
@@ -24,7 +30,7 @@ def prepare_data_folder(path: str | Path) -> Path:
     return folder
 
 
-def _unusable(folder: Path, reason: str) -> ConfigurationError:
+def _unusable(folder: str | Path, reason: str) -> ConfigurationError:
     return ConfigurationError(
         f"{folder}: cannot be the data folder ({reason}); choose another one with --data-dir "
         "or NACRE_HOME"
