@@ -19,6 +19,8 @@ _VALUES = {
     "NACRE_DATA_TABLE": "data",
     "NACRE_QUEUE_URL": "https://sqs.us-east-1.amazonaws.com/123456789012/patrol.fifo",
     "NACRE_BLOBS_BUCKET": "blobs",
+    "NACRE_QDRANT_URL": "",
+    "NACRE_QDRANT_SECRET": "",
     "NACRE_KMS_KEY": "arn:aws:kms:us-east-1:123456789012:key/0b5ad6a5",
 }
 
