@@ -193,3 +193,16 @@ def test_objects_are_encrypted_under_the_stacks_key(
 def test_a_bucket_that_is_not_there_is_named(stack: Stack, name: str) -> None:
     with pytest.raises(ConfigurationError, match="bucket missing does not exist"):
         S3Blobs(stack.s3, "missing", kms_key_id="k").put(name, b"data")
+
+
+def test_a_folder_is_deleted_with_all_that_is_in_it(blobs: Blobs, name: str) -> None:
+    folder = name.partition("/")[0]
+    others = [f"{folder}x/result.json", f"{folder}.json"]
+    for each in (name, f"{folder}/a", f"{folder}/b/c/d", *others):
+        blobs.put(each, b"data")
+
+    blobs.delete_all(folder)
+    blobs.delete_all(folder)
+
+    assert [blobs.get(each) for each in (name, f"{folder}/a", f"{folder}/b/c/d")] == [None] * 3
+    assert [blobs.get(each) for each in others] == [b"data"] * 2

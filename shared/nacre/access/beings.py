@@ -1,5 +1,6 @@
 """The Beings of an owner: each has an id for ever and a name that its owner knows it by."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from random import Random
@@ -9,7 +10,7 @@ from nacre.access.naming import checked_name, name_key
 from nacre.clock import Clock
 from nacre.errors import ConditionFailedError, ConflictError, InvalidInputError, NotFoundError
 from nacre.ids import new_uuid
-from nacre.ports.table import SCHEMA, Absent, Item, Key, Put, Range, Table
+from nacre.ports.table import SCHEMA, Absent, Compare, Item, Key, Put, Range, Table
 
 _SCHEMA_VERSION = 1
 _NAME = "NAME#"
@@ -33,13 +34,23 @@ class Beings:
         self._clock = clock
         self._rng = rng
 
-    def create(self, name: str, *, owner: str) -> Being:
-        """Return a new Being; raises ConflictError when the owner has one of that name."""
+    def create(
+        self,
+        name: str,
+        *,
+        owner: str,
+        being_id: str | None = None,
+        created: datetime | None = None,
+    ) -> Being:
+        """Return a new Being; raises ConflictError when the owner has one of that name.
+
+        One that moved here brings its id and the day it was made.
+        """
         being = Being(
-            being_id=new_uuid(self._rng),
+            being_id=being_id or new_uuid(self._rng),
             name=checked_name(name, what="Being's name"),
             owner=owner,
-            created=self._clock().replace(microsecond=0),
+            created=(created or self._clock()).replace(microsecond=0),
         )
         try:
             self._table.transact([Put(_meta(being), Absent()), Put(_name(being), Absent())])
@@ -48,6 +59,16 @@ class Beings:
                 f"{owner} already has a Being named {being.name!r}; choose another name"
             ) from None
         return being
+
+    def close(self, being: Being) -> None:
+        """Let nothing more be written for a Being; it can still be named, to be removed."""
+        self._table.delete(Key(f"B#{being.being_id}", "META"))
+
+    def remove(self, being: Being) -> None:
+        """Forget the name of a Being that was closed; its owner may give it to another."""
+        mine = Compare("being_id", "=", being.being_id)
+        with suppress(ConditionFailedError):  # it is another's by now
+            self._table.delete(Key(f"U#{being.owner}", _NAME + name_key(being.name)), when=mine)
 
     def get(self, being_id: str) -> Being | None:
         """Return the Being with this id, or None."""

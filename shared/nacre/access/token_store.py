@@ -138,6 +138,18 @@ class TokenStore:
             item = self._table.get(key) or found[0]
         return _from_item(item)
 
+    def erase(self, being_id: str) -> int:
+        """End all tokens of a Being now, and remove their rows; return how many there were."""
+        count = 0
+        # On AWS the list may lag behind the writes, so a row may be there once more.
+        while items := self._table.query(_being_index(being_id), index="gsi2", limit=50).items:
+            keys = {Key(str(item["pk"]), str(item["sk"])) for item in items}
+            removed = [self._table.delete(key) for key in keys]
+            count += sum(item is not None for item in removed)
+            if not any(removed):
+                break
+        return count
+
 
 def _being_index(being_id: str) -> str:
     return f"B#{being_id}#TOK"

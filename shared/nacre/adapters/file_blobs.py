@@ -1,5 +1,6 @@
 """Blobs as files in one folder, each with its end in front."""
 
+import shutil
 import struct
 import time
 from collections.abc import Iterator
@@ -55,6 +56,13 @@ class FileBlobs:
         path = self._path(name)
         with self._translated(), suppress(FileNotFoundError, NotADirectoryError, IsADirectoryError):
             path.unlink()
+
+    def delete_all(self, folder: str) -> None:
+        """Remove everything whose name begins with this part and a slash."""
+        check_blob_name(folder)
+        path = self._folder.joinpath(*(f"{part}.d" for part in folder.split("/")))
+        with self._translated(), suppress(FileNotFoundError):
+            shutil.rmtree(path)
 
     def purge(self) -> int:
         """Remove the files whose time is over, and unfinished ones; return how many."""

@@ -10,7 +10,7 @@ from botocore.exceptions import ClientError
 from nacre.adapters.aws_calls import AwsCalls, Sleep, error_code, unavailable
 from nacre.adapters.blob_rules import blob_end, check_blob_name
 from nacre.clock import Clock, system_clock
-from nacre.errors import ConfigurationError
+from nacre.errors import ConfigurationError, UnavailableError
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -62,6 +62,19 @@ class S3Blobs:
         """Remove the bytes, if there are any."""
         check_blob_name(name)
         self._call("delete_object", Key=name)
+
+    def delete_all(self, folder: str) -> None:
+        """Remove everything whose name begins with this part and a slash."""
+        check_blob_name(folder)
+        while True:
+            found = self._call("list_objects_v2", Prefix=f"{folder}/") or {}
+            names = [{"Key": each["Key"]} for each in found.get("Contents", [])]
+            if not names:
+                return
+            answer = self._call("delete_objects", Delete={"Objects": names, "Quiet": True})
+            if answer.get("Errors"):
+                code = answer["Errors"][0].get("Code")
+                raise UnavailableError(f"S3 did not delete {len(answer['Errors'])} blobs ({code})")
 
     def _call(self, operation: str, **parameters: Any) -> Any:
         try:

@@ -26,8 +26,8 @@ REPAIR = "repair"
 REINDEX = "reindex"
 LEASE = "REINDEX"
 
-Task = Literal["check", "repair", "reindex"]
-TASKS: tuple[Task, ...] = ("check", "repair", "reindex")
+Task = Literal["check", "repair", "reindex", "erase"]
+TASKS: tuple[Task, ...] = ("check", "repair", "reindex", "erase")
 Report = dict[str, str | int | bool]
 
 RUN = ItemSchema("index run", 1)
@@ -62,6 +62,9 @@ def perform(upkeep: Upkeep, being_id: str, task: Task, progress: Progress) -> Re
                 "before": rebuilt.before,
                 "points": rebuilt.points,
             }
+        case "erase":
+            upkeep.erase(being_id)
+            return {"task": task, "changed": True}
 
 
 class IndexWork(Protocol):
@@ -123,7 +126,10 @@ class WorkThere:
         self._queue.send(encode_job(job), group=group_of(being_id))
         shown = (-1, -1)
         while True:
-            found = RUN.read(self._table.get(key) or RUN.stamp({}))
+            run = self._table.get(key)
+            if run is None and task == "erase":
+                return {"task": task, "changed": True}  # what tells of it went with the rest
+            found = RUN.read(run or RUN.stamp({}))
             if isinstance(problem := found.get("problem"), str):
                 raise UnavailableError(problem)
             if isinstance(report := found.get("report"), dict):

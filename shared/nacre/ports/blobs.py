@@ -26,3 +26,7 @@ class Blobs(Protocol):
     def delete(self, name: str) -> None:
         """Remove the bytes, if there are any."""
         ...
+
+    def delete_all(self, folder: str) -> None:
+        """Remove everything whose name begins with this part and a slash."""
+        ...

@@ -13,11 +13,20 @@ if TYPE_CHECKING:
     from nacre.app import Application
     from nacre.jobs.worker import Worker
     from nacre.memory.index_jobs import IndexWork
+    from nacre.ports.blobs import Blobs
+    from nacre.ports.residue import Residue
     from nacre.protocol.request_state import SigningKeys
     from nacre.wiring.home import Home
     from nacre.wiring.settings import Settings
 
-_OUTPUTS = ("TokensTableName", "DataTableName", "KeyArn", "McpUrl", "QueueUrl")
+_OUTPUTS = (
+    "TokensTableName",
+    "DataTableName",
+    "KeyArn",
+    "McpUrl",
+    "QueueUrl",
+    "BucketName",
+)
 
 
 def token_lookup(settings: "Settings") -> Lookup:
@@ -127,6 +136,16 @@ def open_stack(stack: str, settings: "Settings") -> "Home":
         queue = SqsQueue(client("sqs"), outputs["QueueUrl"], dead_letter_url="")
         return WorkThere(data, queue, clock=system_clock, rng=rng)
 
+    def blobs() -> "Blobs":
+        from nacre.adapters.s3_blobs import S3Blobs
+
+        return S3Blobs(client("s3"), outputs["BucketName"], kms_key_id=outputs["KeyArn"])
+
+    def residue() -> "Residue":
+        from nacre.adapters.dynamodb_residue import DynamoResidue
+
+        return DynamoResidue(dynamodb, [outputs["DataTableName"], outputs["TokensTableName"]])
+
     return Home(
         where=f"stack {stack}",
         owners=Owners(tokens, clock=system_clock),
@@ -134,6 +153,9 @@ def open_stack(stack: str, settings: "Settings") -> "Home":
         tokens=TokenStore(tokens, clock=system_clock, rng=rng),
         secrets=SsmSecrets(client("ssm"), prefix=f"/nacre/{stack}", key_arn=outputs["KeyArn"]),
         index=index,
+        data=data,
+        blobs=blobs,
+        residue=residue,
         mcp_url=outputs["McpUrl"],
     )
 

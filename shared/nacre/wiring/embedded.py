@@ -27,11 +27,14 @@ from nacre.wiring.settings import Settings
 if TYPE_CHECKING:
     from nacre.jobs.loop import Report, WorkerLoop
     from nacre.memory.index_jobs import IndexWork
+    from nacre.ports.blobs import Blobs
+    from nacre.ports.residue import Residue
 
 DATABASE = "nacre.db"
 SECRETS = "secrets"
 VAULT = "vault.key"
 QUEUE = "jobs"
+BLOBS = "blobs"
 FIRST_BEING = "me"
 
 
@@ -138,9 +141,24 @@ def _home(folder: Path, clock: Clock) -> tuple[Home, SqliteDatabase]:
         tokens=TokenStore(tokens, clock=clock, rng=rng),
         secrets=FileSecrets(folder / SECRETS),
         index=lambda: _index_work(database, clock),
+        data=data,
+        blobs=lambda: _blobs(folder, clock),
+        residue=lambda: _residue(database),
         close=database.close,
     )
     return home, database
+
+
+def _blobs(folder: Path, clock: Clock) -> "Blobs":
+    from nacre.adapters.file_blobs import FileBlobs
+
+    return FileBlobs(folder / BLOBS, now=clock)
+
+
+def _residue(database: SqliteDatabase) -> "Residue":
+    from nacre.adapters.sqlite_residue import SqliteResidue
+
+    return SqliteResidue(database)
 
 
 def _index_work(database: SqliteDatabase, clock: Clock) -> "IndexWork":

@@ -11,6 +11,9 @@ from nacre.ports.secrets import Secrets
 
 if TYPE_CHECKING:
     from nacre.memory.index_jobs import IndexWork
+    from nacre.ports.blobs import Blobs
+    from nacre.ports.residue import Residue
+    from nacre.ports.table import Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +27,10 @@ class Home:
     secrets: Secrets
     # Few commands need it, and it loads the memory.
     index: "Callable[[], IndexWork]"
+    # What moves and erases whole Beings reads and writes their items itself.
+    data: "Table"
+    blobs: "Callable[[], Blobs]"
+    residue: "Callable[[], Residue]"
     # A stack knows its address; a laptop's depends on how it is served.
     mcp_url: str | None = None
     close: Callable[[], None] = lambda: None
