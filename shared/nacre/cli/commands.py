@@ -20,8 +20,13 @@ COMMANDS = {
     "owner": "Add and list owners.",
     "status": "Show what is here and which credentials are set.",
     "reindex": "Check, repair or change the index that memories are searched in.",
+    "export": "Write all that a Being keeps to a file.",
+    "import": "Take in an export, or the memory of another program.",
+    "forget": "Erase memories, messages or a whole Being.",
     "doctor": "Check that everything works, and say what to do where it does not.",
 }
+
+_MODULES = {"import": "import_file"}  # a keyword names no module
 
 
 class LazyCommands(click.Group):
@@ -35,7 +40,7 @@ class LazyCommands(click.Group):
         """Import and return a command."""
         if cmd_name not in COMMANDS:
             return None
-        name = cmd_name.replace("-", "_")
+        name = _MODULES.get(cmd_name, cmd_name.replace("-", "_"))
         command: click.Command = getattr(importlib.import_module(f"nacre.cli.{name}"), name)
         return command
 

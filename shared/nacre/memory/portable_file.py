@@ -23,6 +23,7 @@ from nacre.memory.portable import FORMAT, KINDS, Record, StateHash, decode, enco
 HEADER = "nacre-export"
 END = "end"
 
+_BEGINNING = f'{{"type":"{HEADER}",'.encode()
 _LONGEST_LINE = 4 * 1024 * 1024  # an item of 400 kB, escaped, with vectors
 _CHUNK = 1024 * 1024
 _CUT_OFF = "the file is cut off: its last line is missing; export again, or fetch it again"
@@ -184,6 +185,8 @@ class ExportFile:
                 raise InvalidInputError(f"line {number}: {_ALTERED}") from error
             if not raw:
                 return
+            if number == 1 and not raw.startswith(_BEGINNING[: len(raw)]):
+                raise _not_ours()
             if not raw.endswith(b"\n"):
                 raise InvalidInputError(f"line {number}: {_ended(raw)}")
             yield raw, _parsed(raw, number)

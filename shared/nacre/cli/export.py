@@ -1,0 +1,94 @@
+"""The command `nacre export`: all that a Being keeps, in a file."""
+
+import gzip
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import BinaryIO, cast
+
+import click
+
+from nacre.cli.display import json_option, show_json
+from nacre.cli.place import Place, placed
+from nacre.cli.progress import telling
+from nacre.clock import system_clock
+from nacre.errors import ConflictError, InvalidInputError, UnavailableError
+from nacre.memory.exporting import Exports
+from nacre.memory.portable_file import save
+
+_STDOUT = "-"
+
+
+@click.command()
+@click.argument("file", metavar="FILE")
+@click.option("--vectors", is_flag=True, help="Also write vectors: no model is asked on import.")
+@click.option("--force", is_flag=True, help="Replace a file that is there.")
+@json_option
+@placed
+def export(file: str, *, vectors: bool, force: bool, as_json: bool, place: Place) -> None:
+    """Write all that a Being keeps to FILE, packed if it ends in .gz; - is standard output.
+
+    The file is yours alone (0600). Standard output shows the state hash, which is the same
+    wherever the Being lives. Tokens and keys are not in it.
+    """
+    if file == _STDOUT and as_json:
+        raise click.UsageError("--json and the export both want standard output; give a FILE")
+    if file != _STDOUT and not force and Path(file).exists():
+        raise _there_is(file)
+    home = place.open()
+    being = place.choose(home)
+    records = Exports(home.data).records(being.being_id, with_vectors=vectors)
+    with _target(file, replace=force) as target, tempfile.TemporaryFile() as spool:
+        summary = save(
+            records, being, target, spool, now=system_clock(), progress=telling("records")
+        )
+    where = "standard output" if file == _STDOUT else file
+    if as_json:
+        show_json({"file": file, **asdict(summary), "total": summary.total})
+        return
+    if file != _STDOUT:
+        click.echo(summary.state)
+    click.echo(f"Exported {being.name}: {summary.total} records to {where}.", err=True)
+
+
+@contextmanager
+def _target(file: str, *, replace: bool) -> Iterator[BinaryIO]:
+    """Give where the export goes: a file is complete or not there."""
+    if file == _STDOUT:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    path = Path(file)
+    try:
+        descriptor, name = tempfile.mkstemp(prefix=".nacre-", dir=path.parent)  # 0600
+    except OSError as error:
+        raise InvalidInputError(f"{file}: cannot be written ({error.strerror})") from error
+    temporary = Path(name)
+    try:
+        with os.fdopen(descriptor, "wb") as plain:
+            if path.suffix == ".gz":
+                # Without a time in it the same state gives the same bytes.
+                with gzip.GzipFile("", "wb", fileobj=plain, mtime=0) as packed:
+                    yield cast("BinaryIO", packed)
+            else:
+                yield plain
+            plain.flush()
+            os.fsync(plain.fileno())
+        if replace:
+            temporary.replace(path)
+        else:
+            path.hardlink_to(temporary)
+    except FileExistsError:
+        raise _there_is(file) from None
+    except OSError as error:
+        raise UnavailableError(f"{file}: cannot be written ({error.strerror})") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _there_is(file: str) -> ConflictError:
+    return ConflictError(f"{file} is there already; choose another name, or give --force")

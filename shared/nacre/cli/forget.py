@@ -1,0 +1,244 @@
+"""The command `nacre forget`: erase memories, entries, messages or a whole Being."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from random import SystemRandom
+from typing import Any, TypeVar
+
+import click
+
+from nacre.access.beings import Being
+from nacre.cli.display import json_option, show_json
+from nacre.cli.outcome import FAILURE, OK
+from nacre.cli.place import Place, placed
+from nacre.cli.progress import telling
+from nacre.clock import system_clock
+from nacre.errors import InvalidInputError
+from nacre.jobs.lease import Leases
+from nacre.memory import keys
+from nacre.memory.being_erasure import Stores, erase_being
+from nacre.memory.erased import Erased
+from nacre.memory.erasing import Erasing
+from nacre.memory.erasing_words import WordErasing
+from nacre.memory.letters import Letters
+from nacre.memory.targets import NOTES, TARGETS
+from nacre.ports.residue import Trace
+from nacre.ports.table import Key
+from nacre.wiring.home import Home
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_SHOWN = 20  # traces that are named
+_SHORTEST = 12  # characters: a shorter text is found in others that have nothing to do with it
+_PATROL = "LOCK#PATROL"
+
+_OPTIONS = (
+    click.option("--yes", is_flag=True, help="Do not ask."),
+    click.option(
+        "--verify",
+        is_flag=True,
+        help="Then look through every table for what was erased, and print how much is left.",
+    ),
+    json_option,
+    placed,
+)
+
+
+def _options(command: Function) -> Function:
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+@click.group()
+def forget() -> None:
+    """Erase memories, messages or a whole Being.
+
+    What was erased is in no table, no index and no page of the store's files afterwards. Exports
+    that were made before, and backups, are yours to delete.
+    """
+
+
+@forget.command()
+@click.argument("node_id", metavar="ID")
+@_options
+def node(node_id: str, **options: Any) -> int:
+    """Erase the memory ID, its scenes, and what it was merged from.
+
+    Merges that it went into are taken back: their other sources stay.
+    """
+    return _forget(
+        f"the memory {node_id}", lambda home, being: _memories(home).node(being, node_id), **options
+    )
+
+
+@forget.command()
+@click.argument("scene_id", metavar="ID")
+@_options
+def scene(scene_id: str, **options: Any) -> int:
+    """Erase the scene ID; a memory that was made of nothing else goes with it."""
+    return _forget(
+        f"the scene {scene_id}",
+        lambda home, being: _memories(home).scene(being, scene_id),
+        **options,
+    )
+
+
+@forget.command()
+@click.argument("note_id", metavar="ID")
+@_options
+def note(note_id: str, **options: Any) -> int:
+    """Erase the note ID."""
+
+    def erase(home: Home, being_id: str) -> Erased:
+        return WordErasing(home.data).entry(being_id, NOTES, note_id)
+
+    return _forget(f"the note {note_id}", erase, **options)
+
+
+@forget.command()
+@click.argument("target", type=click.Choice(sorted(TARGETS)))
+@click.argument("key")
+@_options
+def entry(target: str, key: str, **options: Any) -> int:
+    """Erase the entry KEY of a target of update_memory, with its old versions.
+
+    A name and a personality have to be there: of these the old versions are erased.
+    """
+
+    def erase(home: Home, being_id: str) -> Erased:
+        return WordErasing(home.data).entry(being_id, TARGETS[target], key)
+
+    return _forget(f"{key!r} of {target}", erase, **options)
+
+
+@forget.command()
+@click.option("--from", "date_from", metavar="DATE", required=True, help="First day, in UTC.")
+@click.option("--to", "date_to", metavar="DATE", required=True, help="Last day, in UTC.")
+@_options
+def messages(date_from: str, date_to: str, **options: Any) -> int:
+    """Erase the messages of some days; both are included.
+
+    Scenes that were made of them stay, and are named.
+    """
+
+    def erase(home: Home, being_id: str) -> Erased:
+        return WordErasing(home.data).messages(being_id, date_from, date_to)
+
+    return _forget(f"the messages from {date_from} to {date_to}", erase, **options)
+
+
+@forget.command("being")
+@click.argument("name")
+@_options
+def forget_being(name: str, *, place: Place, **options: Any) -> int:
+    """Erase the Being NAME with all that it keeps, and end its tokens.
+
+    Letters that it sent leave the inboxes of its partners too. A command that broke off goes on
+    when it is given again.
+    """
+    return _forget(
+        f"the Being {name} and all that it keeps",
+        None,
+        place=Place(name, place.stack, place.data_dir, place.owner),
+        **options,
+    )
+
+
+def _forget(
+    what: str,
+    erase: Callable[[Home, str], Erased] | None,
+    *,
+    yes: bool,
+    verify: bool,
+    as_json: bool,
+    place: Place,
+) -> int:
+    """Erase something of a Being, or the Being itself, and tell what became of it."""
+    home = place.open()
+    being = place.choose(home)
+    if not yes:
+        _ask(f"Erase {what}{'' if erase is None else f' of {being.name}'} for good?")
+    with _no_patrol(home, being):
+        if erase is None:
+            erased = erase_being(being, _stores(home), telling("memories"))
+        else:
+            erased = erase(home, being.being_id)
+            if erased.counts.keys() & {"node", "scene"}:
+                home.index().run(being.being_id, "repair", telling("memories indexed"))
+    home.residue().settle()
+    left = _left(home, being, erased) if verify else None
+    if as_json:
+        show_json(_facts(being, erased, left))
+    else:
+        _tell(being, erased, left)
+    return FAILURE if left else OK
+
+
+def _ask(question: str) -> None:
+    if not sys.stdin.isatty():
+        raise InvalidInputError("nobody is here to confirm; give --yes")
+    click.confirm(question, abort=True, err=True)
+
+
+@contextmanager
+def _no_patrol(home: Home, being: Being) -> Iterator[None]:
+    """Keep patrols away, which might write down what is being erased."""
+    leases = Leases(home.data, now=system_clock)
+    lease = leases.take(Key(keys.home(being.being_id), _PATROL))
+    try:
+        yield
+    finally:
+        leases.give_back(lease)
+
+
+def _memories(home: Home) -> Erasing:
+    return Erasing(home.data, clock=system_clock, rng=SystemRandom())
+
+
+def _stores(home: Home) -> Stores:
+    return Stores(
+        table=home.data,
+        beings=home.beings,
+        tokens=home.tokens,
+        index=home.index(),
+        blobs=home.blobs(),
+        residue=home.residue(),
+        letters=Letters(home.data, home.beings, clock=system_clock, rng=SystemRandom()),
+    )
+
+
+def _left(home: Home, being: Being, erased: Erased) -> list[Trace]:
+    """Return what is left; what another Being keeps, such as a copy, is its own."""
+    found = home.residue().find(_needles(erased))
+    return [trace for trace in found if trace.being_id in (None, being.being_id)]
+
+
+def _needles(erased: Erased) -> list[str]:
+    return [*erased.ids, *(text for text in erased.texts if len(text) >= _SHORTEST)]
+
+
+def _facts(being: Being, erased: Erased, left: list[Trace] | None) -> dict[str, Any]:
+    facts: dict[str, Any] = {
+        "being": being.name,
+        "being_id": being.being_id,
+        "erased": dict(erased.counts),
+        "ids": list(erased.ids),
+        "made_of_it": list(erased.made_of_it),
+    }
+    if left is not None:
+        facts |= {"traces": len(left), "places": [trace.place for trace in left[:_SHOWN]]}
+    return facts
+
+
+def _tell(being: Being, erased: Erased, left: list[Trace] | None) -> None:
+    counts = ", ".join(f"{count} {kind}" for kind, count in erased.counts.items())
+    click.echo(f"Erased of {being.name}: {counts or 'nothing'}.", err=True)
+    for each in erased.made_of_it:
+        click.echo(f"made of these messages, and kept: scene {each}", err=True)
+    if left is None:
+        return
+    click.echo(len(left))
+    for trace in left[:_SHOWN]:
+        click.echo(f"left in {trace.place}", err=True)

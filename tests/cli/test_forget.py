@@ -1,0 +1,229 @@
+"""The command `nacre forget`, on the laptop and on a stack."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from nacre.access.beings import Beings
+from nacre.clock import system_clock
+from nacre.jobs.lease import Leases
+from nacre.memory import keys
+from nacre.memory.chain import Said
+from nacre.memory.scenes import SceneDraft
+from nacre.memory.targets import NOTES, TARGETS
+from nacre.memory.vector_items import point_key
+from nacre.ports.table import Key
+from tests.cli.conftest import Nacre
+from tests.cli.worlds import World, laptop_world, stack_world
+from tests.memory.keeping import a_node
+
+
+@pytest.fixture(params=["laptop", "stack"])
+def world(
+    request: pytest.FixtureRequest, folder: Path, nacre: Nacre, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[World]:
+    if request.param == "laptop":
+        with laptop_world(folder, nacre) as world:
+            yield world
+    else:
+        with stack_world(monkeypatch) as world:
+            yield world
+
+
+@pytest.fixture
+def being_id(nacre: Nacre, world: World) -> str:
+    return str(nacre("being", "create", "Ann", "--json", *world.options).json()["being_id"])
+
+
+def draft(action: str) -> SceneDraft:
+    return SceneDraft(action=action, actors=["Ann"], when=["2026-07-01"])
+
+
+def forgotten(nacre: Nacre, world: World, *arguments: str) -> Any:
+    options = ["--yes", "--verify", "--json", *world.options]
+    return nacre("forget", *arguments, *options).json()
+
+
+def test_a_scene_leaves_nothing_behind(nacre: Nacre, world: World, being_id: str) -> None:
+    recorded = world.memory.scenes.record(being_id, [draft("hid the Zirkon"), draft("ate")])
+    gone, stays = (scene.scene_id for scene in recorded.scenes)
+    vector = world.table.get(point_key(being_id, gone))
+    assert vector is not None
+    [made] = [each for each in vector.values() if isinstance(each, bytes)]
+    assert b"Zirkon" in world.content
+
+    done = forgotten(nacre, world, "scene", gone)
+
+    assert (done["erased"], done["ids"]) == ({"scene": 1}, [gone])
+    assert (done["traces"], done["places"]) == (0, [])
+    assert b"Zirkon" not in world.content
+    assert gone.encode() not in world.content
+    if world.file is not None:
+        assert made not in world.content
+        assert made[:40] not in world.content
+    assert stays.encode() in world.content
+
+
+def test_a_memory_leaves_nothing_behind(nacre: Nacre, world: World, being_id: str) -> None:
+    node = a_node(1, action="Ann hid the Zirkon", evidence=())
+    world.memory.nodes.add(being_id, [node, a_node(2, evidence=())])
+
+    done = nacre("forget", "node", node.node_id, "--yes", "--verify", *world.options)
+
+    assert (done.code, done.out, done.err) == (0, "0\n", "Erased of Ann: 1 node.\n")
+    assert b"Zirkon" not in world.content
+    assert node.node_id.encode() not in world.content
+    sound = nacre("export", "-", *world.options).out
+    assert "Zirkon" not in sound
+    assert node.node_id not in sound
+
+
+def test_a_note_an_entry_and_messages_leave_nothing_behind(
+    nacre: Nacre, world: World, being_id: str
+) -> None:
+    note = world.memory.profile.append(being_id, NOTES, "note about the Zirkon").key
+    for text in ("I love the Zirkon", "I love pearls"):
+        world.memory.profile.update(being_id, TARGETS["souls"], "values", text)
+    world.memory.history.add(being_id, [Said("user", "where is the Zirkon?")])
+    today = f"{system_clock():%Y-%m-%d}"
+    yesterday = f"{system_clock() - timedelta(days=1):%Y-%m-%d}"
+
+    assert forgotten(nacre, world, "note", note)["traces"] == 0
+    assert forgotten(nacre, world, "entry", "souls", "values")["erased"] == {
+        "version": 1,
+        "souls": 1,
+    }
+    said = forgotten(nacre, world, "messages", "--from", yesterday, "--to", today)
+
+    assert (said["erased"], said["traces"]) == ({"message": 1}, 0)
+    assert b"Zirkon" not in world.content
+
+
+def test_a_whole_being_leaves_nothing_behind(
+    nacre: Nacre, world: World, being_id: str, folder: Path
+) -> None:
+    other = nacre("being", "create", "Bob", "--json", *world.options).json()["being_id"]
+    world.memory.scenes.record(being_id, [draft("hid the Zirkon")], notes=["Zirkon!"])
+    world.memory.scenes.record(other, [draft("ate")])
+    world.memory.profile.append(being_id, TARGETS["knowledge"], "Zirkon " * 1000, key="Long")
+    world.memory.letters.send(being_id, "Bob", "The Zirkon is mine")
+    world.memory.letters.send(other, "Ann", "What is yours?")
+    world.memory.history.add(being_id, [Said("user", "Zirkon")])
+    world.memory.nodes.add(being_id, [a_node(1, action="hid the Zirkon")])
+    world.memory.trigger.ask(being_id)
+    if world.file is not None:
+        blobs = folder / "blobs" / f"{being_id}.d"
+        blobs.mkdir(parents=True)
+        (blobs / "result.blob").write_bytes(b"Zirkon")
+    nacre("token", "create", "--scope", "full", "--being", "Ann", *world.options)
+
+    done = forgotten(nacre, world, "being", "ann")
+
+    assert done["erased"]["token"] == 1
+    assert (done["traces"], done["places"]) == (0, [])
+    names = [each["name"] for each in nacre("being", "list", "--json", *world.options).json()]
+    assert names == ["Bob"]
+    assert being_id.encode() not in world.content
+    assert b"Zirkon" not in world.content
+    assert world.memory.letters.received(other) == []
+    assert [letter.content for letter in world.memory.letters.sent(other)] == ["What is yours?"]
+    item = world.table.get(keys.meta(other))
+    assert item is not None
+    assert item["unread"] == 0
+    if world.file is not None:
+        assert list((folder / "blobs").rglob("*.blob")) == []
+    assert nacre("forget", "being", "ann", "--yes", *world.options).code == 3
+
+
+def test_a_token_of_an_erased_being_opens_nothing(
+    nacre: Nacre, world: World, being_id: str, folder: Path
+) -> None:
+    from nacre.access.tokens import digest
+    from nacre.wiring import aws, embedded
+    from nacre.wiring.settings import Settings
+
+    made = nacre("token", "create", "--scope", "full", "--json", *world.options).json()
+
+    nacre("forget", "being", "Ann", "--yes", *world.options)
+
+    home = (
+        embedded.open_home(folder)
+        if world.file is not None
+        else aws.open_stack(world.options[1], Settings.from_environment())
+    )
+    assert home.tokens.lookup(digest(made["token"])) is None
+    home.close()
+
+
+def test_an_erasure_that_broke_off_is_finished_by_the_same_command(
+    nacre: Nacre, world: World, being_id: str
+) -> None:
+    world.memory.scenes.record(being_id, [draft("hid the Zirkon")])
+    beings = Beings(world.table, clock=system_clock, rng=Random(1))
+    being = beings.get(being_id)
+    assert being is not None
+    beings.close(being)  # as far as it got
+
+    done = forgotten(nacre, world, "being", "Ann")
+
+    assert done["traces"] == 0
+    assert b"Zirkon" not in world.content
+
+
+def test_what_stays_elsewhere_is_counted_and_named(
+    nacre: Nacre, world: World, being_id: str
+) -> None:
+    [scene] = world.memory.scenes.record(being_id, [draft("hid the Zirkon in a box")]).scenes
+    world.memory.profile.append(
+        being_id, TARGETS["diary"], "Today Ann hid the Zirkon in a box.", key="2026-07-01"
+    )
+
+    done = nacre("forget", "scene", scene.scene_id, "--yes", "--verify", *world.options)
+
+    assert (done.code, done.out) == (1, "1\n")
+    assert "DIARY#2026-07-01" in done.err
+
+
+def test_nothing_is_erased_without_a_yes(nacre: Nacre, world: World, being_id: str) -> None:
+    [scene] = world.memory.scenes.record(being_id, [draft("hid the Zirkon")]).scenes
+
+    refused = nacre("forget", "scene", scene.scene_id, *world.options)
+
+    assert (refused.code, refused.out) == (2, "")
+    assert refused.err == "error: nobody is here to confirm\nhint: give --yes\n"
+    assert b"Zirkon" in world.content
+
+
+def test_a_patrol_that_runs_is_not_disturbed(nacre: Nacre, world: World, being_id: str) -> None:
+    [scene] = world.memory.scenes.record(being_id, [draft("hid the Zirkon")]).scenes
+    leases = Leases(world.table, now=system_clock)
+    lease = leases.take(Key(keys.home(being_id), "LOCK#PATROL"))
+
+    busy = nacre("forget", "scene", scene.scene_id, "--yes", *world.options)
+    leases.give_back(lease)
+    free = nacre("forget", "scene", scene.scene_id, "--yes", *world.options)
+
+    assert (busy.code, free.code) == (5, 0)
+
+
+def test_what_is_not_there_is_said(nacre: Nacre, world: World, being_id: str) -> None:
+    for arguments in (("node", "x"), ("scene", "x"), ("note", "x"), ("entry", "souls", "x")):
+        assert nacre("forget", *arguments, "--yes", *world.options).code == 3, arguments
+    wrong = nacre(
+        "forget", "messages", "--from", "July", "--to", "2026-07-01", "--yes", *world.options
+    )
+    assert (wrong.code, "'--from' must be a date" in wrong.err) == (2, True)
+
+
+def test_another_being_cannot_be_reached(nacre: Nacre, world: World, being_id: str) -> None:
+    [scene] = world.memory.scenes.record(being_id, [draft("hid the Zirkon")]).scenes
+    nacre("being", "create", "Bob", *world.options)
+
+    refused = nacre("forget", "scene", scene.scene_id, "--yes", "--being", "Bob", *world.options)
+
+    assert refused.code == 3
+    assert scene.scene_id.encode() in world.content
