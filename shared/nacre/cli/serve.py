@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import signal
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import timedelta
 
@@ -18,7 +18,7 @@ from nacre.cli.place import Place, placed
 from nacre.errors import InvalidInputError
 from nacre.faces.http import AsgiApp, asgi_app
 from nacre.faces.logs import Level, Log, log_at, where
-from nacre.jobs.loop import Outcome
+from nacre.jobs.loop import Outcome, WorkerLoop
 from nacre.limits import API_TOKEN_DAYS, DRAIN_SECONDS
 from nacre.protocol.http_messages import HttpRequest
 from nacre.protocol.principal import Principal
@@ -27,6 +27,7 @@ from nacre.wiring.settings import Settings
 
 HOST = "127.0.0.1"
 PORT = 8642
+_GLANCE_SECONDS = 0.1  # how soon a second interrupt is seen
 
 
 @click.command()
@@ -57,7 +58,8 @@ def serve(host: str, port: int, *, place: Place) -> None:
             url = url_of(host, listener, settings)
             _show(laptop, place, url)
             log = log_at(settings.log_level)
-            server = _server(_app(laptop, host, settings, log), log)
+            app = _app(laptop, host, settings, log, hurried=lambda: server.force_exit)
+            server = _server(app, log)
             log.write("info", "serving", url=url, folder=str(laptop.folder))
             server.run(sockets=[listener])
             log.write("info", "stopped")
@@ -65,7 +67,9 @@ def serve(host: str, port: int, *, place: Place) -> None:
         laptop.close()
 
 
-def _app(laptop: Laptop, host: str, settings: Settings, log: Log) -> AsgiApp:
+def _app(
+    laptop: Laptop, host: str, settings: Settings, log: Log, *, hurried: Callable[[], bool]
+) -> AsgiApp:
     def admit(request: HttpRequest, path_being: str | None, query_being: str | None) -> Principal:
         return laptop.gate.admit(
             authorization=request.headers.get("authorization"),
@@ -80,11 +84,20 @@ def _app(laptop: Laptop, host: str, settings: Settings, log: Log) -> AsgiApp:
         try:
             yield
         finally:
-            await asyncio.to_thread(loop.stop, DRAIN_SECONDS)
+            await _stop(loop, hurried)
 
     return asgi_app(
         laptop.application, admit=admit, fences=fences(host, settings), log=log, lifespan=working
     )
+
+
+async def _stop(loop: WorkerLoop, hurried: Callable[[], bool]) -> None:
+    """Let the jobs that run end, as long as nobody says a second time that the server should."""
+    time = asyncio.get_running_loop().time
+    end = time() + DRAIN_SECONDS
+    while not await asyncio.to_thread(loop.stop, _GLANCE_SECONDS):
+        if hurried() or time() >= end:
+            return
 
 
 def _report(log: Log, outcome: Outcome) -> None:
