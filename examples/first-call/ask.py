@@ -1,4 +1,4 @@
-"""Connect to a Being with the official MCP client and ask it the time: ask.py URL TOKEN."""
+"""Tell a Being something, and ask it later, with the official MCP client: ask.py URL TOKEN."""
 
 import asyncio
 import sys
@@ -6,6 +6,13 @@ import sys
 import httpx2
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
+
+SCENE = {
+    "action": "Ann adopted a grey cat called Miso",
+    "actors": ["Ann"],
+    "when": ["2026-11-18"],
+    "feeling": "She was happy all evening.",
+}
 
 
 async def ask(url: str, token: str) -> None:
@@ -15,13 +22,15 @@ async def ask(url: str, token: str) -> None:
         Client(streamable_http_client(url, http_client=http)) as client,
     ):
         print(f"client: connected to {client.server_info.name}, MCP {client.protocol_version}")
-
         listed = await client.list_tools()
-        for tool in listed.tools:
-            print(f"server: I have {tool.name}. {tool.description}")
+        print(f"server: I have {', '.join(sorted(tool.name for tool in listed.tools))}")
 
-        print("client: get_current_time, timezone Asia/Tokyo")
-        answer = await client.call_tool("get_current_time", {"timezone": "Asia/Tokyo"})
+        print(f"client: update_notes, {SCENE['action']}")
+        answer = await client.call_tool("update_notes", {"scenes": [SCENE]})
+        print(f"server: {'noted' if not answer.is_error else answer.content[0].text}")
+
+        print("client: recall, What is the name of Ann's pet?")
+        answer = await client.call_tool("recall", {"user_message": "What is the name of Ann's pet?"})
         print(f"server: {answer.content[0].text}")
 
         print("client: get_current_time, timezone Mars/Olympus")
