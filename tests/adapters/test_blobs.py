@@ -1,10 +1,16 @@
 """What every store of blobs does: files, and S3 with the template's bucket."""
 
 import os
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 
+import boto3
 import pytest
+from botocore.config import Config
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -206,3 +212,59 @@ def test_a_folder_is_deleted_with_all_that_is_in_it(blobs: Blobs, name: str) -> 
 
     assert [blobs.get(each) for each in (name, f"{folder}/a", f"{folder}/b/c/d")] == [None] * 3
     assert [blobs.get(each) for each in others] == [b"data"] * 2
+
+
+HEAD = (
+    b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\nx-amz-meta-nacre-until: 9999999999\r\n"
+    b"Connection: close\r\n"
+)
+
+
+@contextmanager
+def answering(answer: bytes, *, hanging: bool = False) -> Iterator[str]:
+    """Serve one request on loopback with exactly these bytes, and yield the URL."""
+    done = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                connection.recv(65_536)
+                connection.sendall(answer)
+                if hanging:
+                    done.wait(20)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            done.set()
+            thread.join()
+
+
+@pytest.mark.parametrize(
+    ("answer", "hanging", "what"),
+    [
+        (HEAD + b"\r\nhalf", False, "ResponseStreamingError"),
+        (HEAD + b"\r\nhalf", True, "ReadTimeoutError"),
+        (
+            HEAD + b"x-amz-checksum-crc32: AAAAAA==\r\n\r\nten bytes.",
+            False,
+            "FlexibleChecksumError",
+        ),
+    ],
+    ids=["cut off", "hanging", "damaged"],
+)
+def test_a_blob_that_does_not_arrive_whole_is_unavailable(
+    answer: bytes, hanging: bool, what: str
+) -> None:
+    with answering(answer, hanging=hanging) as url:
+        client = boto3.Session("test", "test", region_name="eu-central-1").client(
+            "s3",
+            endpoint_url=url,
+            config=Config(read_timeout=0.5, retries={"total_max_attempts": 1}),
+        )
+
+        with pytest.raises(UnavailableError, match=rf"get_object does not answer now \({what}\)"):
+            S3Blobs(client, "bucket", kms_key_id="k").get("a")

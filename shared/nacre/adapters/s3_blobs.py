@@ -5,7 +5,8 @@ from datetime import datetime
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from botocore.exceptions import ClientError
+from botocore.exceptions import BotoCoreError, ClientError
+from urllib3.exceptions import HTTPError
 
 from nacre.adapters.aws_calls import AwsCalls, Sleep, error_code, unavailable
 from nacre.adapters.blob_rules import blob_end, check_blob_name
@@ -56,7 +57,10 @@ class S3Blobs:
         answer = self._call("get_object", Key=name)
         if answer is None or int(answer["Metadata"][_END]) <= self._clock().timestamp():
             return None
-        return bytes(answer["Body"].read())
+        try:  # the answer has begun; its bytes still have to arrive
+            return bytes(answer["Body"].read())
+        except (BotoCoreError, HTTPError) as error:
+            raise unavailable("get_object", error) from error
 
     def delete(self, name: str) -> None:
         """Remove the bytes, if there are any."""
