@@ -1,13 +1,14 @@
 """Beings and their owners."""
 
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from random import SystemRandom
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nacre.access.beings import Beings
+from nacre.access.beings import Being, Beings
 from nacre.access.gate import is_being_id
 from nacre.access.naming import checked_name, name_key
 from nacre.access.owners import Owners
@@ -156,3 +157,28 @@ def test_an_unknown_owner_is_not_found(owners: Owners) -> None:
 def test_an_owner_has_a_plain_name(owners: Owners, name: str) -> None:
     with pytest.raises(InvalidInputError, match="an owner's name"):
         owners.add(name)
+
+
+def test_a_being_that_moves_here_brings_its_id_and_its_day(beings: Beings) -> None:
+    being_id, day = "5853af0e-aa0a-4a4d-96be-ad1b9e2ccd28", datetime(2025, 1, 2, tzinfo=UTC)
+
+    moved = beings.create("Pearl", owner="me", being_id=being_id, created=day)
+
+    assert beings.named("pearl", owner="me") == moved == Being(being_id, "Pearl", "me", day)
+    with pytest.raises(ConflictError):
+        beings.create("Other", owner="me", being_id=being_id)
+
+
+def test_a_closed_being_has_a_name_only_until_it_is_removed(beings: Beings) -> None:
+    being = beings.create("Pearl", owner="me")
+
+    beings.close(being)
+
+    assert beings.get(being.being_id) is None
+    assert beings.named("Pearl", owner="me") == being
+    beings.remove(being)
+    beings.remove(being)
+    assert beings.named("Pearl", owner="me") is None
+    again = beings.create("Pearl", owner="me")
+    beings.remove(being)  # the name is another's now
+    assert beings.named("Pearl", owner="me") == again

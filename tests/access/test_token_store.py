@@ -164,3 +164,17 @@ def test_two_sources_of_equal_chance_never_overwrite_a_token(table: Table, time:
 
     with pytest.raises(ConditionFailedError):
         issue(TokenStore(table, clock=time, rng=Random(1)))
+
+
+def test_the_tokens_of_an_erased_being_are_gone_and_others_stay(
+    tokens: TokenStore, time: Time
+) -> None:
+    gone = [issue(tokens) for _ in range(3)]
+    stays = issue(tokens, being_id=OTHER)
+
+    assert tokens.erase(BEING) == 3
+    assert tokens.erase(BEING) == 0
+
+    assert [opens(tokens, each, time) for each in (*gone, stays)] == [False, False, False, True]
+    assert tokens.of_being(BEING) == []
+    assert [tokens.lookup(digest(each.token)) for each in gone] == [None] * 3

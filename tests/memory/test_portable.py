@@ -19,7 +19,7 @@ from nacre.memory.chain import Said
 from nacre.memory.exporting import Exports
 from nacre.memory.model import Node
 from nacre.memory.portable import KINDS
-from nacre.memory.portable_file import ExportFile
+from nacre.memory.portable_file import ExportFile, save
 from nacre.memory.targets import TARGETS
 from nacre.ports.table import Change, Item, Range, Table
 from tests.adapters.conftest import StillClock
@@ -450,3 +450,29 @@ def test_a_write_between_reading_and_writing_is_not_overwritten(
     entry = full.memory.profile.get(target, TARGETS["souls"], "name")
     assert entry is not None
     assert entry.text == "Someone else"
+
+
+def test_memory_does_not_grow_with_what_is_moved(laptop: Keeper, clock: StillClock) -> None:
+    """Both sides go through the records one by one; only the file is as long as they are."""
+    import tempfile
+    import tracemalloc
+
+    def peak(count: int) -> int:
+        source, target = laptop.another(f"From {count}"), laptop.another(f"To {count}")
+        for first in range(0, count, 45):
+            numbers = range(first, min(count, first + 45))
+            nodes = [a_node(each, action="Ann fed a cat. " * 100) for each in numbers]
+            laptop.memory.nodes.add(source, nodes)
+        being = laptop.beings.get(source)
+        assert being is not None
+        with tempfile.TemporaryFile() as file, tempfile.TemporaryFile() as spool:
+            tracemalloc.start()
+            records = Exports(laptop.table).records(source)
+            save(records, being, file, spool, now=clock())
+            file.seek(0)
+            imported(laptop.table, target, file, clock)
+            peak = tracemalloc.get_traced_memory()[1]
+            tracemalloc.stop()
+        return peak
+
+    assert peak(1800) < 1.3 * peak(450)

@@ -112,7 +112,12 @@ class Erasing:
         made_of: Iterable[str] = (),
     ) -> Erased:
         """Erase nodes with what they were merged from, and whatever was made of `made_of` too."""
-        every = {node.node_id: node for node in self._all_nodes(being_id)}
+        named = {*node_ids, *made_of}
+        every = {  # most memories have to do with no other, and there may be many
+            node.node_id: node
+            for node in self._all_nodes(being_id)
+            if node.node_id in named or node.parents or node.merged_into or node.superseded_by
+        }
         wanted = _with_sources(every, node_ids)
         made = _made_of(every, {*made_of, *wanted})
         gone = [*(each for each in made if each.node_id not in wanted), *wanted.values()]
