@@ -13,6 +13,7 @@ SCENE = {
     "when": ["2026-11-18"],
     "feeling": "She was happy all evening.",
 }
+QUESTION = "What is the name of Ann's pet?"
 
 
 async def ask(url: str, token: str) -> None:
@@ -29,8 +30,8 @@ async def ask(url: str, token: str) -> None:
         answer = await client.call_tool("update_notes", {"scenes": [SCENE]})
         print(f"server: {'noted' if not answer.is_error else answer.content[0].text}")
 
-        print("client: recall, What is the name of Ann's pet?")
-        answer = await client.call_tool("recall", {"user_message": "What is the name of Ann's pet?"})
+        print(f"client: recall, {QUESTION}")
+        answer = await client.call_tool("recall", {"user_message": QUESTION})
         print(f"server: {answer.content[0].text}")
 
         print("client: get_current_time, timezone Mars/Olympus")

@@ -16,7 +16,8 @@ from nacre.cli.client_config import stdio_command, token_command, welcome
 from nacre.cli.listening import bind, fences, is_loopback, url_of
 from nacre.cli.place import Place, placed
 from nacre.errors import InvalidInputError
-from nacre.faces.http import AsgiApp, asgi_app
+from nacre.faces.asgi import AsgiApp
+from nacre.faces.http import asgi_app
 from nacre.faces.logs import Level, Log, log_at, where
 from nacre.jobs.loop import Outcome, WorkerLoop
 from nacre.limits import API_TOKEN_DAYS, DRAIN_SECONDS
