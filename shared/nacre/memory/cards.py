@@ -39,8 +39,8 @@ _CARDS = {
             cosines=Cosines(mean=0.044, deviation=0.086, floor=0.24, join=0.28),
             # An English table sees single characters there, which all texts share.
             cjk_cosines=Cosines(mean=0.722, deviation=0.075, floor=0.88, join=0.93),
-            weights=Weights(dense=0.4, sparse=0.4, tokens=0.5),
-            cjk_weights=Weights(dense=0.3, sparse=0.7, tokens=0.0),
+            weights=Weights(dense=0.3, sparse=0.4, tokens=0.5),
+            cjk_weights=Weights(dense=0.1, sparse=0.6, tokens=0.0),
         ),
         Card(
             emb_id="builtin:potion-multilingual-128m:128:1",
@@ -53,7 +53,7 @@ _CARDS = {
             emb_id="onnx:f93ff225320628d2:384:1601020a",
             cosines=Cosines(mean=0.716, deviation=0.041, floor=0.59, join=0.83),
             cjk_cosines=Cosines(mean=0.954, deviation=0.02, floor=0.67, join=1.0),
-            weights=Weights(dense=0.7, sparse=0.3, tokens=0.2),
+            weights=Weights(dense=0.5, sparse=0.3, tokens=0.2),
             cjk_weights=Weights(dense=0.3, sparse=0.7, tokens=0.0),
         ),
     )

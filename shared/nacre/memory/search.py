@@ -5,7 +5,7 @@ another state there, is dropped here; nothing else has to be in step.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import log
 from typing import Literal
@@ -52,12 +52,12 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class _Proposal:
-    """What the channels say about an id, before its item is read."""
+class _Proposals:
+    """What the channels found: what is worth reading, by id, and what is not."""
 
-    kind: Kind
-    dense: float | None = None
-    sparse: float | None = None
+    kinds: Mapping[str, Kind]
+    worth: Mapping[str, Candidate]
+    beside: Sequence[Candidate] = ()
 
 
 class Search:
@@ -112,8 +112,10 @@ class Search:
         else:
             kind = "words" if vector is None else "vector"
             remarks += ["only the newest memories were looked at"] * candidates.truncated
-            proposals = _pool(candidates, scale)
-            memories = self._shelf.read(being_id, {id_: p.kind for id_, p in proposals.items()})
+            proposals = _proposals(candidates, scale)
+            memories = self._shelf.read(
+                being_id, {each: proposals.kinds[each] for each in proposals.worth}
+            )
         memories = [
             memory
             for memory in memories
@@ -126,24 +128,24 @@ class Search:
 
     def _scanned(
         self, being_id: str, words: Sequence[str], where: Filter
-    ) -> tuple[list[Remembered], dict[str, _Proposal], list[str]]:
+    ) -> tuple[list[Remembered], _Proposals, list[str]]:
         memories, truncated = self._shelf.newest(being_id, where)
         remarks = ["the search index cannot be reached"]
         remarks += ["truncated: only the newest memories were looked at"] * truncated
         scores = _word_scores(words, [memory.text for memory in memories])
-        proposals = {
-            memory.id: _Proposal(memory.kind, sparse=score)
+        worth = {
+            memory.id: Candidate(memory.id, sparse=score)
             for memory, score in zip(memories, scores, strict=True)
             if score > 0
         }
-        return [memory for memory in memories if memory.id in proposals], proposals, remarks
+        return [memory for memory in memories if memory.id in worth], _Proposals({}, worth), remarks
 
     def _ranked(
         self,
         query: str,
         words: Sequence[str],
         memories: Sequence[Remembered],
-        proposals: Mapping[str, _Proposal],
+        proposals: _Proposals,
         weights: Weights,
         limit: int,
     ) -> list[Found]:
@@ -151,10 +153,8 @@ class Search:
         if self._tokens is not None and weights.tokens > 0:
             tokens = self._tokens.score(query, [memory.text for memory in memories])
         candidates = {
-            memory.id: Candidate(
-                memory.id,
-                dense=proposals[memory.id].dense,
-                sparse=proposals[memory.id].sparse,
+            memory.id: replace(
+                proposals.worth[memory.id],
                 tokens=alike,
                 groups=memory.groups,
                 actors=frozenset(map(str.casefold, memory.told.actors)),
@@ -166,9 +166,12 @@ class Search:
         known = {actor for candidate in candidates.values() for actor in candidate.actors}
         named = named_actor(words, {actor: _terms_of(actor) for actor in known})
         by_id = {memory.id: memory for memory in memories}
+        ranked = rank(
+            candidates.values(), weights, named=named, limit=limit, beside=proposals.beside
+        )
         return [
             Found(by_id[each.id], each.score, each.parts, _channels(candidates[each.id]))
-            for each in rank(candidates.values(), weights, named=named, limit=limit)
+            for each in ranked
         ]
 
 
@@ -199,22 +202,21 @@ def _embedded(reading: Reading, query: str) -> tuple[Vector | None, list[str]]:
     return (vector if any(vector) else None), remarks
 
 
-def _pool(candidates: Candidates, scale: _Scale) -> dict[str, _Proposal]:
+def _proposals(candidates: Candidates, scale: _Scale) -> _Proposals:
     """Return the most promising of what may count at all, so that few items are read."""
     hits = {hit.id: hit for hit in (*candidates.dense, *candidates.sparse)}
     dense = {hit.id: hit.score for hit in candidates.dense}
     sparse = {hit.id: hit.score for hit in candidates.sparse}
-    promising = []
+    relevant = {}
     for hit in hits.values():
         groups = groups_of(hit.days, hit.cluster_id)
         candidate = Candidate(hit.id, dense.get(hit.id), sparse.get(hit.id), groups=groups)
         if is_relevant(candidate, scale.floor):
-            promising.append(candidate)
-    best = promising if len(promising) <= _POOL else rank(promising, scale.weights, limit=_POOL)
-    return {
-        each.id: _Proposal(hits[each.id].kind, dense.get(each.id), sparse.get(each.id))
-        for each in best
-    }
+            relevant[hit.id] = candidate
+    best = rank(relevant.values(), scale.weights, limit=_POOL)
+    worth = {each.id: relevant.pop(each.id) for each in best}
+    kinds = {each: hits[each].kind for each in worth}
+    return _Proposals(kinds, worth, list(relevant.values()))
 
 
 def _channels(candidate: Candidate) -> dict[str, float]:
