@@ -20,8 +20,8 @@ COMMANDS = {
     "owner": "Add and list owners.",
     "status": "Show what is here and which credentials are set.",
     "reindex": "Check, repair or change the index that memories are searched in.",
-    "export": "Write all that a Being keeps to a file.",
-    "import": "Take in an export, or the memory of another program.",
+    "export": "Write all that a Being keeps to FILE.",
+    "import": "Take FILE into a Being.",
     "forget": "Erase memories, messages or a whole Being.",
     "doctor": "Check that everything works, and say what to do where it does not.",
 }

@@ -30,10 +30,11 @@ _STDOUT = "-"
 @json_option
 @placed
 def export(file: str, *, vectors: bool, force: bool, as_json: bool, place: Place) -> None:
-    """Write all that a Being keeps to FILE, packed if it ends in .gz; - is standard output.
+    """Write all that a Being keeps to FILE.
 
-    The file is yours alone (0600). Standard output shows the state hash, which is the same
-    wherever the Being lives. Tokens and keys are not in it.
+    It is packed if its name ends in .gz; - is standard output. The file is yours alone (0600);
+    tokens and keys are not in it. Standard output shows the state hash, which is the same
+    wherever the Being lives.
     """
     if file == _STDOUT and as_json:
         raise click.UsageError("--json and the export both want standard output; give a FILE")

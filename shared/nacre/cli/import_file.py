@@ -63,7 +63,7 @@ class _Load:
         return None if summary is None else Origin(summary.being_id, summary.clock)
 
 
-@click.command()
+@click.command("import")
 @click.argument("file", metavar="FILE")
 @click.option("--into", metavar="NAME", help="The Being to import into. [default: the only one]")
 @click.option("--create", metavar="NAME", help="Make a Being of this name and import into it.")
@@ -88,11 +88,12 @@ def import_file(
     as_json: bool,
     place: Place,
 ) -> int:
-    """Take FILE into a Being: an export of Nacre, or the memory of another program.
+    """Take FILE into a Being.
 
-    What is there already stays, so that the same file again changes nothing and an import
+    It is an export of Nacre or, with --format, the memory of another program; - is standard
+    input. What is there already stays, so that the same file again changes nothing and an import
     that broke off goes on. A file that is cut off or was altered is refused before anything is
-    written. - is standard input.
+    written.
     """
     if into and create:
         raise click.UsageError("--into and --create name two Beings; give one of them")

@@ -17,7 +17,7 @@ from nacre.memory.foreign import Found, NotUnderstood, day_of, scene_records, un
 _PROGRAM = "mem0"
 _TEXTS = ("memory", "content", "text", "data")
 _ABOUT = ("user_id", "agent_id", "app_id", "actor_id")
-_GONE = frozenset({"deleted", "archived"})
+_GONE = ("deleted", "archived")
 
 
 def read_mem0(content: bytes, *, today: datetime) -> Iterator[Found]:
