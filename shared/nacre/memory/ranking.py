@@ -5,8 +5,11 @@ each other, so does the one person a query names. What was long not thought of s
 lower: a tenth of the score at most.
 """
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from heapq import nlargest
+from typing import NamedTuple
 
 from nacre.ports.embedder import Weights
 
@@ -25,8 +28,7 @@ PARTS = ("dense", "sparse", "tokens", "session", "actor", "length", "retention")
 """What a score is the sum of."""
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """A memory that a search found: its raw channel scores and what lifts it.
 
     A channel that did not find it is None. `groups` are what it happened together with (its
@@ -37,7 +39,7 @@ class Candidate:
     dense: float | None = None
     sparse: float | None = None
     tokens: float | None = None
-    groups: frozenset[str] = frozenset()
+    groups: tuple[str, ...] = ()
     actors: frozenset[str] = frozenset()
     length: int = FULL_LENGTH
     retention: float = 1.0
@@ -72,10 +74,9 @@ def rank(
     Those `beside` them count for what is high and what goes together, and are not returned.
     """
     found = sorted(candidates, key=lambda candidate: candidate.id)
-    count = len(found)
-    found += beside
-    scales = _scales(found, weights)
-    together = _together(found, [dense + sparse + tokens for dense, sparse, tokens in scales])
+    everything = [*found, *beside]
+    scales = _scales(everything, weights)
+    together = _together(everything, [sum(each) for each in scales])
     share = (1 - RETENTION_SHARE) / _bound(weights)
     parts = [
         (
@@ -87,11 +88,11 @@ def rank(
             share * LENGTH_BOOST * min(candidate.length, FULL_LENGTH) / FULL_LENGTH,
             RETENTION_SHARE * candidate.retention,
         )
-        for candidate, (dense, sparse, tokens), boost in zip(found, scales, together, strict=True)
+        for candidate, (dense, sparse, tokens), boost in zip(found, scales, together, strict=False)
     ]
     scores = [sum(each) for each in parts]
     # Sorting is stable, so the ids decide between equals.
-    order = sorted(range(count), key=lambda place: -scores[place])
+    order = sorted(range(len(found)), key=lambda place: -scores[place])
     return [
         Ranked(found[place].id, scores[place], dict(zip(PARTS, parts[place], strict=True)))
         for place in order[:limit]
@@ -146,16 +147,16 @@ def _together(found: Sequence[Candidate], scores: Sequence[float]) -> list[float
 
     Places that a small group leaves empty count as nothing: alone there is no together.
     """
-    members: dict[str, list[float]] = {}
+    members: dict[str, list[float]] = defaultdict(list)
     for candidate, score in zip(found, scores, strict=True):
         for group in candidate.groups:
-            members.setdefault(group, []).append(score)
+            members[group].append(score)
     strength = {
-        group: sum(sorted(all_of, reverse=True)[:SESSION_BEST]) / SESSION_BEST
+        group: sum(nlargest(SESSION_BEST, all_of)) / SESSION_BEST
         for group, all_of in members.items()
     }
     return [
-        max((strength[group] for group in candidate.groups), default=0.0) for candidate in found
+        max([strength[group] for group in candidate.groups], default=0.0) for candidate in found
     ]
 
 

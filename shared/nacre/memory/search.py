@@ -5,7 +5,7 @@ another state there, is dropped here; nothing else has to be in step.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from math import log
 from typing import Literal
@@ -153,8 +153,7 @@ class Search:
         if self._tokens is not None and weights.tokens > 0:
             tokens = self._tokens.score(query, [memory.text for memory in memories])
         candidates = {
-            memory.id: replace(
-                proposals.worth[memory.id],
+            memory.id: proposals.worth[memory.id]._replace(
                 tokens=alike,
                 groups=memory.groups,
                 actors=frozenset(map(str.casefold, memory.told.actors)),
@@ -207,12 +206,16 @@ def _proposals(candidates: Candidates, scale: _Scale) -> _Proposals:
     hits = {hit.id: hit for hit in (*candidates.dense, *candidates.sparse)}
     dense = {hit.id: hit.score for hit in candidates.dense}
     sparse = {hit.id: hit.score for hit in candidates.sparse}
-    relevant = {}
-    for hit in hits.values():
-        groups = groups_of(hit.days, hit.cluster_id)
-        candidate = Candidate(hit.id, dense.get(hit.id), sparse.get(hit.id), groups=groups)
-        if is_relevant(candidate, scale.floor):
-            relevant[hit.id] = candidate
+    relevant = {
+        id_: candidate
+        for id_, hit in hits.items()
+        if is_relevant(
+            candidate := Candidate(
+                id_, dense.get(id_), sparse.get(id_), None, groups_of(hit.days, hit.cluster_id)
+            ),
+            scale.floor,
+        )
+    }
     best = rank(relevant.values(), scale.weights, limit=_POOL)
     worth = {each.id: relevant.pop(each.id) for each in best}
     kinds = {each: hits[each].kind for each in worth}

@@ -50,7 +50,7 @@ class Remembered:
         )
 
     @property
-    def groups(self) -> frozenset[str]:
+    def groups(self) -> tuple[str, ...]:
         """Return what it happened together with: its days and its cluster."""
         return groups_of(self.told.when, self.cluster_id)
 
@@ -130,10 +130,9 @@ class Shelf:
                 return
 
 
-def groups_of(days: Iterable[str], cluster_id: str | None) -> frozenset[str]:
+def groups_of(days: tuple[str, ...], cluster_id: str | None) -> tuple[str, ...]:
     """Return what a memory of these days and this cluster happened together with."""
-    groups = {f"day:{day}" for day in days}
-    return frozenset(groups | {f"cluster:{cluster_id}"} if cluster_id else groups)
+    return days if cluster_id is None else (*days, cluster_id)
 
 
 def _remembered(item: Item, clock: int) -> Remembered:

@@ -49,6 +49,7 @@ class Laptop:
     keys: Callable[[], SigningKeys]
     # A client's own stdio server runs no jobs, and so loads nothing of the worker.
     worker_loop: "Callable[[Report], WorkerLoop]"
+    minded: Callable[[], Minded]
     close: Callable[[], None]
 
 
@@ -75,6 +76,7 @@ def open_laptop(
         ),
         keys=keys,
         worker_loop=lambda report: _worker_loop(database, minded, clock, report),
+        minded=minded,
         close=database.close,
     )
 
