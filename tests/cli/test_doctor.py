@@ -14,7 +14,7 @@ import pytest
 from nacre.cli.client_files import client_files
 from tests.cli.conftest import Nacre
 from tests.cli.processes import serving
-from tests.wiring.deployed import MCP_URL, deployed
+from tests.wiring.deployed import MCP_URL, OUTPUTS, deployed
 
 
 @pytest.fixture
@@ -230,12 +230,7 @@ def test_clients_keep_their_files_where_the_platform_wants_them(
 def test_a_stack_is_looked_at_from_its_outputs_to_its_address(
     nacre: Nacre, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    outputs = {
-        "TokensTableName": {"Ref": "TokensTable"},
-        "DataTableName": {"Ref": "DataTable"},
-        "KeyArn": {"Fn::GetAtt": ["NacreKey", "Arn"]},
-        "McpUrl": "http://127.0.0.1:9/mcp",
-    }
+    outputs = {**OUTPUTS, "McpUrl": "http://127.0.0.1:9/mcp"}
     with deployed(monkeypatch, outputs) as stack:
         nacre("being", "create", "Ann", "--stack", stack)
 

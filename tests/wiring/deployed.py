@@ -13,7 +13,7 @@ from tests.aws_stack import REGION, data_template
 
 STACK = "nacre-prod"
 MCP_URL = "https://nacre.example/mcp"
-_OUTPUTS: dict[str, Any] = {
+OUTPUTS: dict[str, Any] = {
     "TokensTableName": {"Ref": "TokensTable"},
     "DataTableName": {"Ref": "DataTable"},
     "QueueUrl": {"Ref": "PatrolQueue"},
@@ -34,7 +34,7 @@ def deployed(
     monkeypatch.setenv("AWS_REGION", REGION)
     with mock_aws():
         template = json.loads(data_template())
-        declared = _OUTPUTS if outputs is None else outputs
+        declared = OUTPUTS if outputs is None else outputs
         template["Outputs"] = {name: {"Value": value} for name, value in declared.items()}
         boto3.Session(region_name=REGION).client("cloudformation").create_stack(
             StackName=STACK, TemplateBody=json.dumps(template)
