@@ -11,6 +11,7 @@ from nacre.memory.ranking import (
     Candidate,
     is_relevant,
     named_actor,
+    promising,
     rank,
 )
 from nacre.ports.embedder import Weights
@@ -146,10 +147,33 @@ def test_long_unused_memories_stand_lower_but_never_below_what_is_more_relevant(
 
 
 def test_a_candidate_counts_by_a_word_or_by_a_cosine_from_the_floor() -> None:
-    assert is_relevant(Candidate("word", sparse=0.1, dense=-0.2), floor=0.3)
-    assert is_relevant(Candidate("vector", dense=0.3), floor=0.3)
-    assert not is_relevant(Candidate("accident", dense=0.29), floor=0.3)
-    assert not is_relevant(Candidate("nothing", sparse=0.0), floor=0.3)
+    assert is_relevant(-0.2, 0.1, floor=0.3)
+    assert is_relevant(0.3, None, floor=0.3)
+    assert not is_relevant(0.29, None, floor=0.3)
+    assert not is_relevant(None, 0.0, floor=0.3)
+
+
+@given(candidates(), weights, st.integers(0, 12))
+def test_the_promising_are_the_best_and_nobody_is_lost(
+    found: list[Candidate], by: Weights, limit: int
+) -> None:
+    best, others = promising(found, by, limit=limit)
+
+    assert len(best) == min(limit, len(found))
+    assert sorted([*best, *others]) == sorted(found)
+    plain = [Candidate(e.id, e.dense, e.sparse, e.tokens, e.groups) for e in found]
+    assert {each.id for each in best} == {each.id for each in rank(plain, by, limit=limit)}
+
+
+@given(candidates(), weights, st.integers(0, 12))
+def test_those_beside_count_for_scales_and_groups(
+    found: list[Candidate], by: Weights, count: int
+) -> None:
+    among = {each.id: each for each in rank(found, by)}
+
+    assert {each.id: each for each in rank(found[:count], by, beside=found[count:])} == {
+        each.id: among[each.id] for each in found[:count]
+    }
 
 
 KNOWN = {"ann": ("ann",), "ann lee": ("ann", "lee"), "bo cho": ("bo", "cho"), "i": ()}

@@ -8,7 +8,7 @@ lower: a tenth of the score at most.
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from heapq import nlargest
+from operator import attrgetter
 from typing import NamedTuple
 
 from nacre.ports.embedder import Weights
@@ -16,6 +16,8 @@ from nacre.ports.embedder import Weights
 # Words alone are less sure of themselves, so what lifts a memory counts for more beside them.
 LEXICAL = Weights(dense=0.0, sparse=0.6, tokens=0.0)
 """The weights where there are no vectors."""
+
+_id = attrgetter("id")
 
 SESSION_BOOST = 0.5  # what several memories of one day agree on is rarely an accident
 SESSION_BEST = 2  # three of a day are rarer, and find less: .785 instead of .793 with an encoder
@@ -54,11 +56,24 @@ class Ranked:
     parts: Mapping[str, float]
 
 
-def is_relevant(candidate: Candidate, floor: float) -> bool:
-    """Whether a candidate counts at all: by a word, or by a cosine that is no accident."""
-    if candidate.sparse is not None and candidate.sparse > 0:
-        return True
-    return candidate.dense is not None and candidate.dense >= floor
+def is_relevant(dense: float | None, sparse: float | None, floor: float) -> bool:
+    """Whether something counts at all: by a word, or by a cosine that is no accident."""
+    return (sparse is not None and sparse > 0) or (dense is not None and dense >= floor)
+
+
+def promising(
+    candidates: Iterable[Candidate], weights: Weights, *, limit: int
+) -> tuple[list[Candidate], list[Candidate]]:
+    """Split candidates into the best by channels and groups alone, and the others."""
+    found = sorted(candidates, key=_id)
+    if len(found) <= limit:
+        return found, []
+    scores = [dense + sparse + tokens for dense, sparse, tokens in _scales(found, weights)]
+    lifts = _together(found, scores)
+    order = sorted(
+        range(len(found)), key=lambda place: -scores[place] - SESSION_BOOST * lifts[place]
+    )
+    return [found[place] for place in order[:limit]], [found[place] for place in order[limit:]]
 
 
 def rank(
@@ -73,10 +88,10 @@ def rank(
 
     Those `beside` them count for what is high and what goes together, and are not returned.
     """
-    found = sorted(candidates, key=lambda candidate: candidate.id)
+    found = sorted(candidates, key=_id)
     everything = [*found, *beside]
     scales = _scales(everything, weights)
-    together = _together(everything, [sum(each) for each in scales])
+    together = _together(everything, [dense + sparse + tokens for dense, sparse, tokens in scales])
     share = (1 - RETENTION_SHARE) / _bound(weights)
     parts = [
         (
@@ -152,7 +167,7 @@ def _together(found: Sequence[Candidate], scores: Sequence[float]) -> list[float
         for group in candidate.groups:
             members[group].append(score)
     strength = {
-        group: sum(nlargest(SESSION_BEST, all_of)) / SESSION_BEST
+        group: sum(sorted(all_of, reverse=True)[:SESSION_BEST]) / SESSION_BEST
         for group, all_of in members.items()
     }
     return [

@@ -15,7 +15,14 @@ from nacre.limits import MAX_QUERY, SEARCH_CANDIDATES
 from nacre.memory.analysis import mostly_cjk, terms
 from nacre.memory.cards import card_of
 from nacre.memory.indexing import Reading
-from nacre.memory.ranking import LEXICAL, Candidate, is_relevant, named_actor, rank
+from nacre.memory.ranking import (
+    LEXICAL,
+    Candidate,
+    is_relevant,
+    named_actor,
+    promising,
+    rank,
+)
 from nacre.memory.shelf import Remembered, Shelf, groups_of
 from nacre.ports.embedder import Card, TokenSimilarity, Vector, Weights
 from nacre.ports.vectors import Candidates, Filter, Kind
@@ -29,7 +36,7 @@ LIVING = Filter(states=frozenset({"active", "dying", "pending"}))
 FINDABLE = Filter(states=frozenset({"active", "dying", "pending", "dead"}))
 """What a search looks at: a dead node that is asked for may come back."""
 
-_POOL = 60  # of what both channels propose: what is read back and ranked in full
+_POOL = 40  # of what both channels propose: what is read back and ranked in full
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,20 +213,15 @@ def _proposals(candidates: Candidates, scale: _Scale) -> _Proposals:
     hits = {hit.id: hit for hit in (*candidates.dense, *candidates.sparse)}
     dense = {hit.id: hit.score for hit in candidates.dense}
     sparse = {hit.id: hit.score for hit in candidates.sparse}
-    relevant = {
-        id_: candidate
+    relevant = [
+        Candidate(id_, dense.get(id_), sparse.get(id_), None, groups_of(hit.days, hit.cluster_id))
         for id_, hit in hits.items()
-        if is_relevant(
-            candidate := Candidate(
-                id_, dense.get(id_), sparse.get(id_), None, groups_of(hit.days, hit.cluster_id)
-            ),
-            scale.floor,
-        )
-    }
-    best = rank(relevant.values(), scale.weights, limit=_POOL)
-    worth = {each.id: relevant.pop(each.id) for each in best}
-    kinds = {each: hits[each].kind for each in worth}
-    return _Proposals(kinds, worth, list(relevant.values()))
+        if is_relevant(dense.get(id_), sparse.get(id_), scale.floor)
+    ]
+    best, others = promising(relevant, scale.weights, limit=_POOL)
+    return _Proposals(
+        {each.id: hits[each.id].kind for each in best}, {each.id: each for each in best}, others
+    )
 
 
 def _channels(candidate: Candidate) -> dict[str, float]:
