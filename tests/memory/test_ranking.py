@@ -154,26 +154,23 @@ def test_a_candidate_counts_by_a_word_or_by_a_cosine_from_the_floor() -> None:
 
 
 @given(candidates(), weights, st.integers(0, 12))
-def test_the_promising_are_the_best_and_nobody_is_lost(
+def test_the_promising_are_those_that_a_ranking_puts_first(
     found: list[Candidate], by: Weights, limit: int
 ) -> None:
-    best, others = promising(found, by, limit=limit)
+    plain = [Candidate(each.id, each.dense, each.sparse, None, each.groups) for each in found]
+    best, _ = promising(plain, by, limit=limit)
 
-    assert len(best) == min(limit, len(found))
-    assert sorted([*best, *others]) == sorted(found)
-    plain = [Candidate(e.id, e.dense, e.sparse, e.tokens, e.groups) for e in found]
     assert {each.id for each in best} == {each.id for each in rank(plain, by, limit=limit)}
 
 
-@given(candidates(), weights, st.integers(0, 12))
-def test_those_beside_count_for_scales_and_groups(
-    found: list[Candidate], by: Weights, count: int
+@given(candidates(), weights, st.integers(1, 12))
+def test_the_field_stands_in_for_those_that_are_not_ranked(
+    found: list[Candidate], by: Weights, limit: int
 ) -> None:
-    among = {each.id: each for each in rank(found, by)}
+    plain = [Candidate(each.id, each.dense, each.sparse, None, each.groups) for each in found]
+    best, field = promising(plain, by, limit=limit)
 
-    assert {each.id: each for each in rank(found[:count], by, beside=found[count:])} == {
-        each.id: among[each.id] for each in found[:count]
-    }
+    assert rank(best, by, field=field) == rank(plain, by, limit=limit)
 
 
 KNOWN = {"ann": ("ann",), "ann lee": ("ann", "lee"), "bo cho": ("bo", "cho"), "i": ()}

@@ -61,19 +61,33 @@ def is_relevant(dense: float | None, sparse: float | None, floor: float) -> bool
     return (sparse is not None and sparse > 0) or (dense is not None and dense >= floor)
 
 
+class Field(NamedTuple):
+    """All that a search found: how far each channel reaches, and the best of each group.
+
+    `best` holds the scores of those that are not ranked themselves.
+    """
+
+    dense: tuple[float, float]
+    sparse: tuple[float, float]
+    best: Mapping[str, Sequence[float]]
+
+
 def promising(
     candidates: Iterable[Candidate], weights: Weights, *, limit: int
-) -> tuple[list[Candidate], list[Candidate]]:
-    """Split candidates into the best by channels and groups alone, and the others."""
+) -> tuple[list[Candidate], Field]:
+    """Return the best candidates by channels and groups alone, and the field they come from."""
     found = sorted(candidates, key=_id)
-    if len(found) <= limit:
-        return found, []
-    scores = [dense + sparse + tokens for dense, sparse, tokens in _scales(found, weights)]
-    lifts = _together(found, scores)
+    dense = _span([each.dense for each in found])
+    # No shared word is a score of zero, so words have a zero of their own.
+    sparse = (0.0, _span([each.sparse for each in found])[1])
+    scores = _fused(found, weights, dense, sparse)
+    lifts = _together(found, scores, {})
     order = sorted(
         range(len(found)), key=lambda place: -scores[place] - SESSION_BOOST * lifts[place]
     )
-    return [found[place] for place in order[:limit]], [found[place] for place in order[limit:]]
+    others = order[limit:]
+    best = _best_of([found[place] for place in others], [scores[place] for place in others], {})
+    return [found[place] for place in order[:limit]], Field(dense, sparse, best)
 
 
 def rank(
@@ -82,28 +96,33 @@ def rank(
     *,
     named: str | None = None,
     limit: int | None = None,
-    beside: Iterable[Candidate] = (),
+    field: Field | None = None,
 ) -> list[Ranked]:
     """Return the best candidates, best first; equal scores stand in the order of their ids.
 
-    Those `beside` them count for what is high and what goes together, and are not returned.
+    With the field they come from, others count for what is high and what goes together.
     """
     found = sorted(candidates, key=_id)
-    everything = [*found, *beside]
-    scales = _scales(everything, weights)
-    together = _together(everything, [dense + sparse + tokens for dense, sparse, tokens in scales])
+    if field is None:
+        _, field = promising(found, weights, limit=len(found))
+    dense = _scaled([each.dense for each in found], weights.dense, field.dense)
+    sparse = _scaled([each.sparse for each in found], weights.sparse, field.sparse)
+    alike = [each.tokens for each in found]
+    tokens = _scaled(alike, weights.tokens, _span(alike))
+    fused = [sum(each) for each in zip(dense, sparse, tokens, strict=True)]
+    together = _together(found, fused, field.best)
     share = (1 - RETENTION_SHARE) / _bound(weights)
     parts = [
         (
-            share * dense,
-            share * sparse,
-            share * tokens,
-            share * SESSION_BOOST * boost,
+            share * dense[place],
+            share * sparse[place],
+            share * tokens[place],
+            share * SESSION_BOOST * together[place],
             share * ACTOR_BOOST if named is not None and named in candidate.actors else 0.0,
             share * LENGTH_BOOST * min(candidate.length, FULL_LENGTH) / FULL_LENGTH,
             RETENTION_SHARE * candidate.retention,
         )
-        for candidate, (dense, sparse, tokens), boost in zip(found, scales, together, strict=False)
+        for place, candidate in enumerate(found)
     ]
     scores = [sum(each) for each in parts]
     # Sorting is stable, so the ids decide between equals.
@@ -133,21 +152,30 @@ def named_actor(query: Collection[str], actors: Mapping[str, Sequence[str]]) -> 
     return named[0] if len(named) == 1 else None
 
 
-def _scales(found: Sequence[Candidate], weights: Weights) -> list[tuple[float, float, float]]:
-    """Return the weighted channels of each candidate."""
-    dense = _scaled([each.dense for each in found], weights.dense)
-    # No shared word is a score of zero, so words have a zero of their own.
-    sparse = _scaled([each.sparse for each in found], weights.sparse, low=0.0)
-    tokens = _scaled([each.tokens for each in found], weights.tokens)
-    return list(zip(dense, sparse, tokens, strict=True))
-
-
-def _scaled(values: Sequence[float | None], weight: float, low: float | None = None) -> list[float]:
-    """Return the values from 0 (the lowest, or none) to the weight (the highest)."""
+def _span(values: Iterable[float | None]) -> tuple[float, float]:
     known = [value for value in values if value is not None]
-    if not known or not weight:
+    return (min(known), max(known)) if known else (0.0, 0.0)
+
+
+def _fused(
+    found: Sequence[Candidate],
+    weights: Weights,
+    dense: tuple[float, float],
+    sparse: tuple[float, float],
+) -> list[float]:
+    """Return what the stored channels say of each candidate."""
+    meaning = _scaled([each.dense for each in found], weights.dense, dense)
+    words = _scaled([each.sparse for each in found], weights.sparse, sparse)
+    return [one + other for one, other in zip(meaning, words, strict=True)]
+
+
+def _scaled(
+    values: Sequence[float | None], weight: float, span: tuple[float, float]
+) -> list[float]:
+    """Return the values from 0 (the lowest of the span, or none) to the weight (the highest)."""
+    bottom, top = span
+    if not weight:
         return [0.0] * len(values)
-    bottom, top = min(known) if low is None else low, max(known)
     if top <= bottom:
         return [0.0 if value is None or value < bottom else weight for value in values]
     factor = weight / (top - bottom)
@@ -157,18 +185,26 @@ def _scaled(values: Sequence[float | None], weight: float, low: float | None = N
     ]
 
 
-def _together(found: Sequence[Candidate], scores: Sequence[float]) -> list[float]:
+def _best_of(
+    found: Sequence[Candidate], scores: Sequence[float], before: Mapping[str, Sequence[float]]
+) -> dict[str, list[float]]:
+    """Return the best scores of each group, the highest first; `before` are there already."""
+    members = defaultdict(list, {group: list(best) for group, best in before.items()})
+    for candidate, score in zip(found, scores, strict=True):
+        for group in candidate.groups:
+            members[group].append(score)
+    return {group: sorted(all_of, reverse=True)[:SESSION_BEST] for group, all_of in members.items()}
+
+
+def _together(
+    found: Sequence[Candidate], scores: Sequence[float], beside: Mapping[str, Sequence[float]]
+) -> list[float]:
     """Return for each candidate the mean of the best of its best group.
 
     Places that a small group leaves empty count as nothing: alone there is no together.
     """
-    members: dict[str, list[float]] = defaultdict(list)
-    for candidate, score in zip(found, scores, strict=True):
-        for group in candidate.groups:
-            members[group].append(score)
     strength = {
-        group: sum(sorted(all_of, reverse=True)[:SESSION_BEST]) / SESSION_BEST
-        for group, all_of in members.items()
+        group: sum(best) / SESSION_BEST for group, best in _best_of(found, scores, beside).items()
     }
     return [
         max([strength[group] for group in candidate.groups], default=0.0) for candidate in found

@@ -18,6 +18,7 @@ from nacre.memory.indexing import Reading
 from nacre.memory.ranking import (
     LEXICAL,
     Candidate,
+    Field,
     is_relevant,
     named_actor,
     promising,
@@ -60,11 +61,11 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class _Proposals:
-    """What the channels found: what is worth reading, by id, and what is not."""
+    """What the channels found: what of it is worth reading, by id, and all of it as a field."""
 
     kinds: Mapping[str, Kind]
     worth: Mapping[str, Candidate]
-    beside: Sequence[Candidate] = ()
+    field: Field | None = None
 
 
 class Search:
@@ -172,9 +173,7 @@ class Search:
         known = {actor for candidate in candidates.values() for actor in candidate.actors}
         named = named_actor(words, {actor: _terms_of(actor) for actor in known})
         by_id = {memory.id: memory for memory in memories}
-        ranked = rank(
-            candidates.values(), weights, named=named, limit=limit, beside=proposals.beside
-        )
+        ranked = rank(candidates.values(), weights, named=named, limit=limit, field=proposals.field)
         return [
             Found(by_id[each.id], each.score, each.parts, _channels(candidates[each.id]))
             for each in ranked
@@ -218,9 +217,9 @@ def _proposals(candidates: Candidates, scale: _Scale) -> _Proposals:
         for id_, hit in hits.items()
         if is_relevant(dense.get(id_), sparse.get(id_), scale.floor)
     ]
-    best, others = promising(relevant, scale.weights, limit=_POOL)
+    best, field = promising(relevant, scale.weights, limit=_POOL)
     return _Proposals(
-        {each.id: hits[each.id].kind for each in best}, {each.id: each for each in best}, others
+        {each.id: hits[each.id].kind for each in best}, {each.id: each for each in best}, field
     )
 
 
