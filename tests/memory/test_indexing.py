@@ -15,6 +15,7 @@ from nacre.adapters.sqlite_table import SqliteTable
 from nacre.limits import INDEX_GRACE_SECONDS, INDEX_KEEP_SECONDS, INDEX_RETRY_SECONDS
 from nacre.memory import upkeep as upkeep_module
 from nacre.memory.index_state import LEXICAL, IndexState
+from nacre.memory.marking import MarkingIndex
 from nacre.memory.upkeep import Differences, Rebuilt, Repaired, Upkeep
 from nacre.memory.vector_items import pages, point_key
 from nacre.ports.table import Change, Delete
@@ -241,6 +242,38 @@ def test_an_index_that_nobody_wrote_to_is_sound(bench: Bench) -> None:
     assert bench.upkeep.mend(bench.being_id) == Differences(bench.words.emb_id, 0)
     assert bench.upkeep.repair(bench.being_id) == Repaired(0, 0)
     assert bench.upkeep.reindex(bench.being_id) is None
+
+
+def test_what_an_import_left_is_checked_repaired_and_moved_to_another_embedding(
+    bench: Bench,
+) -> None:
+    importing = MarkingIndex(bench.table, clock=bench.clock, rng=bench.rng)
+    bench.table.transact(
+        importing.writes(bench.being_id, [entry("a", "pearl"), entry("z", "sand")])
+    )
+    unfinished = bench.upkeep.check(bench.being_id)
+
+    bench.upkeep.repair(bench.being_id)
+
+    assert (unfinished.points, unfinished.without_vector) == (2, 2)
+    assert bench.upkeep.check(bench.being_id) == Differences(bench.words.emb_id, 2)
+    changed = bench.process(Words("others", 8), bench.words)
+    assert changed.reading(bench.being_id).embedder is bench.words
+    assert Upkeep(changed).reindex(bench.being_id) == Rebuilt(
+        "test:others:8:1", bench.words.emb_id, 2
+    )
+    assert bench.found("pearl", by=changed)[1] == ["a"]
+
+
+def test_a_check_of_what_an_import_left_writes_nothing(bench: Bench) -> None:
+    importing = MarkingIndex(bench.table, clock=bench.clock, rng=bench.rng)
+    bench.table.transact(importing.writes(bench.being_id, [entry("a", "pearl")]))
+
+    assert bench.upkeep.check(bench.being_id).without_vector == 1
+
+    assert bench.indexing.states.get(bench.being_id) is None
+    assert bench.upkeep.mend(bench.being_id).points == 1
+    assert bench.upkeep.check(bench.being_id).is_sound
 
 
 @derived

@@ -199,7 +199,9 @@ class Indexing:
         told: dict[tuple[str, str], str | None] = {}
         for _ in range(_ROUNDS):
             state, items = self.read(being_id, ids)
-            state = state or IndexState(self.wanted)
+            if state is None:  # what an import brought is indexed here for the first time
+                wanted = self.wanted
+                state = self.states.begun(being_id, wanted) if items else IndexState(wanted)
             complete, changed = True, False
             for emb_id in state.emb_ids if emb_ids is None else emb_ids:
                 items = self._completed(being_id, items, emb_id)

@@ -109,13 +109,11 @@ class Upkeep:
 
         Somebody may write meanwhile, so only what differs twice counts.
         """
-        state = self._states.get(being_id)
-        if state is None:
-            return Differences(self._indexing.wanted, 0)
-        first = self._differences(being_id, state.active, progress)
+        active = self._active(being_id)
+        first = self._differences(being_id, active, progress)
         if first.is_sound:
             return first
-        again = self._differences(being_id, state.active, progress)
+        again = self._differences(being_id, active, progress)
         return replace(
             again,
             missing=_in_both(first.missing, again.missing),
@@ -127,15 +125,13 @@ class Upkeep:
     def mend(self, being_id: str, progress: Progress = _silently) -> Differences:
         """Repair what is marked, then what differs; return what differed."""
         self.repair(being_id)
-        state = self._states.get(being_id)
-        if state is None:
-            return Differences(self._indexing.wanted, 0)
-        found = self._differences(being_id, state.active, progress)
-        self._indexing.sync(being_id, found.ids, [state.active])
+        active = self._active(being_id)
+        found = self._differences(being_id, active, progress)
+        self._indexing.sync(being_id, found.ids, [active])
         if found.without_vector:
             for items in pages(self._table, being_id, size=_AT_ONCE):
-                lacking = self._lacking(items, state.active)
-                self._indexing.sync(being_id, [item.id for item in lacking], [state.active])
+                lacking = self._lacking(items, active)
+                self._indexing.sync(being_id, [item.id for item in lacking], [active])
         return found
 
     def reindex(self, being_id: str, progress: Progress = _silently) -> Rebuilt | None:
@@ -177,6 +173,11 @@ class Upkeep:
             self._indexing.index(emb_id).erase(being_id)
         _delete_all(self._table, partition(being_id))
         self._table.delete(state_key(being_id))
+
+    def _active(self, being_id: str) -> str:
+        """Return the embedding that answers, or will where nothing was indexed yet."""
+        state = self._states.get(being_id)
+        return self._indexing.wanted if state is None else state.active
 
     def _fill(self, being_id: str, state: IndexState, progress: Progress) -> IndexState:
         total = sum(1 for _ in self._indexed(being_id, self._indexing.index(state.active)))
