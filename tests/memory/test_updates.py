@@ -189,6 +189,14 @@ def test_a_preference_has_each_line_once(laptop: Keeper) -> None:
     assert again["remark"] == "nothing changed: it says so"
 
 
+def test_lines_that_come_together_are_had_once_each_too(laptop: Keeper) -> None:
+    for lines in ("tea\nno sugar", "tea\nno sugar", "no sugar\n\nmilk\nmilk"):
+        answer = do(laptop, "preferences", "append", key="drinks", content=lines)
+
+    assert answer["version"] == 2
+    assert do(laptop, "preferences", "get", key="drinks")["content"] == "tea\nno sugar\nmilk"
+
+
 def test_a_preference_without_a_key_is_known_by_its_beginning(laptop: Keeper) -> None:
     content = "Answer in Japanese when the question is in Japanese, please."
 

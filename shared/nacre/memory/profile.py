@@ -309,8 +309,9 @@ def is_id(text: str) -> bool:
 def _joined(how: Literal["line", "paragraph", "replace", "new"], before: str, added: str) -> str:
     match how:
         case "line":
-            has = added in before.splitlines()
-            return before if has else f"{before}\n{added}"
+            there = before.splitlines()
+            new = dict.fromkeys(line for line in added.splitlines() if line.strip())
+            return "\n".join([before, *(line for line in new if line not in there)])
         case "paragraph":
             return f"{before}\n\n{added}"
         case "replace" | "new":
