@@ -25,9 +25,7 @@ def test_the_evidence_for_a_question_is_found() -> None:
 
     report("LoCoMo", measured)
     missed = {
-        name: found.recall[10]
-        for name, found in measured.items()
-        if found.recall[10] < goals[name]
+        name: found.recall[10] for name, found in measured.items() if found.recall[10] < goals[name]
     }
     assert missed == {}
 
