@@ -162,6 +162,17 @@ def test_without_vectors_words_are_searched(wordy: Minded) -> None:
 
 
 @pytest.mark.requirement("003.search_memory.keyword")
+def test_mode_and_finds_what_many_that_have_one_word_stand_before(wordy: Minded) -> None:
+    for _ in range(3):
+        wordy.note(*["axolotl axolotl axolotl axolotl"] * 15)
+        wordy.note(*["a dog barked"] * 20)
+        wordy.note(*["a dog barked"] * 20)
+    both = "An axolotl was seen by a dog that had come a long way down from the hills to the lake"
+    wordy.note(both)
+
+    assert actions(find(wordy, "axolotl dog", mode="and")) == [both]
+
+
 def test_mode_and_wants_every_word(wordy: Minded) -> None:
     wordy.note("Ann saw a cat", "Ann saw a dog", "Ann saw a cat and a dog")
 

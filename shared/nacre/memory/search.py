@@ -38,6 +38,7 @@ FINDABLE = Filter(states=frozenset({"active", "dying", "pending", "dead"}))
 """What a search looks at: a dead node that is asked for may come back."""
 
 _POOL = 40  # of what both channels propose: what is read back and ranked in full
+_EVERY_WORD_POOL = SEARCH_CANDIDATES  # only the items tell which have every word of a query
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +121,8 @@ class Search:
         else:
             kind = "words" if vector is None else "vector"
             remarks += ["only the newest memories were looked at"] * candidates.truncated
-            proposals = _proposals(candidates, scale)
+            pool = _EVERY_WORD_POOL if mode == "and" and kind == "words" else _POOL
+            proposals = _proposals(candidates, scale, pool)
             memories = self._shelf.read(
                 being_id, {each: proposals.kinds[each] for each in proposals.worth}
             )
@@ -207,7 +209,7 @@ def _embedded(reading: Reading, query: str) -> tuple[Vector | None, list[str]]:
     return (vector if any(vector) else None), remarks
 
 
-def _proposals(candidates: Candidates, scale: _Scale) -> _Proposals:
+def _proposals(candidates: Candidates, scale: _Scale, pool: int) -> _Proposals:
     """Return the most promising of what may count at all, so that few items are read."""
     hits = {hit.id: hit for hit in (*candidates.dense, *candidates.sparse)}
     dense = {hit.id: hit.score for hit in candidates.dense}
@@ -217,7 +219,7 @@ def _proposals(candidates: Candidates, scale: _Scale) -> _Proposals:
         for id_, hit in hits.items()
         if is_relevant(dense.get(id_), sparse.get(id_), scale.floor)
     ]
-    best, field = promising(relevant, scale.weights, limit=_POOL)
+    best, field = promising(relevant, scale.weights, limit=pool)
     return _Proposals(
         {each.id: hits[each.id].kind for each in best}, {each.id: each for each in best}, field
     )
