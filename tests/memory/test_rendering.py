@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nacre.limits import RECALL_BYTES
-from nacre.memory.rendering import Fragment, recall_block, scene_line
+from nacre.memory.rendering import Fragment, recall_block, scene_line, shown_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +22,23 @@ def test_an_event_is_one_line() -> None:
 
     assert scene_line(event) == "[2024-05-01] Ann, Bo: lost her keys (in the park) — worried"
     assert scene_line(Event("it rained")) == "it rained"
+
+
+def test_many_days_and_actors_do_not_hide_what_happened() -> None:
+    year = [f"2026-{month:02}-{day:02}" for month in range(1, 13) for day in range(1, 29)]
+    crowd = [f"guest {number} {'名' * 60}" for number in range(50)]
+
+    shown = shown_line(Event("sang at the ball", crowd, year, "in the park", "glad"))
+
+    assert shown.startswith("[2026-01-01 to 2026-12-28, 336 days] guest 0 名")
+    assert shown.endswith("…: sang at the ball (in the park) — glad")
+    assert len(shown.encode()) < 350
+
+
+def test_few_days_and_actors_are_shown_as_they_are() -> None:
+    event = Event("rowed", ("Ann", "Bo"), ("2026-01-01", "2026-01-02", "2026-02-01"))
+
+    assert shown_line(event) == scene_line(event)
 
 
 FRAGMENTS = [Fragment(text, f"node {text}") for text in ("one", "two", "three")]

@@ -30,7 +30,7 @@ from nacre.memory.model import Cluster, Relation
 from nacre.memory.nodes import Nodes
 from nacre.memory.profile import Profile
 from nacre.memory.relations import Relations
-from nacre.memory.rendering import one_line, scene_line
+from nacre.memory.rendering import one_line, shown_line
 from nacre.memory.targets import SOUL_FIELDS, Target, parse_rule
 
 _MODEL = "claude-sonnet-4-6"  # the seed document's suggestion, where the soul names none
@@ -156,7 +156,7 @@ class ContextBlocks:
         """Return the nodes that were activated last, one line each."""
         nodes = self._nodes.recent(being_id, limit=CONTEXT_RECENT_MEMORIES).nodes
         room = CONTEXT_RECENT_BYTES // CONTEXT_RECENT_MEMORIES - 1
-        return "\n".join(shortened(f"- {scene_line(node)}", room) for node in nodes)
+        return "\n".join(shortened(f"- {shown_line(node)}", room) for node in nodes)
 
     def _section(
         self,

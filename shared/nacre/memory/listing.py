@@ -5,6 +5,7 @@ from typing import Any
 
 from nacre.limits import MAX_ANSWER_BYTES, MAX_LINE_BYTES
 from nacre.memory.blocks import shortened
+from nacre.memory.rendering import shown_line
 from nacre.memory.search import Answer, Found, SearchKind
 from nacre.memory.shelf import Remembered
 
@@ -34,7 +35,7 @@ def memory_line(memory: Remembered, notes: str = "") -> str:
         parts.append(f"trust {memory.told.trust}")
     if notes:
         parts.append(notes)
-    return f"{shortened(memory.text, MAX_LINE_BYTES)} [{'; '.join(parts)}]"
+    return f"{shortened(shown_line(memory.told), MAX_LINE_BYTES)} [{'; '.join(parts)}]"
 
 
 def within(lines: Sequence[str]) -> str:

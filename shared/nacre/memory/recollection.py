@@ -9,7 +9,7 @@ from nacre.memory.explore import Explore
 from nacre.memory.fields import checked_date
 from nacre.memory.listing import found_text, trace
 from nacre.memory.nodes import Nodes
-from nacre.memory.rendering import Fragment, recall_block
+from nacre.memory.rendering import Fragment, recall_block, shown_line
 from nacre.memory.search import FINDABLE, LIVING, Mode, Search
 from nacre.memory.shelf import Remembered
 from nacre.ports.vectors import Filter
@@ -35,7 +35,7 @@ class Recollection:
         """Return a block of the living memories that a message touches; none, no text."""
         answer = self._search.find(being_id, message, limit=RECALL_MEMORIES, where=LIVING)
         memories = [hit.memory for hit in answer.hits]
-        fragments = [Fragment(each.text, f"{each.kind} {each.id}") for each in memories]
+        fragments = [Fragment(shown_line(each.told), f"{each.kind} {each.id}") for each in memories]
         self._count(being_id, memories, counted=counted)
         return Reply(recall_block(fragments, message), trace(answer))
 

@@ -11,6 +11,8 @@ from nacre.limits import RECALL_BYTES
 from nacre.memory.blocks import shortened
 
 _OPEN, _CLOSE = "<memory-recall>", "</memory-recall>"
+_DAYS_SHOWN = 4
+_ACTORS_BYTES = 160  # of a recall's 1200 for three memories
 # A memory that holds the fence itself must not end it early.
 _FENCE = re.compile(r"<(?=\s*/?\s*memory-recall)", re.IGNORECASE)
 
@@ -54,8 +56,20 @@ class Fragment:
 
 def scene_line(told: Told) -> str:
     """Return an event as one line: `[days] actors: action (setting) — feeling`."""
-    days = f"[{', '.join(told.when)}] " if told.when else ""
-    actors = f"{', '.join(told.actors)}: " if told.actors else ""
+    return _line_of(told, ", ".join(told.when), ", ".join(told.actors))
+
+
+def shown_line(told: Told) -> str:
+    """Return the same, with many days as a span and many actors cut: what happened is seen."""
+    days = ", ".join(told.when)
+    if len(told.when) > _DAYS_SHOWN:
+        days = f"{min(told.when)} to {max(told.when)}, {len(told.when)} days"
+    return _line_of(told, days, shortened(", ".join(told.actors), _ACTORS_BYTES))
+
+
+def _line_of(told: Told, days: str, actors: str) -> str:
+    days = f"[{days}] " if days else ""
+    actors = f"{actors}: " if actors else ""
     setting = f" ({told.setting})" if told.setting else ""
     feeling = f" — {told.feeling}" if told.feeling else ""
     return one_line(f"{days}{actors}{told.action}{setting}{feeling}")
