@@ -373,6 +373,21 @@ def test_erased_messages_are_not_brought_back_by_a_client_that_sends_all_again(
     assert (added.stored, added.known) == (1, 2)
 
 
+def test_erased_messages_wait_for_no_patrol(
+    kept: Keeper, words: WordErasing, clock: StillClock
+) -> None:
+    history = kept.memory.history
+    marker = history.add(kept.id, [Said("user", "heist"), Said("user", "calm")], for_patrol=True)
+    clock.move(86_400)
+    history.add(kept.id, [Said("user", "new")], marker_id=marker.marker_id, for_patrol=True)
+
+    words.messages(kept.id, "2026-07-28", "2026-07-28")
+    assert kept.meta("pending_messages") == 1
+
+    words.messages(kept.id, "2026-07-29", "2026-07-29")
+    assert kept.meta("pending_messages") == 0
+
+
 def test_days_in_the_wrong_order_are_refused(kept: Keeper, words: WordErasing) -> None:
     with pytest.raises(InvalidInputError, match="is after --to"):
         words.messages(kept.id, "2026-07-02", "2026-07-01")

@@ -1,11 +1,12 @@
 """Erasing what was written or said: entries of targets with their old versions, and messages."""
 
 from functools import partial
+from itertools import islice
 
 from nacre.errors import InvalidInputError, NotFoundError
 from nacre.limits import MAX_TRANSACTION_WRITES
 from nacre.memory import keys
-from nacre.memory.counters import write_counted
+from nacre.memory.counters import PENDING_MESSAGES, count_in, counters, write_counted
 from nacre.memory.entries import body_key, entry_in, version_key
 from nacre.memory.erased import Erased
 from nacre.memory.fields import checked_date, checked_name
@@ -57,8 +58,23 @@ class WordErasing:
                 write_counted(self._table, being_id, deletes)
             if not self._table.query(partition, limit=1).items:
                 self._table.delete(Key(keys.months(being_id), month))
+        settled(partial(self._let_none_wait_that_is_gone, being_id))
         counts = {"message": len(ids)} if ids else {}
         return Erased(counts, tuple(ids), tuple(dict.fromkeys(texts)), made)
+
+    def _let_none_wait_that_is_gone(self, being_id: str) -> None:
+        """Count no more messages as waiting for a patrol than there are."""
+        waiting = count_in(counters(self._table, being_id), PENDING_MESSAGES)
+        there = (
+            item
+            for month in items_in(self._table, keys.months(being_id))
+            for item in items_in(self._table, keys.history(being_id, str(month["sk"])))
+        )
+        left = sum(1 for _ in islice(there, waiting))
+        if left < waiting:
+            fewer = Change(set={PENDING_MESSAGES: left})
+            same = Compare(PENDING_MESSAGES, "=", waiting)
+            self._table.update(keys.meta(being_id), fewer, when=same)
 
     def _entry(self, being_id: str, target: Target, key: str) -> Erased:
         home = keys.home(being_id)
