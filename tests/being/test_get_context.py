@@ -114,6 +114,14 @@ def test_the_snapshot_says_what_the_being_knows(mind: Minded) -> None:
     )
 
 
+def test_a_cluster_that_no_patrol_has_named_is_told_as_such(mind: Minded) -> None:
+    mind.mind.memory.clusters.add(
+        mind.being_id, Cluster(cluster_id="c1", created_at=f"{TODAY}T00:00:00.000Z")
+    )
+
+    assert context(mind)["snapshot"] == ("## Clusters of memories\n- without a label [cluster c1]")
+
+
 def test_the_same_memory_gives_the_same_bytes(mind: Minded, clock: StillClock) -> None:
     keep(mind, "preferences", "Tea")
     mind.note("Ann fed the cat")

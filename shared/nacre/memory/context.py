@@ -247,7 +247,9 @@ def _quoted(text: str) -> str:
 
 
 def _cluster(cluster: Cluster) -> Entry:
-    return _entry(cluster.label, cluster.digest, suffix=f" [cluster {cluster.cluster_id}]")
+    label = cluster.label or "without a label"
+    title, text = (label, cluster.digest) if cluster.digest else ("", label)
+    return _entry(title, text, suffix=f" [cluster {cluster.cluster_id}]")
 
 
 def _indented(text: str) -> str:
