@@ -208,6 +208,11 @@ def test_a_patrol_that_runs_is_not_disturbed(nacre: Nacre, world: World, being_i
     free = nacre("forget", "scene", scene.scene_id, "--yes", *world.options)
 
     assert (busy.code, free.code) == (5, 0)
+    assert "LOCK#" not in busy.err
+    assert busy.err.startswith(
+        "error: another process is at work on this Being\nhint: try again in "
+    )
+    assert "a process that was killed" in busy.err
 
 
 def test_what_is_not_there_is_said(nacre: Nacre, world: World, being_id: str) -> None:

@@ -9,7 +9,7 @@ import click
 from nacre import __version__
 from nacre.cli.outcome import EXIT_CODES, FAILURE, INTERRUPTED, OK, exit_code, tell
 from nacre.cli.place import Place, placed
-from nacre.errors import NacreError
+from nacre.errors import LeaseHeldError, NacreError
 
 COMMANDS = {
     "serve": "Run the server on this machine.",
@@ -82,6 +82,12 @@ def run_commands(arguments: list[str]) -> int:
     except (click.Abort, KeyboardInterrupt):
         sys.stderr.write("\n")
         return INTERRUPTED
+    except LeaseHeldError as error:
+        tell(
+            "another process is at work on this Being; try again in"
+            f" {error.seconds:.0f} s at most, when also what a process that was killed held is free"
+        )
+        return exit_code(error)
     except NacreError as error:
         tell(str(error))
         return exit_code(error)
