@@ -38,15 +38,14 @@ class Looper:
     def run(self, coroutine: Awaitable[T]) -> T:
         """Return what the coroutine returns."""
         import asyncio  # noqa: PLC0415 - see the class's reason
+        import weakref  # noqa: PLC0415
 
         if self._loop is None:
             self._loop = asyncio.new_event_loop()
+            # Not by __del__: in a cycle, the loop's own may run first and warn.
+            weakref.finalize(self, self._loop.close)
 
         async def main() -> T:
             return await coroutine
 
         return self._loop.run_until_complete(main())
-
-    def __del__(self) -> None:
-        if self._loop is not None:
-            self._loop.close()
