@@ -20,6 +20,7 @@ from samtranslator.yaml_helper import yaml_parse
 
 from infra import services
 from infra.local_cloud import REGION, credentials, local_cloud
+from infra.qdrant_server import NoQdrantError, QdrantServer
 from infra.sam import run_sam
 from infra.tools import MissingPythonError
 from tests.infra.declared import ROOT
@@ -50,6 +51,7 @@ class Deployed:
     being: str
     token: str
     reader: str
+    built: Path
 
     @property
     def address(self) -> str:
@@ -85,6 +87,18 @@ class Deployed:
         connection.close()
         names = {name.lower(): value for name, value in response.getheaders()}
         return Answer(response.status, names, json.loads(text) if text else None)
+
+    def call(self, tool: str, arguments: Mapping[str, Any], *, token: str | None = None) -> Answer:
+        """Call one tool, with the full token unless another is given."""
+        params = {"name": tool, "arguments": arguments}
+        message = {"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": params}
+        return self.send(message=message, token=token or self.token)
+
+    def search(self, query: str) -> str:
+        """Return what `search_memory` answers."""
+        answer = self.call("search_memory", {"query": query})
+        assert answer.status == 200, answer.body
+        return str(answer.body["result"]["content"][0]["text"])
 
     def client(self, service: str) -> Any:
         return services.client(service, self.cloud)
@@ -123,12 +137,12 @@ def deployed(cloud: str, tmp_path_factory: pytest.TempPathFactory) -> Deployed:
     deploy(scratch / "build", cloud, environment)
     found = services.client("cloudformation", cloud).describe_stacks(StackName=STACK)
     being = nacre(environment, "being", "create", "me")["being_id"]
-    tokens = [
+    full, reader = (
         nacre(environment, "token", "create", "--being", "me", "--scope", scope)["token"]
         for scope in ("full", "read-only")
-    ]
+    )
     outputs = {each["OutputKey"]: each["OutputValue"] for each in found["Stacks"][0]["Outputs"]}
-    return Deployed(cloud, outputs, environment, being, *tokens)
+    return Deployed(cloud, outputs, environment, being, full, reader, scratch / "build")
 
 
 def build(folder: Path) -> None:
@@ -136,7 +150,9 @@ def build(folder: Path) -> None:
     assert run_sam(arguments, arch=HOST) == 0
 
 
-def deploy(folder: Path, cloud: str, environment: Mapping[str, str]) -> None:
+def deploy(
+    folder: Path, cloud: str, environment: Mapping[str, str], *, qdrant_url: str = ""
+) -> None:
     """Deploy what was built, but for the alarms over two metrics, which MiniStack refuses."""
     built: dict[str, Any] = yaml_parse((folder / "template.yaml").read_text())
     refused = [
@@ -153,6 +169,8 @@ def deploy(folder: Path, cloud: str, environment: Mapping[str, str]) -> None:
         "EndpointUrl": cloud,
         "AuthorizerCacheSeconds": "0",  # so that a revoked token ends at once
     }
+    if qdrant_url:
+        parameters["QdrantUrl"] = qdrant_url
     arguments = ["deploy", "--template-file", str(folder / "local.json")]
     arguments += ["--config-file", str(ROOT / "samconfig.toml"), "--stack-name", STACK]
     arguments += ["--no-confirm-changeset", "--parameter-overrides"]
@@ -208,6 +226,58 @@ def test_a_read_only_token_may_read_and_call_read_tools(deployed: Deployed) -> N
 
     assert answer.status == 200
     assert answer.body["result"]["structuredContent"]["timezone"] == "Asia/Tokyo"
+
+
+def test_a_read_only_token_may_not_write(deployed: Deployed) -> None:
+    answer = deployed.call("update_notes", {"notes": ["x"]}, token=deployed.reader)
+
+    assert answer.status == 403
+    assert answer.body["error"]["data"]["error"] == "insufficient_scope"
+
+
+def scene(action: str) -> dict[str, Any]:
+    return {"scenes": [{"action": action, "actors": ["Ann"], "when": ["2026-11-18"]}]}
+
+
+def test_without_qdrant_a_memory_is_found_among_the_items(deployed: Deployed) -> None:
+    noted = deployed.call("update_notes", scene("Ann planted a walnut tree"))
+    found = deployed.search("walnut")
+
+    assert noted.status == 200
+    assert "isError" not in noted.body["result"]
+    assert "Ann planted a walnut tree" in found
+
+
+@pytest.fixture(scope="module")
+def qdrant(deployed: Deployed, tmp_path_factory: pytest.TempPathFactory) -> Iterator[QdrantServer]:
+    """Give the stack a Qdrant server, as an owner does who outgrows the items."""
+    try:
+        server = QdrantServer(tmp_path_factory.mktemp("qdrant"))
+        server.start()
+    except NoQdrantError as error:
+        pytest.skip(str(error))
+    try:
+        deploy(deployed.built, deployed.cloud, deployed.environment, qdrant_url=server.url)
+        yield server
+    finally:
+        server.kill()
+
+
+def repaired(deployed: Deployed) -> None:
+    """Have the stack's worker bring the index up to date."""
+    deployed.nacre("reindex", "--repair")
+    assert settled(deployed.client("sqs"), deployed.outputs["QueueUrl"]) == 0
+
+
+def test_with_qdrant_what_was_noted_before_and_after_is_found(
+    deployed: Deployed, qdrant: QdrantServer
+) -> None:
+    repaired(deployed)
+    deployed.call("update_notes", scene("Ann sold the old piano"))
+
+    assert "Ann planted a walnut tree" in deployed.search("walnut tree")
+    assert "Ann sold the old piano" in deployed.search("piano")
+    assert "vector search" in deployed.search("piano")
 
 
 def test_a_revoked_token_ends(deployed: Deployed) -> None:
