@@ -1,9 +1,21 @@
+import asyncio
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from nacre.faces.portal import portal_handler
+
+
+@pytest.fixture(autouse=True)
+def loop() -> Iterator[None]:
+    """Give Mangum the loop that it would otherwise make, set and never close."""
+    made = asyncio.new_event_loop()
+    asyncio.set_event_loop(made)
+    yield
+    asyncio.set_event_loop(None)
+    made.close()
 
 
 def get(path: str) -> dict[str, Any]:
