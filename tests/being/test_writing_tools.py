@@ -50,7 +50,7 @@ SEED = {
         {"entity_name", "relation_type", "content", "action"},
     ),
     "merge_nodes": ({"node_ids", "summary"}, {"node_ids", "summary", "feeling"}),
-    "search_history": (set(), {"query", "date_from", "date_to", "limit"}),
+    "search_history": (set(), {"query", "date_from", "date_to", "limit", "before"}),
     "trigger_patrol": ({"messages"}, {"messages", "marker_id"}),
 }
 
@@ -312,7 +312,10 @@ def test_messages_are_listed_with_their_times(tools: Served, clock: StillClock) 
     text = tools.text("search_history", query="CAT")
     lines = text.split("\n\n")
 
-    assert lines[0] == "10 messages, newest first; older ones match too: use date_to to see them"
+    head, _, rest = lines[0].partition('before="')
+    assert head == "10 messages, newest first; older ones match too: go on with "
+    older = tools.text("search_history", query="CAT", before=rest.removesuffix('"'))
+    assert older.startswith("5 messages, newest first\n\n[2026-07-28T16:00:00.000Z]")
     assert lines[1] == "[2026-07-29T02:00:00.000Z] user: cat number 14"
     assert len(lines) == 11
     later = tools.text("search_history", date_from="2026-07-29", limit=50)

@@ -2,6 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -283,8 +284,30 @@ def test_a_search_ends_after_4_mb_and_says_so(laptop: Keeper, clock: StillClock)
     add(laptop, said(*(f"{number}" + "x" * 260_000 for number in range(17))))
 
     found = laptop.memory.history.search(laptop.id, limit=10, query="needle")
-    assert found == Findings((), truncated=True)
+    assert (found.messages, found.truncated) == ((), True)
     assert find(laptop, query="needle", date_to="2026-06-30") == ["the needle"]
+    later = laptop.memory.history.search(laptop.id, limit=10, query="needle", before=found.before)
+    assert [message.content for message in later.messages] == ["the needle"]
+
+
+def test_every_message_of_one_moment_is_reached_page_by_page(kept: Keeper) -> None:
+    add(kept, batch(0, 30))
+    pages, before = [], None
+    while True:
+        found = kept.memory.history.search(kept.id, limit=7, before=before)
+        pages.append([message.content for message in found.messages])
+        if (before := found.before) is None:
+            break
+
+    everything = kept.memory.history.search(kept.id, limit=50)
+    assert [len(page) for page in pages] == [7, 7, 7, 7, 2]
+    assert [*chain(*pages)] == [message.content for message in everything.messages]
+
+
+@pytest.mark.parametrize("before", ["", "2026-07-28", "2026-07-28T17:00:00.000Z", "x#y", "B#b"])
+def test_a_place_that_no_search_ended_at_is_refused(laptop: Keeper, before: str) -> None:
+    with pytest.raises(InvalidInputError, match="'before' is not what"):
+        laptop.memory.history.search(laptop.id, limit=1, before=before)
 
 
 # Laws

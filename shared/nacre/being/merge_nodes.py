@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
 
 from nacre.being.caller import caller
+from nacre.errors import InvalidInputError
 from nacre.protocol.context import Context
 from nacre.tools.decorator import tool
 from nacre.tools.result import ToolResult
@@ -40,6 +41,10 @@ def merge_nodes(merges: "Callable[[], Merges]") -> Tool:
             undone = merges().undo(being_id, ids[0])
             back = ", ".join(source.node_id for source in undone.sources)
             return ToolResult.text(f"Took back the merge {ids[0]}. These are back: {back}")
+        if summary.strip().casefold() == _UNDO:
+            raise InvalidInputError(
+                f"'summary' is \"{_UNDO}\", which takes back one merge: give its id alone"
+            )
         made = merges().merge(being_id, ids, action=summary, feeling=feeling)
         return ToolResult.text(
             f"Merged {len(made.sources)} nodes into {made.node.node_id}. The sources are kept;"

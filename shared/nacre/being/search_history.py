@@ -33,6 +33,7 @@ def search_history(recounting: "Callable[[], Recounting]") -> Tool:
         date_from: Annotated[str | None, "YYYY-MM-DD, UTC, inclusive"] = None,
         date_to: Annotated[str | None, "YYYY-MM-DD, UTC, inclusive"] = None,
         limit: Annotated[int, Field(ge=1, le=MAX_HISTORY_RESULTS)] = _RESULTS,
+        before: Annotated[str | None, "Where an earlier answer says to go on"] = None,
         *,
         context: Context,
     ) -> ToolResult:
@@ -43,6 +44,7 @@ def search_history(recounting: "Callable[[], Recounting]") -> Tool:
             query=query,
             date_from=date_from,
             date_to=date_to,
+            before=before,
         )
         return ToolResult.text(text)
 

@@ -1,5 +1,6 @@
 """What was said: messages in the order of time, by month, searched from the newest."""
 
+import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -34,6 +35,9 @@ _WRITES_KEPT_FREE = 10  # the marker, the months and the check that the Being is
 _BYTES_AT_ONCE = MAX_TRANSACTION_BYTES - 2 * MAX_CHAT_BYTES
 
 
+_PLACE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z#[0-9A-Za-z-]{1,64}")
+
+
 @dataclass(frozen=True, slots=True)
 class Added:
     """What became of a batch: how many messages were new, and where the next may go on."""
@@ -51,6 +55,7 @@ class Findings:
     messages: tuple[Message, ...]
     truncated: bool = False  # older messages were not looked at
     more: bool = False  # older messages match too
+    before: str | None = None  # the place to go on from, where something is left
 
 
 class History:
@@ -120,11 +125,12 @@ class History:
         query: str | None = None,
         date_from: str | None = None,
         date_to: str | None = None,
+        before: str | None = None,
     ) -> Findings:
         """Return the newest messages that hold the query, between two dates in UTC, inclusive.
 
         Upper and lower case and the width of letters make no difference. The search ends
-        after 4 MB and says so.
+        after 4 MB and says so. `before` is a place that an earlier search ended at.
         """
         low = checked_date(date_from, "date_from") if date_from else None
         high = checked_date(date_to, "date_to") if date_to else None
@@ -133,23 +139,28 @@ class History:
         wanted = folded(query) if query else ""
         found: list[Message] = []
         scanned = 0
-        for message in self._newest_first(being_id, low, high):
+        for message in self._newest_first(being_id, low, high, _checked_place(before)):
             scanned += len(message.content.encode())
             if wanted in folded(message.content):
                 if len(found) == limit:
-                    return Findings(tuple(found), more=True)
+                    return Findings(tuple(found), more=True, before=found[-1].place)
                 found.append(message)
             if scanned > HISTORY_SCAN_BYTES:
-                return Findings(tuple(found), truncated=True)
+                return Findings(tuple(found), truncated=True, before=message.place)
         return Findings(tuple(found))
 
-    def _newest_first(self, being_id: str, low: str | None, high: str | None) -> Iterator[Message]:
+    def _newest_first(
+        self, being_id: str, low: str | None, high: str | None, before: str | None
+    ) -> Iterator[Message]:
+        newest = f"{high}T23:59:59.999Z~" if high else None
+        if before is not None:
+            newest = min(before, newest or before)
         months = self._table.query(
             keys.months(being_id),
-            keys=Range(low=low[:7] if low else None, high=high[:7] if high else None),
+            keys=Range(low=low[:7] if low else None, high=newest[:7] if newest else None),
             descending=True,
         )
-        within = Range(low=low, high=f"{high}T23:59:59.999Z~" if high else None)
+        within = Range(low=low, high=newest)
         for month in months.items:
             partition = keys.history(being_id, str(month["sk"]))
             start = None
@@ -157,7 +168,8 @@ class History:
                 page = self._table.query(
                     partition, keys=within, descending=True, limit=_PAGE, start=start
                 )
-                yield from map(Message.from_item, page.items)
+                found = map(Message.from_item, page.items)
+                yield from (message for message in found if message.place != before)
                 if (start := page.next) is None:
                     break
 
@@ -270,3 +282,9 @@ def _message_id(ts: str, number: int, chain: str) -> str:
     milliseconds = round(datetime.fromisoformat(ts).timestamp() * 1000)
     chance = int.from_bytes(sha256(chain.encode()).digest()[:8])
     return ulid(milliseconds, number % _PLACES << 64 | chance)
+
+
+def _checked_place(place: str | None) -> str | None:
+    if place is not None and not _PLACE.fullmatch(place):
+        raise InvalidInputError("'before' is not what an earlier search_history ended with")
+    return place

@@ -253,12 +253,17 @@ class Message:
     chain: str  # the hash of this and everything before it
     session_key_hash: str | None = None
 
+    @property
+    def place(self) -> str:
+        """Where the message stands among all messages, by time."""
+        return f"{self.ts}#{self.message_id}"
+
     def to_item(self, being_id: str) -> Item:
         """Return the item that holds the message, in the partition of its month."""
         return MESSAGE.stamp(
             {
                 "pk": keys.history(being_id, self.ts[:7]),
-                "sk": f"{self.ts}#{self.message_id}",
+                "sk": self.place,
                 **attributes_of(self),
             }
         )

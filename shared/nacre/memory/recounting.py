@@ -39,10 +39,16 @@ class Recounting:
         query: str | None = None,
         date_from: str | None = None,
         date_to: str | None = None,
+        before: str | None = None,
     ) -> str:
         """Return the messages found, each with its time, below a line that counts them."""
         found = self._history.search(
-            being_id, limit=limit, query=query, date_from=date_from, date_to=date_to
+            being_id,
+            limit=limit,
+            query=query,
+            date_from=date_from,
+            date_to=date_to,
+            before=before,
         )
         return _listed(found, query or "")
 
@@ -74,10 +80,11 @@ def _listed(found: Findings, query: str) -> str:
     count = len(found.messages)
     header = f"{count or 'No'} message{'' if count == 1 else 's'}, newest first"
     if found.more:
-        header += "; older ones match too: use date_to to see them"
+        header += f'; older ones match too: go on with before="{found.before}"'
     if found.truncated:
         size = HISTORY_SCAN_BYTES // (1024 * 1024)
-        header += f"; truncated: the search stopped after {size} MB, use date_to to look further"
+        header += f"; truncated: the search stopped after {size} MB"
+        header += f'; go on with before="{found.before}"'
     room = (MAX_ANSWER_BYTES - _HEADER) // max(1, count)
     return "\n\n".join([header, *(_shown(message, query, room) for message in found.messages)])
 
