@@ -4,6 +4,7 @@ import os
 import sqlite3
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -61,6 +62,7 @@ class SqliteDatabase:
         self._busy_seconds = busy_seconds
         self._sleep = sleep
         self._idle: list[sqlite3.Connection] = []
+        weakref.finalize(self, _close_all, self._idle).atexit = False
         self._guard = threading.Lock()
         # An in-memory database lives in one connection.
         self._places = threading.BoundedSemaphore(1 if path == ":memory:" else _CONNECTIONS)
@@ -109,9 +111,9 @@ class SqliteDatabase:
         """Close the connections; ones in use close when they come back."""
         with self._guard:
             self._closed = True
-            idle, self._idle = self._idle, []
-        for connection in idle:
-            connection.close()
+            idle = self._idle.copy()
+            self._idle.clear()
+        _close_all(idle)
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
@@ -253,6 +255,11 @@ class SqliteDatabase:
             f" {self._busy_seconds:g} s. Try again, or stop that process.",
             public=_NO_ANSWER,
         )
+
+
+def _close_all(connections: list[sqlite3.Connection]) -> None:
+    for connection in connections:
+        connection.close()
 
 
 _NO_ANSWER = "the store does not answer now; try again in a moment"

@@ -6,6 +6,7 @@ import signal
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import timedelta
+from types import FrameType
 
 import click
 import uvicorn
@@ -114,12 +115,24 @@ def _report(log: Log, outcome: Outcome) -> None:
     )
 
 
+class _Server(uvicorn.Server):
+    """A server that a second interrupt ends at once, whatever still runs."""
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Take a signal; cut the connections when it is the second one."""
+        super().handle_exit(sig, frame)
+        if self.force_exit:
+            # Since Python 3.12 a server counts as closed once its last connection is.
+            for connection in list(self.server_state.connections):
+                connection.transport.abort()
+
+
 def _server(app: AsgiApp, log: Log) -> uvicorn.Server:
     """Return a server that a signal stops, once it has finished the calls in flight."""
     server_log = logging.getLogger("uvicorn")
     server_log.handlers = [_JsonLines(log)]
     server_log.propagate = False
-    server = uvicorn.Server(
+    server = _Server(
         uvicorn.Config(
             app,
             access_log=False,
