@@ -3,6 +3,7 @@
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -74,7 +75,7 @@ def test_one_that_is_far_behind_reads_everything_again(
     mine.upsert("b", [point(name, unit(1)) for name in "uvwxyz"])
     mine.delete("b", ["c"])
 
-    with sqlite3.connect(tmp_path / "nacre.db") as connection:
+    with closing(sqlite3.connect(tmp_path / "nacre.db")) as connection, connection:
         removed = connection.execute("SELECT id FROM vector_points WHERE kind IS NULL").fetchall()
     assert removed == [(None,)]  # the removals of a and b are forgotten
     assert found(other) == list("defuvwxyz")
@@ -114,7 +115,7 @@ def test_of_a_removed_point_not_even_its_id_stays(tmp_path: Path) -> None:
 
     mine.delete("b", ["gone"])
 
-    with sqlite3.connect(tmp_path / "nacre.db") as connection:
+    with closing(sqlite3.connect(tmp_path / "nacre.db")) as connection, connection:
         rows = connection.execute("SELECT * FROM vector_points WHERE kind IS NULL").fetchall()
     assert [[value for value in row if value is not None] for row in rows] == [[2, 1, 3]]
     assert found(other) == ["kept"]
@@ -139,7 +140,7 @@ def test_an_erased_being_leaves_no_row(tmp_path: Path) -> None:
 
     index.erase("b")
 
-    with sqlite3.connect(tmp_path / "nacre.db") as connection:
+    with closing(sqlite3.connect(tmp_path / "nacre.db")) as connection, connection:
         for table in ("vector_sets", "vector_points"):
             assert connection.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)
 

@@ -5,6 +5,7 @@ import socket
 import sqlite3
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
@@ -101,7 +102,7 @@ def test_a_damaged_store_is_broken(nacre: Nacre, folder: Path, port: int, damage
     for name in range(40):
         nacre("being", "create", f"Being {name}")
     store = folder / "nacre.db"
-    with sqlite3.connect(store) as connection:
+    with closing(sqlite3.connect(store)) as connection, connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     connection.close()
     content = bytearray(store.read_bytes())
