@@ -149,3 +149,21 @@ def understood(where: str, records: Iterator[Record]) -> Iterator[Found]:
         yield from records
     except InvalidInputError as error:
         yield NotUnderstood(where, str(error))
+
+
+def told_relation(
+    ends: Sequence[object], where: str, *, program: str, today: datetime
+) -> Iterator[Found]:
+    """Return the scene that says how two named things are related: one end, the type, the other."""
+    if not all(isinstance(each, str) and each.strip() for each in ends):
+        yield NotUnderstood(where, "a relation without both ends and a type")
+        return
+    first, type_, second = map(str, ends)
+    scenes = scene_records(
+        f"{first} {type_.replace('_', ' ')} {second}",
+        origin=f"{program}\nrelation",
+        actors=[first, second],
+        day=None,
+        today=today,
+    )
+    yield from understood(where, scenes)

@@ -12,7 +12,14 @@ from datetime import datetime
 from typing import Any
 
 from nacre.errors import InvalidInputError
-from nacre.memory.foreign import Found, NotUnderstood, day_of, scene_records, understood
+from nacre.memory.foreign import (
+    Found,
+    NotUnderstood,
+    day_of,
+    scene_records,
+    told_relation,
+    understood,
+)
 
 _PROGRAM = "mem0"
 _TEXTS = ("memory", "content", "text", "data")
@@ -120,15 +127,4 @@ def _relation(relation: object, where: str, today: datetime) -> Iterator[Found]:
         found.get("relationship") or found.get("relation"),
         found.get("target") or found.get("destination"),
     )
-    if not all(isinstance(each, str) and each.strip() for each in ends):
-        yield NotUnderstood(where, "a relation without both ends and a type")
-        return
-    source, type_, target = map(str, ends)
-    scenes = scene_records(
-        f"{source} {type_.replace('_', ' ')} {target}",
-        origin=f"{_PROGRAM}\nrelation",
-        actors=[source, target],
-        day=None,
-        today=today,
-    )
-    yield from understood(where, scenes)
+    yield from told_relation(ends, where, program=_PROGRAM, today=today)

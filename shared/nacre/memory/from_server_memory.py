@@ -9,7 +9,14 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any
 
-from nacre.memory.foreign import Found, NotUnderstood, relation_record, scene_records, understood
+from nacre.memory.foreign import (
+    Found,
+    NotUnderstood,
+    relation_record,
+    scene_records,
+    told_relation,
+    understood,
+)
 from nacre.memory.portable import Record
 
 _PROGRAM = "server-memory"
@@ -68,15 +75,4 @@ def _one(name: str, kind: str, content: str, today: datetime) -> Iterator[Record
 
 def _relation(line: dict[str, Any], where: str, today: datetime) -> Iterator[Found]:
     ends = [line.get(each) for each in ("from", "relationType", "to")]
-    if not all(isinstance(each, str) and each.strip() for each in ends):
-        yield NotUnderstood(where, "a relation without both ends and a type")
-        return
-    first, type_, second = map(str, ends)
-    scenes = scene_records(
-        f"{first} {type_.replace('_', ' ')} {second}",
-        origin=f"{_PROGRAM}\nrelation",
-        actors=[first, second],
-        day=None,
-        today=today,
-    )
-    yield from understood(where, scenes)
+    yield from told_relation(ends, where, program=_PROGRAM, today=today)
