@@ -27,11 +27,17 @@ NacreError
 │   └── LeaseLostError             the lease ran out and went to someone else
 └── UnavailableError               a service or the store cannot answer now
     ├── UnansweredError            a client was asked and stays silent
+    ├── ModelError                 a language model gave no answer
     └── StoreError                 the store itself needs a person's hand
         └── NewerSchemaError       written by a newer version
 """
 
 from collections.abc import Sequence
+from typing import Literal
+
+ModelFault = Literal[
+    "refused", "timeout", "rate_limited", "unavailable", "rejected_key", "truncated"
+]
 
 
 class NacreError(Exception):
@@ -199,6 +205,21 @@ class UnansweredError(UnavailableError):
 
     def __init__(self, seconds: float) -> None:
         super().__init__(f"the client did not answer within {seconds} seconds; make the call again")
+
+
+class ModelError(UnavailableError):
+    """A language model gave no answer; neither its words nor what was asked are repeated.
+
+    The tokens are what the attempt cost all the same, as far as the provider said.
+    """
+
+    def __init__(
+        self, kind: ModelFault, reason: str, *, input_tokens: int = 0, output_tokens: int = 0
+    ) -> None:
+        super().__init__(f"the language model gave no answer: {reason}")
+        self.kind = kind
+        self.input_tokens = input_tokens
+        self.output_tokens = output_tokens
 
 
 class StoreError(UnavailableError):

@@ -1,0 +1,1 @@
+"""Patrol: the background round that turns scenes into lasting memory."""
