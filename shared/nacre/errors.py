@@ -3,6 +3,7 @@
 NacreError
 ├── InvalidInputError              the caller sent something wrong
 │   ├── ConfigurationError         a setting or a file is wrong
+│   │   └── PolicyError            a policy that cannot be loaded
 │   ├── MalformedJsonError         the bytes are not strict JSON
 │   ├── MalformedMessageError      JSON, but not one JSON-RPC message
 │   ├── InvalidParamsError         a message whose parameters are wrong
@@ -55,6 +56,20 @@ class InvalidInputError(NacreError):
 
 class ConfigurationError(InvalidInputError):
     """A setting, a file or the environment is wrong."""
+
+
+class PolicyError(ConfigurationError):
+    """A policy cannot be loaded; the message names the file, the rule and what to write."""
+
+    def __init__(
+        self, reason: str, *, source: str, rule: int | None = None, hint: str | None = None
+    ) -> None:
+        place = source if rule is None else f"{source}: rule {rule}"
+        super().__init__(f"{place}: {reason}{f' ({hint})' if hint else ''}")
+        self.reason = reason
+        self.source = source
+        self.rule = rule
+        self.hint = hint
 
 
 class MalformedJsonError(InvalidInputError):

@@ -1,0 +1,1 @@
+"""Who may call what: ordered rules over tools, methods and their arguments."""

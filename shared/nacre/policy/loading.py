@@ -1,0 +1,342 @@
+"""Reading policy files: strict, because a misspelt key would quietly widen a rule."""
+
+import difflib
+import math
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from nacre.errors import PolicyError
+from nacre.policy.compiled import policy_of
+from nacre.policy.lists import rules_from_lists
+from nacre.policy.policy import Policy
+from nacre.policy.rule import ACTIONS, ArgumentTest, Kind, Rule, Wanted
+from nacre.policy.sections import (
+    SOURCES,
+    InjectionSection,
+    NamedPattern,
+    SecretsSection,
+    Settings,
+)
+from nacre.policy.subjects import kind_of
+
+_TOP = ("rule", "allowed_tools", "disallowed_tools", "injection", "secrets", "settings")
+_ABOUT = ("tool", "method", "resource", "prompt")
+_RULE = ("action", *_ABOUT, "server", "args", "description")
+_CHOICES: dict[str, tuple[str, ...]] = {
+    "mode": ("enforce", "monitor"),
+    "deny_style": ("result", "error"),
+    "approver": ("user", "operator"),
+    "pins": ("quarantine", "record", "off"),
+}
+_MEANT = {"arg": "args", "arguments": "args", "rules": "rule", "effect": "action", "name": "tool"}
+_HEADER = re.compile(r"^\s*\[\[\s*rule\s*\]\]", re.MULTILINE)
+_LINE = re.compile(r"\(at line (\d+), column \d+\)")
+_SHOWN = 60
+
+
+def read_policy(path: Path) -> Policy:
+    """Load a policy file; PolicyError says what is wrong with it and where."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise PolicyError("is not UTF-8 text", source=str(path)) from error
+    except OSError as error:
+        raise PolicyError(f"cannot be read: {error.strerror}", source=str(path)) from error
+    return load_policy(text, source=str(path))
+
+
+def load_policy(text: str, *, source: str) -> Policy:
+    """Load a policy from its TOML; PolicyError names the rule and what to write instead."""
+    return _Loading(source).policy(text)
+
+
+class _Loading:
+    """One file being read; every complaint names it."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+
+    def policy(self, text: str) -> Policy:
+        document = self._document(text)
+        self._known(document, _TOP, "the policy")
+        tables = document.get("rule", [])
+        if isinstance(tables, dict):
+            raise self._error("there is one [rule]", hint="write [[rule]], in double brackets")
+        if not isinstance(tables, list):
+            raise self._error("'rule' must be tables", hint="write [[rule]] above each rule")
+        written = [self._rule(table, place) for place, table in enumerate(tables, 1)]
+        allowed = self._tools(document, "allowed_tools")
+        disallowed = self._tools(document, "disallowed_tools")
+        for tool in allowed:
+            if tool.startswith(("mcp__*", "*", "?")):
+                raise self._error(
+                    f"allowed_tools: '{tool}' would allow tools of every server",
+                    hint="name the server: mcp__server__tool or mcp__server__*",
+                )
+        return policy_of(
+            source=self.source,
+            rules=rules_from_lists(written, allowed=allowed, disallowed=disallowed),
+            injection=self._injection(document.get("injection", {})),
+            secrets=self._secrets(document.get("secrets", {})),
+            settings=self._settings(document.get("settings", {})),
+        )
+
+    def _document(self, text: str) -> dict[str, Any]:
+        try:
+            return tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            line = _LINE.search(str(error))
+            rule = _rule_at(text, int(line[1])) if line else None
+            raise self._error(f"is not valid TOML: {error}", rule=rule) from error
+        except RecursionError as error:
+            raise self._error("nests too deep") from error
+
+    def _rule(self, table: Any, place: int) -> Rule:
+        if not isinstance(table, dict):
+            raise self._error("is not a table", rule=place, hint="write [[rule]] above each rule")
+        self._known(table, _RULE, "a rule", place)
+        action = table.get("action")
+        if action is None:
+            raise self._error("has no action", rule=place, hint="allow, deny or prompt")
+        if action not in ACTIONS:
+            raise self._error(
+                f"unknown action {_shown(action)}", rule=place, hint=_meant(action, ACTIONS)
+            )
+        name, kind, tests = self._about(table, place)
+        server = table.get("server")
+        description = table.get("description")
+        return Rule(
+            number=place,
+            action=action,
+            name=name,
+            kind=kind,
+            server=None if server is None else self._glob(server, "server", place),
+            tests=(*tests, *self._tests(table, place)),
+            description=None if description is None else self._text(description, place),
+            origin=f"rule {place}",
+        )
+
+    def _about(
+        self, table: Mapping[str, Any], place: int
+    ) -> tuple[str, Kind | None, tuple[ArgumentTest, ...]]:
+        given = [key for key in _ABOUT if key in table]
+        if len(given) != 1:
+            said = "has no tool" if not given else f"has {' and '.join(given)}"
+            raise self._error(
+                said, rule=place, hint="write one of tool, method, resource and prompt"
+            )
+        key = given[0]
+        if key in ("tool", "method"):
+            name = self._glob(table[key], key, place)
+            return name, "method" if key == "method" else kind_of(name), ()
+        argument = "uri" if key == "resource" else "name"
+        if argument in table.get("args", {}):
+            raise self._error(
+                f"has both {key} and args.{argument}", rule=place, hint=f"leave out args.{argument}"
+            )
+        test = ArgumentTest((argument,), self._wanted(table[key], key, place))
+        return ("resources/read" if key == "resource" else "prompts/get"), "method", (test,)
+
+    def _tests(self, table: Mapping[str, Any], place: int) -> tuple[ArgumentTest, ...]:
+        args = table.get("args")
+        if args is None:
+            return ()
+        if not isinstance(args, dict):
+            raise self._error(
+                f"args is {_kind(args)}", rule=place, hint='write args.path = "/some/folder/**"'
+            )
+        return tuple(self._walk(args, (), place))
+
+    def _walk(
+        self, table: Mapping[str, Any], keys: tuple[str, ...], place: int
+    ) -> Iterable[ArgumentTest]:
+        if not table:
+            raise self._error(
+                f"{ArgumentTest(keys, ()).path} is empty", rule=place, hint="name an argument"
+            )
+        for key, value in table.items():
+            path = ArgumentTest((*keys, key), ())
+            if not isinstance(value, dict):
+                yield ArgumentTest(path.keys, self._wanted(value, path.path, place))
+            elif key == "*":
+                raise self._error(
+                    f"{path.path} stands for every value below it and has no names of its own",
+                    rule=place,
+                    hint=f'write {path.path} = "a glob"',
+                )
+            else:
+                yield from self._walk(value, path.keys, place)
+
+    def _wanted(self, value: Any, what: str, place: int) -> tuple[Wanted, ...]:
+        if isinstance(value, list):
+            if not value:
+                raise self._error(
+                    f"{what} is an empty list", rule=place, hint="a list says what is allowed in it"
+                )
+            return tuple(each for one in value for each in self._one(one, what, place))
+        return self._one(value, what, place)
+
+    def _one(self, value: Any, what: str, place: int) -> tuple[Wanted, ...]:
+        if isinstance(value, str):
+            return (self._glob(value, what, place),)
+        if isinstance(value, (bool, int)):
+            return (value,)
+        if isinstance(value, float) and math.isfinite(value):
+            return (value,)
+        raise self._error(
+            f"{what} is {_kind(value)}",
+            rule=place,
+            hint="a text (a glob), a number, true, false, or a list of these",
+        )
+
+    def _glob(self, value: Any, what: str, place: int | None) -> str:
+        if not isinstance(value, str):
+            raise self._error(f"{what} is {_kind(value)}", rule=place, hint="write it in quotes")
+        if not value:
+            raise self._error(
+                f"{what} is empty, which matches nothing", rule=place, hint="'**' is anything"
+            )
+        if "\0" in value:
+            raise self._error(f"{what} holds a NUL, which no rule matches", rule=place)
+        return value
+
+    def _text(self, value: Any, place: int) -> str:
+        if not isinstance(value, str) or not value.strip():
+            raise self._error(
+                f"description is {_kind(value)}", rule=place, hint="a sentence, or leave it out"
+            )
+        return value
+
+    def _tools(self, document: Mapping[str, Any], key: str) -> list[str]:
+        value = document.get(key, [])
+        if not isinstance(value, list):
+            raise self._error(f"{key} is {_kind(value)}", hint=f'write {key} = ["mcp__a__b"]')
+        return [self._glob(each, f"{key}[{place}]", None) for place, each in enumerate(value)]
+
+    def _injection(self, table: Any) -> InjectionSection:
+        given = InjectionSection()
+        keys = ("action", "sources", "builtin", "without", "patterns")
+        self._section(table, "injection", keys)
+        sources = self._texts(table.get("sources", list(given.sources)), "injection.sources")
+        for each in sources:
+            if each not in SOURCES:
+                raise self._error(
+                    f"injection.sources: unknown source {_shown(each)}", hint=_meant(each, SOURCES)
+                )
+        actions = ("deny", "prompt", "redact", "off")
+        return InjectionSection(
+            action=self._choice(table, "injection", "action", actions, given.action),
+            sources=tuple(each for each in SOURCES if each in sources),
+            builtin=self._flag(table, "injection", "builtin"),
+            without=self._texts(table.get("without", []), "injection.without"),
+            patterns=self._patterns(table.get("patterns", {}), "injection.patterns"),
+        )
+
+    def _secrets(self, table: Any) -> SecretsSection:
+        self._section(table, "secrets", ("action", "builtin", "without", "patterns"))
+        actions = ("redact", "deny", "off")
+        return SecretsSection(
+            action=self._choice(table, "secrets", "action", actions, SecretsSection().action),
+            builtin=self._flag(table, "secrets", "builtin"),
+            without=self._texts(table.get("without", []), "secrets.without"),
+            patterns=self._patterns(table.get("patterns", {}), "secrets.patterns"),
+        )
+
+    def _settings(self, table: Any) -> Settings:
+        self._section(table, "settings", (*_CHOICES, "approval_seconds"))
+        given = Settings()
+        seconds = table.get("approval_seconds", given.approval_seconds)
+        if type(seconds) is not int or not 1 <= seconds <= 3600:
+            raise self._error("settings.approval_seconds must be a whole number from 1 to 3600")
+        chosen = {
+            key: self._choice(table, "settings", key, choices, getattr(given, key))
+            for key, choices in _CHOICES.items()
+        }
+        return Settings(approval_seconds=seconds, **chosen)
+
+    def _section(self, table: Any, name: str, known: tuple[str, ...]) -> None:
+        if not isinstance(table, dict):
+            raise self._error(f"{name} is {_kind(table)}", hint=f"write [{name}]")
+        self._known(table, known, f"[{name}]")
+
+    def _choice(
+        self, table: Mapping[str, Any], section: str, key: str, choices: tuple[str, ...], given: str
+    ) -> Any:
+        value = table.get(key, given)
+        if value not in choices:
+            raise self._error(
+                f"{section}.{key}: unknown value {_shown(value)}", hint=_meant(value, choices)
+            )
+        return value
+
+    def _flag(self, table: Mapping[str, Any], section: str, key: str) -> bool:
+        value = table.get(key, True)
+        if not isinstance(value, bool):
+            raise self._error(f"{section}.{key} is {_kind(value)}", hint="true or false")
+        return value
+
+    def _texts(self, value: Any, what: str) -> tuple[str, ...]:
+        if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+            raise self._error(f"{what} must be a list of texts", hint=f'{what} = ["one", "two"]')
+        return tuple(value)
+
+    def _patterns(self, table: Any, what: str) -> tuple[NamedPattern, ...]:
+        if not isinstance(table, dict):
+            raise self._error(
+                f"{what} is {_kind(table)}", hint=f"write [{what}], then name = 'regex'"
+            )
+        found = []
+        for name, text in table.items():
+            if not isinstance(text, str) or not text:
+                raise self._error(f"{what}.{name} must be a regular expression in quotes")
+            try:
+                matches_nothing_too = re.compile(text).search("") is not None
+            except re.error as error:
+                raise self._error(f"{what}.{name} is not a regular expression: {error}") from error
+            if matches_nothing_too:
+                raise self._error(
+                    f"{what}.{name} matches every text", hint="it matches the empty one"
+                )
+            found.append(NamedPattern(name, text))
+        return tuple(found)
+
+    def _known(
+        self, table: Mapping[str, Any], known: Iterable[str], what: str, rule: int | None = None
+    ) -> None:
+        known = tuple(known)
+        for key in table:
+            if key not in known:
+                raise self._error(
+                    f"unknown key '{key[:_SHOWN]}' in {what}", rule=rule, hint=_meant(key, known)
+                )
+
+    def _error(
+        self, reason: str, *, rule: int | None = None, hint: str | None = None
+    ) -> PolicyError:
+        return PolicyError(reason, source=self.source, rule=rule, hint=hint)
+
+
+def _meant(said: Any, known: Iterable[str]) -> str:
+    known = tuple(known)
+    meant = _MEANT.get(said) if isinstance(said, str) else None
+    close = [meant] if meant in known else difflib.get_close_matches(str(said), known, 1)
+    listed = f"{', '.join(known[:-1])} or {known[-1]}"
+    return f"did you mean '{close[0]}'? Known: {listed}" if close else f"known: {listed}"
+
+
+def _shown(value: Any) -> str:
+    return f"'{value[:_SHOWN]}'" if isinstance(value, str) else _kind(value)
+
+
+def _kind(value: Any) -> str:
+    kinds = {bool: "true or false", str: "a text", int: "a number", float: "a number"}
+    kinds |= {list: "a list", dict: "a table"}
+    return kinds.get(type(value), "a date or a time")
+
+
+def _rule_at(text: str, line: int) -> int | None:
+    before = "\n".join(text.splitlines()[:line])
+    return len(_HEADER.findall(before)) or None

@@ -1,0 +1,240 @@
+"""What a text may mean to whoever opens it: every reading of a path, a URL or a word.
+
+A server may decode, fold, expand or resolve what it gets. So a rule that allows must
+hold for all readings, and a rule that denies or asks for any of them.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote, unquote_to_bytes
+
+from nacre.policy.rule import Surroundings
+
+MAX_READINGS = 96  # more spellings of one value than any honest one has
+MAX_DECODINGS = 4  # what is encoded more often is not read, and so not allowed
+
+# A text without any of this has one reading.
+_UNUSUAL = re.compile(r"[^ -$&-\[\]-}]|/[./]|/$|^[.~ ]| $|:")
+_PERCENT = re.compile(r"%[0-9a-fA-F]{2}")
+_PERCENT_U = re.compile(r"%[uU]([0-9a-fA-F]{4})")
+_OVERLONG = re.compile(rb"[\xc0\xc1](.)|\xe0[\x80-\x9f](.)|\xf0\x80[\x80-\xbf](.)", re.DOTALL)
+_INVISIBLE = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
+    "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff]"
+)
+_LOOKALIKES = str.maketrans(
+    dict.fromkeys("\u2044\u2215\u2571\u29f8\u2afd\uff0f", "/")
+    | dict.fromkeys("\u2216\u29f5\u29f9\ufe68\uff3c", "\\")
+    | dict.fromkeys("\u2024\ufe52\uff0e\u0701\u0702", ".")
+    | {"\u2025": "..", "\u2026": "..."}
+)
+_SURROGATES = re.compile("[\ud800-\udfff]")
+_FILE_URL = re.compile(r"file:(?://([^/]*))?", re.IGNORECASE)
+_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#\\]*)")
+_OTHER_HOME = re.compile(r"~([^/]*)(/.*)?", re.DOTALL)
+_ANY_HOME = ("/home/*", "/Users/*", "/root", "C:/Users/*")
+
+
+@dataclass(frozen=True, slots=True)
+class Readings:
+    """`sure` must all match for an allow; `possible` is what a deny or a question looks at.
+
+    A value is not `legible` where nobody can know what it means: an allow never matches.
+    """
+
+    sure: tuple[str, ...]
+    possible: tuple[str, ...]
+    legible: bool = True
+
+
+def readings(text: str, where: Surroundings) -> Readings:
+    """Return all that the text may mean to a server there."""
+    if _UNUSUAL.search(text) is None and text.startswith("/") and not where.is_local:
+        only = (text,) if not where.folds_case else (text, text.casefold())
+        return Readings((text,), only)
+    return _all_readings(text, where)
+
+
+def _all_readings(text: str, where: Surroundings) -> Readings:
+    spellings, legible = _spellings(text)
+    sure: dict[str, None] = {}
+    possible: dict[str, None] = {}
+    for spelling in spellings:
+        legible &= "\0" not in spelling and _SURROGATES.search(spelling) is None
+        for reading in _as_places(spelling, where):
+            sure[reading] = None
+        for reading in _guesses(spelling):
+            possible[reading] = None
+    possible = sure | possible
+    if where.folds_case:
+        possible |= dict.fromkeys([reading.casefold() for reading in possible])
+    return Readings(tuple(sure), tuple(possible), legible)
+
+
+def words(text: str) -> Readings:
+    """Return the spellings of a text that is no path: a command, a word, a sentence."""
+    if text.isascii() and "%" not in text and "\0" not in text:
+        return Readings((text,), (text,))
+    spellings, legible = _spellings(text, slashes=False)
+    legible &= not any("\0" in each or _SURROGATES.search(each) for each in spellings)
+    return Readings(tuple(spellings), tuple(spellings), legible)
+
+
+def _spellings(text: str, *, slashes: bool = True) -> tuple[list[str], bool]:
+    """Return the text as every mix of decoders reads it, and whether that came to an end."""
+    steps = [_decoded, _leniently_decoded, _visible, _compatible, _unlike]
+    if slashes:
+        steps.append(_forward)
+    found = {text: 0}
+    waiting = [text]
+    legible = True
+    while waiting and len(found) < MAX_READINGS:
+        spelling = waiting.pop(0)
+        for step in steps:
+            result = step(spelling)
+            if result in found:
+                continue
+            decodings = found[spelling] + (step in _DECODERS)
+            if decodings > MAX_DECODINGS:
+                legible = False
+                continue
+            found[result] = decodings
+            waiting.append(result)
+    return list(found), legible and not waiting
+
+
+def _decoded(text: str) -> str:
+    return unquote(text) if "%" in text else text
+
+
+def _leniently_decoded(text: str) -> str:
+    """Decode as old decoders did: `%uXXXX`, and bytes that spell ASCII in too many."""
+    if "%" not in text:
+        return text
+    text = _PERCENT_U.sub(lambda found: chr(int(found[1], 16)), text)
+    try:
+        raw = unquote_to_bytes(text)
+    except UnicodeEncodeError:
+        return text
+    return _OVERLONG.sub(_shortest, raw).decode("utf-8", "replace")
+
+
+def _shortest(found: re.Match[bytes]) -> bytes:
+    last = next(group for group in found.groups() if group is not None)[0]
+    lead = found[0][-2]
+    return bytes([((lead & 0x03) << 6 | last & 0x3F) & 0x7F])
+
+
+def _visible(text: str) -> str:
+    return text if text.isascii() else _INVISIBLE.sub("", text)
+
+
+def _compatible(text: str) -> str:
+    return text if text.isascii() else unicodedata.normalize("NFKC", text)
+
+
+def _unlike(text: str) -> str:
+    return text if text.isascii() else text.translate(_LOOKALIKES)
+
+
+def _forward(text: str) -> str:
+    return text.replace("\\", "/")
+
+
+_DECODERS: tuple[Callable[[str], str], ...] = (_decoded, _leniently_decoded)
+
+
+def _as_places(text: str, where: Surroundings) -> Iterable[str]:
+    """Yield the spelling, and the places that it names."""
+    yield text
+    url = _URL.match(text)
+    if url is not None and url[1].lower() != "file":
+        yield from _url_readings(text, url)
+        return
+    file = _FILE_URL.match(text)
+    place = text[file.end() :] if file is not None else text
+    if place.startswith("~") and where.home is not None and place[1:2] in ("", "/"):
+        place = where.home + place[1:]
+        yield place
+    plain = place.strip()
+    if plain != place:
+        yield normal(plain)
+    full = place
+    if where.cwd is not None and not is_absolute(place):
+        full = f"{where.cwd}/{place}"
+        yield normal(full)
+    else:
+        yield normal(place)
+    if where.is_local and is_absolute(full):
+        yield resolved(full)
+
+
+def _guesses(text: str) -> Iterable[str]:
+    """Yield what a relative name may come to where nobody knows what it is relative to."""
+    file = _FILE_URL.match(text)
+    place = normal(text[file.end() :] if file is not None else text).strip()
+    while place.startswith(("../", "./")):
+        place = place.partition("/")[2]
+    if place == "..":
+        place = ""
+    home = _OTHER_HOME.fullmatch(place)
+    if home is not None:
+        rest = home[2] or ""
+        yield from (f"{folder}{rest}" for folder in _homes(home[1]))
+    elif not is_absolute(place):
+        yield f"/{place}"
+
+
+def _homes(user: str) -> Iterable[str]:
+    if not user:
+        return ()
+    return ("/root",) if user == "root" else (f"/home/{user}", f"/Users/{user}")
+
+
+def _url_readings(text: str, url: re.Match[str]) -> Iterable[str]:
+    """Yield a URL as its parts are found: nothing before the host, a path after it."""
+    host = url[2].rpartition("@")[2]
+    rest = text[url.end() :]
+    path, mark, query = _partition_any(rest, "?#")
+    path = normal(path) if path else "/"
+    slash = "/" if rest.endswith("/") and not path.endswith("/") else ""
+    yield f"{url[1]}://{host}{path}{slash if not mark else ''}{mark}{query}"
+    yield f"{url[1].lower()}://{host.lower()}{path}{mark}{query}"
+
+
+def _partition_any(text: str, marks: str) -> tuple[str, str, str]:
+    for place, character in enumerate(text):
+        if character in marks:
+            return text[:place], character, text[place + 1 :]
+    return text, "", ""
+
+
+def is_absolute(place: str) -> bool:
+    """Tell whether the place starts at a root: `/…` or `C:/…`."""
+    return place.startswith("/") or (place[1:3] == ":/" and place[0].isalpha())
+
+
+def normal(place: str) -> str:
+    """Return a path without `//`, `.`, `..` and a last slash, as far as that can be said."""
+    absolute = place.startswith("/")
+    kept: list[str] = []
+    for segment in place.split("/"):
+        if segment in ("", "."):
+            continue
+        if segment == ".." and kept and kept[-1] != "..":
+            kept.pop()
+        elif segment != ".." or not absolute:
+            kept.append(segment)
+    path = "/".join(kept)
+    return f"/{path}" if absolute else path
+
+
+def resolved(place: str) -> str:
+    """Return the path with every link followed, as far as it exists on this machine."""
+    try:
+        return Path(place).resolve().as_posix()
+    except (OSError, RuntimeError, ValueError):  # a loop of links; no name for a file
+        return "\0"

@@ -1,0 +1,97 @@
+"""The words of a policy: what is decided about, a rule, and a decision."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Action = Literal["allow", "deny", "prompt"]
+Kind = Literal["tool", "method"]
+Wanted = str | int | float | bool
+
+ACTIONS: tuple[Action, ...] = ("allow", "deny", "prompt")
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """One call: a tool with its arguments, or another method with its parameters.
+
+    `server` is the name that our own configuration gives it, never the one it tells
+    about itself. Numbers among the arguments may be `arguments.JsonNumber`, which keeps
+    the text that was received.
+    """
+
+    kind: Kind
+    name: str
+    server: str
+    arguments: Mapping[str, Any]
+
+    @property
+    def qualified(self) -> str:
+        """The name that clients of a gateway see."""
+        return f"mcp__{self.server}__{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """Where the server of a call runs, as far as it is known.
+
+    Links are followed only for a server on this machine. `folds_case` is for file
+    systems that do not tell `A` from `a`: macOS and Windows.
+    """
+
+    is_local: bool = False
+    home: str | None = None
+    cwd: str | None = None
+    folds_case: bool = False
+
+
+NOWHERE = Surroundings()
+
+
+@dataclass(frozen=True, slots=True)
+class ArgumentTest:
+    """One `args.…` of a rule: where the argument stands, and what it may be.
+
+    The last key may be `*`: every value below that place. One of `wanted` is enough;
+    a text is a glob, a number or a truth value is compared with its type.
+    """
+
+    keys: tuple[str, ...]
+    wanted: tuple[Wanted, ...]
+
+    @property
+    def path(self) -> str:
+        """The place as a policy file spells it."""
+        return ".".join(("args", *(_quoted(key) for key in self.keys)))
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule; `origin` is how a person finds it: `rule 3`, `allowed_tools 1`."""
+
+    number: int
+    action: Action
+    name: str
+    kind: Kind | None = None
+    server: str | None = None
+    tests: tuple[ArgumentTest, ...] = ()
+    description: str | None = None
+    origin: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What happens to a call. `rule` is None where no rule matched: then it is denied.
+
+    `text` is what the caller is told.
+    """
+
+    action: Action
+    rule: int | None
+    description: str | None
+    text: str
+
+
+def _quoted(key: str) -> str:
+    plain = key.replace("_", "").replace("-", "")
+    return key if plain.isascii() and plain.isalnum() else f'"{key}"'

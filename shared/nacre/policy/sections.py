@@ -1,0 +1,62 @@
+"""What a policy says beside its rules: injection, secrets and how it is enforced."""
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+InjectionAction = Literal["deny", "prompt", "redact", "off"]
+SecretsAction = Literal["redact", "deny", "off"]
+Mode = Literal["enforce", "monitor"]
+DenyStyle = Literal["result", "error"]
+Approving = Literal["user", "operator"]
+Pinning = Literal["quarantine", "record", "off"]
+Source = Literal["sampling", "result", "definition", "elicitation"]
+
+SOURCES: tuple[Source, ...] = ("sampling", "result", "definition", "elicitation")
+
+
+@dataclass(frozen=True, slots=True)
+class NamedPattern:
+    """A regular expression of the policy's owner, under the name that findings carry."""
+
+    name: str
+    text: str
+
+    def compiled(self) -> re.Pattern[str]:
+        """Return the pattern, compiled; the loader has seen that it compiles."""
+        return re.compile(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class InjectionSection:
+    """What happens to text that tries to instruct a model.
+
+    `without` names built-in rules that are switched off.
+    """
+
+    action: InjectionAction = "deny"
+    sources: tuple[Source, ...] = ("sampling", "definition", "elicitation")
+    builtin: bool = True
+    without: tuple[str, ...] = ()
+    patterns: tuple[NamedPattern, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SecretsSection:
+    """What happens to keys and passwords in results; the audit never holds them."""
+
+    action: SecretsAction = "redact"
+    builtin: bool = True
+    without: tuple[str, ...] = ()
+    patterns: tuple[NamedPattern, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How decisions are enforced."""
+
+    mode: Mode = "enforce"
+    deny_style: DenyStyle = "result"
+    approver: Approving = "user"
+    approval_seconds: int = 120
+    pins: Pinning = "quarantine"
