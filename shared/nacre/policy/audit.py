@@ -1,0 +1,232 @@
+"""The audit: one line for each decision, chained so that no line can be changed unseen.
+
+A line ends in the SHA-256 of all that stands before, which begins with the hash of the
+line before it. Where a chain ends is noted apart, so that lines missing from its end are
+missed. Values of arguments are never in it: their digest is, and their shape.
+"""
+
+import hashlib
+import json
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from nacre.clock import Clock
+from nacre.errors import UnavailableError
+from nacre.limits import AUDIT_ANCHOR_RECORDS, AUDIT_ANCHOR_SECONDS
+from nacre.ports.audit import GENESIS, AuditLog, Chain, Head
+
+Direction = Literal["client", "server", "none"]
+Outcome = Literal["allow", "deny", "prompt", "pass", "reject", "drop", "note"]
+
+_PREV = b'{"prev":"'
+_HASH = b',"hash":"'
+_TAIL = len(_HASH) + 64 + 2
+_encode = json.JSONEncoder(separators=(",", ":")).encode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditEntry:
+    """What happened to one message; `fields` are further facts, none of them a value."""
+
+    outcome: Outcome
+    server: str
+    method: str
+    sender: Direction = "client"
+    tool: str | None = None
+    rule: int | None = None
+    policy: str = ""
+    principal: str = ""
+    being: str = ""
+    request: str | None = None
+    arguments_sha256: str | None = None
+    shape: Mapping[str, str] | None = None
+    enforced: bool = True
+    note: str | None = None
+    fields: Mapping[str, Any] = field(default_factory=dict)
+
+    def facts(self) -> dict[str, Any]:
+        """Return what the record says, without what is empty."""
+        facts: dict[str, Any] = {
+            "outcome": self.outcome,
+            "server": self.server,
+            "sender": self.sender,
+            "method": self.method[:200],
+            "tool": self.tool and self.tool[:200],
+            "rule": self.rule,
+            "policy": self.policy[:16],
+            "principal": self.principal,
+            "being": self.being,
+            "request": self.request and self.request[:80],
+            "arguments_sha256": self.arguments_sha256,
+            "shape": self.shape,
+            "note": self.note and self.note[:500],
+        }
+        known = {name: value for name, value in facts.items() if value}
+        if not self.enforced:
+            known["enforced"] = False
+        known.update(self.fields)
+        return known
+
+
+class AuditTrail:
+    """Writes the records of one process, or one execution environment; threads may share it.
+
+    `anchor` notes a head where the lines are not; it is called at the first record, then
+    now and then, and at the end. `log_line` is told every line, for structured logs.
+    """
+
+    def __init__(
+        self,
+        log: AuditLog,
+        clock: Clock,
+        *,
+        anchor: Callable[[Head], None] | None = None,
+        log_line: Callable[[Mapping[str, Any]], None] | None = None,
+    ) -> None:
+        self._log = log
+        self._clock = clock
+        self._anchor = anchor
+        self._log_line = log_line
+        self._lock = threading.Lock()
+        self._head: Head | None = None
+        self._anchored: tuple[int, float] | None = None
+
+    def record(self, entry: AuditEntry) -> str:
+        """Keep one record and return its id; raises UnavailableError when it is not kept."""
+        facts = entry.facts()
+        with self._lock:
+            before = self._head or self._log.open()
+            self._head = None  # unknown, until the record is known to be kept
+            now = self._clock()
+            at = now.isoformat(timespec="microseconds")
+            after, line = _chained(before, at, facts)
+            self._log.append(line, before=before, after=after, at=at)
+            self._head = after
+            self._note(after, now.timestamp())
+        if self._log_line is not None:
+            self._log_line({"audit": f"{after.writer}/{after.sequence}", **facts})
+        return f"{after.writer}/{after.sequence}"
+
+    def close(self) -> None:
+        """Note the head a last time and let the chain go."""
+        with self._lock:
+            head, self._head = self._head, None
+            try:
+                if head is not None and self._anchor is not None:
+                    self._anchor(head)
+            finally:
+                self._log.close()
+
+    def _note(self, head: Head, now: float) -> None:
+        if self._anchor is None:
+            return
+        if self._anchored is not None:
+            sequence, moment = self._anchored
+            is_new = 0 <= head.sequence - sequence < AUDIT_ANCHOR_RECORDS
+            if is_new and now - moment < AUDIT_ANCHOR_SECONDS:
+                return
+        self._anchored = (head.sequence, now)
+        # The record is kept; where it cannot be anchored now, the next minute's will be.
+        with suppress(UnavailableError):
+            self._anchor(head)
+
+
+def _chained(before: Head, at: str, facts: Mapping[str, Any]) -> tuple[Head, bytes]:
+    sequence = before.sequence + 1
+    said = _encode({"seq": sequence, "writer": before.writer, "at": at, **facts})
+    body = b'{"prev":"%b",%b' % (before.hash.encode(), said[1:-1].encode())
+    own = hashlib.sha256(body).hexdigest()
+    return Head(before.writer, sequence, own), b'%b,"hash":"%b"}' % (body, own.encode())
+
+
+# Verification.
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """What a check of one chain found; `problem` says what is wrong and where."""
+
+    writer: str
+    records: int
+    problem: str | None
+
+
+def verify_chain(chain: Chain) -> Verified:
+    """Read a chain to its end and return whether it is whole."""
+    count = 0
+    expected: dict[int, str] = {}
+    for head in chain.heads:
+        if expected.setdefault(head.sequence, head.hash) != head.hash:
+            return Verified(chain.writer, 0, f"two notes of record {head.sequence} disagree")
+    sequence, previous = 0, GENESIS
+    for line in chain.lines:
+        link = _link(line)
+        if link is None:
+            return Verified(
+                chain.writer, count, f"what follows record {sequence} is not a whole record"
+            )
+        prev, number, own = link
+        if count == 0 and chain.may_begin_late:
+            sequence, previous = number - 1, prev
+        if number != sequence + 1:
+            return Verified(
+                chain.writer, count, f"record {number} stands where {sequence + 1} should be"
+            )
+        if prev != previous:
+            return Verified(
+                chain.writer, count, f"record {number} does not follow the one before it"
+            )
+        if number in expected and expected.pop(number) != own:
+            return Verified(chain.writer, count, f"record {number} is not the one that was noted")
+        sequence, previous = number, own
+        count += 1
+    missing = max(expected, default=0) - sequence
+    if missing > 0:
+        return Verified(chain.writer, count, f"the last {missing} of the records are missing")
+    return Verified(chain.writer, count, None)
+
+
+def verify_lines(lines: Iterable[bytes]) -> list[Verified]:
+    """Check an export: lines of several writers, each chain in order; ends are not noted."""
+    kept: dict[str, list[bytes]] = {}
+    broken = 0
+    for line in lines:
+        writer = _writer(line)
+        if writer is None:
+            broken += 1
+        else:
+            kept.setdefault(writer, []).append(line)
+    found = [
+        verify_chain(Chain(writer, of_writer, (), may_begin_late=True))
+        for writer, of_writer in kept.items()
+    ]
+    if broken:
+        found.append(Verified("?", 0, f"{broken} lines are no records"))
+    return found
+
+
+def _link(line: bytes) -> tuple[str, int, str] | None:
+    """Return the hash before, the number and the hash of a record that is in itself whole."""
+    body, tail = line[:-_TAIL], line[-_TAIL:]
+    if not (body.startswith(_PREV) and tail.startswith(_HASH) and tail.endswith(b'"}')):
+        return None
+    own = tail[len(_HASH) : -2]
+    if hashlib.sha256(body).hexdigest().encode() != own:
+        return None
+    place = len(_PREV) + 64
+    comma = body.find(b",", place + 2)
+    number = body[place + 8 : comma]
+    if body[place : place + 8] != b'","seq":' or not number.isdigit():
+        return None
+    return body[len(_PREV) : place].decode(), int(number), own.decode()
+
+
+def _writer(line: bytes) -> str | None:
+    try:
+        writer = json.loads(line)["writer"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return writer if isinstance(writer, str) else None
