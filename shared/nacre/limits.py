@@ -102,7 +102,9 @@ HISTORY_SCAN_BYTES = 4 * 1024 * 1024  # what one search through the history read
 MAX_HISTORY_RESULTS = 50  # seed 003
 INDEXED_BEINGS_IN_MEMORY = 16  # per process; more take turns, each read anew from the disk
 QDRANT_SECONDS = 5  # one request; three that fail at once stay far below a gateway's 30 s
-QDRANT_REST_SECONDS = 30  # after a request that ran out of time: nobody waits for it again and again
+QDRANT_REST_SECONDS = (
+    30  # after a request that ran out of time: nobody waits for it again and again
+)
 MAX_EMBEDDED_BYTES = 8000  # of one text: at most 8,000 tokens, and 8,191 are the usual window
 EMBEDDING_BATCH = 256  # texts in one request: what compatible endpoints take
 EMBEDDING_SECONDS = 20.0  # for one answer of an endpoint; a gateway waits 29 s for all of a call

@@ -107,6 +107,11 @@ def history(being_id: str, month: str) -> str:
     return f"{home(being_id)}#H#{month}"
 
 
+def unread(being_id: str) -> str:
+    """Return the gsi1 partition of messages that wait to be read by a patrol."""
+    return f"{home(being_id)}#UNREAD"
+
+
 def markers(being_id: str) -> str:
     """Return the partition of markers, each an end that the chain of messages once had."""
     return f"{home(being_id)}#M"
