@@ -102,9 +102,7 @@ HISTORY_SCAN_BYTES = 4 * 1024 * 1024  # what one search through the history read
 MAX_HISTORY_RESULTS = 50  # seed 003
 INDEXED_BEINGS_IN_MEMORY = 16  # per process; more take turns, each read anew from the disk
 QDRANT_SECONDS = 5  # one request; three that fail at once stay far below a gateway's 30 s
-QDRANT_REST_SECONDS = (
-    30  # after a request that ran out of time: nobody waits for it again and again
-)
+QDRANT_REST_SECONDS = 30  # after a request that ran out of time: one call waits, not all
 MAX_EMBEDDED_BYTES = 8000  # of one text: at most 8,000 tokens, and 8,191 are the usual window
 EMBEDDING_BATCH = 256  # texts in one request: what compatible endpoints take
 EMBEDDING_SECONDS = 20.0  # for one answer of an endpoint; a gateway waits 29 s for all of a call
@@ -162,3 +160,13 @@ CLUSTER_MEMBERS = 64  # living ones: all of them are read where a cluster is ren
 SPLIT_FROM = 16  # fewer members are one subject
 MERGE_GROUP = 6  # memories in one question to a model
 PLAN_CHUNK_BYTES = 100_000  # a plan is stored in parts of this size
+MAX_APPROVALS_ASKED = 10  # about one server in a minute: who is asked more often stops reading
+APPROVAL_FLOOD_SECONDS = 60  # that minute
+APPROVAL_USE_SECONDS = 600  # a yes waits ten minutes for its call, like a form for its answer
+APPROVAL_MINUTES = 10  # what a form offers beside "once"
+MAX_APPROVAL_MINUTES = 1440  # a day: what lasts longer is a rule
+APPROVAL_SESSION_SECONDS = 43_200  # a session that is older is another day's work
+APPROVAL_DENIED_SECONDS = 120  # a no holds so long, so that nobody is asked again at once
+APPROVAL_KEPT_SECONDS = 60  # after its end, for stores that delete late anyway
+MAX_SHOWN_ARGUMENT = 200  # characters of one argument: its beginning and its end
+MAX_SHOWN_ARGUMENTS = 20  # more than any form is read to

@@ -15,7 +15,7 @@ from qdrant_client import QdrantClient, models
 
 from infra.local_cloud import free_port
 from infra.qdrant_server import QdrantServer
-from nacre.adapters.qdrant_calls import connect
+from nacre.adapters.qdrant_calls import QdrantCalls, connect
 from nacre.adapters.qdrant_collection import alias_of, make_collection
 from nacre.adapters.qdrant_vectors import QdrantVectors
 from nacre.errors import UnavailableError
@@ -23,6 +23,7 @@ from nacre.ports.vectors import Filter
 from tests.adapters.vectors import DIMENSION, EMB_ID, EVERY, ids, point, unit
 
 KEY = "secret-key-of-nobody"
+OTHER = f"test:other:{DIMENSION}:1"
 
 
 @contextmanager
@@ -36,7 +37,7 @@ def running(folder: Path, *, api_key: str = "") -> Iterator[QdrantServer]:
 
 
 def index_at(url: str) -> QdrantVectors:
-    return QdrantVectors(connect(url), EMB_ID, sleep=lambda _: None)
+    return QdrantVectors(connect(url), EMB_ID, call=QdrantCalls(sleep=lambda _: None))
 
 
 def found(index: QdrantVectors) -> list[str]:
@@ -47,7 +48,8 @@ def test_a_server_that_is_not_there_is_unavailable_soon_and_nothing_secret_is_sa
     url = f"http://127.0.0.1:{free_port()}"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the client minds a key without TLS
-        index = QdrantVectors(connect(url, KEY), EMB_ID, sleep=lambda _: None)
+        call = QdrantCalls(sleep=lambda _: None)
+        index = QdrantVectors(connect(url, KEY), EMB_ID, call=call)
     started = time.monotonic()
 
     for action in (
@@ -75,6 +77,36 @@ def test_a_server_that_never_answers_is_unavailable_after_one_time_limit(
         index = index_at(f"http://127.0.0.1:{listener.getsockname()[1]}")
 
         with pytest.raises(UnavailableError, match="Timeout"):
+            found(index)
+
+
+def test_a_server_that_let_one_wait_is_left_alone_for_a_while(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("nacre.adapters.qdrant_calls.QDRANT_SECONDS", 1)
+    now = [100.0]
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        client = connect(f"http://127.0.0.1:{listener.getsockname()[1]}")
+        call = QdrantCalls(sleep=lambda _: None, now=lambda: now[0])
+        index, other = (QdrantVectors(client, name, call=call) for name in (EMB_ID, OTHER))
+
+        for attempt in ("Timeout", "asked again in 30 s", "asked again in 1 s", "Timeout"):
+            with pytest.raises(UnavailableError, match=attempt):
+                found(index)
+            if attempt == "Timeout":
+                with pytest.raises(UnavailableError, match="did not answer in time"):
+                    other.upsert("b", [point("a", unit(1), ["pearl"])])
+            else:
+                now[0] += 29 if "30" in attempt else 1
+
+
+def test_a_server_that_refuses_the_connection_is_asked_each_time() -> None:
+    index = index_at(f"http://127.0.0.1:{free_port()}")
+
+    for _ in range(2):
+        with pytest.raises(UnavailableError, match="check NACRE_QDRANT_URL"):
             found(index)
 
 

@@ -280,6 +280,26 @@ def test_with_qdrant_what_was_noted_before_and_after_is_found(
     assert "vector search" in deployed.search("piano")
 
 
+def test_while_qdrant_is_down_all_is_kept_and_said_and_indexed_once_it_is_back(
+    deployed: Deployed, qdrant: QdrantServer
+) -> None:
+    qdrant.kill()
+    noted = deployed.call("update_notes", scene("Ann painted the garden fence"))
+    meanwhile = deployed.search("garden fence")
+    qdrant.start()
+    repaired(deployed)
+    checked = deployed.nacre("reindex", "--check")
+    after = deployed.search("garden fence")
+
+    assert "isError" not in noted.body["result"]
+    assert "keyword search (no index); the search index cannot be reached" in meanwhile
+    assert "Ann painted the garden fence" in meanwhile
+    assert (checked["sound"], checked["points"]) == (True, 3)
+    assert "vector search" in after
+    assert "Ann painted the garden fence" in after
+    assert depth(deployed.client("sqs"), deployed.outputs["DeadLetterQueueUrl"]) == 0
+
+
 def test_a_revoked_token_ends(deployed: Deployed) -> None:
     issued = deployed.nacre("token", "create", "--being", "me", "--scope", "full")
     before = deployed.send(token=issued["token"]).status

@@ -1,6 +1,7 @@
 """Tasks for a whole index: in this process, and through a queue and a worker."""
 
 from collections.abc import Iterator, Sequence
+from datetime import timedelta
 from random import Random
 
 import pytest
@@ -145,6 +146,39 @@ def test_a_task_in_this_process_waits_for_nobody_and_lets_nobody_in(yard: Yard) 
 
     yard.leases.give_back(lease)
     assert here.run(yard.bench.being_id, "reindex", lambda *_: None)["changed"]
+
+
+def test_nobody_waits_for_ever_for_a_worker_that_says_nothing(yard: Yard) -> None:
+    def busy(_seconds: float) -> None:
+        yard.clock.move(10)
+
+    there = WorkThere(yard.bench.table, yard.queue, clock=yard.clock, rng=Random(2), sleep=busy)
+    began = yard.clock()
+
+    with pytest.raises(UnavailableError, match="worker has said nothing about this for 300 s"):
+        there.run(yard.bench.being_id, "repair", lambda *_: None)
+
+    assert yard.clock() - began == timedelta(seconds=310)
+    assert yard.queue.depth().waiting == 1
+
+
+def test_an_index_that_is_down_holds_no_later_work_up(
+    yard: Yard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def down(*_: object) -> None:
+        raise UnavailableError("the index is down")
+
+    yard.bench.write(entry("a", "pearl"), apply=False)
+    with monkeypatch.context() as patched:
+        patched.setattr(LocalVectors, "upsert", down)
+        yard.jobs.repair_later(yard.bench.being_id)
+        yard.turn()
+
+    assert yard.results() == [("done", None)]
+    assert yard.bench.marks() == [("a",)]
+    report = yard.there.run(yard.bench.being_id, "repair", lambda *_: None)
+    assert report["embedding"] == yard.bench.words.emb_id
+    assert yard.bench.marks() == []
 
 
 def test_a_write_that_could_not_tell_the_index_sends_one_repair(yard: Yard) -> None:

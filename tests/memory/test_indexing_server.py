@@ -6,7 +6,7 @@ import pytest
 
 from infra.qdrant_server import QdrantServer
 from nacre.adapters.dynamodb_table import DynamoTable
-from nacre.adapters.qdrant_calls import connect
+from nacre.adapters.qdrant_calls import QdrantCalls, connect
 from nacre.adapters.qdrant_vectors import QdrantVectors
 from nacre.errors import UnavailableError
 from nacre.memory.upkeep import Repaired
@@ -25,9 +25,8 @@ def test_what_is_written_while_the_server_is_down_is_found_once_it_is_repaired(
     try:
         table = DynamoTable(stack.dynamodb, stack.ids["DataTable"], now=clock)
         client = connect(server.url)
-        bench = Bench(
-            table, lambda emb_id: QdrantVectors(client, emb_id, sleep=lambda _: None), clock
-        )
+        call = QdrantCalls(sleep=lambda _: None)
+        bench = Bench(table, lambda emb_id: QdrantVectors(client, emb_id, call=call), clock)
         bench.write(entry("before", "pearl"))
         assert bench.found("pearl") == (["before"], ["before"])
 

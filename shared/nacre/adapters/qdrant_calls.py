@@ -14,7 +14,7 @@ from qdrant_client.http.exceptions import (
 )
 
 from nacre.errors import NacreError, UnavailableError
-from nacre.limits import QDRANT_SECONDS
+from nacre.limits import QDRANT_REST_SECONDS, QDRANT_SECONDS
 
 Result = TypeVar("Result")
 
@@ -36,27 +36,50 @@ def connect(url: str, api_key: str = "") -> QdrantClient:
     )
 
 
-def call(
-    what: str, action: Callable[[], Result], *, sleep: Callable[[float], None] = time.sleep
-) -> Result:
-    """Return what an action on the client returns; it may be done more than once.
+class QdrantCalls:
+    """Does what the client offers, in at most three attempts.
 
-    Raises MissingCollectionError, or UnavailableError after at most three attempts. Neither
-    quotes Qdrant's answer, which may hold what a user wrote.
+    A server that let one wait is left alone for a while: until then a call fails at once,
+    so that whoever writes and reads does not wait each time. One that refuses the connection
+    costs half a second and is asked each time.
     """
-    for pause in (*_PAUSES, None):
-        try:
-            return action()
-        except (ApiException, ResourceExhaustedResponse) as error:
-            failure, may_pass = _judged(what, error)
-            if pause is None or not may_pass:
-                raise failure from error
-        except ValueError as error:  # the client's own local mode
-            if " not found" in str(error):
-                raise MissingCollectionError("the collection is not there") from None
-            raise
-        sleep(pause)
-    raise AssertionError("the last attempt returns or raises")
+
+    def __init__(
+        self,
+        *,
+        sleep: Callable[[float], None] = time.sleep,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._sleep = sleep
+        self._now = now
+        self._rests_until = 0.0  # read and written whole, so threads need no lock
+
+    def __call__(self, what: str, action: Callable[[], Result]) -> Result:
+        """Return what an action on the client returns; it may be done more than once.
+
+        Raises MissingCollectionError, or UnavailableError. Neither quotes Qdrant's answer,
+        which may hold what a user wrote.
+        """
+        left = self._rests_until - self._now()
+        if left > 0:
+            raise UnavailableError(
+                f"Qdrant did not answer in time ({what}); it is asked again in {left:.0f} s"
+            )
+        for pause in (*_PAUSES, None):
+            try:
+                return action()
+            except (ApiException, ResourceExhaustedResponse) as error:
+                failure, may_pass = _judged(what, error)
+                if _was_slow(error):
+                    self._rests_until = self._now() + QDRANT_REST_SECONDS
+                if pause is None or not may_pass:
+                    raise failure from error
+            except ValueError as error:  # the client's own local mode
+                if " not found" in str(error):
+                    raise MissingCollectionError("the collection is not there") from None
+                raise
+            self._sleep(pause)
+        raise AssertionError("the last attempt returns or raises")
 
 
 def _judged(what: str, error: Exception) -> tuple[NacreError, bool]:
@@ -67,7 +90,7 @@ def _judged(what: str, error: Exception) -> tuple[NacreError, bool]:
             " check NACRE_QDRANT_URL and that the server runs"
         )
         # A server that lets one wait will not be faster at once.
-        return failure, not isinstance(error.source, TimeoutException)
+        return failure, not _was_slow(error)
     status = error.status_code if isinstance(error, UnexpectedResponse) else 429
     if status == 404:
         return MissingCollectionError("the collection is not there"), False
@@ -75,3 +98,9 @@ def _judged(what: str, error: Exception) -> tuple[NacreError, bool]:
         refusal = f"Qdrant refuses the API key ({what}: {status}); check NACRE_QDRANT_API_KEY"
         return UnavailableError(refusal), False
     return UnavailableError(f"Qdrant cannot do it now ({what}: {status})"), status in _NOT_NOW
+
+
+def _was_slow(error: Exception) -> bool:
+    return isinstance(error, ResponseHandlingException) and isinstance(
+        error.source, TimeoutException
+    )

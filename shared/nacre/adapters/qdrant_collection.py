@@ -6,7 +6,7 @@ import warnings
 
 from qdrant_client import QdrantClient, models
 
-from nacre.adapters.qdrant_calls import call
+from nacre.adapters.qdrant_calls import QdrantCalls
 from nacre.errors import UnavailableError
 from nacre.ports.vectors import dimension_of
 
@@ -28,13 +28,16 @@ def alias_of(emb_id: str, *, prefix: str) -> str:
     return f"{prefix}-{readable}-{hashlib.sha256(emb_id.encode()).hexdigest()[:8]}"
 
 
-def make_collection(client: QdrantClient, emb_id: str, *, prefix: str) -> None:
+def make_collection(
+    client: QdrantClient, emb_id: str, *, prefix: str, call: QdrantCalls | None = None
+) -> None:
     """Make an embedding's collection where it is not; the alias comes last, so it means ready."""
+    call = call or QdrantCalls()
     alias = alias_of(emb_id, prefix=prefix)
     name = f"{alias}-v{_LAYOUT}"
     if not call("collection_exists", lambda: client.collection_exists(name)):
-        _create(client, name, dimension_of(emb_id))
-    _index_payload(client, name)
+        _create(client, name, dimension_of(emb_id), call)
+    _index_payload(client, name, call)
     there = call("get_aliases", client.get_aliases).aliases
     if not any(each.alias_name == alias for each in there):
         operation = models.CreateAliasOperation(
@@ -43,7 +46,7 @@ def make_collection(client: QdrantClient, emb_id: str, *, prefix: str) -> None:
         call("update_collection_aliases", lambda: client.update_collection_aliases([operation]))
 
 
-def _create(client: QdrantClient, name: str, dimension: int) -> None:
+def _create(client: QdrantClient, name: str, dimension: int, call: QdrantCalls) -> None:
     # Vectors have length 1, so DOT is the cosine and leaves a vector of zeros alone.
     dense = models.VectorParams(size=dimension, distance=models.Distance.DOT)
     sparse = models.SparseVectorParams(modifier=models.Modifier.IDF)
@@ -63,7 +66,7 @@ def _create(client: QdrantClient, name: str, dimension: int) -> None:
             raise
 
 
-def _index_payload(client: QdrantClient, name: str) -> None:
+def _index_payload(client: QdrantClient, name: str, call: QdrantCalls) -> None:
     tenant = models.KeywordIndexParams(type=models.KeywordIndexType.KEYWORD, is_tenant=True)
     fields: dict[str, models.PayloadFieldSchema] = {"being_id": tenant}
     fields |= dict.fromkeys(_KEYWORDS, models.PayloadSchemaType.KEYWORD)

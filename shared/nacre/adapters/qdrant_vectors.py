@@ -5,13 +5,12 @@ filters, one batch for both lists.
 """
 
 import json
-import time
 import uuid
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 from qdrant_client import QdrantClient, models
 
@@ -22,13 +21,11 @@ from nacre.adapters.point_rules import (
     day_number,
     iso_day,
 )
-from nacre.adapters.qdrant_calls import MissingCollectionError, call
+from nacre.adapters.qdrant_calls import MissingCollectionError, QdrantCalls
 from nacre.adapters.qdrant_collection import DENSE, SPARSE, alias_of, make_collection
 from nacre.adapters.term_hashes import term_counts
 from nacre.ports.embedder import Vector
 from nacre.ports.vectors import Candidates, Filter, Hit, Point, dimension_of
-
-Result = TypeVar("Result")
 
 _POINTS = uuid.UUID("6f1d0a0e-7c0b-5b0e-9a39-2f5a3c1f4f10")  # where our point ids come from
 _TERM_BITS = 32  # an index of a sparse vector
@@ -54,14 +51,14 @@ class QdrantVectors:
         emb_id: str,
         *,
         prefix: str = "nacre",
-        sleep: Callable[[float], None] = time.sleep,
+        call: QdrantCalls | None = None,
     ) -> None:
         self.emb_id = emb_id
         self._client = client
         self._prefix = prefix
         self._alias = alias_of(emb_id, prefix=prefix)
         self._dimension = dimension_of(emb_id)
-        self._sleep = sleep
+        self._call = call or QdrantCalls()
 
     def upsert(self, being_id: str, points: Sequence[Point]) -> None:
         """Write points, replacing those with the same ids."""
@@ -73,7 +70,7 @@ class QdrantVectors:
             try:
                 self._call("upsert", write)
             except MissingCollectionError:
-                make_collection(self._client, self.emb_id, prefix=self._prefix)
+                make_collection(self._client, self.emb_id, prefix=self._prefix, call=self._call)
                 self._call("upsert", write)
 
     def delete(self, being_id: str, ids: Sequence[str]) -> None:
@@ -159,9 +156,6 @@ class QdrantVectors:
                 "delete",
                 lambda: self._client.delete(self._alias, points_selector=selector, wait=True),
             )
-
-    def _call(self, what: str, action: Callable[[], Result]) -> Result:
-        return call(what, action, sleep=self._sleep)
 
 
 def _point_id(being_id: str, id_: str) -> str:

@@ -14,7 +14,7 @@ from nacre.ids import short_id
 from nacre.jobs.job import Job, encode_job
 from nacre.jobs.lease import Leases
 from nacre.jobs.worker import Handler, Work, Worker
-from nacre.limits import INDEX_SLICE_SECONDS
+from nacre.limits import INDEX_SLICE_SECONDS, JOB_SECONDS
 from nacre.memory import keys
 from nacre.memory.index_marks import Marks, partition
 from nacre.memory.upkeep import Progress, Upkeep
@@ -117,14 +117,18 @@ class WorkThere:
         self._sleep = sleep
 
     def run(self, being_id: str, task: Task, progress: Progress) -> Report:
-        """Have the task done; whoever stops waiting does not stop the work."""
+        """Have the task done; whoever stops waiting does not stop the work.
+
+        Raises UnavailableError when the worker has said nothing for as long as one may that
+        is alive.
+        """
         key = Key(partition(being_id), f"RUN#{short_id(self._rng)}")
         until = int((self._clock() + timedelta(days=_RUN_DAYS)).timestamp())
         item: Item = {"pk": key.pk, "sk": key.sk, "task": task, EXPIRES_AT: until}
         self._table.put(RUN.stamp(item))
         job = Job(REINDEX, being_id, {"task": task, "run": key.sk})
         self._queue.send(encode_job(job), group=group_of(being_id))
-        shown = (-1, -1)
+        shown, heard = (-1, -1), self._clock()
         while True:
             run = self._table.get(key)
             if run is None and task == "erase":
@@ -137,7 +141,12 @@ class WorkThere:
             now = (_number(found.get("done")), _number(found.get("total")))
             if now != shown:
                 progress(*now)
-                shown = now
+                shown, heard = now, self._clock()
+            if self._clock() - heard > timedelta(seconds=JOB_SECONDS):
+                raise UnavailableError(
+                    f"the stack's worker has said nothing about this for {JOB_SECONDS} s: it is"
+                    " busy or has failed, as its log says; the work is still in the queue"
+                )
             self._sleep(_POLL_SECONDS)
 
 
@@ -168,7 +177,10 @@ class IndexJobs:
 
     def _repairs(self, upkeep: Upkeep) -> Handler:
         def repair(work: Work) -> None:
-            upkeep.repair(_being_of(work), lambda _done, _total: work.keep())
+            # The marks stay, and the sweep sends another job. One that failed would hold up
+            # all others of its group for hours, as SQS hides it for as long as a job may take.
+            with suppress(UnavailableError):
+                upkeep.repair(_being_of(work), lambda _done, _total: work.keep())
 
         return repair
 

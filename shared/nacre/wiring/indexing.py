@@ -23,6 +23,7 @@ from nacre.wiring.settings import Settings
 if TYPE_CHECKING:
     from qdrant_client import QdrantClient
 
+    from nacre.adapters.qdrant_calls import QdrantCalls
     from nacre.adapters.sqlite_database import SqliteDatabase
     from nacre.jobs.lease import Leases
 
@@ -135,20 +136,21 @@ def _qdrant(
         return None
 
     @cache
-    def client() -> "QdrantClient":
+    def connection() -> "tuple[QdrantClient, QdrantCalls]":
         try:
-            from nacre.adapters.qdrant_calls import connect
+            from nacre.adapters.qdrant_calls import QdrantCalls, connect
         except ImportError:
             raise ConfigurationError(
                 "NACRE_QDRANT_URL: the client for Qdrant is not installed; install it with "
                 "pip install 'nacre[qdrant]'"
             ) from None
-        return connect(settings.qdrant_url, settings.qdrant_api_key.reveal() or key())
+        client = connect(settings.qdrant_url, settings.qdrant_api_key.reveal() or key())
+        return client, QdrantCalls()
 
     def index(emb_id: str) -> VectorIndex:
-        connected = client()
+        client, call = connection()
         from nacre.adapters.qdrant_vectors import QdrantVectors
 
-        return QdrantVectors(connected, emb_id)
+        return QdrantVectors(client, emb_id, call=call)
 
     return index
