@@ -22,7 +22,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PYTHON = "3.13"
 PLATFORMS = {"arm64": "aarch64-manylinux_2_28", "x86_64": "x86_64-manylinux_2_28"}
-LAYERS = ("hot", "libs", "web")
+LAYERS = ("hot", "libs", "web", "batch")
 PACKAGES = {"hot": ("nacre",), "libs": ("nacre_tables",)}  # our own, from shared/
 
 # The AWS services that Nacre calls from a function. Botocore describes 400 of them.

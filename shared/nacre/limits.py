@@ -22,6 +22,7 @@ MAX_RECEIVES = 3  # a job that failed three times needs a person
 QUEUE_DEDUPE_SECONDS = 300  # SQS FIFO's own window
 DEAD_MESSAGE_DAYS = 14  # the longest that SQS keeps one
 JOB_SECONDS = 300  # a laptop's job that has not renewed for so long is taken to be dead
+JOB_RETRY_SECONDS = 300.0  # on AWS: an outage of minutes must not use up a job's three deliveries
 CLOCK_TOLERANCE_SECONDS = 60  # no honest clock is further behind another, and no write waits longer
 MAX_SECRET_BYTES = 4096  # what KMS encrypts in one call
 MAX_BLOB_BYTES = 100 * 1024 * 1024  # the largest call the laptop takes

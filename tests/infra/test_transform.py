@@ -29,7 +29,7 @@ def test_sam_adds_no_resource_to_those_that_are_written_out() -> None:
     kinds = Counter(resource["Type"] for resource in transformed()["Resources"].values())
 
     assert kinds["AWS::Lambda::Function"] == len(FUNCTIONS)
-    assert kinds["AWS::Lambda::LayerVersion"] == 3
+    assert kinds["AWS::Lambda::LayerVersion"] == 4
     assert kinds["AWS::IAM::Role"] == len(resources("AWS::IAM::Role"))
     assert kinds["AWS::Lambda::EventSourceMapping"] == 1
     assert not [kind for kind in kinds if kind.startswith("AWS::Serverless")]

@@ -9,6 +9,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,6 +23,7 @@ from nacre.jobs.job import Job, UnknownJobError, decode_job, encode_job
 from nacre.jobs.lease import Leases
 from nacre.jobs.loop import Outcome, WorkerLoop
 from nacre.jobs.worker import Work, Worker
+from nacre.limits import JOB_RETRY_SECONDS
 from nacre.ports.queue import Depth, Message
 from nacre.ports.table import Key
 from tests.adapters.conftest import StillClock
@@ -41,6 +43,7 @@ class Shop:
         self.worker = Worker(self.leases)
         self.seen: list[Work] = []
         self.outcomes: list[Outcome] = []
+        self.postponed: list[tuple[str, float]] = []
         self.worker.register("note", self.seen.append)
         self.worker.register("patrol", self.seen.append, lease="PATROL")
         self.worker.register("fail", self.fail)
@@ -48,6 +51,9 @@ class Shop:
     def fail(self, work: Work) -> None:
         self.seen.append(work)
         raise ValueError("a private thought")
+
+    def postpone(self, message: Message, seconds: float) -> None:
+        self.postponed.append((message.receipt, seconds))
 
     def send(self, job: Job, group: str = "g") -> str:
         return self.queue.send(encode_job(job), group=group)
@@ -299,14 +305,14 @@ def record(number: int, group: str, body: str, attempt: int = 1) -> dict[str, An
 
 
 def test_a_record_becomes_a_message() -> None:
-    assert message_of(record(1, "b1#order", "body", attempt=2)) == Message(
+    assert message_of(SQSRecord(record(1, "b1#order", "body", attempt=2))) == Message(
         id="m1", group="b1#order", body="body", receives=2, receipt="receipt-1"
     )
 
 
 def answer(shop: Shop, records: list[dict[str, Any]]) -> tuple[list[str], list[dict[str, Any]]]:
     stream = io.StringIO()
-    handle = worker_handler(lambda: shop.worker, Log(stream=stream))
+    handle = worker_handler(lambda: shop.worker, shop.postpone, Log(stream=stream))
     failures = handle({"Records": records}, None)["batchItemFailures"]
     lines = [json.loads(line) for line in stream.getvalue().splitlines()]
     return [failure["itemIdentifier"] for failure in failures], lines
@@ -343,5 +349,54 @@ def test_an_event_without_messages_is_a_sign_of_life() -> None:
     def no_worker() -> Worker:
         raise AssertionError("nothing to work on")
 
-    reply: Callable[..., dict[str, Any]] = worker_handler(no_worker, Log())
+    def no_postponing(_message: Message, _seconds: float) -> None:
+        raise AssertionError("nothing to postpone")
+
+    reply: Callable[..., dict[str, Any]] = worker_handler(no_worker, no_postponing, Log())
     assert reply({}, None)["status"] == "ok"
+
+
+def test_a_failed_message_comes_back_before_its_long_delivery_is_over(shop: Shop) -> None:
+    failed, _ = answer(
+        shop, [record(1, "a", encode_job(Job("fail"))), record(2, "b", encode_job(Job("note")))]
+    )
+
+    assert failed == ["m1"]
+    assert shop.postponed == [("receipt-1", JOB_RETRY_SECONDS)]
+
+
+def test_a_message_whose_being_is_at_work_comes_back_when_that_lease_ends(shop: Shop) -> None:
+    shop.leases.take(Key("B#b1", "LOCK#PATROL"))
+    shop.clock.move(100)
+    failed, lines = answer(shop, [record(1, "b1", encode_job(Job("patrol", "b1")))])
+
+    assert failed == ["m1"]
+    assert shop.postponed == [("receipt-1", 200.0)]
+    assert [(line["level"], line["event"]) for line in lines] == [("info", "job_busy")]
+
+
+def test_a_queue_that_is_down_fails_no_other_message(shop: Shop) -> None:
+    def no_queue(_message: Message, _seconds: float) -> None:
+        raise UnavailableError("the queue cannot answer")
+
+    handle = worker_handler(lambda: shop.worker, no_queue, Log(stream=io.StringIO()))
+    records = [record(1, "a", encode_job(Job("fail"))), record(2, "b", encode_job(Job("note")))]
+
+    assert handle({"Records": records}, None) == {"batchItemFailures": [{"itemIdentifier": "m1"}]}
+
+
+def test_a_second_event_starts_anew(shop: Shop) -> None:
+    handle = worker_handler(lambda: shop.worker, shop.postpone, Log(stream=io.StringIO()))
+    bad, good = record(1, "a", encode_job(Job("fail"))), record(2, "a", encode_job(Job("note")))
+
+    assert handle({"Records": [bad]}, None)["batchItemFailures"] == [{"itemIdentifier": "m1"}]
+    assert handle({"Records": [good]}, None) == {"batchItemFailures": []}
+
+
+def test_nothing_of_a_failure_is_printed(
+    shop: Shop, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with caplog.at_level("DEBUG"):
+        answer(shop, [record(1, "a", encode_job(Job("fail")))])
+
+    assert "private" not in caplog.text + "".join(capfd.readouterr())

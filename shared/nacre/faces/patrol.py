@@ -1,63 +1,80 @@
 """The worker's Lambda face: batches of SQS messages, answered one by one."""
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
+from aws_lambda_powertools.utilities.batch import SqsFifoPartialProcessor
+from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
+
 from nacre import __version__
+from nacre.errors import LeaseHeldError, NacreError
 from nacre.faces.logs import Log, where
 from nacre.jobs.worker import Worker
+from nacre.limits import JOB_RETRY_SECONDS
 from nacre.ports.queue import Message
 
 Event = Mapping[str, Any]
 Handler = Callable[[Event, object], dict[str, Any]]
+Postpone = Callable[[Message, float], None]
 
 
-def worker_handler(worker: Callable[[], Worker], log: Log) -> Handler:
+class _NotDoneError(NacreError):
+    """A message is not done; why is in the log, and not in what Powertools may print."""
+
+
+def worker_handler(worker: Callable[[], Worker], postpone: Postpone, log: Log) -> Handler:
     """Return the handler of the worker function; `worker` is called at the first message.
 
     It answers which messages failed, so that SQS deletes the others. After the first
     failure in a group the group's later messages count as failed too, or they would
-    overtake it. An event without messages is answered with a sign of life.
+    overtake it. `postpone` lets a failed one come back before its long delivery is over.
+    An event without messages is answered with a sign of life.
     """
 
     def handle(event: Event, _context: object) -> dict[str, Any]:
         if "Records" not in event:
             return {"status": "ok", "function": "patrol_worker", "version": __version__}
-        failed: list[str] = []
-        blocked: set[str] = set()
-        for record in event["Records"]:
-            message = message_of(record)
-            if message.group not in blocked and _succeeds(worker(), message, log):
-                continue
-            blocked.add(message.group)
-            failed.append(message.id)
-        return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in failed]}
+        batch = SqsFifoPartialProcessor(skip_group_on_error=True)
+        # With batches of one message every failure is one of the whole batch.
+        batch.raise_on_entire_batch_failure = False
+        with batch(records=list(event["Records"]), handler=deal_with):
+            batch.process()
+        return dict(batch.response())
+
+    def deal_with(record: SQSRecord) -> None:
+        message = message_of(record)
+        known: dict[str, Any] = {
+            "message": message.id,
+            "group": message.group,
+            "attempt": message.receives,
+        }
+        try:
+            worker().run(message)
+        except LeaseHeldError as error:
+            # Its holder gives back before that, or is dead and its lease is over.
+            log.write("info", "job_busy", **known)
+            again = max(1.0, error.seconds)
+        except Exception as error:  # noqa: BLE001  # one message must not fail the others
+            log.write("error", "job_failed", **known, error=where(error))
+            again = JOB_RETRY_SECONDS
+        else:
+            log.write("info", "job_done", **known)
+            return
+        with suppress(NacreError):  # then it comes back when its delivery is over
+            postpone(message, again)
+        raise _NotDoneError("the message is not done")
 
     return handle
 
 
-def message_of(record: Mapping[str, Any]) -> Message:
+def message_of(record: SQSRecord) -> Message:
     """Return the message in a record of an SQS event."""
-    attributes = record.get("attributes", {})
+    attributes = record.raw_event.get("attributes", {})
     return Message(
-        id=record["messageId"],
+        id=record.message_id,
         group=attributes.get("MessageGroupId", ""),
-        body=record.get("body", ""),
+        body=record.raw_event.get("body", ""),
         receives=int(attributes.get("ApproximateReceiveCount", 1)),
-        receipt=record.get("receiptHandle", ""),
+        receipt=record.raw_event.get("receiptHandle", ""),
     )
-
-
-def _succeeds(worker: Worker, message: Message, log: Log) -> bool:
-    known: dict[str, Any] = {
-        "message": message.id,
-        "group": message.group,
-        "attempt": message.receives,
-    }
-    try:
-        worker.run(message)
-    except Exception as error:  # noqa: BLE001  # one message must not fail the others
-        log.write("error", "job_failed", **known, error=where(error))
-        return False
-    log.write("info", "job_done", **known)
-    return True

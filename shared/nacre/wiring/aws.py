@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from nacre.jobs.worker import Worker
     from nacre.memory.index_jobs import IndexWork
     from nacre.ports.blobs import Blobs
+    from nacre.ports.queue import Message, Queue
     from nacre.ports.residue import Residue
     from nacre.protocol.request_state import SigningKeys
     from nacre.wiring.home import Home
@@ -106,6 +107,18 @@ def worker(settings: "Settings") -> "Callable[[], Worker]":
         return worker
 
     return built
+
+
+def postponing(settings: "Settings") -> "Callable[[Message, float], None]":
+    """Return what lets a message of the queue come back after so many seconds."""
+
+    @cache
+    def queue() -> "Queue":
+        from nacre.adapters.sqs_queue import SqsQueue
+
+        return SqsQueue(_Clients(settings)("sqs"), settings.queue_url, dead_letter_url="")
+
+    return lambda message, seconds: queue().postpone(message, seconds)
 
 
 def open_stack(stack: str, settings: "Settings") -> "Home":
