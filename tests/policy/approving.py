@@ -1,0 +1,63 @@
+"""Calls that need approval, and the parts that approve them, for tests."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+from nacre.policy.approvals import Approvals, Desk
+from nacre.policy.approver import ApprovalRequest
+from nacre.policy.digests import arguments_sha256
+from nacre.policy.rule import Decision, Subject
+from nacre.policy.sections import Settings
+from nacre.ports.table import Table
+from tests.adapters.conftest import StillClock
+
+ASKS = Decision("prompt", 2, "Ask before a file is removed", "Ask before a file is removed")
+ONCE: dict[str, Any] = {"action": "accept", "content": {"decision": "allow once"}}
+MINUTES: dict[str, Any] = {"action": "accept", "content": {"decision": "allow for 10 minutes"}}
+SESSION: dict[str, Any] = {"action": "accept", "content": {"decision": "allow for this session"}}
+NO: dict[str, Any] = {"action": "decline"}
+
+
+def wish(
+    *,
+    principal: str = "tok_1",
+    server: str = "files",
+    tool: str = "remove",
+    arguments: Mapping[str, Any] | None = None,
+    policy: str = "p1",
+) -> ApprovalRequest:
+    """Return a call that a rule wants approved."""
+    given = {"path": "/tmp/a"} if arguments is None else arguments
+    subject = Subject("tool", tool, server, given)
+    return ApprovalRequest(principal, subject, arguments_sha256(given), policy, ASKS)
+
+
+@dataclass
+class Office:
+    """The approvals of one store, as any number of processes see them."""
+
+    table: Table
+    clock: StillClock
+    settings: Settings = field(default_factory=Settings)
+    seed: int = 0
+
+    def approvals(self, session: str | None = None, **others: Any) -> Approvals:
+        """Return what one more process has."""
+        self.seed += 1
+        return Approvals(
+            self.table,
+            lambda: self.settings,
+            clock=self.clock,
+            rng=Random(self.seed),
+            session=session,
+            **others,
+        )
+
+    @property
+    def desk(self) -> Desk:
+        return Desk(self.table, clock=self.clock)
+
+
+Asked = Callable[[ApprovalRequest], Any]
