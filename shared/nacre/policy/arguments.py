@@ -77,7 +77,7 @@ def spellings(value: Any) -> tuple[str, ...]:
         return tuple(dict.fromkeys([str(value), *_canonical(str(value))]))
     if isinstance(value, bool):
         return ("true" if value else "false",)
-    text = json.dumps(value)
+    text = json.dumps(value, default=str)
     return tuple(dict.fromkeys([text, *_canonical(text)]))
 
 

@@ -1,36 +1,93 @@
 """Deciding: the first rule that matches a call, else deny."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-from nacre.policy import glob
-from nacre.policy.arguments import JsonNumber, number, reach, spellings
-from nacre.policy.readings import Readings, readings, words
-from nacre.policy.rule import ArgumentTest, Decision, Rule, Subject, Surroundings, Wanted
-from nacre.policy.subjects import is_about
+from nacre.policy.candidates import Candidates, Seen
+from nacre.policy.condition import Condition
+from nacre.policy.index import PrefixIndex
+from nacre.policy.rule import Decision, Kind, Rule, Subject, Surroundings
+from nacre.policy.subjects import is_about, spellings_of_name
 
 NO_RULE = Decision("deny", None, None, "Blocked by policy (no rule matches)")
 MALFORMED = Decision("deny", None, None, "Blocked by policy (the call is malformed)")
+_REMEMBERED_TOOLS = 4096  # a flood of invented names must not fill the memory
+_REMEMBERED_SELECTIONS = 512
 
 
 class Engine:
-    """The rules of one policy, prepared for the servers of one place."""
+    """The rules of one policy, prepared for the servers of one place.
+
+    What a tool's rules are is found by the beginnings of their names and remembered;
+    among many rules about one tool, those that can match are found by the beginnings
+    of their paths. So a decision costs about the same whatever the number of rules.
+    """
 
     def __init__(self, rules: Sequence[Rule], where: Surroundings) -> None:
         self.rules = tuple(rules)
         self.where = where
-        self._decisions = tuple(decision_of(rule) for rule in self.rules)
+        self.conditions: list[tuple[Condition, ...]] = [
+            tuple([Condition(test, rule.action, where) for test in rule.tests])
+            for rule in self.rules
+        ]
+        self._decisions = [decision_of(rule) for rule in self.rules]
+        self._names = PrefixIndex([(place, (rule.name,)) for place, rule in enumerate(self.rules)])
+        self._tools: dict[tuple[Kind, str, str], Candidates] = {}
+        self._selections: dict[tuple[int, ...], Candidates] = {}
 
     def decide(self, subject: Subject) -> Decision:
         """Return what happens to the call."""
+        place = self.place_of(subject)
+        if place is None:
+            return NO_RULE if is_well_formed(subject) else MALFORMED
+        return self._decisions[place]
+
+    def place_of(self, subject: Subject) -> int | None:
+        """Return where the rule stands that decides about the call, if one does."""
         if not is_well_formed(subject):
-            return MALFORMED
-        for place, rule in enumerate(self.rules):
-            if is_about(rule, subject.kind, subject.name, subject.server) and all(
-                holds(test, subject.arguments, rule, self.where) for test in rule.tests
-            ):
-                return self._decisions[place]
-        return NO_RULE
+            return None
+        seen = Seen(subject.arguments, self.where)
+        for place in self.candidates(subject.kind, subject.name, subject.server).pointed_to(seen):
+            for condition in self.conditions[place]:
+                if not condition.holds(seen.at(condition.keys)):
+                    break
+            else:
+                return place
+        return None
+
+    def may_pass(self, kind: Kind, name: str, server: str) -> bool:
+        """Tell whether any arguments could get a call of this name allowed or asked about."""
+        if not is_well_formed(Subject(kind, name, server, {})):
+            return False
+        for place in self.candidates(kind, name, server).places:
+            if self.rules[place].action != "deny":
+                return True
+            if not self.conditions[place]:
+                return False
+        return False
+
+    def candidates(self, kind: Kind, name: str, server: str) -> Candidates:
+        """Return the rules about calls of this name."""
+        key = (kind, server, name)
+        found = self._tools.get(key)
+        if found is None:
+            found = self._select(kind, name, server)
+            if len(self._tools) >= _REMEMBERED_TOOLS:
+                self._tools.clear()
+            self._tools[key] = found
+        return found
+
+    def _select(self, kind: Kind, name: str, server: str) -> Candidates:
+        likely = sorted(self._names.find(spellings_of_name(kind, name, server)))
+        places = tuple(
+            [place for place in likely if is_about(self.rules[place], kind, name, server)]
+        )
+        found = self._selections.get(places)
+        if found is None:
+            found = Candidates(places, self.conditions)
+            if len(self._selections) >= _REMEMBERED_SELECTIONS:
+                self._selections.clear()
+            self._selections[places] = found
+        return found
 
 
 def decision_of(rule: Rule) -> Decision:
@@ -49,67 +106,12 @@ def is_well_formed(subject: Subject) -> bool:
     """Tell whether a call can be decided: a name that is a text, arguments by name."""
     name: object = subject.name  # both come from a message, whatever their types say
     arguments: object = subject.arguments
-    if not isinstance(name, str) or not name or not isinstance(arguments, Mapping):
+    if not isinstance(name, str) or not name:
         return False
-    return not any(each == "\0" or "\ud800" <= each <= "\udfff" for each in name)
-
-
-def holds(test: ArgumentTest, arguments: Any, rule: Rule, where: Surroundings) -> bool:
-    """Tell whether one test of a rule holds for the arguments."""
-    accepted, every = reach(arguments, test.keys)
-    if rule.action == "allow":
-        return bool(accepted) and all(_is_surely(value, test.wanted, where) for value in accepted)
-    return any(_is_possibly(value, test.wanted, where) for value in every)
-
-
-def _is_surely(value: Any, wanted: tuple[Wanted, ...], where: Surroundings) -> bool:
-    if any(_equals(value, each, exact=True) for each in wanted):
-        return True
-    patterns = [each for each in wanted if isinstance(each, str)]
-    if not isinstance(value, str) or isinstance(value, JsonNumber):
-        texts = spellings(value)
-        return all(any(glob.matches(each, text) for each in patterns) for text in texts)
-    return any(
-        read.legible
-        and all(any(glob.matches(form, text) for form in forms(each, where)) for text in read.sure)
-        for each in patterns
-        for read in [read_for(each, value, where)]
-    )
-
-
-def _is_possibly(value: Any, wanted: tuple[Wanted, ...], where: Surroundings) -> bool:
-    if any(_equals(value, each, exact=False) for each in wanted):
-        return True
-    patterns = [each for each in wanted if isinstance(each, str)]
-    if not isinstance(value, str) or isinstance(value, JsonNumber):
-        return any(glob.matches(each, text) for each in patterns for text in spellings(value))
-    return any(
-        glob.matches(form, text)
-        for each in patterns
-        for form in forms(each, where)
-        for text in read_for(each, value, where).possible
-    )
-
-
-def _equals(value: Any, wanted: Wanted, *, exact: bool) -> bool:
-    if isinstance(wanted, str):
+    if type(arguments) is not dict and not isinstance(arguments, Mapping):
         return False
-    if isinstance(wanted, bool) or isinstance(value, bool):
-        return value is wanted
-    found = number(value)
-    return found is not None and found == wanted and not (exact and type(found) is not type(wanted))
+    return "\0" not in name and (name.isascii() or not _has_surrogate(name))
 
 
-def read_for(pattern: str, value: str, where: Surroundings) -> Readings:
-    """Return the readings of a value that a pattern asks for."""
-    return readings(value, where) if names_a_place(pattern) else words(value)
-
-
-def names_a_place(pattern: str) -> bool:
-    """Tell whether a pattern is about paths or URLs; one with blanks is about commands."""
-    return " " not in pattern or pattern.startswith(("/", "~"))
-
-
-def forms(pattern: str, where: Surroundings) -> tuple[str, ...]:
-    """Return the spellings of a pattern that a reading may match."""
-    return (pattern,)
+def _has_surrogate(name: str) -> bool:
+    return any("\ud800" <= each <= "\udfff" for each in name)

@@ -6,6 +6,7 @@ A `**` that is a whole path segment also stands for no segment: `a/**/b` is `a/b
 
 import re
 from collections.abc import Callable
+from itertools import takewhile
 
 _WILD = re.compile(r"\*\*|\*|\?")
 _REPEATED = re.compile(r"(?:(?<=/)|^)(?:\*\*/)+(?=\*\*(?:/|$))")
@@ -14,19 +15,9 @@ _TOKENS = re.compile(r"(?:(?<=/)|^)(?:\*\*/)+|/\*\*$|\*{2,}|\*|\?|[^*?/]+|/")
 Test = Callable[[str], bool]
 
 
-def matches(pattern: str, text: str) -> bool:
-    """Tell whether the glob covers the whole text."""
-    return matcher(pattern)(text)
-
-
 def literal_prefix(pattern: str) -> str:
     """Return what every text that matches begins with."""
-    found = re.search(r"[*?]", pattern)
-    if found is None:
-        return pattern
-    prefix = pattern[: found.start()]
-    # `/etc/**` also covers `/etc`, and only there may a slash be missing.
-    return prefix.removesuffix("/") if pattern[found.start() :] in _EMPTY_TAILS else prefix
+    return "".join(takewhile(is_literal, tokens(pattern)))
 
 
 def is_literal(pattern: str) -> bool:
@@ -67,8 +58,8 @@ def tokens(pattern: str) -> list[str]:
     ]
 
 
-def matcher(pattern: str) -> Test:
-    """Return the test for one glob; the usual shapes need no regular expression."""
+def simple(pattern: str) -> Test | None:
+    """Return the test for a glob that needs no regular expression, else None."""
     wild = _WILD.search(pattern)
     if wild is None:
         return pattern.__eq__
@@ -79,7 +70,7 @@ def matcher(pattern: str) -> Test:
         if head.endswith("/") and head != "/":
             return _below(head)
         return _begins(head)
-    return _compiled(pattern)
+    return None
 
 
 def _anything(_text: str) -> bool:
@@ -93,11 +84,3 @@ def _below(head: str) -> Test:
 
 def _begins(head: str) -> Test:
     return lambda text: text.startswith(head)
-
-
-def _compiled(pattern: str) -> Test:
-    found = re.compile(regex(pattern), re.DOTALL).fullmatch
-    return lambda text: found(text) is not None
-
-
-_EMPTY_TAILS = {"**", "**/**"}

@@ -7,8 +7,8 @@ hold for all readings, and a rule that denies or asks for any of them.
 import re
 import unicodedata
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import unquote, unquote_to_bytes
 
 from nacre.policy.rule import Surroundings
@@ -38,8 +38,7 @@ _OTHER_HOME = re.compile(r"~([^/]*)(/.*)?", re.DOTALL)
 _ANY_HOME = ("/home/*", "/Users/*", "/root", "C:/Users/*")
 
 
-@dataclass(frozen=True, slots=True)
-class Readings:
+class Readings(NamedTuple):
     """`sure` must all match for an allow; `possible` is what a deny or a question looks at.
 
     A value is not `legible` where nobody can know what it means: an allow never matches.
@@ -52,10 +51,15 @@ class Readings:
 
 def readings(text: str, where: Surroundings) -> Readings:
     """Return all that the text may mean to a server there."""
-    if _UNUSUAL.search(text) is None and text.startswith("/") and not where.is_local:
-        only = (text,) if not where.folds_case else (text, text.casefold())
-        return Readings((text,), only)
-    return _all_readings(text, where)
+    if _UNUSUAL.search(text) is not None or where.cwd is not None:
+        return _all_readings(text, where)
+    sure: tuple[str, ...] = (text,)
+    possible = sure if text.startswith("/") else (text, f"/{text}")
+    if where.is_local and possible is sure:
+        sure = possible = (text, resolved(text))
+    if where.folds_case:
+        possible += _folded(possible)
+    return Readings(sure, possible)
 
 
 def _all_readings(text: str, where: Surroundings) -> Readings:
@@ -63,24 +67,31 @@ def _all_readings(text: str, where: Surroundings) -> Readings:
     sure: dict[str, None] = {}
     possible: dict[str, None] = {}
     for spelling in spellings:
-        legible &= "\0" not in spelling and _SURROGATES.search(spelling) is None
-        for reading in _as_places(spelling, where):
-            sure[reading] = None
-        for reading in _guesses(spelling):
-            possible[reading] = None
-    possible = sure | possible
+        legible &= _is_sound(spelling)
+        sure |= dict.fromkeys(_places(spelling, where))
+        possible |= dict.fromkeys(_guesses(spelling))
+    possible = dict.fromkeys(spellings) | sure | possible
     if where.folds_case:
-        possible |= dict.fromkeys([reading.casefold() for reading in possible])
-    return Readings(tuple(sure), tuple(possible), legible)
+        possible |= dict.fromkeys(_folded(possible))
+    return Readings(tuple(sure), tuple(possible), legible and all(map(_is_sound, sure)))
 
 
-def words(text: str) -> Readings:
+def _folded(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple([text.casefold() for text in texts])
+
+
+def _is_sound(text: str) -> bool:
+    return "\0" not in text and _SURROGATES.search(text) is None
+
+
+def words(text: str, where: Surroundings) -> Readings:
     """Return the spellings of a text that is no path: a command, a word, a sentence."""
-    if text.isascii() and "%" not in text and "\0" not in text:
-        return Readings((text,), (text,))
-    spellings, legible = _spellings(text, slashes=False)
-    legible &= not any("\0" in each or _SURROGATES.search(each) for each in spellings)
-    return Readings(tuple(spellings), tuple(spellings), legible)
+    spellings, legible = [text], True
+    if not text.isascii() or "%" in text or "\0" in text:
+        spellings, legible = _spellings(text, slashes=False)
+        legible = legible and all(map(_is_sound, spellings))
+    sure = tuple(spellings)
+    return Readings(sure, (*sure, *_folded(sure)) if where.folds_case else sure, legible)
 
 
 def _spellings(text: str, *, slashes: bool = True) -> tuple[list[str], bool]:
@@ -147,29 +158,31 @@ def _forward(text: str) -> str:
 _DECODERS: tuple[Callable[[str], str], ...] = (_decoded, _leniently_decoded)
 
 
-def _as_places(text: str, where: Surroundings) -> Iterable[str]:
-    """Yield the spelling, and the places that it names."""
-    yield text
+def _places(text: str, where: Surroundings) -> Iterable[str]:
+    """Yield the places that a spelling names; one that `..` is in also as it stands."""
     url = _URL.match(text)
     if url is not None and url[1].lower() != "file":
+        yield text
         yield from _url_readings(text, url)
         return
+    place = text
     file = _FILE_URL.match(text)
-    place = text[file.end() :] if file is not None else text
-    if place.startswith("~") and where.home is not None and place[1:2] in ("", "/"):
+    if file is not None:
+        yield text
+        place = text[file.end() :]
+    if where.home is not None and place.startswith("~") and place[1:2] in ("", "/"):
         place = where.home + place[1:]
+    elif where.cwd is not None and not is_absolute(place):
+        place = f"{where.cwd}/{place}"
+    short = normal(place)
+    yield short
+    if ".." in place:
         yield place
     plain = place.strip()
     if plain != place:
         yield normal(plain)
-    full = place
-    if where.cwd is not None and not is_absolute(place):
-        full = f"{where.cwd}/{place}"
-        yield normal(full)
-    else:
-        yield normal(place)
-    if where.is_local and is_absolute(full):
-        yield resolved(full)
+    if where.is_local and is_absolute(place):
+        yield resolved(place)
 
 
 def _guesses(text: str) -> Iterable[str]:

@@ -1,0 +1,67 @@
+"""The values of one call at one place, with their readings, found once."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from nacre.policy.arguments import JsonNumber, number, reach, spellings
+from nacre.policy.readings import Readings, readings, words
+from nacre.policy.rule import Surroundings
+
+
+class Value:
+    """A scalar of a call; its readings are found when a rule first asks."""
+
+    __slots__ = ("_place", "_word", "is_text", "value", "where")
+
+    def __init__(self, value: Any, where: Surroundings) -> None:
+        self.value = value
+        self.where = where
+        self.is_text = type(value) is str or (
+            isinstance(value, str) and not isinstance(value, JsonNumber)
+        )
+        self._place: Readings | None = None
+        self._word: Readings | None = None
+
+    def read(self, *, as_place: bool) -> Readings:
+        """Return what the value may mean: as a path or URL, or as words."""
+        if as_place:
+            if self._place is None:
+                self._place = readings(self.value, self.where) if self.is_text else self._scalar()
+            return self._place
+        if self._word is None:
+            self._word = words(self.value, self.where) if self.is_text else self._scalar()
+        return self._word
+
+    def equals(self, wanted: float, *, exactly: bool) -> bool:
+        """Compare with a number or a truth value, which are never equal to each other.
+
+        `exactly` tells whole numbers from others as well: 5 from 5.0.
+        """
+        if isinstance(wanted, bool) or isinstance(self.value, bool):
+            return self.value is wanted
+        found = number(self.value)
+        return (
+            found is not None and found == wanted and (not exactly or type(found) is type(wanted))
+        )
+
+    def _scalar(self) -> Readings:
+        texts = spellings(self.value)
+        return Readings(texts, texts)
+
+
+class Values:
+    """What a call has at one place of its arguments: what an allow takes, and all."""
+
+    __slots__ = ("accepted", "every")
+
+    def __init__(
+        self, arguments: Mapping[str, Any], keys: tuple[str, ...], where: Surroundings
+    ) -> None:
+        text = arguments.get(keys[0]) if len(keys) == 1 else None
+        if type(text) is str:  # as nearly always; what follows would say the same
+            self.accepted = self.every = [Value(text, where)]
+            return
+        accepted, every = reach(arguments, keys)
+        known = {id(value): Value(value, where) for value in (*accepted, *every)}
+        self.accepted = [known[id(value)] for value in accepted]
+        self.every = [known[id(value)] for value in every]
