@@ -1,8 +1,10 @@
 """The command `nacre reindex`, on the laptop and on a stack whose worker does the work."""
 
+import signal
+import socket
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -29,6 +31,7 @@ from nacre.wiring.indexing import SearchIndex, laptop_index, stack_index
 from nacre.wiring.settings import Settings
 from tests.aws_stack import REGION
 from tests.cli.conftest import Nacre
+from tests.cli.processes import finish, start
 from tests.wiring.deployed import deployed
 
 BUILTIN = "builtin:potion-base-8m:256:1"
@@ -162,6 +165,43 @@ def test_what_differs_is_said_and_repaired(
     assert "1 without vector" in broken.out
     assert report["without_vector"] == 1
     assert (after["points"], after["sound"]) == (2, True)
+
+
+def test_a_command_that_was_killed_holds_nobody_up(
+    nacre: Nacre, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nacre("being", "create", "Ann")
+    being_id = str(nacre("being", "list", "--json").json()[0]["being_id"])
+    with closing(SqliteDatabase(folder / DATABASE)) as database:
+        words_only = Settings(str(folder), embeddings="none")
+        queue = SqliteQueue(database, QUEUE)
+        index = laptop_index(
+            database, queue, None, words_only, clock=system_clock, rng=Random(1)
+        ).indexing
+        found = Entry("one", "node", "a pearl", "active", None, (), ())
+        SqliteTable(database).transact(index.writes(being_id, [found]))
+        index.apply(being_id, [found])
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        with monkeypatch.context() as setting:
+            setting.setenv("NACRE_EMBEDDINGS", "openai")
+            setting.setenv("NACRE_EMBEDDING_BASE_URL", f"http://127.0.0.1:{port_of(silent)}")
+            setting.setenv("OPENAI_API_KEY", "of-nobody")
+            process = start("reindex")
+        asked, _ = silent.accept()  # it is in the middle, and waits for an answer
+        with closing(asked):
+            busy = nacre("reindex")
+            process.send_signal(signal.SIGKILL)
+            finish(process)
+    after = nacre("reindex", "--json")
+
+    assert "another process is at work on this Being" in busy.err
+    assert (after.json()["changed"], after.json()["embedding"]) == (True, BUILTIN)
+
+
+def port_of(listener: socket.socket) -> int:
+    return int(listener.getsockname()[1])
 
 
 def test_two_tasks_at_once_are_refused(nacre: Nacre) -> None:

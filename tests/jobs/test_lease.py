@@ -161,3 +161,60 @@ def test_a_machine_whose_clock_is_a_little_behind_takes_no_lease_that_is_held(
 
     with pytest.raises(LeaseHeldError):
         leases.take(key)
+
+
+class Hall:
+    """Processes of a test: who asks, and who has ended."""
+
+    def __init__(self, me: str | None, ended: set[str]) -> None:
+        self.me = me
+        self._ended = ended
+
+    def is_gone(self, name: str) -> bool:
+        return name in self._ended
+
+
+def test_a_lease_whose_process_has_ended_is_free_at_once(
+    table: Table, key: Key, clock: StillClock
+) -> None:
+    ended: set[str] = set()
+    first, second, stranger = (
+        Leases(table, now=clock, holders=Hall(me, ended)) for me in ("one", "two", None)
+    )
+    left = first.take(key)
+    for other in (second, stranger, Leases(table, now=clock)):
+        with pytest.raises(LeaseHeldError):
+            other.take(key)
+
+    ended.add("one")
+    with pytest.raises(LeaseHeldError):
+        Leases(table, now=clock).take(key)  # knows nothing of processes
+    taken = second.take(key)
+
+    assert taken.fence > left.fence
+    with pytest.raises(LeaseLostError):
+        first.renew(left)
+    first.give_back(left)
+    with pytest.raises(LeaseHeldError):
+        stranger.take(key)  # the second is alive
+    second.give_back(taken)
+    assert stranger.take(key).fence > taken.fence
+    with pytest.raises(LeaseHeldError):
+        second.take(key)  # nobody knows whose process it is, not even an old name
+
+
+def test_of_two_that_find_a_lease_left_behind_one_gets_it(
+    table: Table, key: Key, clock: StillClock
+) -> None:
+    Leases(table, now=clock, holders=Hall("gone", set())).take(key)
+    faster = Leases(table, now=clock, holders=Hall("faster", {"gone"}))
+
+    class Slow(Hall):
+        def is_gone(self, name: str) -> bool:
+            faster.take(key)  # between looking and taking
+            return super().is_gone(name)
+
+    slower = Leases(table, now=clock, holders=Slow("slower", {"gone"}))
+
+    with pytest.raises(LeaseHeldError):
+        slower.take(key)

@@ -185,7 +185,7 @@ def _ask(question: str) -> None:
 @contextmanager
 def _no_patrol(home: Home, being: Being) -> Iterator[None]:
     """Keep patrols away, which might write down what is being erased."""
-    leases = Leases(home.data, now=system_clock)
+    leases = Leases(home.data, now=system_clock, holders=home.holders)
     lease = leases.take(Key(keys.home(being.being_id), _PATROL))
     try:
         yield

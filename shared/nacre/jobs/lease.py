@@ -7,6 +7,7 @@ from datetime import timedelta
 from nacre.clock import Clock
 from nacre.errors import ConditionFailedError, LeaseHeldError, LeaseLostError
 from nacre.limits import CLOCK_TOLERANCE_SECONDS, JOB_SECONDS
+from nacre.ports.holders import Holders
 from nacre.ports.table import (
     SCHEMA,
     Absent,
@@ -15,6 +16,7 @@ from nacre.ports.table import (
     Compare,
     Either,
     Every,
+    Item,
     Key,
     Present,
     Table,
@@ -41,26 +43,39 @@ class Leases:
     Clocks may differ and be set: a holder that was too slow meets the fence of its successor,
     and one that died before a clock was set back blocks nobody for longer than a lease lasts. The
     items have no `expires_at`, because a fence must never begin anew.
+
+    With `holders` a lease names the process that has it, and one whose process has certainly
+    ended is free at once.
     """
 
     def __init__(
-        self, table: Table, *, now: Clock, duration: timedelta = timedelta(seconds=JOB_SECONDS)
+        self,
+        table: Table,
+        *,
+        now: Clock,
+        duration: timedelta = timedelta(seconds=JOB_SECONDS),
+        holders: Holders | None = None,
     ) -> None:
         self._table = table
         self._clock = now
         self._duration = duration
+        self._holders = holders
 
     def take(self, key: Key) -> Lease:
         """Take the lease; raise LeaseHeldError while someone else has it."""
         now = self._now()
-        change = Change(set={SCHEMA: _SCHEMA_VERSION, "until": self._end(now)}, add={"fence": 1})
+        change = self._taking(now)
         # An end so far ahead was set before the clock was set back.
         latest = self._end(now) + CLOCK_TOLERANCE_SECONDS * 1000
         free = Either((Absent("until"), Compare("until", "<=", now), Compare("until", ">", latest)))
         try:
             item = self._table.update(key, change, when=free)
         except ConditionFailedError as error:
-            raise LeaseHeldError(key.sk, seconds=self._left(key, now)) from error
+            held = self._table.get(key) or {}
+            taken = self._left_behind(key, held, change)
+            if taken is None:
+                raise LeaseHeldError(key.sk, seconds=_left(held, now)) from error
+            item = taken
         fence = item["fence"]
         assert isinstance(fence, int)
         return Lease(key, fence)
@@ -78,18 +93,37 @@ class Leases:
         with suppress(ConditionFailedError):
             self._table.update(
                 lease.key,
-                Change(remove=frozenset({"until"})),
+                Change(remove=frozenset({"until", "holder"})),
                 when=Compare("fence", "=", lease.fence),
             )
 
-    def _left(self, key: Key, now: int) -> float:
-        item = self._table.get(key)
-        until = now if item is None else item.get("until", now)
-        assert isinstance(until, int)
-        return max(0, until - now) / 1000
+    def _taking(self, now: int) -> Change:
+        says: Item = {SCHEMA: _SCHEMA_VERSION, "until": self._end(now)}
+        me = None if self._holders is None else self._holders.me
+        if me is None:
+            return Change(set=says, add={"fence": 1}, remove=frozenset({"holder"}))
+        return Change(set={**says, "holder": me}, add={"fence": 1})
+
+    def _left_behind(self, key: Key, held: Item, change: Change) -> Item | None:
+        """Take over from a process that has ended; None where its holder may be alive."""
+        name = held.get("holder")
+        if self._holders is None or not isinstance(name, str) or not self._holders.is_gone(name):
+            return None
+        fence = held["fence"]
+        assert isinstance(fence, int)
+        with suppress(ConditionFailedError):  # another one was faster
+            unchanged = Every((Compare("fence", "=", fence), Present("until")))
+            return self._table.update(key, change, when=unchanged)
+        return None
 
     def _end(self, now: int) -> int:
         return now + int(self._duration.total_seconds() * 1000)
 
     def _now(self) -> int:
         return int(self._clock().timestamp() * 1000)
+
+
+def _left(held: Item, now: int) -> float:
+    until = held.get("until", now)
+    assert isinstance(until, int)
+    return max(0, until - now) / 1000

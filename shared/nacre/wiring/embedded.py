@@ -25,9 +25,11 @@ from nacre.wiring.mind import Minded, laptop_mind, register_memory_jobs
 from nacre.wiring.settings import Settings
 
 if TYPE_CHECKING:
+    from nacre.jobs.lease import Leases
     from nacre.jobs.loop import Report, WorkerLoop
     from nacre.memory.index_jobs import IndexWork
     from nacre.ports.blobs import Blobs
+    from nacre.ports.holders import Holders
     from nacre.ports.residue import Residue
 
 DATABASE = "nacre.db"
@@ -119,11 +121,10 @@ def _worker_loop(
     database: SqliteDatabase, minded: Callable[[], Minded], clock: Clock, report: "Report"
 ) -> "WorkerLoop":
     from nacre.adapters.sqlite_queue import SqliteQueue
-    from nacre.jobs.lease import Leases
     from nacre.jobs.loop import WorkerLoop
     from nacre.jobs.worker import Worker
 
-    worker = Worker(Leases(SqliteTable(database, "data", now=clock), now=clock))
+    worker = Worker(_leases(database, clock))
     index = minded().index
     register_memory_jobs(worker, index)
     # What a process left undone when it ended is found by the next server's start.
@@ -146,9 +147,22 @@ def _home(folder: Path, clock: Clock) -> tuple[Home, SqliteDatabase]:
         data=data,
         blobs=lambda: _blobs(folder, clock),
         residue=lambda: _residue(database),
+        holders=_processes(),
         close=database.close,
     )
     return home, database
+
+
+def _processes() -> "Holders":
+    from nacre.adapters.processes import Processes
+
+    return Processes()
+
+
+def _leases(database: SqliteDatabase, clock: Clock) -> "Leases":
+    from nacre.jobs.lease import Leases
+
+    return Leases(SqliteTable(database, "data", now=clock), now=clock, holders=_processes())
 
 
 def _blobs(folder: Path, clock: Clock) -> "Blobs":
@@ -165,7 +179,6 @@ def _residue(database: SqliteDatabase) -> "Residue":
 
 def _index_work(database: SqliteDatabase, clock: Clock) -> "IndexWork":
     from nacre.adapters.sqlite_queue import SqliteQueue
-    from nacre.jobs.lease import Leases
     from nacre.wiring.embedding import embedders
     from nacre.wiring.indexing import laptop_index
 
@@ -178,4 +191,4 @@ def _index_work(database: SqliteDatabase, clock: Clock) -> "IndexWork":
         clock=clock,
         rng=SystemRandom(),
     )
-    return index.work(Leases(SqliteTable(database, "data", now=clock), now=clock))
+    return index.work(_leases(database, clock))

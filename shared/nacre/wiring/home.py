@@ -12,6 +12,7 @@ from nacre.ports.secrets import Secrets
 if TYPE_CHECKING:
     from nacre.memory.index_jobs import IndexWork
     from nacre.ports.blobs import Blobs
+    from nacre.ports.holders import Holders
     from nacre.ports.residue import Residue
     from nacre.ports.table import Table
 
@@ -31,6 +32,8 @@ class Home:
     data: "Table"
     blobs: "Callable[[], Blobs]"
     residue: "Callable[[], Residue]"
+    # Which processes may hold a lease; None where they run on other machines.
+    holders: "Holders | None" = None
     # A stack knows its address; a laptop's depends on how it is served.
     mcp_url: str | None = None
     close: Callable[[], None] = lambda: None
