@@ -1,0 +1,146 @@
+"""Thinking with a language model, within a day's budget, believing nothing unchecked."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
+
+from nacre.errors import ModelError
+from nacre.limits import TOKEN_BYTES
+from nacre.memory.model import Cluster, Message, Node, Scene
+from nacre.memory.rendering import shown_line
+from nacre.patrol import questions
+from nacre.patrol.answers import (
+    Answer,
+    UnusableError,
+    answer_in,
+    diary_in,
+    digest_in,
+    drafts_in,
+    merge_in,
+    notes_in,
+    split_in,
+)
+from nacre.patrol.asked_text import as_data, briefly, facts, portions, readable
+from nacre.patrol.questions import Question
+from nacre.patrol.spending import Spending
+from nacre.patrol.thinking import Digest, MergePlan, SceneDraft, SplitPlan, Thought
+from nacre.ports.model import Model
+
+T = TypeVar("T")
+_HALF = 12 * 1024  # bytes of one half of a cluster
+
+
+class ModelThinking:
+    """Thinking with one model; one Being's patrols at a time use it."""
+
+    def __init__(self, model: Model, spending: Spending) -> None:
+        self._model = model
+        self._spending = spending
+        self.model = model.name
+
+    def extract(
+        self, being_id: str, messages: Sequence[Message]
+    ) -> Thought[tuple[SceneDraft, ...]]:
+        """Return the scenes that stand in messages; one question for each portion of them."""
+        found: list[SceneDraft] = []
+        input_tokens = output_tokens = 0
+        for portion in portions(messages):
+            thought = self._extract(being_id, portion)
+            input_tokens += thought.input_tokens
+            output_tokens += thought.output_tokens
+            if thought.value is None:
+                return Thought(None, thought.reason, input_tokens, output_tokens)
+            found += thought.value
+        return Thought(tuple(found), None, input_tokens, output_tokens)
+
+    def _extract(
+        self, being_id: str, portion: Sequence[Message]
+    ) -> Thought[tuple[SceneDraft, ...]]:
+        shown = readable(portion)
+        said = [
+            {
+                "number": number,
+                "date": each.message.ts[:10],
+                "role": each.message.role,
+                "text": each.text,
+            }
+            for number, each in enumerate(shown, 1)
+        ]
+        return self._think(
+            being_id,
+            questions.EXTRACT,
+            {"messages": said},
+            lambda answer: drafts_in(answer, shown, being_id),
+        )
+
+    def consolidate(self, being_id: str, group: Sequence[Node]) -> Thought[MergePlan]:
+        """Return which nodes of a group say the same, and which are no longer so."""
+        memories = [{"number": number, **facts(node)} for number, node in enumerate(group, 1)]
+        return self._think(
+            being_id,
+            questions.CONSOLIDATE,
+            {"memories": memories},
+            lambda answer: merge_in(answer, group),
+        )
+
+    def split(
+        self, being_id: str, halves: tuple[Sequence[Node], Sequence[Node]]
+    ) -> Thought[SplitPlan]:
+        """Return whether these halves of a cluster are two subjects, and their names."""
+        first, second = (
+            briefly([shown_line(node) for node in half], room=_HALF) for half in halves
+        )
+        material = {"first_half": first, "second_half": second}
+        return self._think(being_id, questions.SPLIT, material, split_in)
+
+    def digest(self, being_id: str, cluster: Cluster, members: Sequence[Node]) -> Thought[Digest]:
+        """Return what a cluster with these members is about."""
+        material: dict[str, object] = {"memories": briefly([shown_line(each) for each in members])}
+        if cluster.label:
+            material["name_so_far"] = cluster.label
+        return self._think(being_id, questions.DIGEST, material, digest_in)
+
+    def diary(self, being_id: str, scenes: Sequence[Scene]) -> Thought[str]:
+        """Return a paragraph for the diary about what happened."""
+        material = {"noted": briefly([shown_line(scene) for scene in scenes])}
+        return self._think(being_id, questions.DIARY, material, diary_in)
+
+    def think(
+        self, being_id: str, clusters: Sequence[Cluster], nodes: Sequence[Node]
+    ) -> Thought[tuple[str, ...]]:
+        """Return what stands out across these memories, in a few short notes."""
+        subjects = [f"{cluster.label}: {cluster.digest}" for cluster in clusters]
+        material = {
+            "subjects": briefly(subjects, room=_HALF),
+            "latest": briefly([shown_line(node) for node in nodes], room=_HALF),
+        }
+        return self._think(being_id, questions.THINK, material, notes_in)
+
+    def _think(
+        self,
+        being_id: str,
+        question: Question,
+        material: Mapping[str, object],
+        check: Callable[[Answer], T],
+    ) -> Thought[T]:
+        system, user = question.system, as_data(**material)
+        supposed = (len(system.encode()) + len(user.encode())) // TOKEN_BYTES + 1
+        held = self._spending.reserve(
+            being_id, input_tokens=supposed, output_tokens=question.max_tokens
+        )
+        if isinstance(held, str):
+            return Thought(None, held)
+        input_tokens = output_tokens = 0
+        try:
+            answer = self._model.ask(
+                system=system, user=user, schema=question.schema, max_tokens=question.max_tokens
+            )
+            input_tokens, output_tokens = answer.input_tokens, answer.output_tokens
+            return Thought(check(answer_in(answer.text)), None, input_tokens, output_tokens)
+        except ModelError as error:
+            input_tokens, output_tokens = error.input_tokens, error.output_tokens
+            return Thought(None, str(error), input_tokens, output_tokens)
+        except UnusableError as error:
+            reason = f"the language model's answer cannot be used: {error}"
+            return Thought(None, reason, input_tokens, output_tokens)
+        finally:
+            self._spending.settle(held, input_tokens=input_tokens, output_tokens=output_tokens)

@@ -1,0 +1,80 @@
+"""Thinking over a scripted server and a store of its own, and memories to think about."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from nacre.access.beings import Beings
+from nacre.adapters.openai_model import OpenAIModel
+from nacre.adapters.sqlite_database import SqliteDatabase
+from nacre.adapters.sqlite_table import SqliteTable
+from nacre.clock import Clock
+from nacre.memory.chain import START, Said, links
+from nacre.memory.model import Message, Node
+from nacre.patrol.model_thinking import ModelThinking
+from nacre.patrol.spending import Budget, Spending
+from nacre.ports.table import Table
+from tests.model_server import ModelServer, model_server
+
+KEY = "sk-very-secret-key"
+AMPLE = Budget(tokens=10_000_000)
+
+
+@dataclass(frozen=True)
+class Thinker:
+    """A Being that thinks, what it thinks with, and what it has spent."""
+
+    being_id: str
+    table: Table
+    server: ModelServer
+    spending: Spending
+    thinking: ModelThinking
+
+
+@contextmanager
+def thinker(clock: Clock, budget: Budget = AMPLE) -> Iterator[Thinker]:
+    database = SqliteDatabase(":memory:")
+    table = SqliteTable(database, now=clock)
+    being_id = being_in(table, clock)
+    spending = Spending(table, budget, clock=clock)
+    with model_server() as server:
+        model = OpenAIModel("some-model", key=KEY, base_url=server.url, sleep=lambda _: None)
+        yield Thinker(being_id, table, server, spending, ModelThinking(model, spending))
+    database.close()
+
+
+def being_in(table: Table, clock: Clock) -> str:
+    return Beings(table, clock=clock, rng=Random(1)).create("Ann", owner="me").being_id
+
+
+def conversation(*said: tuple[str, str], day: str = "2026-03-02") -> list[Message]:
+    """Return messages as a patrol has them: `conversation(("user", "hello"))`."""
+    batch = [Said(role, content) for role, content in said]
+    return [
+        Message(
+            message_id=f"M{number}",
+            role=each.role,
+            content=each.content,
+            ts=f"{day}T10:00:{number:02}.000Z",
+            chain=hash_,
+        )
+        for number, (each, hash_) in enumerate(zip(batch, links(START, batch), strict=True))
+    ]
+
+
+def nodes(actions: Sequence[str], **others: Any) -> list[Node]:
+    """Return memories with ids n1, n2, …"""
+    return [
+        Node(
+            node_id=f"n{number}",
+            action=action,
+            actors=("Mia",),
+            when=("2026-03-02",),
+            created_at="2026-03-02T10:00:00.000Z",
+            stability=16.0,
+            **others,
+        )
+        for number, action in enumerate(actions, 1)
+    ]
