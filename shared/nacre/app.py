@@ -60,7 +60,8 @@ def being_server(mind: "Callable[[], Mind]", clock: Clock = system_clock) -> Too
         trigger_patrol(lambda: mind().memory.recounting),
         get_current_time(clock),
     ):
-        server.register_tool(tool)
+        # What is dropped in silence looks like a memory that forgets.
+        server.register_tool(tool.closed())
     add_context_resources(server, lambda: mind().context)
     add_memory_prompt(server)
     return server

@@ -45,6 +45,56 @@ def test_each_has_a_description_and_hints() -> None:
         assert "readOnlyHint" in tool["annotations"]
 
 
+def test_an_argument_that_no_tool_knows_is_refused_by_its_name() -> None:
+    for tool in SERVER.tools():
+        name, schema = str(tool["name"]), tool["inputSchema"]
+        assert schema["additionalProperties"] is False
+        problem = SERVER.check_arguments(name, {"useer_message": "hi"})
+        assert problem is not None
+        assert "is not known" in problem or "is missing" in problem
+        clients_own: tuple[dict[str, Any], ...] = (
+            {"_sessionID": 1},
+            {"_meta": {}},
+            {"toolCallId": "x", "sessionId": "y"},
+        )
+        for other in clients_own:
+            assert SERVER.check_arguments(name, other) == SERVER.check_arguments(name, {})
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "text"),
+    [
+        (
+            "recall",
+            {"user_message": "hi", "userMessages": "hi"},
+            "argument 'userMessages' is not known; did you mean 'user_message'?"
+            " known: 'user_message'",
+        ),
+        ("get_context", {"session": "x"}, "argument 'session' is not known; there are none"),
+        (
+            "search_memory",
+            {"query": "cat", "from": "2026-01-01"},
+            "argument 'from' is not known; did you mean 'date_from'? known: 'query', 'limit', 'mode',"
+            " 'cluster_id', 'date_from', 'date_to', 'status'",
+        ),
+        (
+            "update_notes",
+            {"scenes": [{"action": "a", "actors": ["b"], "when": ["2026-01-01"], "place": "c"}]},
+            "argument 'scenes.0.place' is not known; known: 'action', 'actors', 'when',"
+            " 'setting', 'feeling', 'themes', 'importance'",
+        ),
+        (
+            "update_notes",
+            {"scenes": [{"action": "a", "actors": ["b"], "when": ["2026-01-01"], "theme": "c"}]},
+            "argument 'scenes.0.theme' is not known; did you mean 'themes'? known: 'action',"
+            " 'actors', 'when', 'setting', 'feeling', 'themes', 'importance'",
+        ),
+    ],
+)
+def test_what_was_meant_is_said(tool: str, arguments: dict[str, Any], text: str) -> None:
+    assert SERVER.check_arguments(tool, arguments) == text
+
+
 READS: list[tuple[str, dict[str, Any]]] = [
     ("recall", {"user_message": "cat"}),
     ("recall", {"user_message": "nothing at all"}),

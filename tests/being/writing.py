@@ -49,12 +49,12 @@ def serve(kept: Keeper, scopes: frozenset[str] = FULL) -> Served:
     """Return the tools over a memory."""
     server = ToolServer("test", "1")
     memory = kept.memory
-    server.register_tool(update_notes(lambda: memory.noting))
-    server.register_tool(update_memory(lambda: memory.updates))
-    server.register_tool(update_relation(lambda: memory.relations))
-    server.register_tool(merge_nodes(lambda: memory.merges))
-    server.register_tool(search_history(lambda: memory.recounting))
-    server.register_tool(trigger_patrol(lambda: memory.recounting))
+    server.register_tool(update_notes(lambda: memory.noting).closed())
+    server.register_tool(update_memory(lambda: memory.updates).closed())
+    server.register_tool(update_relation(lambda: memory.relations).closed())
+    server.register_tool(merge_nodes(lambda: memory.merges).closed())
+    server.register_tool(search_history(lambda: memory.recounting).closed())
+    server.register_tool(trigger_patrol(lambda: memory.recounting).closed())
     return Served(kept, server, scopes)
 
 

@@ -329,7 +329,7 @@ def test_an_input_schema_is_kept_verbatim() -> None:
 
     assert show.definition["inputSchema"] == schema
     assert said(show, n=None) == "None"
-    assert show.problem({"other": 1}) == "argument 'other' is not known"
+    assert show.problem({"other": 1}) == "argument 'other' is not known; known: 'n'"
 
 
 def test_an_output_schema_is_a_schema_or_a_type_and_is_kept_to() -> None:

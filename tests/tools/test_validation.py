@@ -37,6 +37,9 @@ SCHEMA: dict[str, Any] = {
 }
 
 
+KNOWN = ", ".join(repr(name) for name in SCHEMA["properties"] if name != "never")
+
+
 def problem(**arguments: Any) -> str | None:
     return Validator(SCHEMA, tool="t").problem(arguments)
 
@@ -118,7 +121,14 @@ def test_arguments_that_fit_have_no_problem() -> None:
             {"text": "ab", "range": {"from": 1, "to": "now"}},
             "argument 'range.from': expected a string, got an integer",
         ),
-        ({"text": "ab", "nmaes": {}}, "argument 'nmaes' is not known"),
+        (
+            {"text": "ab", "nmaes": {}},
+            "argument 'nmaes' is not known; did you mean 'names'? known: " + KNOWN,
+        ),
+        (
+            {"text": "ab", "zzz": 1},
+            "argument 'zzz' is not known; known: " + KNOWN,
+        ),
         ({"text": "ab", "never": 1}, "argument 'never' is not known"),
         (
             {"text": "ab", "names": {"abc": 1}},
@@ -230,7 +240,9 @@ def test_keywords_of_2020_12_are_honoured() -> None:
     assert Validator(schema, tool="t").problem({"pair": ["x"]}) is None
     assert Validator(schema, tool="t").problem({"pair": ["x", 1]}) is not None
     assert Validator(schema, tool="t").problem({"a": 1}) == "argument 'b' is missing"
-    assert Validator(schema, tool="t").problem({"z": 1}) == "argument 'z' is not known"
+    assert (
+        Validator(schema, tool="t").problem({"z": 1}) == "argument 'z' is not known; known: 'pair'"
+    )
 
 
 def test_a_remote_reference_is_never_fetched() -> None:

@@ -28,6 +28,10 @@ class SceneArgument:  # a docstring would travel in every tools/list
     importance: Annotated[float, Field(ge=0, le=1)] = 0.5
 
 
+# A field with another name would be lost in silence.
+ClosedScene = Annotated[SceneArgument, Field(closed=True)]
+
+
 def update_notes(noting: "Callable[[], Noting]") -> Tool:
     """Return the tool that records scenes and notes."""
 
@@ -41,7 +45,7 @@ def update_notes(noting: "Callable[[], Noting]") -> Tool:
     )
     async def recorded(
         action: Literal["append", "update"] = "append",
-        scenes: list[SceneArgument] | None = None,
+        scenes: list[ClosedScene] | None = None,
         notes: Annotated[list[str] | None, "Memos to keep as they are: TODOs, reminders"] = None,
         scene_ids: Annotated[list[str] | None, "For update: scenes to delete first"] = None,
         *,

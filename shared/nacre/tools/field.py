@@ -33,8 +33,8 @@ _ATTRIBUTES = tuple(dict.fromkeys(name for words in _KEYWORDS.values() for name 
 class Field:
     """A description and bounds for a parameter: `Annotated[int, Field("How many", ge=1)]`.
 
-    `header` makes the value travel as the HTTP header `Mcp-Param-{header}` too;
-    `extra` holds further JSON Schema keywords.
+    `header` makes the value travel as the HTTP header `Mcp-Param-{header}` too; a `closed`
+    object refuses what its type does not name; `extra` holds further JSON Schema keywords.
     """
 
     description: str | None = None
@@ -50,6 +50,7 @@ class Field:
     format: str | None = None
     examples: list[Any] | None = None
     header: str | None = None
+    closed: bool = False
     extra: Mapping[str, Any] | None = None
 
 
@@ -69,6 +70,8 @@ def annotate(schema: dict[str, Any], notes: Iterable[Any]) -> dict[str, Any]:
                 result[attribute] = value
         if isinstance(note, Field):
             result |= note.extra or {}
+            if note.closed:
+                result["additionalProperties"] = False
             if note.header is not None:
                 result["x-mcp-header"] = note.header
     return result

@@ -2,7 +2,8 @@
 
 import inspect
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from copy import copy
+from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
 from nacre.errors import InvalidArgumentError, InvalidInputError, ToolError
 from nacre.protocol.context import Context
@@ -13,6 +14,9 @@ from nacre.tools.schema import check_schema
 
 if TYPE_CHECKING:
     from nacre.tools.validation import Validator
+
+# What clients add to the arguments of every call: n8n the first four, others the last.
+CLIENTS_OWN = frozenset({"sessionId", "chatInput", "toolCallId", "tool", "tool_call_description"})
 
 Run = Callable[[dict[str, Any], Context], Awaitable[Any]]
 """What answers one call, given its checked arguments and its context."""
@@ -107,8 +111,22 @@ class Tool:
         self._run = handler.run if isinstance(handler, Prepared) else _runner(name, handler)
         # Arguments that may be null although the schema is that of the value.
         self._nullable: frozenset[str] = frozenset()
+        self._is_closed = False
         self._arguments: Validator | None = None
         self._output: Validator | None = None
+
+    def closed(self) -> Self:
+        """Return the tool as one that refuses arguments which its schema does not name.
+
+        What clients put beside a model's arguments (see `CLIENTS_OWN`, and names that begin
+        with an underscore) does not count: the model did not write it and cannot leave it out.
+        """
+        tool = copy(self)
+        tool.input_schema = {**self.input_schema, "additionalProperties": False}
+        tool._definition = {**self._definition, "inputSchema": tool.input_schema}
+        tool._is_closed = True
+        tool._arguments = None
+        return tool
 
     @property
     def definition(self) -> dict[str, Any]:
@@ -120,6 +138,8 @@ class Tool:
         for name in self._nullable:
             if name in arguments and arguments[name] is None:
                 arguments = {key: value for key, value in arguments.items() if key != name}
+        if self._is_closed:
+            arguments = self._without_clients_own(arguments)
         validator = self._arguments
         if validator is None:
             validator = self._arguments = _compile(self.input_schema, self.name)
@@ -140,6 +160,14 @@ class Tool:
         self._arguments = _compile(self.input_schema, self.name)
         if self.output_schema is not None:
             self._output = _compile(self.output_schema, self.name)
+
+    def _without_clients_own(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        known = self.input_schema.get("properties", {})
+        return {
+            name: value
+            for name, value in arguments.items()
+            if name in known or not (name.startswith("_") or name in CLIENTS_OWN)
+        }
 
     def _result(self, answer: Any) -> ToolResult:
         schema = self.output_schema

@@ -4,6 +4,7 @@ Imported with the first call of a tool, because the library is not needed before
 """
 
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any
 
 import jsonschema_rs
@@ -89,8 +90,11 @@ def _sentence(error: jsonschema_rs.ValidationError, schema: Mapping[str, Any], c
         return f"{_named([*path, name], called)} is missing{expected}"
     if keyword in ("additionalProperties", "unevaluatedProperties", "falseSchema"):
         names = details.get("unexpected")
-        unknown = [_named([*path, name], called) for name in names[:3]] if names else []
-        return f"{', '.join(unknown) or _named(path, called)} is not known"
+        if not names:
+            return f"{_named(path, called)} is not known"
+        unknown = ", ".join(_named([*path, name], called) for name in names[:3])
+        owner = _schema_at(schema, error.schema_path[:-1])
+        return f"{unknown} is not known{_known_instead(names[0], owner)}"
     if keyword == "propertyNames":
         return f"{_named(path, called)}: a property has a name that is not allowed"
     expected = _expected(keyword, details, _schema_at(schema, error.schema_path[:-1]))
@@ -130,6 +134,25 @@ def _expected_of(schema: Any, name: str) -> str:
     return f": expected {_KINDS[kind]}" if isinstance(kind, str) and kind in _KINDS else ""
 
 
+def _known_instead(name: str, schema: Any) -> str:
+    """Return what may have been meant, and all that there is."""
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    if not isinstance(properties, dict):
+        return ""
+    known = [each for each, wanted in properties.items() if wanted is not False]
+    if not known:
+        return "; there are none"
+    plain = {_plain(each): each for each in reversed(known)}
+    meant = get_close_matches(_plain(name), plain, n=1, cutoff=0.6)
+    question = f"; did you mean '{plain[meant[0]]}'?" if meant else ";"
+    return f"{question} known: {_listed(known, most=20)}"
+
+
+def _plain(name: str) -> str:
+    # userMessage, user-message and user_message are one.
+    return name[:60].casefold().replace("_", "").replace("-", "")
+
+
 def _schema_at(schema: Any, path: Sequence[str | int]) -> Any:
     for step in path:
         try:
@@ -145,9 +168,9 @@ def _named(path: Sequence[str | int], called: str) -> str:
     return f"{called} '{'.'.join(str(step)[:60] for step in path[:8])}'"
 
 
-def _listed(options: Sequence[Any]) -> str:
-    shown = ", ".join(repr(option)[:60] for option in options[:10])
-    return f"{shown} ..." if len(options) > 10 else shown
+def _listed(options: Sequence[Any], *, most: int = 10) -> str:
+    shown = ", ".join(repr(option)[:60] for option in options[:most])
+    return f"{shown} ..." if len(options) > most else shown
 
 
 def _kind(value: Any) -> str:
