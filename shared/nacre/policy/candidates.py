@@ -67,7 +67,10 @@ class Candidates:
         found: set[int] = set()
         for keys, as_place, index in self._indexes:
             for value in seen.at(keys).every:
-                found |= index.find(value.read(as_place=as_place).possible)
+                read = value.read(as_place=as_place)
+                if not read.complete:
+                    return self.places
+                found |= index.find(read.possible)
         if not found:
             return self._always
         found.update(self._always)

@@ -60,7 +60,10 @@ class Condition:
             return True
         if not self._globs:
             return False
-        for text in value.read(as_place=self.as_place).possible:
+        read = value.read(as_place=self.as_place)
+        if not read.complete:
+            return True
+        for text in read.possible:
             for glob in self._globs:
                 if glob(text):
                     return True

@@ -15,8 +15,11 @@ _ANY_HOME = ("/home/*", "/Users/*", "/root", "C:/Users/*")
 
 
 def names_a_place(pattern: str) -> bool:
-    """Tell whether a pattern is about paths or URLs; one with blanks is about commands."""
-    return " " not in pattern or pattern.startswith(("/", "~"))
+    """Tell whether a pattern is about paths or URLs.
+
+    One with blanks is about commands, and `**` about anything.
+    """
+    return pattern != "**" and (" " not in pattern or pattern.startswith(("/", "~")))
 
 
 def sure_forms(pattern: str, where: Surroundings) -> tuple[str, ...]:

@@ -6,14 +6,16 @@ hold for all readings, and a rule that denies or asks for any of them.
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote, unquote_to_bytes
 
 from nacre.policy.rule import Surroundings
 
-MAX_READINGS = 96  # more spellings of one value than any honest one has
+MAX_READINGS = 256  # more spellings of one value than any honest one has
+LONGEST_NAME = 32_767  # no system opens a longer name; what is longer is read in one order
 MAX_DECODINGS = 4  # what is encoded more often is not read, and so not allowed
 
 # A text without any of this has one reading.
@@ -33,20 +35,23 @@ _LOOKALIKES = str.maketrans(
 )
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _FILE_URL = re.compile(r"file:(?://([^/]*))?", re.IGNORECASE)
-_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#\\]*)")
+_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*)")
 _OTHER_HOME = re.compile(r"~([^/]*)(/.*)?", re.DOTALL)
-_ANY_HOME = ("/home/*", "/Users/*", "/root", "C:/Users/*")
+_USUAL_PORTS = {"http": ":80", "https": ":443", "ws": ":80", "wss": ":443"}
 
 
 class Readings(NamedTuple):
     """`sure` must all match for an allow; `possible` is what a deny or a question looks at.
 
-    A value is not `legible` where nobody can know what it means: an allow never matches.
+    Where a value is not `legible`, nobody can know what it means: an allow never matches.
+    Where it has more readings than are found, it is not `complete` either: then a deny
+    or a question about its place matches.
     """
 
     sure: tuple[str, ...]
     possible: tuple[str, ...]
     legible: bool = True
+    complete: bool = True
 
 
 def readings(text: str, where: Surroundings) -> Readings:
@@ -63,7 +68,8 @@ def readings(text: str, where: Surroundings) -> Readings:
 
 
 def _all_readings(text: str, where: Surroundings) -> Readings:
-    spellings, legible = _spellings(text)
+    spellings, complete = _spellings(text)
+    legible = complete and len(text) <= LONGEST_NAME
     sure: dict[str, None] = {}
     possible: dict[str, None] = {}
     for spelling in spellings:
@@ -73,7 +79,8 @@ def _all_readings(text: str, where: Surroundings) -> Readings:
     possible = dict.fromkeys(spellings) | sure | possible
     if where.folds_case:
         possible |= dict.fromkeys(_folded(possible))
-    return Readings(tuple(sure), tuple(possible), legible and all(map(_is_sound, sure)))
+    legible = legible and all(map(_is_sound, sure))
+    return Readings(tuple(sure), tuple(possible), legible, complete)
 
 
 def _folded(texts: Iterable[str]) -> tuple[str, ...]:
@@ -86,12 +93,15 @@ def _is_sound(text: str) -> bool:
 
 def words(text: str, where: Surroundings) -> Readings:
     """Return the spellings of a text that is no path: a command, a word, a sentence."""
-    spellings, legible = [text], True
+    spellings, complete = [text], True
     if not text.isascii() or "%" in text or "\0" in text:
-        spellings, legible = _spellings(text, slashes=False)
-        legible = legible and all(map(_is_sound, spellings))
-    sure = tuple(spellings)
-    return Readings(sure, (*sure, *_folded(sure)) if where.folds_case else sure, legible)
+        spellings, complete = _spellings(text, slashes=False)
+    sure = possible = tuple(spellings)
+    if "  " in text or not text.isprintable():
+        possible = tuple(dict.fromkeys([*sure, *(" ".join(each.split()) for each in sure)]))
+    if where.folds_case:
+        possible += _folded(possible)
+    return Readings(sure, possible, complete and all(map(_is_sound, sure)), complete)
 
 
 def _spellings(text: str, *, slashes: bool = True) -> tuple[list[str], bool]:
@@ -99,22 +109,34 @@ def _spellings(text: str, *, slashes: bool = True) -> tuple[list[str], bool]:
     steps = [_decoded, _leniently_decoded, _visible, _compatible, _unlike]
     if slashes:
         steps.append(_forward)
+    if len(text) > LONGEST_NAME:
+        return _in_one_order(text, steps)
     found = {text: 0}
-    waiting = [text]
-    legible = True
-    while waiting and len(found) < MAX_READINGS:
-        spelling = waiting.pop(0)
+    waiting = deque([text])
+    while waiting:
+        spelling = waiting.popleft()
         for step in steps:
             result = step(spelling)
             if result in found:
                 continue
             decodings = found[spelling] + (step in _DECODERS)
-            if decodings > MAX_DECODINGS:
-                legible = False
-                continue
+            if decodings > MAX_DECODINGS or len(found) >= MAX_READINGS:
+                return list(found), False
             found[result] = decodings
             waiting.append(result)
-    return list(found), legible and not waiting
+    return list(found), True
+
+
+def _in_one_order(text: str, steps: Sequence[Callable[[str], str]]) -> tuple[list[str], bool]:
+    found = {text: None}
+    for _ in range(MAX_DECODINGS):
+        before = text
+        for step in steps:
+            text = step(text)
+            found[text] = None
+        if text == before:
+            return list(found), True
+    return list(found), False
 
 
 def _decoded(text: str) -> str:
@@ -170,6 +192,7 @@ def _places(text: str, where: Surroundings) -> Iterable[str]:
     if file is not None:
         yield text
         place = text[file.end() :]
+        yield normal(_partition_any(place, "?#")[0])
     if where.home is not None and place.startswith("~") and place[1:2] in ("", "/"):
         place = where.home + place[1:]
     elif where.cwd is not None and not is_absolute(place):
@@ -178,6 +201,8 @@ def _places(text: str, where: Surroundings) -> Iterable[str]:
     yield short
     if ".." in place:
         yield place
+        if short.endswith(".."):  # a folder above, which no name of one segment stands for
+            yield f"{short}/"
     plain = place.strip()
     if plain != place:
         yield normal(plain)
@@ -215,7 +240,9 @@ def _url_readings(text: str, url: re.Match[str]) -> Iterable[str]:
     path = normal(path) if path else "/"
     slash = "/" if rest.endswith("/") and not path.endswith("/") else ""
     yield f"{url[1]}://{host}{path}{slash if not mark else ''}{mark}{query}"
-    yield f"{url[1].lower()}://{host.lower()}{path}{mark}{query}"
+    scheme, host = url[1].lower(), host.lower()
+    host = host.removesuffix(_USUAL_PORTS.get(scheme, ":")).removesuffix(".")
+    yield f"{scheme}://{host}{path}{mark}{query}"
 
 
 def _partition_any(text: str, marks: str) -> tuple[str, str, str]:
@@ -232,9 +259,10 @@ def is_absolute(place: str) -> bool:
 
 def normal(place: str) -> str:
     """Return a path without `//`, `.`, `..` and a last slash, as far as that can be said."""
-    absolute = place.startswith("/")
+    absolute = is_absolute(place)
+    root, _, rest = place.partition("/") if absolute else ("", "", place)
     kept: list[str] = []
-    for segment in place.split("/"):
+    for segment in rest.split("/"):
         if segment in ("", "."):
             continue
         if segment == ".." and kept and kept[-1] != "..":
@@ -242,7 +270,7 @@ def normal(place: str) -> str:
         elif segment != ".." or not absolute:
             kept.append(segment)
     path = "/".join(kept)
-    return f"/{path}" if absolute else path
+    return f"{root}/{path}" if absolute else path
 
 
 def resolved(place: str) -> str:

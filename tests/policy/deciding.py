@@ -1,0 +1,52 @@
+"""Short ways to say a policy and a call in tests, and a plain evaluator to compare with."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from nacre.policy.condition import Condition
+from nacre.policy.loading import load_policy
+from nacre.policy.policy import Policy
+from nacre.policy.rule import NOWHERE, Action, Subject, Surroundings
+from nacre.policy.subjects import is_about
+from nacre.policy.values import Values
+
+PROJECTS = '[[rule]]\naction = "allow"\ntool = "read"\nargs.path = "/home/user/projects/**"\n'
+
+
+def policy(text: str) -> Policy:
+    return load_policy(text, source="policy.toml")
+
+
+def call(tool: str, arguments: Mapping[str, Any] | None = None, *, server: str = "fs") -> Subject:
+    return Subject("tool", tool, server, {} if arguments is None else arguments)
+
+
+def method(name: str, params: Mapping[str, Any] | None = None) -> Subject:
+    return Subject("method", name, "fs", {} if params is None else params)
+
+
+def decide(
+    text: str, tool: str, arguments: Mapping[str, Any] | None = None, *, server: str = "fs"
+) -> Action:
+    return policy(text).decide(call(tool, arguments, server=server)).action
+
+
+def rule(action: str, argument: str, *, tool: str = "read") -> str:
+    return f'[[rule]]\naction = "{action}"\ntool = "{tool}"\nargs.{argument}\n'
+
+
+def decides_path(action: str, pattern: str, value: object, where: Surroundings = NOWHERE) -> bool:
+    """Tell whether one rule about `path` matches the value."""
+    text = f"[[rule]]\naction = '{action}'\ntool = 'read'\nargs.path = '{pattern}'\n"
+    return policy(text).decide(call("read", {"path": value}), where).rule == 1
+
+
+def linear(rules: Policy, subject: Subject, where: Surroundings = NOWHERE) -> int | None:
+    """Return the number of the first rule that matches, one rule after the other."""
+    for each in rules.rules:
+        if is_about(each, subject.kind, subject.name, subject.server) and all(
+            Condition(test, each.action, where).holds(Values(subject.arguments, test.keys, where))
+            for test in each.tests
+        ):
+            return each.number
+    return None

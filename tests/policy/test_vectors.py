@@ -1,0 +1,104 @@
+"""Vectors from elsewhere, read from beside the checkout when they are there."""
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nacre.policy.automaton import Automaton
+from nacre.policy.compiled import from_json, to_json
+from nacre.policy.evaluate import is_well_formed
+from nacre.policy.loading import load_policy
+from nacre.policy.matching import matches
+from nacre.policy.policy import Policy
+from nacre.policy.rule import Subject, Surroundings
+from tests.policy.deciding import call, linear
+
+VECTORS = Path(__file__).parents[3] / "shared" / "vectors"
+pytestmark = pytest.mark.skipif(not VECTORS.is_dir(), reason="no vectors beside the checkout")
+
+
+def rows(name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (VECTORS / name).read_text().splitlines()]
+
+
+def policies() -> dict[str, Policy]:
+    texts = json.loads((VECTORS / "decision_policies.json").read_text())
+    return {name: load_policy(text, source=name) for name, text in texts.items()}
+
+
+def subject_of(row: dict[str, Any]) -> Subject:
+    message = row["message"]
+    params = message.get("params") or {}
+    if message["method"] == "tools/call":
+        return Subject("tool", params.get("name"), row["server"], params.get("arguments", {}))
+    return Subject("method", message["method"], row["server"], params)
+
+
+@pytest.mark.parametrize("is_compiled", [False, True])
+def test_every_decision_is_one_that_the_vectors_expect(is_compiled: bool) -> None:
+    known = policies()
+    if is_compiled:
+        known = {name: from_json(to_json(policy)) for name, policy in known.items()}
+    wrong = []
+    for row in rows("decision_cases.jsonl"):
+        where = Surroundings(home=row.get("env", {}).get("HOME"))
+        decision = known[row["policy"]].decide(subject_of(row), where)
+        if decision.action not in row["expected"]:
+            wrong.append((row["id"], decision))
+
+    assert wrong == []
+
+
+def test_every_decision_is_that_of_reading_rule_by_rule() -> None:
+    known = policies()
+    for row in rows("decision_cases.jsonl"):
+        subject, policy = subject_of(row), known[row["policy"]]
+        if is_well_formed(subject):
+            assert policy.decide(subject).rule == linear(policy, subject), row["id"]
+
+
+def test_every_glob_matches_as_recommended() -> None:
+    wrong = [
+        row
+        for row in rows("glob_vectors.jsonl")
+        if not (
+            matches(row["pattern"], row["text"])
+            is Automaton(row["pattern"]).covers(row["text"])
+            is row["recommended"]
+        )
+    ]
+
+    assert wrong == []
+
+
+def test_no_traversal_is_allowed_and_no_ordinary_path_is_denied() -> None:
+    policy = policies()["seed_no_default"]
+    seen = Counter(
+        (row["expected"], policy.decide(call("filesystem_read", {"path": row["path"]})).action)
+        for row in rows("path_traversal.jsonl")
+    )
+
+    assert seen["not_allow", "allow"] == 0
+    assert seen["allow", "deny"] == 0
+    assert seen["not_allow", "deny"] > 0
+    assert seen["allow", "allow"] > 0
+
+
+def test_every_traversal_out_of_the_root_meets_a_rule_that_denies_all_else() -> None:
+    # What leaves /home/user/projects is found by a rule that denies everything outside it.
+    policy = load_policy(
+        '[[rule]]\naction = "deny"\ntool = "*"\nargs.path = ["/etc/**", "**/etc/**", "**/passwd"]\n'
+        '[[rule]]\naction = "allow"\ntool = "*"\n',
+        source="p",
+    )
+    missed = [
+        row["path"]
+        for row in rows("path_traversal.jsonl")
+        if row["path"].endswith("etc/passwd")
+        and policy.decide(call("read", {"path": row["path"]})).action != "deny"
+    ]
+
+    assert missed == []
