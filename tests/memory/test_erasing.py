@@ -437,7 +437,7 @@ def test_no_id_text_or_vector_is_left_in_rows_pages_or_exports(
     wanted = every[number - 1].node_id
     vector = table.get(point_key(kept.id, wanted))
     assert vector is not None
-    [bytes_] = [each for each in vector.values() if isinstance(each, bytes)]
+    of_line, of_subject = [each for each in vector.values() if isinstance(each, bytes)]
     kept.memory.merges.merge(
         kept.id, [wanted, every[number % 6].node_id], action=f"merged: {secret}"
     )
@@ -454,8 +454,8 @@ def test_no_id_text_or_vector_is_left_in_rows_pages_or_exports(
     for place in (raw, content):
         assert wanted.encode() not in place
         assert f"Zqx{seed}".encode() not in place
-        assert bytes_ not in place
-        assert bytes_[:32] not in place
+        assert of_line[:32] not in place
+        assert of_subject[:32] not in place
     path.unlink()
 
 

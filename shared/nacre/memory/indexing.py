@@ -19,6 +19,7 @@ from nacre.memory.index_marks import Mark, Marks
 from nacre.memory.index_state import LEXICAL, IndexState, IndexStates, state_in, state_key
 from nacre.memory.searchable import Entry
 from nacre.memory.vector_items import (
+    SUBJECT_OF,
     VECTOR_OF,
     VectorItem,
     from_item,
@@ -27,7 +28,7 @@ from nacre.memory.vector_items import (
     vector_item,
 )
 from nacre.ports.embedder import Embedder
-from nacre.ports.table import Change, Compare, Delete, Put, Table, Update, Write
+from nacre.ports.table import Change, Compare, Delete, Put, Table, Update, Value, Write
 from nacre.ports.vectors import VectorIndex
 
 _AT_ONCE = 100  # points: one transaction, one request to an index
@@ -103,15 +104,26 @@ class Indexing:
 
     # What writers of memories call
 
-    def writes(self, being_id: str, entries: Sequence[Entry]) -> list[Write]:
+    def writes(
+        self,
+        being_id: str,
+        entries: Sequence[Entry],
+        *,
+        like: Mapping[str, str] | None = None,
+    ) -> list[Write]:
         """Return what goes into the transaction that writes the memories themselves.
 
         It makes at most one write more than there are entries. An embedder that does not
-        answer holds nothing up: the memory is found by its words until a repair.
+        answer holds nothing up: the memory is found by its words until a repair. `like` names
+        for an entry the point it comes from, whose vectors serve as long as the texts agree.
         """
-        state, known = self.read(being_id, [entry.id for entry in entries])
+        like = like or {}
+        state, known = self.read(being_id, [*(entry.id for entry in entries), *like.values()])
         state = state or self.states.begun(being_id, self.wanted)
-        items = [vector_item(entry, known.get(entry.id)) for entry in entries]
+        items = [
+            vector_item(entry, known.get(entry.id) or known.get(like.get(entry.id, "")))
+            for entry in entries
+        ]
         for emb_id in state.emb_ids:
             items = list(self._embedded(items, emb_id).values())
         puts: list[Write] = [Put(item.to_item(being_id)) for item in items]
@@ -243,7 +255,7 @@ class Indexing:
         writes = [
             Update(
                 point_key(being_id, item.id),
-                Change(set={VECTOR_OF + emb_id: item.vectors[emb_id]}),
+                Change(set=_vectors_of(item, emb_id)),
                 Compare("text_sha", "=", item.text_sha),
             )
             for item in made.values()
@@ -259,23 +271,35 @@ class Indexing:
         embedder = self.embedder(emb_id)
         if embedder is None or not lacking or self._rests(emb_id):
             return result
+        subjects = [item for item in lacking if item.subject is not None]
+        texts = [item.text for item in lacking] + [item.subject or "" for item in subjects]
         try:
-            vectors = embedder.documents([item.text for item in lacking])
+            made = embedder.documents(texts)
         except UnavailableError:
             with self._guard:
                 self._resting[emb_id] = self._clock() + timedelta(seconds=INDEX_RETRY_SECONDS)
             return result
-        for item, vector in zip(lacking, vectors, strict=True):
+        for item, vector in zip(lacking, made[: len(lacking)], strict=True):
             result[item.id] = replace(item, vectors={**item.vectors, emb_id: vector})
+        for item, vector in zip(subjects, made[len(lacking) :], strict=True):
+            with_subject = {**item.subjects, emb_id: vector}
+            result[item.id] = replace(result[item.id], subjects=with_subject)
         return result
 
     def _lacks(self, item: VectorItem, emb_id: str) -> bool:
-        return emb_id not in item.vectors and self.embedder(emb_id) is not None
+        return item.lacks(emb_id) and self.embedder(emb_id) is not None
 
     def _rests(self, emb_id: str) -> bool:
         with self._guard:
             until = self._resting.get(emb_id)
             return until is not None and self._clock() < until
+
+
+def _vectors_of(item: VectorItem, emb_id: str) -> dict[str, Value]:
+    found: dict[str, Value] = {VECTOR_OF + emb_id: item.vectors[emb_id]}
+    if emb_id in item.subjects:
+        found[SUBJECT_OF + emb_id] = item.subjects[emb_id]
+    return found
 
 
 def marked(marks: Iterable[Mark]) -> list[str]:

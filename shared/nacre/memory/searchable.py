@@ -21,6 +21,7 @@ class Entry:
     cluster_id: str | None
     days: tuple[str, ...]
     actors: tuple[str, ...]
+    subject: str | None = None  # what happened, without day and person: what belongs together
 
 
 class SearchIndex(Protocol):
@@ -58,4 +59,5 @@ def searchable(told: Node | Scene) -> Entry:
         cluster_id=told.cluster_id if isinstance(told, Node) else None,
         days=told.when,
         actors=told.actors,
+        subject=told.action,
     )

@@ -9,6 +9,7 @@ from nacre.memory.index_marks import Mark, partition
 from nacre.memory.index_state import IndexState, state_key
 from nacre.memory.indexing import Indexing, marked
 from nacre.memory.vector_items import (
+    SUBJECT_OF,
     VECTOR_OF,
     VectorItem,
     cluster_ids,
@@ -230,7 +231,7 @@ class Upkeep:
     def _lacking(self, items: Sequence[VectorItem], emb_id: str) -> list[VectorItem]:
         if self._indexing.embedder(emb_id) is None:
             return []
-        return [item for item in items if emb_id not in item.vectors]
+        return [item for item in items if item.lacks(emb_id)]
 
     def _indexed(self, being_id: str, index: VectorIndex) -> Iterator[tuple[str, str]]:
         after = None
@@ -244,7 +245,7 @@ class Upkeep:
         if state is not None and emb_id in state.emb_ids:
             return
         self._indexing.index(emb_id).erase(being_id)
-        change = Change(remove=frozenset({VECTOR_OF + emb_id}))
+        change = Change(remove=frozenset({VECTOR_OF + emb_id, SUBJECT_OF + emb_id}))
         for items in pages(self._table, being_id):
             update_each(
                 self._indexing.relaxed,

@@ -18,6 +18,7 @@ from nacre.ports.vectors import Kind, Point, is_day
 
 VECTOR = ItemSchema("vector", 1)
 VECTOR_OF = "vec:"  # before the embedding's id: the attribute that holds its vector
+SUBJECT_OF = "sub:"  # the same for the vector of the subject
 CLUSTER = "C#"
 """What stands before a cluster's id where the vectors are."""
 
@@ -39,6 +40,18 @@ class VectorItem:
     cluster_id: str | None
     days: tuple[str, ...]
     vectors: Mapping[str, Vector] = field(default_factory=dict)
+    subject: str | None = None
+    subjects: Mapping[str, Vector] = field(default_factory=dict)
+
+    def lacks(self, emb_id: str) -> bool:
+        """Whether a vector of this embedding is missing."""
+        return emb_id not in self.vectors or (
+            self.subject is not None and emb_id not in self.subjects
+        )
+
+    def subject_vector(self, emb_id: str) -> Vector | None:
+        """Return the vector of the subject; of the text where no subject is known."""
+        return (self.vectors if self.subject is None else self.subjects).get(emb_id)
 
     def to_item(self, being_id: str) -> Item:
         """Return the item that holds it."""
@@ -54,6 +67,9 @@ class VectorItem:
         }
         if self.cluster_id is not None:
             item["cluster_id"] = self.cluster_id
+        if self.subject is not None:
+            item["subject"] = self.subject
+        item |= {SUBJECT_OF + emb_id: vector for emb_id, vector in self.subjects.items()}
         item |= {VECTOR_OF + emb_id: vector for emb_id, vector in self.vectors.items()}
         return VECTOR.stamp(item)
 
@@ -90,13 +106,15 @@ def vector_item(entry: Entry, known: VectorItem | None) -> VectorItem:
         cluster_id=entry.cluster_id,
         days=tuple(day for day in entry.days if is_day(day)),
         vectors=known.vectors if known is not None and known.text_sha == text_sha else {},
+        subject=entry.subject,
+        subjects=known.subjects if known is not None and known.subject == entry.subject else {},
     )
 
 
 def from_item(item: Item) -> VectorItem:
     """Return what an item holds."""
     item = VECTOR.read(item)
-    cluster_id, days = item.get("cluster_id"), item["days"]
+    cluster_id, days, subject = item.get("cluster_id"), item["days"], item.get("subject")
     assert isinstance(days, list)
     return VectorItem(
         id=str(item["sk"])[len(_POINT) :],
@@ -106,11 +124,9 @@ def from_item(item: Item) -> VectorItem:
         state=str(item["state"]),
         cluster_id=None if cluster_id is None else str(cluster_id),
         days=tuple(map(str, days)),
-        vectors={
-            name[len(VECTOR_OF) :]: value
-            for name, value in item.items()
-            if name.startswith(VECTOR_OF) and isinstance(value, bytes)
-        },
+        vectors=_named(item, VECTOR_OF),
+        subject=None if subject is None else str(subject),
+        subjects=_named(item, SUBJECT_OF),
     )
 
 
@@ -163,6 +179,14 @@ def update_each(table: Table, updates: Sequence[Update]) -> None:
             for each in some:
                 with suppress(ConditionFailedError):
                     table.update(each.key, each.change, when=each.when)
+
+
+def _named(item: Item, prefix: str) -> dict[str, Vector]:
+    return {
+        name[len(prefix) :]: value
+        for name, value in item.items()
+        if name.startswith(prefix) and isinstance(value, bytes)
+    }
 
 
 def _digest(content: bytes) -> str:
