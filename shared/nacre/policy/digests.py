@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from nacre.limits import AUDITED_NAMES
+from nacre.policy.arguments import JsonNumber, number
 
 _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 _NAME_LENGTH = 64
@@ -14,7 +15,7 @@ _EMPTY = hashlib.sha256(b"{}").hexdigest()
 
 def canonical(value: Any) -> bytes:
     """Return the one spelling of a JSON value: keys in order, no blanks, UTF-8."""
-    return _CANONICAL.encode(value).encode("utf-8", "surrogatepass")
+    return _CANONICAL.encode(_plain(value)).encode("utf-8", "surrogatepass")
 
 
 def digest(value: Any) -> str:
@@ -37,8 +38,23 @@ def shape(arguments: Mapping[str, Any]) -> dict[str, str]:
     return shown
 
 
+def _plain(value: Any) -> Any:
+    """Return the value with numbers that were kept as text as the numbers they are."""
+    kind = type(value)
+    if kind is JsonNumber:
+        found = number(value)
+        return str(value) if found is None else found
+    if kind is dict:
+        return {name: _plain(each) for name, each in value.items()}
+    if kind is list:
+        return [_plain(each) for each in value]
+    return value
+
+
 def _kind(value: Any) -> str:
     match value:
+        case JsonNumber():
+            return "number"
         case str():
             return f"text {len(value)}"
         case None:

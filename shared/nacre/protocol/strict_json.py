@@ -4,6 +4,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 from nacre.errors import MalformedJsonError, MalformedMessageError
@@ -23,6 +24,26 @@ def parse(raw: bytes) -> Any:
     mark, NaN and infinities included) and MalformedMessageError for JSON that
     parsers read differently: duplicate keys, unpaired surrogates, deep nesting.
     """
+    return _parse(raw, _scan)
+
+
+def parser(number: Callable[[str], Any]) -> Callable[[bytes], Any]:
+    """Return `parse` with numbers that are made from the text that was received."""
+
+    def finite(text: str) -> Any:
+        _finite(text)
+        return number(text)
+
+    decoder = json.JSONDecoder(
+        object_pairs_hook=_unique,
+        parse_constant=_refuse_constant,
+        parse_float=finite,
+        parse_int=number,
+    )
+    return partial(_parse, scan=vars(decoder)["scan_once"])
+
+
+def _parse(raw: bytes, scan: Callable[[str, int], tuple[Any, int]]) -> Any:
     if raw.startswith(_BOM):
         raise MalformedJsonError("the message starts with a byte order mark; send plain UTF-8")
     if _may_be_too_deep(raw) and _is_too_deep(raw):
@@ -30,7 +51,7 @@ def parse(raw: bytes) -> Any:
     try:
         text = raw.decode("utf-8").strip(" \t\n\r")
         # The decoder's own `decode` spends as long on blanks as on a small message.
-        value, end = _scan(text, 0)
+        value, end = scan(text, 0)
     except UnicodeDecodeError as error:
         raise MalformedJsonError(f"the message is not valid UTF-8 at byte {error.start}") from None
     except StopIteration:

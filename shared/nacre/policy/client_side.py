@@ -1,0 +1,234 @@
+"""What a guard does with messages of the client."""
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+from nacre.policy import replies
+from nacre.policy.conversation import Asked, Conversation
+from nacre.policy.digests import digest
+from nacre.policy.holding import Holding
+from nacre.policy.judge import Allowed, Call, Denied, Pending, Ruling
+from nacre.policy.mirrors import mirrored
+from nacre.policy.rewriting import rewritten
+from nacre.policy.rule import Subject
+from nacre.policy.trust import Trust
+from nacre.policy.verdicts import Answer, Drop, Forward, Verdict
+from nacre.policy.wire import DECIDED_DOWN, DECIDED_UP, LISTS, Wire, WireError
+
+# Of one round or one message, and so no part of what is decided about.
+_PASSING = ("_meta", "inputResponses", "requestState")
+
+
+class ClientSide:
+    """Decides what goes from the client to the server."""
+
+    def __init__(self, talk: Conversation, holding: Holding, trust: Trust) -> None:
+        self._talk = talk
+        self._holding = holding
+        self._trust = trust
+
+    def take(
+        self, wire: Wire, *, headers: Mapping[str, str] | None = None, alone: bool = True
+    ) -> Verdict:
+        """Decide about one message; `alone`: it is no part of a batch."""
+        match wire.kind:
+            case "request":
+                return self._request(wire, headers, alone=alone)
+            case "notification":
+                return self._notification(wire)
+            case _:
+                return self._response(wire)
+
+    def _request(self, wire: Wire, headers: Mapping[str, str] | None, *, alone: bool) -> Verdict:
+        assert wire.id is not None
+        assert wire.method is not None
+        problem = self._talk.up.problem(wire.id)
+        if problem is not None:
+            raise WireError(problem, id=wire.id)
+        mirrors = None if headers is None else mirrored(wire.raw, headers, self._talk.schemas)
+        decides = self._decided if wire.method in DECIDED_UP else self._passed
+        verdict = decides(wire, alone=alone)
+        if mirrors is not None and isinstance(verdict, Forward):
+            return Forward(verdict.raw, verdict.answer, mirrors)
+        return verdict
+
+    def _passed(self, wire: Wire, *, alone: bool) -> Verdict:
+        del alone
+        assert wire.id is not None
+        method = str(wire.method)
+        if not self._note("pass", wire):
+            denied = Denied("Blocked by policy (the audit cannot be written)", None, "")
+            return Answer(replies.denial(method, wire.id, denied, is_modern=wire.is_modern))
+        if method == "initialize" and type(wire.params) is dict:
+            capabilities = wire.params.get("capabilities")
+            self._talk.capabilities = capabilities if type(capabilities) is dict else {}
+        self._talk.up.add(Asked(method, wire.id, wire.is_modern, self._is_first_page(wire)))
+        return Forward(wire.raw)
+
+    def _is_first_page(self, wire: Wire) -> Call | None:
+        """Carry with a list request whether it goes on with an earlier page."""
+        if wire.method not in LISTS:
+            return None
+        cursor = wire.params.get("cursor") if type(wire.params) is dict else None
+        subject = Subject("method", str(wire.method), self._talk.judge.server, {"cursor": cursor})
+        return Call(subject=subject)
+
+    def _decided(self, wire: Wire, *, alone: bool) -> Verdict:
+        subject = self._subject(wire)
+        call = Call(
+            subject=subject,
+            principal=self._talk.principal,
+            being=self._talk.being,
+            request=str(wire.id),
+            can_elicit=alone and self._talk.can_elicit(wire),
+            objection=self._trust.objection(subject.name) if subject.kind == "tool" else None,
+            granted=self._continues(wire, subject),
+        )
+        ticket = self._holding.ticket(wire)
+        raw = wire.raw
+        if ticket is None:
+            ruling = self._talk.judge.rule(call)
+        else:
+            raw = self._holding.without_ours(wire)
+            ruling = self._talk.judge.resume(call, ticket, self._holding.answer_in(wire))
+        if isinstance(ruling, Pending) and not alone:
+            ruling = Denied(_later(ruling), ruling.request.decision.rule, "")
+        if isinstance(ruling, Allowed) and ticket is None and "inputResponses" in wire.params:
+            verdict = self._answers(wire)
+            if isinstance(verdict, Answer):
+                return verdict
+            raw = verdict.raw
+        return self._ruled(wire, call, ruling, raw)
+
+    def _ruled(self, wire: Wire, call: Call, ruling: Ruling, raw: bytes) -> Verdict:
+        assert wire.id is not None
+        method = str(wire.method)
+        match ruling:
+            case Allowed(_, approval):
+                granted = approval is not None
+                asked = Asked(method, wire.id, wire.is_modern, call, granted=granted)
+                self._talk.up.add(asked)
+                return Forward(raw)
+            case Denied():
+                id_ = replies.spelled(wire.id, wire.raw)
+                assert id_ is not None
+                return Answer(replies.denial(method, id_, ruling, is_modern=wire.is_modern))
+            case Pending():
+                return self._holding.hold(wire, call, ruling)
+
+    def _subject(self, wire: Wire) -> Subject:
+        method, server = str(wire.method), self._talk.judge.server
+        if type(wire.params) is not dict:
+            raise WireError(f"{method}: 'params' must be an object", code=-32602, id=wire.id)
+        if method != "tools/call":
+            params = {key: value for key, value in wire.params.items() if key not in _PASSING}
+            return Subject("method", method, server, params)
+        name, arguments = wire.params.get("name"), wire.params.get("arguments")
+        if type(name) is not str or not name:
+            raise WireError("tools/call: 'name' must be a text", code=-32602, id=wire.id)
+        if arguments is not None and type(arguments) is not dict:
+            raise WireError("tools/call: 'arguments' must be an object", code=-32602, id=wire.id)
+        return Subject("tool", name, server, arguments or {})
+
+    def _continues(self, wire: Wire, subject: Subject) -> bool:
+        """Tell whether this is the next round of a call that was approved."""
+        state = wire.params.get("requestState")
+        if type(state) is not str or not self._talk.continued:
+            return False
+        known = self._talk.continued.pop(state_key(state), None)
+        return known is not None and known == call_key(subject)
+
+    def _answers(self, wire: Wire) -> Forward | Answer:
+        """Look at what the client gives the server for its questions."""
+        policy = self._talk.judge.policy()
+        given = wire.params["inputResponses"]
+        screened = self._talk.screen.answer(given, policy)
+        names = sorted(given)[:10] if type(given) is dict else []
+        note = f"answers to {', '.join(name[:40] for name in names)}"
+        if screened.note is not None:
+            note = f"{note}; {screened.note}"
+        denies = screened.objection is not None and self._talk.enforces()
+        kept = self._note("deny" if denies else "pass", wire, note=note)
+        if denies or not kept:
+            assert wire.id is not None
+            denied = Denied(screened.objection or "Blocked by policy", None, "")
+            return Answer(
+                replies.denial(str(wire.method), wire.id, denied, is_modern=wire.is_modern)
+            )
+        if screened.value is given or not self._talk.enforces():
+            return Forward(wire.raw)
+        return Forward(rewritten(wire.raw, ("params", "inputResponses"), screened.value))
+
+    def _notification(self, wire: Wire) -> Verdict:
+        method = str(wire.method)
+        if method in DECIDED_UP | DECIDED_DOWN:
+            self._note("drop", wire, note="a request without an id")
+            return Drop(f"{method} without an id")
+        params = wire.params if type(wire.params) is dict else {}
+        if method == "notifications/cancelled":
+            cancelled = params.get("requestId")
+            self._talk.up.give_up(cancelled)
+            if self._holding.given_up(cancelled):
+                self._note("drop", wire, note="of a call that was held")
+                return Drop("the call was held")
+        if not self._note("pass", wire):
+            return Drop("the audit cannot be written")
+        return Forward(wire.raw)
+
+    def _response(self, wire: Wire) -> Verdict:
+        assert wire.id is not None
+        ours = self._holding.answered(wire)
+        if ours is not None:
+            return ours
+        asked = self._talk.down.take(wire.id)
+        if asked is None:
+            self._note("drop", wire, note="an answer to nothing that was asked")
+            return Drop("an answer to nothing that was asked")
+        if wire.result is None:
+            self._note("pass", wire, note=f"refusal of {asked.method}")
+            return Forward(wire.raw)
+        screened = self._talk.screen.answer(wire.result, self._talk.judge.policy())
+        enforces = self._talk.enforces()
+        if screened.objection is not None and enforces:
+            self._note("deny", wire, note=f"answer to {asked.method}: {screened.note}")
+            denied = Denied(screened.objection, None, "")
+            return Forward(replies.denial(asked.method, asked.id, denied, is_modern=False))
+        self._note("pass", wire, note=_joined(f"answer to {asked.method}", screened.note))
+        if screened.value is wire.result or not enforces:
+            return Forward(wire.raw)
+        return Forward(rewritten(wire.raw, ("result",), screened.value))
+
+    def _note(self, outcome: Any, wire: Wire, note: str | None = None) -> bool:
+        call = Call(
+            subject=Subject("method", str(wire.method), "", {}),
+            principal=self._talk.principal,
+            being=self._talk.being,
+        )
+        return self._talk.judge.note(
+            outcome,
+            wire.method or "response",
+            sender="client",
+            call=call,
+            request=wire.id and str(wire.id),
+            note=note,
+        )
+
+
+def state_key(state: str) -> str:
+    """Return what stands for a server's state, which may be long."""
+    return hashlib.sha256(state.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def call_key(subject: Subject) -> str:
+    """Return what stands for a call, the same in each of its rounds."""
+    return digest([subject.kind, subject.name, dict(subject.arguments)])
+
+
+def _later(pending: Pending) -> str:
+    text = pending.request.decision.text
+    return f"{text}: it needs an approval, which a batch cannot wait for; send it alone"
+
+
+def _joined(*notes: str | None) -> str:
+    return "; ".join(note for note in notes if note)

@@ -1,0 +1,108 @@
+"""What a guard remembers of one conversation: who waits for what, and what was agreed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from nacre.limits import MAX_IN_FLIGHT
+from nacre.policy.arguments import JsonNumber
+from nacre.policy.judge import Call, Judge
+from nacre.policy.pins import Pins
+from nacre.policy.screen import Screen
+from nacre.policy.wire import Id, Wire
+from nacre.protocol.request_state import RequestStates
+from nacre.protocol.versions import META_CAPABILITIES
+
+Key = int | str
+
+
+def key_of(id_: Id) -> Key:
+    """Return an id as the other side compares it: 1 is not "1"."""
+    return int(id_) if isinstance(id_, JsonNumber) else id_
+
+
+@dataclass(slots=True)
+class Asked:
+    """A request that has gone on and has no answer yet."""
+
+    method: str
+    id: Id
+    is_modern: bool
+    call: Call | None = None
+    granted: bool = False
+
+
+class Waiters:
+    """The requests of one direction that wait for an answer."""
+
+    def __init__(self) -> None:
+        self._asked: dict[Key, Asked] = {}
+        self._given_up: dict[Key, None] = {}
+
+    def problem(self, id_: Id) -> str | None:
+        """Return why a request with this id cannot be taken now."""
+        key = key_of(id_)
+        if key in self._asked:
+            return "a request with this 'id' is still running"
+        if key in self._given_up:
+            return "this 'id' was used for a request that was cancelled"
+        if len(self._asked) >= MAX_IN_FLIGHT:
+            return f"{MAX_IN_FLIGHT} requests are running already"
+        return None
+
+    def add(self, asked: Asked) -> None:
+        """Wait for an answer."""
+        self._asked[key_of(asked.id)] = asked
+
+    def take(self, id_: Id) -> Asked | None:
+        """Return what this answers; each request is answered once."""
+        return self._asked.pop(key_of(id_), None)
+
+    def give_up(self, id_: object) -> None:
+        """Wait no longer; a late answer will be nobody's."""
+        if not isinstance(id_, str):
+            return
+        try:
+            key = key_of(id_)
+        except ValueError:  # a number that is no id
+            return
+        if self._asked.pop(key, None) is not None:
+            self._given_up[key] = None
+            if len(self._given_up) > MAX_IN_FLIGHT:
+                del self._given_up[next(iter(self._given_up))]
+
+
+@dataclass(slots=True)
+class Conversation:
+    """One client and one server, and what stands between them."""
+
+    judge: Judge
+    screen: Screen
+    pins: Pins | None = None
+    states: RequestStates | None = None
+    principal: str = "local"
+    being: str = ""
+    version: str | None = None
+    capabilities: Mapping[str, Any] = field(default_factory=dict)
+    up: Waiters = field(default_factory=Waiters)
+    down: Waiters = field(default_factory=Waiters)
+    # The states of servers' questions within calls that were approved, and those calls.
+    continued: dict[str, str] = field(default_factory=dict)
+    schemas: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def can_elicit(self, wire: Wire) -> bool:
+        """Tell whether the person behind the client can be shown a form for this request."""
+        if wire.is_modern:
+            return self.states is not None and _shows_forms(wire.meta.get(META_CAPABILITIES))
+        return _shows_forms(self.capabilities)
+
+    def enforces(self) -> bool:
+        """Whether denials count; else they are only recorded."""
+        return self.judge.policy().settings.mode == "enforce"
+
+
+def _shows_forms(capabilities: object) -> bool:
+    if not isinstance(capabilities, Mapping):
+        return False
+    offered = capabilities.get("elicitation")
+    return isinstance(offered, Mapping) and (not offered or "form" in offered)

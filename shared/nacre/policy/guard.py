@@ -1,0 +1,204 @@
+"""A guard between one client and one server, over the raw bytes of their messages.
+
+Nothing goes on that was not decided, and what goes on is what was sent, byte for byte,
+unless a part had to be taken out. It knows both generations of the protocol.
+"""
+
+import json
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from nacre.errors import HeaderMismatchError, InvalidParamsError, MalformedJsonError, NacreError
+from nacre.policy import replies
+from nacre.policy.arguments import JsonNumber
+from nacre.policy.client_side import ClientSide
+from nacre.policy.conversation import Conversation
+from nacre.policy.holding import Holding
+from nacre.policy.judge import Judge
+from nacre.policy.listing import Listing
+from nacre.policy.pins import Pins
+from nacre.policy.rewriting import numbers
+from nacre.policy.screen import Screen
+from nacre.policy.server_side import ServerSide
+from nacre.policy.trust import Trust
+from nacre.policy.verdicts import Answer, Drop, Forward, Hold, Release, Verdict
+from nacre.policy.wire import Id, Wire, WireError, message, read
+from nacre.protocol import strict_json
+from nacre.protocol.request_state import RequestStates
+
+BATCHED = frozenset({"2025-03-26", "2024-11-05"})  # later generations have no batches
+_CODES: tuple[tuple[type[NacreError], int], ...] = (
+    (MalformedJsonError, -32700),
+    (HeaderMismatchError, -32020),
+    (InvalidParamsError, -32602),
+)
+
+
+class Guard:
+    """One conversation; any number of threads may bring its messages.
+
+    `lines`: messages are told apart by ends of lines, as over stdio. `states` seals the
+    questions that a client of the stateless generation keeps for us.
+    """
+
+    def __init__(
+        self,
+        judge: Judge,
+        *,
+        screen: Screen | None = None,
+        pins: Pins | None = None,
+        states: RequestStates | None = None,
+        principal: str = "local",
+        being: str = "",
+        lines: bool = True,
+        tick: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._talk = Conversation(judge, screen or Screen(), pins, states, principal, being)
+        self._lines = lines
+        self._lock = threading.Lock()
+        trust = Trust(self._talk, tick)
+        self._holding = Holding(self._talk, tick)
+        self._client = ClientSide(self._talk, self._holding, trust)
+        self._server = ServerSide(self._talk, self._holding, Listing(self._talk, trust))
+
+    @property
+    def holds(self) -> bool:
+        """Whether a message is held, so that `poll` should be called about every second."""
+        return bool(self._holding)
+
+    def from_client(self, raw: bytes, headers: Mapping[str, str] | None = None) -> Verdict:
+        """Decide about what the client sent; `headers` are HTTP's, with names in lower case."""
+        with self._lock:
+            try:
+                value = read(raw, lines=self._lines)
+                if type(value) is list:
+                    return self._batch_up(raw, value)
+                return self._client.take(message(raw, value), headers=headers)
+            except Exception as error:  # noqa: BLE001 - whatever fails in here, nothing passes
+                return self._refused(error)
+
+    def from_server(self, raw: bytes) -> Verdict:
+        """Decide about what the server sent."""
+        with self._lock:
+            try:
+                value = read(raw, lines=self._lines)
+                if type(value) is list:
+                    return self._batch_down(raw, value)
+                return self._server.take(message(raw, value))
+            except Exception as error:  # noqa: BLE001 - as above
+                return self._discarded(raw, error)
+
+    def poll(self) -> list[Release]:
+        """Return the held messages of which it is known now what becomes of them."""
+        with self._lock:
+            return self._holding.poll()
+
+    # What is not one whole message.
+
+    def _refused(self, error: Exception) -> Answer:
+        text, code = self._said(error)
+        self._note("reject", "client", text)
+        return Answer(replies.error(_id_of(error), code, text), status=400)
+
+    def _discarded(self, raw: bytes, error: Exception) -> Verdict:
+        """Drop it; who waits for it is told, and a request with a wrong spelling is answered."""
+        text, code = self._said(error)
+        self._note("drop", "server", text)
+        if isinstance(error, WireError) and error.code == -32601:
+            return Answer(replies.error(error.id, code, text))
+        asked = self._talk.up.take(id_) if (id_ := _guessed_id(raw)) is not None else None
+        if asked is None:
+            return Drop(text)
+        told = f"Blocked by policy (the server's answer was refused: {text})"
+        return Forward(replies.error(asked.id, replies.BLOCKED, told))
+
+    def _said(self, error: Exception) -> tuple[str, int]:
+        if not isinstance(error, NacreError):
+            self._talk.judge.tell(f"a message was refused: {type(error).__name__}")
+            return "Blocked by policy (the message could not be decided)", -32603
+        if isinstance(error, WireError):
+            return str(error), error.code
+        return str(error), next((code for kind, code in _CODES if isinstance(error, kind)), -32600)
+
+    def _note(self, outcome: Any, sender: Any, text: str) -> None:
+        self._talk.judge.note(outcome, "unread", sender=sender, note=text)
+
+    # Batches, which one generation has.
+
+    def _parts(self, raw: bytes, values: list[Any]) -> list[Wire]:
+        if self._talk.version not in BATCHED:
+            raise WireError("batches are not taken; send one message at a time")
+        if not values:
+            raise WireError("a batch must hold a message")
+        return [message(raw, value) for value in values]
+
+    def _batch_up(self, raw: bytes, values: list[Any]) -> Verdict:
+        """Forward a batch when every message of it may go on, else nothing of it."""
+        parts = self._parts(raw, values)
+        verdicts: list[Verdict] = []
+        for part in parts:
+            try:
+                verdicts.append(self._client.take(part, alone=False))
+            except NacreError as error:
+                verdicts.append(self._refused(error))
+        if all(isinstance(each, Forward) and each.raw is raw for each in verdicts):
+            return Forward(raw)
+        answers: list[bytes] = []
+        for part, verdict in zip(parts, verdicts, strict=True):
+            if isinstance(verdict, Answer):
+                answers.append(verdict.raw)
+            elif isinstance(verdict, Forward) and part.kind == "request":
+                assert part.id is not None
+                self._talk.up.take(part.id)
+                text = "Not sent on: another message of the batch was refused"
+                answers.append(replies.error(part.id, replies.BLOCKED, text))
+        return Answer(_list(answers)) if answers else Drop("nothing of the batch goes on")
+
+    def _batch_down(self, raw: bytes, values: list[Any]) -> Verdict:
+        """Forward what may go on of a server's batch."""
+        on: list[bytes] = []
+        back: list[bytes] = []
+        is_whole = True
+        for value in values if self._parts(raw, values) else ():
+            alone = strict_json.encode(numbers(value))
+            try:
+                verdict = self._server.take(message(alone, value), alone=False)
+            except NacreError as error:
+                verdict = self._discarded(alone, error)
+            match verdict:
+                case Forward():
+                    is_whole &= verdict.raw is alone
+                    on.append(verdict.raw)
+                case Answer():
+                    is_whole = False
+                    back.append(verdict.raw)
+                case Drop() | Hold():
+                    is_whole = False
+        if is_whole:
+            return Forward(raw)
+        answer = _list(back) if back else None
+        if on:
+            return Forward(_list(on), answer)
+        return Answer(answer) if answer else Drop("nothing of the batch goes on")
+
+
+def _id_of(error: Exception) -> Id | None:
+    return error.id if isinstance(error, WireError) else None
+
+
+def _guessed_id(raw: bytes) -> Id | None:
+    """Return the id of an answer that is refused, as far as it can be read."""
+    try:
+        value = json.loads(raw, parse_int=JsonNumber, parse_float=str)
+    except (ValueError, RecursionError):
+        return None
+    id_ = value.get("id") if isinstance(value, dict) and "method" not in value else None
+    if type(id_) is JsonNumber and len(id_) > 256:  # wire's bound
+        return None
+    return id_ if isinstance(id_, str) else None
+
+
+def _list(parts: list[bytes]) -> bytes:
+    return b"[%b]" % b",".join(parts)

@@ -1,0 +1,68 @@
+"""The headers that mirror a message over HTTP: checked as they come in, made anew going out."""
+
+import base64
+from collections.abc import Mapping
+from typing import Any
+
+from nacre.errors import HeaderMismatchError
+from nacre.protocol import strict_json
+from nacre.protocol.headers import (
+    METHOD_HEADER,
+    NAME_HEADER,
+    PARAM_PREFIX,
+    VERSION_HEADER,
+    annotated,
+    check_mirrors,
+)
+from nacre.protocol.messages import Request
+from nacre.protocol.versions import META_VERSION, MODERN
+
+_NAME_OF = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+
+
+def mirrored(
+    raw: bytes, headers: Mapping[str, str], schemas: Mapping[str, Mapping[str, Any]]
+) -> dict[str, str]:
+    """Return the headers to send on with a request; raises HeaderMismatchError.
+
+    `headers` has names in lower case. What the client sent under these names is never
+    sent on: whoever acts on a header must act on what was decided.
+    """
+    body = strict_json.parse(raw)
+    params = body.get("params")
+    request = Request(body["id"], body["method"], params if isinstance(params, dict) else {})
+    declared, said = headers.get(VERSION_HEADER), request.meta.get(META_VERSION)
+    if said is not None and declared is not None and said != declared:
+        raise HeaderMismatchError("Header mismatch: MCP-Protocol-Version does not match the body")
+    version = said if isinstance(said, str) else declared
+    if version != MODERN:
+        return {} if version is None else {VERSION_HEADER: version}
+    schema = (
+        schemas.get(str(request.params.get("name"))) if request.method == "tools/call" else None
+    )
+    check_mirrors(request, headers, schema)
+    sent = {VERSION_HEADER: version, METHOD_HEADER: request.method}
+    field = _NAME_OF.get(request.method)
+    if field is not None:
+        sent[NAME_HEADER] = encoded(str(request.params.get(field)))
+    for path, suffix in annotated(schema or {}):
+        value: Any = request.params.get("arguments") or {}
+        for name in path:
+            value = value.get(name) if isinstance(value, dict) else None
+        if value is not None:
+            # As the client spelt it, which was found to say what the body says.
+            sent[PARAM_PREFIX + suffix.lower()] = headers[PARAM_PREFIX + suffix.lower()]
+    return sent
+
+
+def is_mirror(name: str) -> bool:
+    """Tell whether a header, in lower case, is one that only we may send on."""
+    return name.startswith("mcp-") and name != "mcp-session-id"
+
+
+def encoded(value: str) -> str:
+    """Return a header's value, in its base64 form where plain text would not arrive as it is."""
+    is_plain = value.isascii() and value.isprintable() and value == value.strip()
+    if is_plain and value and not value.startswith("=?"):
+        return value
+    return f"=?base64?{base64.b64encode(value.encode()).decode()}?="

@@ -1,0 +1,221 @@
+"""What a guard does with messages of the server."""
+
+from typing import Any
+
+from nacre.errors import MalformedMessageError
+from nacre.policy import replies
+from nacre.policy.client_side import call_key, state_key
+from nacre.policy.conversation import Asked, Conversation
+from nacre.policy.holding import Holding
+from nacre.policy.judge import Allowed, Call, Denied, Pending, Ruling
+from nacre.policy.listing import Listing
+from nacre.policy.rewriting import rewritten
+from nacre.policy.rule import Subject
+from nacre.policy.verdicts import Answer, Drop, Forward, Verdict
+from nacre.policy.wire import DECIDED_DOWN, DECIDED_UP, LISTS, OPENING, Wire, WireError
+
+_MOST_STATES = 1000
+
+
+class ServerSide:
+    """Decides what goes from the server to the client."""
+
+    def __init__(self, talk: Conversation, holding: Holding, listing: Listing) -> None:
+        self._talk = talk
+        self._holding = holding
+        self._listing = listing
+
+    def take(self, wire: Wire, *, alone: bool = True) -> Verdict:
+        """Decide about one message; `alone`: it is no part of a batch."""
+        match wire.kind:
+            case "request":
+                return self._request(wire, alone=alone)
+            case "notification":
+                return self._notification(wire)
+            case _:
+                return self._response(wire)
+
+    # Requests of the server, which only the older generation has.
+
+    def _request(self, wire: Wire, *, alone: bool) -> Verdict:
+        assert wire.id is not None
+        method = str(wire.method)
+        problem = self._talk.down.problem(wire.id)
+        if problem is not None:
+            raise WireError(problem, id=wire.id)
+        if method not in DECIDED_DOWN:
+            if not self._note("pass", method, request=wire.id):
+                return Answer(replies.error(wire.id, replies.BLOCKED, "Blocked by policy"))
+            self._talk.down.add(Asked(method, wire.id, is_modern=False))
+            return Forward(wire.raw)
+        params = wire.params if type(wire.params) is dict else {}
+        ruling, call, value = self._asked(method, params, wire.id, can_elicit=alone)
+        match ruling:
+            case Allowed():
+                raw = wire.raw
+                if value is not params and self._talk.enforces():
+                    raw = rewritten(raw, ("params",), value)
+                self._talk.down.add(Asked(method, wire.id, is_modern=False))
+                return Forward(raw)
+            case Denied():
+                id_ = replies.spelled(wire.id, wire.raw)
+                assert id_ is not None
+                return Answer(replies.denial(method, id_, ruling, is_modern=False))
+            case Pending():
+                if value is not params:
+                    wire.raw = rewritten(wire.raw, ("params",), value)
+                return self._holding.hold(wire, call, ruling)
+
+    def _asked(
+        self, method: str, params: Any, request: str, *, can_elicit: bool
+    ) -> tuple[Ruling, Call, Any]:
+        """Decide about one thing that the server asks of the client."""
+        talk = self._talk
+        screened = talk.screen.asked(method, params, talk.judge.policy())
+        subject = Subject("method", method, talk.judge.server, params)
+        call = Call(
+            subject=subject,
+            principal=talk.principal,
+            being=talk.being,
+            request=str(request),
+            sender="server",
+            can_elicit=can_elicit and _can_show(talk),
+            objection=screened.objection,
+            doubt=screened.doubt,
+            note=screened.note,
+        )
+        return talk.judge.rule(call), call, screened.value
+
+    # Notifications.
+
+    def _notification(self, wire: Wire) -> Verdict:
+        method = str(wire.method)
+        if method in DECIDED_UP | DECIDED_DOWN:
+            self._note("drop", method, note="a request without an id")
+            return Drop(f"{method} without an id")
+        if method == "notifications/cancelled" and type(wire.params) is dict:
+            self._talk.down.give_up(wire.params.get("requestId"))
+        self._note("pass", method)
+        return Forward(wire.raw)
+
+    # Responses.
+
+    def _response(self, wire: Wire) -> Verdict:
+        assert wire.id is not None
+        asked = self._talk.up.take(wire.id)
+        if asked is None:
+            self._note("drop", "response", request=wire.id, note="an answer to no request")
+            return Drop("an answer to nothing that was asked")
+        try:
+            return Forward(self._answered(asked, wire))
+        except MalformedMessageError as error:
+            self._note("drop", asked.method, request=wire.id, note=str(error))
+            return Forward(
+                self._instead(asked, wire, Denied(f"Blocked by policy ({error})", None, ""))
+            )
+
+    def _answered(self, asked: Asked, wire: Wire) -> bytes:
+        if wire.result is None:
+            return self._error(asked, wire)
+        if asked.method in OPENING:
+            self._opened(asked, wire)
+        if "inputRequests" in wire.result or wire.result.get("resultType") == "input_required":
+            return self._questions(asked, wire)
+        if asked.method in LISTS:
+            return self._listing.filtered(asked, wire)
+        if asked.method in OPENING:
+            return wire.raw
+        return self._screened(asked, wire)
+
+    def _opened(self, asked: Asked, wire: Wire) -> None:
+        version = wire.result.get("protocolVersion")
+        if asked.method == "initialize" and type(version) is str:
+            self._talk.version = version
+        offered = wire.result.get("capabilities")
+        names = sorted(offered)[:20] if type(offered) is dict else []
+        self._note("note", asked.method, fields={"version": str(version)[:40], "offers": names})
+
+    def _screened(self, asked: Asked, wire: Wire) -> bytes:
+        screened = self._talk.screen.result(wire.result, self._talk.judge.policy())
+        if screened.note is None and screened.objection is None:
+            return wire.raw
+        enforces = self._talk.enforces()
+        denies = screened.objection is not None
+        note = screened.note or screened.objection
+        self._note("deny" if denies else "note", asked.method, request=wire.id, note=note)
+        if not enforces:
+            return wire.raw
+        if denies:
+            return self._instead(asked, wire, Denied(str(screened.objection), None, ""))
+        if screened.value is wire.result:
+            return wire.raw
+        return rewritten(wire.raw, ("result",), screened.value)
+
+    def _error(self, asked: Asked, wire: Wire) -> bytes:
+        screened = self._talk.screen.result(wire.error, self._talk.judge.policy())
+        if screened.value is wire.error or not self._talk.enforces():
+            return wire.raw
+        self._note("note", asked.method, request=wire.id, note=screened.note)
+        return rewritten(wire.raw, ("error",), screened.value)
+
+    def _questions(self, asked: Asked, wire: Wire) -> bytes:
+        """Decide about each thing that the server asks within a result."""
+        wanted = wire.result.get("inputRequests", {})
+        if type(wanted) is not dict:
+            raise MalformedMessageError("'inputRequests' must be an object")
+        changed: dict[str, Any] = {}
+        for key, question in wanted.items():
+            method = question.get("method") if type(question) is dict else None
+            if type(method) is not str or method not in DECIDED_DOWN:
+                raise MalformedMessageError(f"the server asks for what is unknown: '{key[:40]}'")
+            params = question.get("params", {})
+            ruling, _, value = self._asked(method, params, str(wire.id), can_elicit=False)
+            if not isinstance(ruling, Allowed):
+                return self._instead(asked, wire, _denied(ruling))
+            if value is not params:
+                changed[key] = {**question, "params": value}
+        self._continue(asked, wire)
+        if changed and self._talk.enforces():
+            return rewritten(wire.raw, ("result", "inputRequests"), {**wanted, **changed})
+        return wire.raw
+
+    def _continue(self, asked: Asked, wire: Wire) -> None:
+        """Let the next round of an approved call need no approval of its own."""
+        state = wire.result.get("requestState")
+        if asked.granted and asked.call is not None and type(state) is str:
+            known = self._talk.continued
+            known[state_key(state)] = call_key(asked.call.subject)
+            if len(known) > _MOST_STATES:
+                del known[next(iter(known))]
+
+    def _instead(self, asked: Asked, wire: Wire, denied: Denied) -> bytes:
+        """Return what the client gets in place of a result."""
+        assert wire.id is not None
+        if asked.method == "tools/call":
+            blocked = replies.blocked_result(denied, is_modern=asked.is_modern)
+            return replies.result(asked.id, blocked)
+        return replies.error(asked.id, replies.BLOCKED, denied.text)
+
+    def _note(self, outcome: Any, method: str, **more: Any) -> bool:
+        call = Call(
+            subject=Subject("method", method, "", {}),
+            principal=self._talk.principal,
+            being=self._talk.being,
+        )
+        request = more.pop("request", None)
+        shown = None if request is None else str(request)
+        return self._talk.judge.note(
+            outcome, method, sender="server", call=call, request=shown, **more
+        )
+
+
+def _denied(ruling: Denied | Pending) -> Denied:
+    if isinstance(ruling, Denied):
+        return ruling
+    by, decision = ruling.by, ruling.request.decision
+    return Denied(getattr(by, "text", decision.text), decision.rule, "")
+
+
+def _can_show(talk: Conversation) -> bool:
+    offered = talk.capabilities.get("elicitation")
+    return isinstance(offered, dict) and (not offered or "form" in offered)

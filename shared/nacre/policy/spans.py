@@ -1,0 +1,88 @@
+"""Taking parts out of JSON text without touching another byte of it."""
+
+import json
+from collections.abc import Callable, Collection
+from typing import Any
+
+_scan: Callable[[str, int], tuple[Any, int]] = vars(json.JSONDecoder())["scan_once"]
+_BLANKS = " \t\n\r"
+
+Span = tuple[int, int]
+
+
+def without_elements(raw: bytes, path: tuple[str, ...], places: Collection[int]) -> bytes:
+    """Return the text without these elements of the list at the path."""
+    text = raw.decode()
+    spans = _elements(text, _find(text, path))
+    return _without(text, spans, [place for place in range(len(spans)) if place in places])
+
+
+def without_members(raw: bytes, path: tuple[str, ...], names: Collection[str]) -> bytes:
+    """Return the text without these members of the object at the path."""
+    text = raw.decode()
+    members = _members(text, _find(text, path))
+    spans = [span for _, span, _ in members]
+    gone = [place for place, (name, _, _) in enumerate(members) if name in names]
+    return _without(text, spans, gone)
+
+
+def _without(text: str, spans: list[Span], gone: list[int]) -> bytes:
+    """Cut spans out of a row, each with the comma before it, or else the one after."""
+    kept = [place for place in range(len(spans)) if place not in set(gone)]
+    if not gone:
+        return text.encode()
+    if not kept:
+        return (text[: spans[0][0]] + text[spans[-1][1] :]).encode()
+    parts = [text[: spans[0][0]]]
+    for place in kept:
+        start, end = spans[place]
+        if place == kept[0]:
+            parts.append(text[start:end])
+        else:
+            parts.append(text[spans[place - 1][1] : end])
+    parts.append(text[spans[-1][1] :])
+    return "".join(parts).encode()
+
+
+def _find(text: str, path: tuple[str, ...]) -> int:
+    """Return where the value at the path begins; KeyError when it is not there."""
+    place = _skip(text, 0)
+    for name in path:
+        place = next(at for member, _, at in _members(text, place) if member == name)
+    return place
+
+
+def _members(text: str, place: int) -> list[tuple[str, Span, int]]:
+    """Return the members of the object that begins here: name, span, and where its value is."""
+    found = []
+    place = _skip(text, place + 1)
+    while text[place] != "}":
+        start = place
+        name, place = _scan(text, place)
+        value_at = _skip(text, _skip(text, place) + 1)
+        _, end = _scan(text, value_at)
+        found.append((name, (start, end), value_at))
+        place = _next(text, end)
+    return found
+
+
+def _elements(text: str, place: int) -> list[Span]:
+    """Return the spans of the elements of the list that begins here."""
+    found = []
+    place = _skip(text, place + 1)
+    while text[place] != "]":
+        _, end = _scan(text, place)
+        found.append((place, end))
+        place = _next(text, end)
+    return found
+
+
+def _next(text: str, end: int) -> int:
+    place = _skip(text, end)
+    return _skip(text, place + 1) if text[place] == "," else place
+
+
+def _skip(text: str, place: int) -> int:
+    while text[place] in _BLANKS:
+        place += 1
+    return place

@@ -1,0 +1,56 @@
+"""Raw messages from elsewhere, read from beside the checkout when they are there."""
+
+import base64
+import json
+from typing import Any
+
+import pytest
+
+from nacre.policy.loading import load_policy
+from nacre.policy.verdicts import Answer, Drop, Forward, Verdict
+from tests.policy.guarding import Scene, encoded, request
+from tests.policy.test_vectors import VECTORS, rows
+
+pytestmark = pytest.mark.skipif(not VECTORS.is_dir(), reason="no vectors beside the checkout")
+
+
+def sent(row: dict[str, Any]) -> tuple[bytes, Verdict, Scene]:
+    texts = json.loads((VECTORS / "decision_policies.json").read_text())
+    scene = Scene(load_policy(texts[row["policy"]], source=row["policy"]))
+    raw = base64.b64decode(row["raw_b64"])
+    if row["direction"] == "server_to_client":
+        call = {"name": "filesystem_read", "arguments": {"path": "/home/user/projects/a"}}
+        assert isinstance(scene.guard.from_client(encoded(request(1, "tools/call", call))), Forward)
+        return raw, scene.guard.from_server(raw), scene
+    held = json.loads(raw) if b'"headers"' in raw else None
+    if held is not None:
+        body = encoded(held["body"])
+        headers = {name.lower(): value for name, value in held["headers"].items()}
+        return body, scene.guard.from_client(body, headers), scene
+    return raw, scene.guard.from_client(raw), scene
+
+
+def as_expected(row: dict[str, Any]) -> bool:
+    raw, verdict, scene = sent(row)
+    expected = row["expected"]
+    is_audited = bool(scene.audit.entries)
+    if expected.startswith(("allow", "passed through")):
+        return isinstance(verdict, Forward) and verdict.raw is raw and is_audited
+    if expected.startswith("drop"):
+        return isinstance(verdict, Drop) and is_audited
+    if row["direction"] == "server_to_client":
+        shown = json.loads(verdict.raw)["result"] if isinstance(verdict, Forward) else {}
+        return shown.get("isError") is True and "inputRequests" not in shown
+    if not isinstance(verdict, Answer) or not is_audited:
+        return False
+    answer = json.loads(verdict.raw)
+    codes = [code for code in ("-32600", "-32601", "-32700") if code in expected]
+    if expected.startswith(("reject", "not treated")) and "or deny" not in expected:
+        return str(answer["error"]["code"]) in codes
+    return "error" in answer or answer["result"]["isError"] is True
+
+
+def test_every_message_is_handled_as_the_vectors_expect() -> None:
+    wrong = [row["id"] for row in rows("wire_cases.jsonl") if not as_expected(row)]
+
+    assert wrong == []
