@@ -3,11 +3,10 @@ from typing import Any
 
 import pytest
 
-from nacre.errors import InvalidArgumentError, NotFoundError
 from nacre.memory.chain import Said
 from nacre.memory.model import Cluster
 from tests.memory.keeping import a_node
-from tests.memory.minds import Minded
+from tests.memory.minds import Minded, RefusedError
 
 NOWHERE = "00000000-0000-4000-8000-00000000000f"
 
@@ -162,7 +161,7 @@ def test_ids_that_do_not_exist_or_are_anothers_are_not_found(mind: Minded, argum
     mind.mind.memory.nodes.add(other, [a_node(1)])
     for wrong in (NOWHERE, a_node(1).node_id, "x", "B#1", "\U0001f431"):
         arguments: Any = {argument: wrong}
-        with pytest.raises(NotFoundError, match="there is no such"):
+        with pytest.raises(RefusedError, match="there is no such"):
             mind.call("recall_memory", **arguments)
-    with pytest.raises(InvalidArgumentError, match="limit"):
+    with pytest.raises(RefusedError, match="limit"):
         mind.text("recall_memory", limit=0)

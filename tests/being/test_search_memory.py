@@ -2,9 +2,8 @@ from typing import Any
 
 import pytest
 
-from nacre.errors import InvalidArgumentError, InvalidInputError
 from tests.memory.keeping import a_node
-from tests.memory.minds import Minded
+from tests.memory.minds import Minded, RefusedError
 
 CAT = "Bo fed the black cat"
 
@@ -19,7 +18,7 @@ def test_ten_memories_are_found_unless_more_are_wanted(mind: Minded) -> None:
     assert found() == 10
     assert found(limit=3) == 3
     assert found(limit=30) == 30
-    with pytest.raises(InvalidArgumentError, match="limit"):
+    with pytest.raises(RefusedError, match="limit"):
         found(limit=31)
 
 
@@ -84,7 +83,7 @@ def test_filters_narrow_a_search(wordy: Minded) -> None:
     assert found(status="dead") == {"2"}
     assert found(date_from="2026-04-01") == {"2"}
     assert found(date_to="2026-03-03") == {"1"}
-    with pytest.raises(InvalidInputError, match="date_from"):
+    with pytest.raises(RefusedError, match="date_from"):
         found(date_from="yesterday")
 
 

@@ -8,10 +8,10 @@ import pytest
 
 from nacre.access.scopes import READ_TOOLS, WRITE_TOOLS, authorize
 from nacre.app import being_server
-from nacre.errors import InsufficientScopeError, NacreError
+from nacre.errors import InsufficientScopeError
 from nacre.protocol.principal import READ_ONLY, Principal
 from tests.memory.keeping import a_node
-from tests.memory.minds import Minded
+from tests.memory.minds import Minded, RefusedError
 
 LISTED_BYTES = 9000
 
@@ -74,8 +74,8 @@ def test_an_argument_that_no_tool_knows_is_refused_by_its_name() -> None:
         (
             "search_memory",
             {"query": "cat", "from": "2026-01-01"},
-            "argument 'from' is not known; did you mean 'date_from'? known: 'query', 'limit', 'mode',"
-            " 'cluster_id', 'date_from', 'date_to', 'status'",
+            "argument 'from' is not known; did you mean 'date_from'? known: 'query', 'limit',"
+            " 'mode', 'cluster_id', 'date_from', 'date_to', 'status'",
         ),
         (
             "update_notes",
@@ -126,20 +126,58 @@ def test_a_read_only_token_causes_no_write_at_all(mind: Minded) -> None:
     assert {name for name, _ in READS} == READ_TOOLS
     mind.remember(a_node(1, action="a cat"), a_node(2, status="dead", count_at_death=0))
     mind.note("another cat")
-    context = mind.context(read_only=True)
     before = mind.table.writes
 
-    async def read_everything() -> None:
-        for name, arguments in READS:
-            try:
-                await mind.server.call_tool(name, dict(arguments), context)
-            except NacreError:
-                assert "unknown" in arguments.values()
-        for resource in mind.server.resources():
-            await mind.server.read_resource(str(resource["uri"]), context)
-
-    asyncio.run(read_everything())
+    for name, arguments in READS:
+        try:
+            mind.call(name, read_only=True, **arguments)
+        except RefusedError:
+            assert "unknown" in arguments.values()
+    for resource in mind.server.resources():
+        context = mind.context(read_only=True)
+        asyncio.run(mind.server.read_resource(str(resource["uri"]), context))
 
     assert mind.table.writes == before
     mind.call("recall", user_message="cat")
     assert mind.table.writes > before
+
+
+@pytest.mark.parametrize("mind", ["lambda"], indirect=True)
+@pytest.mark.parametrize("name", sorted(WRITE_TOOLS))
+def test_a_write_with_a_read_only_token_is_forbidden_by_the_face(mind: Minded, name: str) -> None:
+    assert mind.face is not None
+    before = mind.table.writes
+
+    status, answer = mind.face.call(name, {}, being_id=mind.being_id, read_only=True)
+
+    assert status == 403
+    assert answer["error"]["data"]["error"] == "insufficient_scope"
+    assert mind.table.writes == before
+
+
+def test_all_of_them_answer_through_either_face(mind: Minded) -> None:
+    mind.remember(a_node(1), a_node(2))
+    one, two = (a_node(number).node_id for number in (1, 2))
+    scene = {"action": "Ann fed the cat", "actors": ["Ann"], "when": ["2026-07-01"]}
+    calls: dict[str, dict[str, Any]] = {
+        "recall": {"user_message": "Who fed the cat?"},
+        "get_context": {"_sessionID": "what a client adds"},
+        "recall_memory": {"node_id": one},
+        "search_memory": {"query": "cat", "toolCallId": "call_1"},
+        "merge_nodes": {"node_ids": f"{one},{two}", "summary": "both"},
+        "update_memory": {"target": "knowledge", "action": "append", "key": "cats", "content": "x"},
+        "update_notes": {"scenes": [scene]},
+        "search_history": {},
+        "update_relation": {
+            "entity_name": "Ann", "relation_type": "person", "action": "upsert", "content": "x"
+        },
+        "trigger_patrol": {"messages": []},
+        "get_current_time": {"timezone": "Asia/Tokyo"},
+    }  # fmt: skip
+    assert calls.keys() == READ_TOOLS | WRITE_TOOLS
+
+    for name, arguments in calls.items():
+        answer = mind.call(name, **arguments)
+        assert answer["content"][0]["text"], name
+        with pytest.raises(RefusedError, match=r"argument 'nonsense' is not known"):
+            mind.call(name, **arguments, nonsense=1)

@@ -2,38 +2,24 @@
 
 import asyncio
 import json
-from collections.abc import Iterator
-from dataclasses import replace
-from random import Random
 from typing import Any
 
 import pytest
 
 from nacre.access.scopes import READ_TOOLS, WRITE_TOOLS
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.adapters.sqlite_table import SqliteTable
-from nacre.errors import InvalidArgumentError, InvalidInputError, NotFoundError, ToolError
+from nacre.errors import ToolError
 from nacre.limits import MAX_ANSWER_BYTES
 from nacre.memory.chain import Said
-from nacre.memory.memory import memory_over
-from nacre.ports.table import Table
 from nacre.protocol.context import Context
-from nacre.protocol.principal import READ_ONLY
 from tests.adapters.conftest import StillClock
-from tests.being.writing import SCENE, Served, serve
-from tests.memory.keeping import a_node, keeper, queue_of
+from tests.being.writing import SCENE, Served
+from tests.memory.keeping import a_node
+from tests.memory.minds import Minded, RefusedError
 
 
 @pytest.fixture
-def clock() -> StillClock:
-    return StillClock()
-
-
-@pytest.fixture
-def tools(clock: StillClock) -> Iterator[Served]:
-    database = SqliteDatabase(":memory:")
-    yield serve(keeper(SqliteTable(database, now=clock), queue_of(database, clock), clock))
-    database.close()
+def tools(mind: Minded) -> Served:
+    return Served(mind)
 
 
 # What clients are told
@@ -106,7 +92,8 @@ def test_writing_tools_are_not_marked_as_reading_and_the_reading_one_is(tools: S
 
 
 def test_the_definitions_are_short(tools: Served) -> None:
-    text = json.dumps(tools.server.list_tools(), separators=(",", ":"))
+    listed = [tool for tool in tools.server.list_tools() if tool["name"] in SEED]
+    text = json.dumps(listed, separators=(",", ":"))
 
     assert len(text) < 5000
 
@@ -137,7 +124,7 @@ def test_scenes_of_the_documented_shape_are_recorded(tools: Served) -> None:
         "importance": 0.8,
     }
     answer = tools.call("update_notes", scenes=[SCENE, full])
-    scenes = tools.kept.memory.scenes.get_many(tools.kept.id, answer["scene_ids"])
+    scenes = tools.memory.scenes.get_many(tools.being_id, answer["scene_ids"])
 
     assert answer == {
         "success": True,
@@ -156,9 +143,9 @@ def test_scenes_of_the_documented_shape_are_recorded(tools: Served) -> None:
 @pytest.mark.requirement("003.update_notes.one-of")
 @pytest.mark.parametrize("nothing", [{}, {"scenes": []}, {"scenes": [], "notes": []}])
 def test_scenes_or_notes_are_needed(tools: Served, nothing: dict[str, Any]) -> None:
-    with pytest.raises(InvalidArgumentError, match="give 'scenes' or 'notes'"):
+    with pytest.raises(RefusedError, match="give 'scenes' or 'notes'"):
         tools.call("update_notes", **nothing)
-    with pytest.raises(InvalidArgumentError, match="give 'scenes' or 'notes'"):
+    with pytest.raises(RefusedError, match="give 'scenes' or 'notes'"):
         tools.call("update_notes", action="update", scene_ids=["x"], **nothing)
 
 
@@ -174,7 +161,7 @@ def test_update_deletes_and_inserts(tools: Served) -> None:
 
 
 def test_deleting_belongs_to_update(tools: Served) -> None:
-    with pytest.raises(InvalidArgumentError, match="'scene_ids' belongs to action 'update'"):
+    with pytest.raises(RefusedError, match="'scene_ids' belongs to action 'update'"):
         tools.call("update_notes", notes=["x"], scene_ids=["y"])
 
 
@@ -201,7 +188,7 @@ def test_the_tenth_scene_says_that_a_patrol_was_fired(tools: Served) -> None:
 def test_what_is_wrong_with_a_scene_is_named(
     tools: Served, scene: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(InvalidInputError, match=message):
+    with pytest.raises(RefusedError, match=message):
         tools.call("update_notes", scenes=[scene])
 
 
@@ -227,10 +214,59 @@ def test_entries_are_written_and_read_by_a_client(tools: Served) -> None:
     }
 
 
+ENTRIES: list[tuple[str, dict[str, str]]] = [
+    ("preferences", {"key": "tea"}),
+    ("knowledge", {"key": "Pearls"}),
+    ("relationship", {"key": "Ann"}),
+    ("partner_tools", {"key": "saw"}),
+    ("partner_map", {"key": "home", "location": "Kyoto"}),
+    ("diary", {"key": "2026-07-01"}),
+    ("notes", {}),
+    ("partner_rules", {}),
+    ("souls", {"key": "backstory"}),
+]
+
+
+@pytest.mark.parametrize(("target", "given"), ENTRIES)
+def test_an_entry_of_every_target_goes_through_its_whole_life(
+    tools: Served, target: str, given: dict[str, str]
+) -> None:
+    content = "[tone] Short: say it once" if target == "partner_rules" else "the first text"
+    made = tools.call("update_memory", target=target, action="append", content=content, **given)
+    key = made["key"]
+
+    def call(action: str, **more: str) -> dict[str, Any]:
+        return tools.call("update_memory", target=target, action=action, key=key, **more)
+
+    listed = tools.call("update_memory", target=target, action="get")
+    assert key in {entry["key"] for entry in listed["entries"]}
+    changed = call("update", content=content.replace("once", "second").replace("first", "second"))
+    assert (changed["success"], changed["version"]) == (True, 2)
+    shown = call("get")
+    assert "second" in str(shown)
+    gone = call("delete")
+    assert gone["success"]
+    assert gone["before"]
+    assert call("delete")["success"] is False
+
+
+def test_a_letter_reaches_a_partner_of_the_same_owner(tools: Served) -> None:
+    tools.mind.beings.create("Coral", owner="me")
+
+    def call(action: str, **more: str) -> dict[str, Any]:
+        return tools.call("update_memory", target="party_message", action=action, **more)
+
+    sent = call("append", to="coral", content="See you at low tide")
+    assert sent["success"]
+    with pytest.raises(RefusedError, match="Coral"):
+        call("append", to="Nobody", content="x")
+    assert call("delete", key=sent["key"])["success"]
+
+
 def test_an_unknown_target_or_action_is_refused_by_name(tools: Served) -> None:
-    with pytest.raises(InvalidArgumentError, match="argument 'target': expected one of"):
+    with pytest.raises(RefusedError, match="argument 'target': expected one of"):
         tools.call("update_memory", target="secrets", action="get")
-    with pytest.raises(InvalidArgumentError, match="argument 'action': expected one of"):
+    with pytest.raises(RefusedError, match="argument 'action': expected one of"):
         tools.call("update_memory", target="notes", action="erase")
 
 
@@ -255,7 +291,7 @@ def test_a_relation_is_created_and_overwritten(tools: Served) -> None:
         "before": {"relation_type": "person", "content": "a friend"},
     }
     for nothing in ({}, {"content": " "}):
-        with pytest.raises(InvalidArgumentError, match="'content' is needed for upsert"):
+        with pytest.raises(RefusedError, match="'content' is needed for upsert"):
             tools.call("update_relation", **ann, **nothing)
 
 
@@ -266,7 +302,7 @@ def test_a_relation_is_removed(tools: Served) -> None:
     answer = tools.call("update_relation", **robot, action="delete")
 
     assert answer["before"] == {"relation_type": "device", "content": "cleans"}
-    assert tools.kept.memory.relations.page(tools.kept.id).relations == ()
+    assert tools.memory.relations.page(tools.being_id).relations == ()
     assert tools.call("update_relation", **robot, action="delete") == {
         "success": False,
         "action": "delete",
@@ -280,23 +316,23 @@ def test_a_relation_is_removed(tools: Served) -> None:
 
 @pytest.mark.requirement("003.merge_nodes.merge")
 def test_nodes_are_merged_and_the_merge_taken_back(tools: Served) -> None:
-    kept = tools.kept
-    kept.memory.nodes.add(kept.id, [a_node(1), a_node(2)])
+    memory = tools.memory
+    memory.nodes.add(tools.being_id, [a_node(1), a_node(2)])
     ids = [a_node(number).node_id for number in (1, 2)]
     text = tools.text("merge_nodes", node_ids=f" {ids[0]} ,{ids[1]},", summary="both", feeling="f")
-    new = next(node for node in kept.memory.nodes.page(kept.id).nodes if node.parents)
+    new = next(node for node in memory.nodes.page(tools.being_id).nodes if node.parents)
 
     assert text.startswith(f"Merged 2 nodes into {new.node_id}.")
     assert (new.action, new.feeling) == ("both", "f")
     text = tools.text("merge_nodes", node_ids=new.node_id, summary=" Undo ")
     assert text == f"Took back the merge {new.node_id}. These are back: {', '.join(ids)}"
-    assert {kept.memory.nodes.get_many(kept.id, ids)[each].status for each in ids} == {"active"}
+    assert {memory.nodes.get_many(tools.being_id, ids)[each].status for each in ids} == {"active"}
 
 
 def test_one_node_is_not_merged(tools: Served) -> None:
-    with pytest.raises(InvalidInputError, match="'node_ids' needs at least two different ids"):
+    with pytest.raises(RefusedError, match="'node_ids' needs at least two different ids"):
         tools.text("merge_nodes", node_ids=a_node(1).node_id, summary="just one")
-    with pytest.raises(NotFoundError, match="there is no memory"):
+    with pytest.raises(RefusedError, match="there is no memory"):
         tools.text("merge_nodes", node_ids="x", summary="undo")
 
 
@@ -307,7 +343,7 @@ def test_one_node_is_not_merged(tools: Served) -> None:
 @pytest.mark.requirement("003.search_history.limit")
 def test_messages_are_listed_with_their_times(tools: Served, clock: StillClock) -> None:
     for number in range(15):
-        tools.kept.memory.history.add(tools.kept.id, [Said("user", f"cat number {number}")])
+        tools.memory.history.add(tools.being_id, [Said("user", f"cat number {number}")])
         clock.move(3600)
     text = tools.text("search_history", query="CAT")
     lines = text.split("\n\n")
@@ -322,14 +358,14 @@ def test_messages_are_listed_with_their_times(tools: Served, clock: StillClock) 
     assert later.startswith("3 messages, newest first\n\n")
     assert tools.text("search_history", query="dog") == "No messages, newest first"
     for limit in (0, 51, "10"):
-        with pytest.raises(InvalidArgumentError, match="argument 'limit'"):
+        with pytest.raises(RefusedError, match="argument 'limit'"):
             tools.text("search_history", limit=limit)
 
 
 def test_long_messages_are_shown_around_what_was_found(tools: Served) -> None:
     long = "前置き" * 3_000 + " needle " + "後書き" * 3_000
     batch = [Said("user", f"{number}{long}") for number in range(50)]
-    tools.kept.memory.history.add(tools.kept.id, batch)
+    tools.memory.history.add(tools.being_id, batch)
     text = tools.text("search_history", query="needle", limit=50)
 
     assert len(text.encode()) < MAX_ANSWER_BYTES
@@ -340,27 +376,14 @@ def test_long_messages_are_shown_around_what_was_found(tools: Served) -> None:
     assert whole.split("\n\n")[1].startswith("[2026-07-28T12:00:00.000Z] user: 49前置き")
 
 
-class Untouched:
-    """A table that is read and never written."""
+def test_searching_the_history_writes_nothing(tools: Served) -> None:
+    tools.memory.history.add(tools.being_id, [Said("user", "hello")])
+    before = tools.mind.table.writes
 
-    def __init__(self, table: Table) -> None:
-        self.get, self.get_many, self.query = table.get, table.get_many, table.query
+    found = tools.text("search_history", read_only=True, query="hell", date_from="2026-07-01")
 
-    def refuse(self, *_: object, **__: object) -> Any:
-        raise AssertionError("something was written")
-
-    put = update = delete = transact = refuse
-
-
-def test_searching_the_history_writes_nothing(tools: Served, clock: StillClock) -> None:
-    kept = tools.kept
-    kept.memory.history.add(kept.id, [Said("user", "hello")])
-    memory = memory_over(
-        Untouched(kept.table), kept.queue, kept.index, kept.renewals, clock=clock, rng=Random(1)
-    )
-    reader = serve(replace(kept, memory=memory), READ_ONLY)
-
-    assert "hello" in reader.text("search_history", query="hell", date_from="2026-07-01")
+    assert "hello" in found
+    assert tools.mind.table.writes == before
 
 
 # trigger_patrol
@@ -384,7 +407,7 @@ def test_messages_are_stored_and_a_patrol_is_asked_for(tools: Served) -> None:
             "stored and queued: memories are made of them when the patrol runs, in the background"
         ],
     }
-    assert tools.kept.queue.depth().waiting == 1
+    assert tools.queue.depth().waiting == 1
     again = tools.call("trigger_patrol", messages=messages, marker_id=answer["marker_id"])
     # They still wait: a call whose job was lost is repeated as it was.
     assert (again["status"], again["messages_stored"], again["messages_known"]) == ("queued", 0, 2)
@@ -400,7 +423,7 @@ def test_without_messages_the_scenes_that_wait_are_asked_for(tools: Served) -> N
     assert (nothing["status"], nothing["marker_id"]) == ("ok", "")
     assert nothing["reasons"] == ["nothing to do: no scene and no message waits"]
     assert (answer["status"], answer["pending_scenes"]) == ("queued", 1)
-    assert tools.kept.queue.depth().waiting == 1
+    assert tools.queue.depth().waiting == 1
 
 
 def test_an_unknown_marker_is_said_to_the_client(tools: Served) -> None:
@@ -422,5 +445,5 @@ def test_an_unknown_marker_is_said_to_the_client(tools: Served) -> None:
 def test_what_is_wrong_with_messages_is_named(
     tools: Served, messages: object, message: str
 ) -> None:
-    with pytest.raises(InvalidInputError, match=message):
+    with pytest.raises(RefusedError, match=message):
         tools.call("trigger_patrol", messages=messages)

@@ -1,41 +1,40 @@
-"""What the tests of the tools that write share: a server over a memory, and its caller."""
+"""What the tests of the tools that write share: a mind, called for texts and for JSON."""
 
-import asyncio
 import json
 from dataclasses import dataclass
 from typing import Any
 
-from nacre.being.merge_nodes import merge_nodes
-from nacre.being.search_history import search_history
-from nacre.being.trigger_patrol import trigger_patrol
-from nacre.being.update_memory import update_memory
-from nacre.being.update_notes import update_notes
-from nacre.being.update_relation import update_relation
-from nacre.errors import InvalidArgumentError
-from nacre.protocol.context import Context
-from nacre.protocol.principal import FULL, Principal
+from nacre.memory.memory import Memory
+from nacre.ports.queue import Queue
 from nacre.tools.server import ToolServer
-from tests.memory.keeping import Keeper
+from tests.memory.minds import Minded
 
 
 @dataclass(frozen=True)
 class Served:
-    """The tools of a memory, called as its Being."""
+    """The tools of a mind, called as its Being."""
 
-    kept: Keeper
-    server: ToolServer
-    scopes: frozenset[str] = FULL
+    mind: Minded
 
-    def text(self, tool: str, **arguments: Any) -> str:
-        """Return the text of an answer; wrong arguments raise as at a face."""
-        problem = self.server.check_arguments(tool, arguments)
-        if problem is not None:
-            raise InvalidArgumentError(problem)
-        principal = Principal("t", being_id=self.kept.id, scopes=self.scopes)
-        context = Context(principal=principal)
-        answer = asyncio.run(self.server.call_tool(tool, arguments, context))
-        assert "isError" not in answer
-        [block] = answer["content"]
+    @property
+    def being_id(self) -> str:
+        return self.mind.being_id
+
+    @property
+    def memory(self) -> Memory:
+        return self.mind.mind.memory
+
+    @property
+    def queue(self) -> Queue:
+        return self.mind.queue
+
+    @property
+    def server(self) -> ToolServer:
+        return self.mind.server
+
+    def text(self, tool: str, *, read_only: bool = False, **arguments: Any) -> str:
+        """Return the text of an answer; wrong arguments raise RefusedError."""
+        [block] = self.mind.call(tool, read_only=read_only, **arguments)["content"]
         text: str = block["text"]
         return text
 
@@ -43,19 +42,6 @@ class Served:
         """Return an answer that is JSON."""
         answer: dict[str, Any] = json.loads(self.text(tool, **arguments))
         return answer
-
-
-def serve(kept: Keeper, scopes: frozenset[str] = FULL) -> Served:
-    """Return the tools over a memory."""
-    server = ToolServer("test", "1")
-    memory = kept.memory
-    server.register_tool(update_notes(lambda: memory.noting).closed())
-    server.register_tool(update_memory(lambda: memory.updates).closed())
-    server.register_tool(update_relation(lambda: memory.relations).closed())
-    server.register_tool(merge_nodes(lambda: memory.merges).closed())
-    server.register_tool(search_history(lambda: memory.recounting).closed())
-    server.register_tool(trigger_patrol(lambda: memory.recounting).closed())
-    return Served(kept, server, scopes)
 
 
 SCENE = {"action": "Ann fed the cat", "actors": ["Ann"], "when": ["2026-07-01"]}

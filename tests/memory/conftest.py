@@ -11,6 +11,7 @@ from nacre.adapters.sqlite_table import SqliteTable
 from tests.adapters.conftest import StillClock
 from tests.aws_stack import Stack, aws_stack
 from tests.memory.keeping import Keeper, keeper, queue_of
+from tests.memory.lambda_face import LambdaFace
 from tests.memory.minds import Minded, builtin, minded
 
 
@@ -50,10 +51,18 @@ def laptop(clock: StillClock) -> Iterator[Keeper]:
 @pytest.fixture(params=["laptop", "aws"])
 def mind(request: pytest.FixtureRequest, clock: StillClock) -> Iterator[Minded]:
     """A mind on SQLite with the local index, and one on DynamoDB with Qdrant."""
+    yield from a_mind(request, clock)
+
+
+def a_mind(request: pytest.FixtureRequest, clock: StillClock) -> Iterator[Minded]:
+    """Give a mind on the stores that the fixture's parameter names.
+
+    `lambda` is that of AWS, called by events of an HTTP API.
+    """
     embedder, tokens = builtin()
     database = SqliteDatabase(":memory:")
     queue = queue_of(database, clock)
-    if request.param == "aws":
+    if request.param != "laptop":
         from qdrant_client import QdrantClient
 
         from nacre.adapters.qdrant_vectors import QdrantVectors
@@ -61,7 +70,7 @@ def mind(request: pytest.FixtureRequest, clock: StillClock) -> Iterator[Minded]:
         stack: Stack = request.getfixturevalue("stack")
         table = DynamoTable(stack.dynamodb, stack.ids["DataTable"], now=clock)
         client = QdrantClient(":memory:")
-        yield minded(
+        made = minded(
             table,
             queue,
             lambda emb_id: QdrantVectors(client, emb_id),
@@ -69,6 +78,9 @@ def mind(request: pytest.FixtureRequest, clock: StillClock) -> Iterator[Minded]:
             embedder=embedder,
             tokens=tokens,
         )
+        if request.param == "lambda":
+            made.face = LambdaFace(made.server)
+        yield made
         client.close()
         stack.clear("DataTable")
     else:

@@ -11,7 +11,8 @@ from nacre.access.beings import Beings
 from nacre.adapters.static_tables import ENGLISH
 from nacre.app import being_server
 from nacre.clock import Clock
-from nacre.errors import UnavailableError
+from nacre.errors import NacreError, UnavailableError
+from nacre.faces.error_map import tool_error
 from nacre.memory.indexing import Indexing
 from nacre.memory.mind import Mind, mind_over
 from nacre.memory.model import Node
@@ -22,6 +23,7 @@ from nacre.ports.vectors import Candidates, Filter, Point, VectorIndex
 from nacre.protocol.context import Context
 from nacre.protocol.principal import FULL, READ_ONLY, Principal
 from nacre.tools.server import ToolServer
+from tests.memory.lambda_face import LambdaFace
 
 
 @dataclass
@@ -68,25 +70,47 @@ class CountingTable:
         self.table.transact(writes, token=token)
 
 
+class RefusedError(NacreError):
+    """A call that was answered with an error; the text is what the client reads."""
+
+
 @dataclass
 class Minded:
     """A Being with a mind, and its tools."""
 
     table: CountingTable
+    queue: Queue
     being_id: str
     indexing: Indexing
     mind: Mind
     server: ToolServer
     beings: Beings
+    face: LambdaFace | None = None  # calls go through it; without one, to the server itself
 
     def context(self, *, read_only: bool = False, being_id: str | None = None) -> Context:
         scopes = READ_ONLY if read_only else FULL
         return Context(principal=Principal("test", being_id or self.being_id, scopes))
 
     def call(self, name: str, *, read_only: bool = False, **arguments: Any) -> dict[str, Any]:
-        """Call a tool as a client would, and return its result in wire form."""
+        """Call a tool as a client would, and return its result; raises RefusedError."""
+        if self.face is not None:
+            return self._through(self.face, name, arguments, read_only=read_only)
         context = self.context(read_only=read_only)
-        return asyncio.run(self.server.call_tool(name, arguments, context))
+        try:
+            return asyncio.run(self.server.call_tool(name, arguments, context))
+        except NacreError as error:
+            raise RefusedError(tool_error(name, error)) from error
+
+    def _through(
+        self, face: LambdaFace, name: str, arguments: dict[str, Any], *, read_only: bool
+    ) -> dict[str, Any]:
+        status, answer = face.call(name, arguments, being_id=self.being_id, read_only=read_only)
+        if status != 200:
+            raise RefusedError(answer["error"]["message"])
+        result: dict[str, Any] = answer["result"]
+        if result.get("isError"):
+            raise RefusedError(result["content"][0]["text"])
+        return result
 
     def text(self, name: str, *, read_only: bool = False, **arguments: Any) -> str:
         result = self.call(name, read_only=read_only, **arguments)
@@ -119,7 +143,7 @@ def minded(
     indexing = Indexing(counted, open_index, embedder, clock=clock, rng=rng)
     mind = mind_over(counted, queue, indexing, tokens, clock=clock, rng=rng)
     server = being_server(lambda: mind, clock)
-    return Minded(counted, being.being_id, indexing, mind, server, beings)
+    return Minded(counted, queue, being.being_id, indexing, mind, server, beings)
 
 
 def builtin() -> tuple[Embedder, TokenSimilarity]:
