@@ -21,6 +21,17 @@ _VALUES = {
     "NACRE_BLOBS_BUCKET": "blobs",
     "NACRE_QDRANT_URL": "",
     "NACRE_QDRANT_SECRET": "",
+    "NACRE_EMBEDDINGS": "builtin",
+    "NACRE_EMBEDDING_MODEL": "",
+    "NACRE_EMBEDDING_DIMENSIONS": "",
+    "NACRE_EMBEDDING_BASE_URL": "",
+    "NACRE_EMBEDDING_SECRET": "",
+    "NACRE_LLM_BASE_URL": "",
+    "NACRE_LLM_MODEL": "",
+    "NACRE_LLM_SECRET": "",
+    "NACRE_LLM_DAILY_TOKENS": "500000",
+    "NACRE_LLM_DAILY_DOLLARS": "",
+    "NACRE_LLM_PRICES": "",
     "NACRE_KMS_KEY": "arn:aws:kms:us-east-1:123456789012:key/0b5ad6a5",
 }
 

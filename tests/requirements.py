@@ -196,9 +196,6 @@ PENDING: frozenset[str] = frozenset(
         "003.get_context.capability-tools",
         # memory and its tools
         # patrol and models
-        "003.llm-key.header",
-        "003.llm-key.stored",
-        "003.llm-key.none",
         "003.trigger_patrol.empty",
         "003.trigger_patrol.no-key",
         # policy

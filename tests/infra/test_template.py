@@ -67,10 +67,8 @@ def test_the_environment_that_the_template_sets_is_what_settings_read() -> None:
         "NACRE_ALLOWED_ORIGINS",  # API Gateway answers for origins
         "NACRE_PUBLIC_URL",  # every event carries its host
         "NACRE_RESOLVE_TOKENS",  # for fronts without the authorizer
-        "NACRE_EMBEDDINGS",  # the built-in table, until the template offers a choice
-        *("NACRE_EMBEDDING_MODEL", "NACRE_EMBEDDING_BASE_URL"),
-        *("NACRE_EMBEDDING_DIMENSIONS", "NACRE_EMBEDDING_API_KEY"),
-        "NACRE_QDRANT_API_KEY",  # NACRE_QDRANT_SECRET says where it is kept
+        # NACRE_QDRANT_SECRET and its like say where these are kept
+        *("NACRE_QDRANT_API_KEY", "NACRE_EMBEDDING_API_KEY", "NACRE_LLM_API_KEY"),
     }
 
     assert given <= known

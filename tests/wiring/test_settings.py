@@ -38,6 +38,10 @@ def test_every_variable_arrives_in_its_field() -> None:
         "embeddings": "onnx:/models/arctic",
         "embedding_base_url": "http://LOCALHOST:11434/V1/",
         "embedding_dimensions": "768",
+        "llm_base_url": "https://Models.Example/v1",
+        "llm_daily_tokens": "20000",
+        "llm_daily_dollars": "0.50",
+        "llm_prices": "0.4, 1.6",
         "qdrant_url": "https://Abc.Cloud.Example:6333",
         "resolves_tokens": "ON",
         "endpoint_url": "http://127.0.0.1:4566",
@@ -57,6 +61,14 @@ def test_every_variable_arrives_in_its_field() -> None:
         embedding_base_url="http://localhost:11434/V1/",
         embedding_dimensions=768,
         embedding_api_key=Secret("value of embedding_api_key"),
+        embedding_secret="value of embedding_secret",
+        llm_base_url="https://models.example/v1",
+        llm_model="value of llm_model",
+        llm_api_key=Secret("value of llm_api_key"),
+        llm_secret="value of llm_secret",
+        llm_daily_tokens=20_000,
+        llm_daily_dollars=0.5,
+        llm_prices=(0.4, 1.6),
         qdrant_url="https://abc.cloud.example:6333",
         qdrant_api_key=Secret("value of qdrant_api_key"),
         qdrant_secret="value of qdrant_secret",
@@ -87,6 +99,19 @@ def test_every_variable_arrives_in_its_field() -> None:
         ("NACRE_ALLOWED_ORIGINS", "null", "'null' is not of the form https://HOST"),
         ("NACRE_EMBEDDINGS", "onnx:", "'onnx:' is not one of builtin, builtin-multilingual, onnx:"),
         ("NACRE_EMBEDDINGS", "Builtin", "'Builtin' is not one of builtin, builtin-multilingual"),
+        ("NACRE_LLM_DAILY_TOKENS", "many", "'many' is not a whole number; 0 sets no bound"),
+        ("NACRE_LLM_DAILY_TOKENS", "-1", "'-1' is not a whole number; 0 sets no bound"),
+        (
+            "NACRE_LLM_DAILY_TOKENS",
+            "9" * 99,
+            f"'{'9' * 40}' is not a whole number; 0 sets no bound",
+        ),
+        ("NACRE_LLM_PRICES", "0.4", "'0.4' is not of the form 0.4,1.6"),
+        ("NACRE_LLM_PRICES", "0.4,dear", "'dear' is not an amount such as 0.4"),
+        ("NACRE_LLM_PRICES", "0.4,1e9", "'1e9' is not an amount such as 0.4"),
+        ("NACRE_LLM_DAILY_DOLLARS", "-1", "'-1' is not an amount such as 0.4"),
+        ("NACRE_LLM_DAILY_DOLLARS", ".", "'.' is not an amount such as 0.4"),
+        ("NACRE_LLM_BASE_URL", "ftp://x", "'ftp://x' is not of the form https://HOST"),
         ("NACRE_EMBEDDING_DIMENSIONS", "0", "'0' is not a number from 8 to 65536"),
         ("NACRE_EMBEDDING_DIMENSIONS", "9" * 5000, f"'{'9' * 40}' is not a number from 8 to 65536"),
         ("NACRE_EMBEDDING_DIMENSIONS", "1.5", "'1.5' is not a number from 8 to 65536"),
@@ -109,6 +134,19 @@ def test_the_key_of_openai_is_for_openai_alone() -> None:
     assert not read(
         OPENAI_API_KEY="k", NACRE_EMBEDDING_BASE_URL="https://other.example/v1"
     ).embedding_api_key
+
+
+def test_the_language_model_has_the_same_rule() -> None:
+    assert read(OPENAI_API_KEY="k").llm_api_key == Secret("k")
+    assert read(OPENAI_API_KEY="k", NACRE_LLM_API_KEY="l").llm_api_key == Secret("l")
+    assert not read(OPENAI_API_KEY="k", NACRE_LLM_BASE_URL="https://x.example/v1").llm_api_key
+
+
+def test_a_bound_in_dollars_needs_prices() -> None:
+    with pytest.raises(ConfigurationError, match="needs NACRE_LLM_PRICES"):
+        read(NACRE_LLM_DAILY_DOLLARS="1")
+    assert read(NACRE_LLM_DAILY_DOLLARS="0").llm_daily_dollars == 0
+    assert read(NACRE_LLM_DAILY_TOKENS="0").llm_daily_tokens == 0
 
 
 @given(st.sampled_from(sorted(v.name for v in VARIABLES.values())), st.text(max_size=40))

@@ -17,6 +17,7 @@ COMMANDS = {
     "being": "Create and list Beings.",
     "token": "Create, list and revoke tokens.",
     "secret": "Set, list and unset secrets.",
+    "llm-key": "Set or clear the key that a Being's patrols use.",
     "owner": "Add and list owners.",
     "status": "Show what is here and which credentials are set.",
     "reindex": "Check, repair or change the index that memories are searched in.",

@@ -1,14 +1,12 @@
 """Secret commands: set, list and unset."""
 
-import sys
-
 import click
 
 from nacre.access.naming import checked_secret_name
 from nacre.cli.display import json_option, show_json
 from nacre.cli.place import Place, placed
-from nacre.errors import InvalidInputError, NotFoundError
-from nacre.limits import MAX_SECRET_BYTES
+from nacre.cli.unseen import unseen_value
+from nacre.errors import NotFoundError
 
 
 @click.group()
@@ -22,7 +20,7 @@ def secret() -> None:
 def set_secret(name: str, *, place: Place) -> None:
     """Keep the secret NAME; its value is typed unseen, or read from standard input."""
     checked_secret_name(name)
-    value = _value(name)
+    value = unseen_value(f"Value of {name}")
     place.open().secrets.set(name, value)
     click.echo(f"Set {name}.", err=True)
 
@@ -48,24 +46,3 @@ def unset(name: str, *, place: Place) -> None:
     if not place.open().secrets.unset(checked_secret_name(name)):
         raise NotFoundError(f"there is no secret {name}; see 'nacre secret list'")
     click.echo(f"Forgot {name}.", err=True)
-
-
-def _value(name: str) -> str:
-    value = _typed(name) if sys.stdin.isatty() else _piped()
-    if not value:
-        raise InvalidInputError("the value is empty; pipe it in or type it")
-    if len(value.encode()) > MAX_SECRET_BYTES:
-        raise InvalidInputError(f"a secret has at most {MAX_SECRET_BYTES} bytes")
-    return value
-
-
-def _typed(name: str) -> str:
-    return click.prompt(f"Value of {name}", hide_input=True, err=True)
-
-
-def _piped() -> str:
-    try:
-        text = sys.stdin.buffer.read(MAX_SECRET_BYTES + 3).decode("utf-8")
-    except UnicodeDecodeError:
-        raise InvalidInputError("the value is not text in UTF-8") from None
-    return text.removesuffix("\n").removesuffix("\r")

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from nacre.ports.blobs import Blobs
     from nacre.ports.queue import Message, Queue
     from nacre.ports.residue import Residue
+    from nacre.ports.vault import Vault
     from nacre.protocol.request_state import SigningKeys
     from nacre.wiring.home import Home
     from nacre.wiring.settings import Settings
@@ -159,6 +160,11 @@ def open_stack(stack: str, settings: "Settings") -> "Home":
 
         return DynamoResidue(dynamodb, [outputs["DataTableName"], outputs["TokensTableName"]])
 
+    def vault() -> "Vault":
+        from nacre.adapters.kms_vault import KmsVault
+
+        return KmsVault(client("kms"), outputs["KeyArn"])
+
     return Home(
         where=f"stack {stack}",
         owners=Owners(tokens, clock=system_clock),
@@ -169,6 +175,7 @@ def open_stack(stack: str, settings: "Settings") -> "Home":
         data=data,
         blobs=blobs,
         residue=residue,
+        vault=vault,
         mcp_url=outputs["McpUrl"],
     )
 

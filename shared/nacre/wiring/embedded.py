@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from nacre.ports.blobs import Blobs
     from nacre.ports.holders import Holders
     from nacre.ports.residue import Residue
+    from nacre.ports.vault import Vault
 
 DATABASE = "nacre.db"
 SECRETS = "secrets"
@@ -147,6 +148,7 @@ def _home(folder: Path, clock: Clock) -> tuple[Home, SqliteDatabase]:
         data=data,
         blobs=lambda: _blobs(folder, clock),
         residue=lambda: _residue(database),
+        vault=lambda: _vault(folder),
         holders=_processes(),
         close=database.close,
     )
@@ -175,6 +177,12 @@ def _residue(database: SqliteDatabase) -> "Residue":
     from nacre.adapters.sqlite_residue import SqliteResidue
 
     return SqliteResidue(database)
+
+
+def _vault(folder: Path) -> "Vault":
+    from nacre.adapters.file_vault import FileVault
+
+    return FileVault(folder / VAULT)
 
 
 def _index_work(database: SqliteDatabase, clock: Clock) -> "IndexWork":

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from nacre.ports.holders import Holders
     from nacre.ports.residue import Residue
     from nacre.ports.table import Table
+    from nacre.ports.vault import Vault
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,8 @@ class Home:
     data: "Table"
     blobs: "Callable[[], Blobs]"
     residue: "Callable[[], Residue]"
+    # What seals a Being's own secrets.
+    vault: "Callable[[], Vault]"
     # Which processes may hold a lease; None where they run on other machines.
     holders: "Holders | None" = None
     # A stack knows its address; a laptop's depends on how it is served.

@@ -87,7 +87,7 @@ def stack_mind(
 
         rng = SystemRandom()
         client = clients()
-        chosen = embedders(settings)
+        chosen = embedders(settings, key=lambda: stack_secret(client, settings.embedding_secret))
         table: Table = DynamoTable(client("dynamodb"), settings.data_table)
         # Nothing here takes messages, so none can be given up.
         jobs: Queue = SqsQueue(client("sqs"), settings.queue_url, dead_letter_url="")

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from nacre.errors import ConfigurationError
+from nacre.limits import LLM_DAILY_TOKENS
 
 _LEVELS = {
     "DEBUG": "DEBUG",
@@ -99,6 +100,45 @@ VARIABLES: Mapping[str, Variable] = {
         "NACRE_EMBEDDING_API_KEY",
         "Key of the endpoint. Without it OPENAI_API_KEY is used, for OpenAI itself only.",
     ),
+    "embedding_secret": Variable(
+        "NACRE_EMBEDDING_SECRET",
+        "On AWS: the parameter of Systems Manager that holds that key.",
+    ),
+    "llm_base_url": Variable(
+        "NACRE_LLM_BASE_URL",
+        "Where the language model of a patrol answers, in OpenAI's protocol, such as "
+        "http://localhost:11434/v1. Keys that begin with sk-ant- go to Anthropic whatever "
+        "stands here.",
+        "https://api.openai.com/v1",
+    ),
+    "llm_model": Variable(
+        "NACRE_LLM_MODEL", "The language model.", "gpt-4.1-mini, for Anthropic claude-sonnet-4-6"
+    ),
+    "llm_api_key": Variable(
+        "NACRE_LLM_API_KEY",
+        "Key for patrols that somebody asks for without a key of their own; those that begin by "
+        "themselves use the Being's (nacre llm-key set). A server that needs no key takes any "
+        "word. Without it OPENAI_API_KEY is used, for OpenAI itself only.",
+    ),
+    "llm_secret": Variable(
+        "NACRE_LLM_SECRET",
+        "On AWS: the parameter of Systems Manager that holds that key.",
+    ),
+    "llm_daily_tokens": Variable(
+        "NACRE_LLM_DAILY_TOKENS",
+        "Tokens that each Being may spend on the language model in a day (UTC); 0 sets no bound.",
+        f"{LLM_DAILY_TOKENS}",
+    ),
+    "llm_daily_dollars": Variable(
+        "NACRE_LLM_DAILY_DOLLARS",
+        "Dollars that each Being may spend likewise, by NACRE_LLM_PRICES; 0 sets no bound.",
+        "0",
+    ),
+    "llm_prices": Variable(
+        "NACRE_LLM_PRICES",
+        "What the model costs in dollars for a million tokens, read and written, such as 0.4,1.6; "
+        "needed for NACRE_LLM_DAILY_DOLLARS.",
+    ),
     "qdrant_url": Variable(
         "NACRE_QDRANT_URL",
         "Qdrant server that keeps the search index, such as http://localhost:6333 or a cluster "
@@ -143,6 +183,14 @@ class Settings(NamedTuple):
     embedding_base_url: str = ""
     embedding_dimensions: int = 0
     embedding_api_key: Secret = Secret("")
+    embedding_secret: str = ""
+    llm_base_url: str = ""
+    llm_model: str = ""
+    llm_api_key: Secret = Secret("")
+    llm_secret: str = ""
+    llm_daily_tokens: int = LLM_DAILY_TOKENS
+    llm_daily_dollars: float = 0.0
+    llm_prices: tuple[float, float] = (0.0, 0.0)
     qdrant_url: str = ""
     qdrant_api_key: Secret = Secret("")
     qdrant_secret: str = ""
@@ -174,7 +222,17 @@ class Settings(NamedTuple):
             embedding_model=read("embedding_model"),
             embedding_base_url=_url("NACRE_EMBEDDING_BASE_URL", read("embedding_base_url")),
             embedding_dimensions=_dimensions(read("embedding_dimensions")),
-            embedding_api_key=Secret(read("embedding_api_key") or _openai_key(environment)),
+            embedding_api_key=Secret(
+                read("embedding_api_key") or _openai_key(environment, "embedding_base_url")
+            ),
+            embedding_secret=read("embedding_secret"),
+            llm_base_url=_url("NACRE_LLM_BASE_URL", read("llm_base_url")),
+            llm_model=read("llm_model"),
+            llm_api_key=Secret(read("llm_api_key") or _openai_key(environment, "llm_base_url")),
+            llm_secret=read("llm_secret"),
+            llm_daily_tokens=_tokens(read("llm_daily_tokens")),
+            llm_daily_dollars=_dollars(read("llm_daily_dollars"), read("llm_prices")),
+            llm_prices=_prices(read("llm_prices")),
             qdrant_url=_url("NACRE_QDRANT_URL", read("qdrant_url")),
             qdrant_api_key=Secret(read("qdrant_api_key")),
             qdrant_secret=read("qdrant_secret"),
@@ -241,9 +299,47 @@ def _dimensions(value: str) -> int:
     return int(value)
 
 
-def _openai_key(environment: Mapping[str, str]) -> str:
+def _tokens(value: str) -> int:
+    if not value:
+        return LLM_DAILY_TOKENS
+    if not (value.isascii() and value.isdecimal() and len(value) <= 12):
+        raise ConfigurationError(
+            f"NACRE_LLM_DAILY_TOKENS: {value[:40]!r} is not a whole number; 0 sets no bound"
+        )
+    return int(value)
+
+
+def _prices(value: str) -> tuple[float, float]:
+    if not value:
+        return 0.0, 0.0
+    read, comma, written = value.partition(",")
+    if not comma:
+        raise ConfigurationError(f"NACRE_LLM_PRICES: {value[:40]!r} is not of the form 0.4,1.6")
+    return _amount("NACRE_LLM_PRICES", read), _amount("NACRE_LLM_PRICES", written)
+
+
+def _dollars(value: str, prices: str) -> float:
+    dollars = _amount("NACRE_LLM_DAILY_DOLLARS", value) if value else 0.0
+    if dollars and not any(_prices(prices)):
+        raise ConfigurationError(
+            "NACRE_LLM_DAILY_DOLLARS: needs NACRE_LLM_PRICES, what the model costs in dollars for "
+            "a million tokens read and written, such as 0.4,1.6"
+        )
+    return dollars
+
+
+def _amount(variable: str, value: str) -> float:
+    """Return an amount of dollars, written in digits with at most one point."""
+    digits = value.strip()
+    plain = digits.replace(".", "", 1)
+    if not (plain.isascii() and plain.isdecimal() and len(digits) <= 12):
+        raise ConfigurationError(f"{variable}: {digits[:40]!r} is not an amount such as 0.4")
+    return float(digits)
+
+
+def _openai_key(environment: Mapping[str, str], base_url: str) -> str:
     """Return OpenAI's key, unless texts go to somebody else: it is not theirs to see."""
-    if environment.get(VARIABLES["embedding_base_url"].name, "").strip():
+    if environment.get(VARIABLES[base_url].name, "").strip():
         return ""
     return environment.get("OPENAI_API_KEY", "").strip()
 

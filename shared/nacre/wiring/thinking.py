@@ -1,0 +1,147 @@
+"""Which language model answers a key, and what each wiring keeps keys and budgets in.
+
+Building loads nothing of openai; it comes with the first question.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from random import SystemRandom
+from typing import TYPE_CHECKING, Any
+
+from nacre.clock import Clock
+from nacre.errors import ModelError
+from nacre.patrol.llm_keys import LlmKeys
+from nacre.patrol.spending import Budget, Spending
+from nacre.patrol.thinkers import Thinkers
+from nacre.ports.model import Model, ModelAnswer
+from nacre.ports.table import Table
+from nacre.ports.vault import Vault
+from nacre.wiring.settings import Settings
+
+if TYPE_CHECKING:
+    from nacre.adapters.sqlite_database import SqliteDatabase
+
+OPENAI_URL = "https://api.openai.com/v1"
+OPENAI_MODEL = "gpt-4.1-mini"
+ANTHROPIC_URL = "https://api.anthropic.com/v1/"
+ANTHROPIC_MODEL = "claude-sonnet-4-6"
+_ANTHROPIC_KEY = "sk-ant-"
+
+
+def provider(key: str, settings: Settings) -> tuple[str, str]:
+    """Return the address and the model for a key: by its prefix, else as the settings say."""
+    model = settings.llm_model
+    if key.startswith(_ANTHROPIC_KEY):
+        return ANTHROPIC_URL, model if model.startswith("claude") else ANTHROPIC_MODEL
+    return settings.llm_base_url or OPENAI_URL, model or OPENAI_MODEL
+
+
+def thinking_for(
+    settings: Settings,
+    table: Table,
+    vault: Callable[[], Vault],
+    *,
+    clock: Clock,
+    secret: Callable[[], str] = str,
+) -> Thinkers:
+    """Return what gives patrols their thinking.
+
+    `vault` and `secret` are asked for when a key is needed; `secret` gives the deployment's
+    key where no setting does.
+    """
+    budget = Budget(
+        settings.llm_daily_tokens,
+        dollars=settings.llm_daily_dollars,
+        input_price=settings.llm_prices[0],
+        output_price=settings.llm_prices[1],
+    )
+
+    def model(key: str) -> Model:
+        base_url, name = provider(key, settings)
+        return _OnFirstUse(name, key, base_url)
+
+    return Thinkers(
+        LlmKeys(table, vault, clock=clock, rng=SystemRandom()),
+        Spending(table, budget, clock=clock),
+        model,
+        deployment_key=lambda: settings.llm_api_key.reveal() or secret(),
+    )
+
+
+def laptop_thinkers(
+    database: "SqliteDatabase", key_file: Path, settings: Settings, clock: Clock
+) -> Thinkers:
+    """Return the same over a database on this machine."""
+    from nacre.adapters.sqlite_table import SqliteTable
+
+    table = SqliteTable(database, "data", now=clock)
+    return thinking_for(settings, table, file_vault(key_file), clock=clock)
+
+
+def stack_thinkers(
+    clients: Callable[[], Callable[[str], Any]], settings: Settings, clock: Clock
+) -> Thinkers:
+    """Return the same over a stack; `clients` gives what opens an AWS service."""
+    from nacre.adapters.dynamodb_table import DynamoTable
+    from nacre.wiring.indexing import stack_secret
+
+    client = clients()
+    table = DynamoTable(client("dynamodb"), settings.data_table, now=clock)
+    return thinking_for(
+        settings,
+        table,
+        kms_vault(client, settings.key_arn),
+        clock=clock,
+        secret=cache(lambda: stack_secret(client, settings.llm_secret)),
+    )
+
+
+def file_vault(key_file: Path) -> Callable[[], Vault]:
+    """Return the laptop's vault, loaded when it is asked for."""
+
+    @cache
+    def vault() -> Vault:
+        from nacre.adapters.file_vault import FileVault
+
+        return FileVault(key_file)
+
+    return vault
+
+
+def kms_vault(client: Callable[[str], Any], key_arn: str) -> Callable[[], Vault]:
+    """Return a stack's vault, loaded when it is asked for."""
+
+    @cache
+    def vault() -> Vault:
+        from nacre.adapters.kms_vault import KmsVault
+
+        return KmsVault(client("kms"), key_arn)
+
+    return vault
+
+
+class _OnFirstUse:
+    """A Model that is made with its first question; its name is known before."""
+
+    def __init__(self, name: str, key: str, base_url: str) -> None:
+        self.name = name
+        self._key = key
+        self._base_url = base_url
+        self._made: Model | None = None
+
+    def ask(
+        self, *, system: str, user: str, schema: Mapping[str, Any], max_tokens: int
+    ) -> ModelAnswer:
+        return self._model().ask(system=system, user=user, schema=schema, max_tokens=max_tokens)
+
+    def _model(self) -> Model:
+        if self._made is None:
+            if find_spec("openai") is None:
+                missing = "the openai package is not installed; pip install 'nacre[openai]'"
+                raise ModelError("unavailable", missing)
+            from nacre.adapters.openai_model import OpenAIModel
+
+            self._made = OpenAIModel(self.name, key=self._key, base_url=self._base_url)
+        return self._made
