@@ -191,8 +191,6 @@ PENDING: frozenset[str] = frozenset(
         "002.external.sse",
         "002.external.http",
         "002.names.qualified",
-        "002.allowed-tools",
-        "002.disallowed-tools",
         "003.get_context.capability-tools",
         # memory and its tools
         # patrol and models
@@ -202,12 +200,6 @@ PENDING: frozenset[str] = frozenset(
         "004.wrap.config",
         "004.proxy.stdio",
         "004.proxy.remote",
-        "004.method.tools-list",
-        "004.method.resources-list",
-        "004.method.sampling",
-        "004.method.initialize",
-        "004.method.notifications",
-        "004.method.others",
         "004.rule.file",
         "004.test.fixture",
         "004.test.directory",
