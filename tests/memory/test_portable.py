@@ -4,6 +4,8 @@ import gzip
 import io
 import json
 from collections.abc import Iterator
+from dataclasses import replace
+from random import Random
 from typing import Any
 
 import pytest
@@ -16,8 +18,10 @@ from nacre.adapters.sqlite_table import SqliteTable
 from nacre.errors import InvalidInputError, UnavailableError
 from nacre.memory import keys
 from nacre.memory.chain import Said
+from nacre.memory.erasing import Erasing
 from nacre.memory.exporting import Exports
-from nacre.memory.model import Node
+from nacre.memory.known_events import known_nodes
+from nacre.memory.model import Node, node_id_of
 from nacre.memory.portable import KINDS
 from nacre.memory.portable_file import ExportFile, save
 from nacre.memory.targets import TARGETS
@@ -476,3 +480,70 @@ def test_memory_does_not_grow_with_what_is_moved(laptop: Keeper, clock: StillClo
         return peak
 
     assert peak(1800) < 1.3 * peak(450)
+
+
+@pytest.fixture
+def third(clock: StillClock) -> Iterator[Keeper]:
+    """A store with yet another Being."""
+    database = SqliteDatabase(":memory:")
+    yield keeper(SqliteTable(database, now=clock), queue_of(database, clock), clock, seed=3)
+    database.close()
+
+
+def test_an_event_that_comes_again_is_known_wherever_its_memory_has_moved(
+    laptop: Keeper, other: Keeper, third: Keeper, clock: StillClock
+) -> None:
+    event, elsewhere = "f" * 64, "e" * 64
+    node = a_node(1, node_id=node_id_of(laptop.id, event), fingerprint=event)
+    laptop.memory.nodes.add(laptop.id, [node])
+    carried(laptop, other, clock)
+    second = a_node(2, node_id=node_id_of(other.id, elsewhere), fingerprint=elsewhere)
+    other.memory.nodes.add(other.id, [second])
+    carried(other, third, clock)
+
+    for kept in (laptop, other, third):
+        assert known_nodes(kept.table, kept.id, [event])[event].node_id == node.node_id
+    for kept in (other, third):
+        known = known_nodes(kept.table, kept.id, [elsewhere, event, "d" * 64])
+        assert {each: found.node_id for each, found in known.items()} == {
+            event: node.node_id,
+            elsewhere: second.node_id,
+        }
+    assert notes_of(laptop) == []
+    assert len(notes_of(other)) == 1
+    assert len(notes_of(third)) == 2
+    assert state_of(other.table, other.id) == state_of(third.table, third.id)
+
+
+def test_a_memory_that_was_made_anew_is_not_taken_for_its_old_event(
+    laptop: Keeper, other: Keeper, clock: StillClock
+) -> None:
+    node = a_node(1, node_id=node_id_of(laptop.id, "f" * 64), fingerprint="f" * 64)
+    laptop.memory.nodes.add(laptop.id, [node])
+    carried(laptop, other, clock)
+    other.table.put(replace(node, fingerprint="a" * 64).to_item(other.id))
+
+    assert known_nodes(other.table, other.id, ["f" * 64]) == {}
+
+
+def test_an_erased_memory_leaves_no_note_of_its_event(
+    laptop: Keeper, other: Keeper, clock: StillClock
+) -> None:
+    for number, event in ((1, "f" * 64), (2, "e" * 64)):
+        node_id = node_id_of(laptop.id, event)
+        nodes = [a_node(number, node_id=node_id, fingerprint=event, evidence=())]
+        laptop.memory.nodes.add(laptop.id, nodes)
+    carried(laptop, other, clock)
+
+    Erasing(other.table, clock=clock, rng=Random(1)).node(other.id, node_id_of(laptop.id, "f" * 64))
+
+    assert [item["sk"] for item in notes_of(other)] == ["e" * 64]
+
+
+def carried(source: Keeper, target: Keeper, clock: StillClock) -> None:
+    content, _ = exported(source.table, source.beings, source.id, clock)
+    imported(target.table, target.id, content, clock)
+
+
+def notes_of(kept: Keeper) -> list[Item]:
+    return list(kept.table.query(keys.known_events(kept.id)).items)

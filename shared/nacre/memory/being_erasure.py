@@ -63,7 +63,7 @@ def erase_being(being: Being, stores: Stores, progress: Progress) -> Erased:
         *(keys.history(being_id, month) for month in months),
         *(keys.months(being_id), keys.markers(being_id), keys.bodies(being_id)),
         *(keys.scenes(being_id), keys.nodes(being_id), keys.clusters(being_id)),
-        *(f"{home}#R", vectors(being_id), marks(being_id), home),
+        *(f"{home}#R", keys.known_events(being_id), vectors(being_id), marks(being_id), home),
     ):
         delete_all(table, partition)
     stores.residue.drop_jobs(being_id)  # the index work itself was one

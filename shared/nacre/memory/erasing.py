@@ -25,6 +25,7 @@ from nacre.memory.erased import Erased, erased_memories, texts_of
 from nacre.memory.exporting import cluster_place
 from nacre.memory.fields import checked_name
 from nacre.memory.indexing import Indexing
+from nacre.memory.known_events import forgotten
 from nacre.memory.marking import MarkingIndex
 from nacre.memory.merging import Merges
 from nacre.memory.model import UNDONE, Cluster, Node, Scene
@@ -177,6 +178,7 @@ class Erasing:
             ]
             writes: list[Write] = [Delete(place) for place in places]
             writes += self._index.remove_writes(being_id, [place.sk for place in places])
+            writes += forgotten(self._table, being_id, [place.sk for place in places])
             fewer = sum(each.status == "pending" for each in some)
             write_counted(
                 self._table, being_id, writes, add={PENDING_SCENES: -fewer}, has_work=True

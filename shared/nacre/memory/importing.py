@@ -277,12 +277,12 @@ def _batches(records: Iterable[Record]) -> Iterator[list[Record]]:
     for record in records:
         place = place_of("", record)
         bytes_ = len(encode(record))
-        if batch and (writes + 2 > _WRITES or size + bytes_ > _BYTES or place in places):
+        if batch and (writes + 3 > _WRITES or size + bytes_ > _BYTES or place in places):
             yield batch
             batch, places, writes, size = [], set(), 0, 0
         batch.append(record)
         places.add(place)
-        writes += 2  # with its vector item, its long text or its month
+        writes += 3  # with its vector item and its note, its long text or its month
         size += bytes_
     if batch:
         yield batch

@@ -62,6 +62,11 @@ def nodes(being_id: str) -> str:
     return f"{home(being_id)}#N"
 
 
+def known_events(being_id: str) -> str:
+    """Return the partition that says which node an event became, where its id does not."""
+    return f"{home(being_id)}#F"
+
+
 def activity(being_id: str) -> str:
     """Return the gsi1 partition of living nodes by their last activation."""
     return f"{home(being_id)}#ACT"

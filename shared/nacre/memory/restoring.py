@@ -8,6 +8,7 @@ from nacre.memory.cluster_vectors import CLUSTER_VECTOR
 from nacre.memory.counters import PENDING_SCENES, UNREAD, Cap
 from nacre.memory.entries import Entry, entry_writes
 from nacre.memory.exporting import cluster_place
+from nacre.memory.known_events import noted
 from nacre.memory.model import UNDONE, Cluster, Message, Node, Scene
 from nacre.memory.portable import KINDS, Kind, Record, Vectors, plain_item
 from nacre.memory.records import attributes_of
@@ -37,7 +38,8 @@ def writes_of(being_id: str, record: Record) -> list[Write]:
         return entry_writes(being_id, kind.target, told, None)
     if isinstance(told, Cluster):
         return _cluster_writes(being_id, told, record.vectors)
-    return [Put(_item(being_id, record, told), Absent())]
+    writes: list[Write] = [Put(_item(being_id, record, told), Absent())]
+    return [*writes, *noted(being_id, told)] if isinstance(told, Node) else writes
 
 
 def _item(being_id: str, record: Record, told: Any) -> Item:
