@@ -36,9 +36,9 @@ def test_without_ids_the_clusters_are_listed_the_largest_first(mind: Minded) -> 
     mind.note("a scene that waits")
 
     assert mind.text("recall_memory").splitlines() == [
-        "2 clusters; 1 scenes wait for the next patrol; search_memory finds them",
+        "2 clusters; 1 scene waits for the next patrol; search_memory finds it",
         f"- Cats 2 [cluster {large.cluster_id}; 2 active nodes; 2026-01-01 to 2026-07-01; cats]",
-        f"- Cats 1 [cluster {small.cluster_id}; 1 active nodes; 2026-01-01 to 2026-07-01; cats]",
+        f"- Cats 1 [cluster {small.cluster_id}; 1 active node; 2026-01-01 to 2026-07-01; cats]",
     ]
     assert "Cats 1" not in mind.text("recall_memory", query="part 2")
 
@@ -71,7 +71,7 @@ def test_a_cluster_shows_its_digest_and_its_strongest_nodes(mind: Minded) -> Non
     shown = mind.text("recall_memory", cluster_id=made.cluster_id).splitlines()
 
     assert shown[:3] == [
-        f"Cats 1 [cluster {made.cluster_id}; 1 active nodes; 2026-01-01 to 2026-07-01; cats]",
+        f"Cats 1 [cluster {made.cluster_id}; 1 active node; 2026-01-01 to 2026-07-01; cats]",
         made.digest,
         "Nodes: 8",
     ]

@@ -13,7 +13,9 @@ def test_ten_memories_are_found_unless_more_are_wanted(mind: Minded) -> None:
     mind.remember(*(a_node(each, action=f"the cat slept {each}") for each in range(35)))
 
     def found(**arguments: Any) -> int:
-        return len(mind.text("search_memory", query="cat", **arguments).splitlines()) - 1
+        lines = mind.text("search_memory", query="cat", **arguments).splitlines()
+        assert lines[-1].startswith("… there are more: a larger limit (up to 30), or dates,")
+        return len(lines) - 2
 
     assert found() == 10
     assert found(limit=3) == 3
@@ -83,8 +85,20 @@ def test_filters_narrow_a_search(wordy: Minded) -> None:
     assert found(status="dead") == {"2"}
     assert found(date_from="2026-04-01") == {"2"}
     assert found(date_to="2026-03-03") == {"1"}
+    assert found(date_from="2026-03-03", date_to="2026-03-03") == {"1"}
     with pytest.raises(RefusedError, match="date_from"):
         found(date_from="yesterday")
+    with pytest.raises(RefusedError, match=r"'date_from' \(2026-04-01\) is after 'date_to'"):
+        found(date_from="2026-04-01", date_to="2026-03-31")
+
+
+def test_nothing_more_is_said_where_all_is_shown(mind: Minded) -> None:
+    mind.remember(*(a_node(each, action=f"the cat slept {each}") for each in range(3)))
+
+    shown = mind.text("search_memory", query="cat", limit=3).splitlines()
+
+    assert len(shown) == 4
+    assert "more" not in shown[-1]
 
 
 def test_the_longest_memories_fit_into_one_answer(wordy: Minded) -> None:

@@ -9,6 +9,7 @@ from nacre.cli.display import json_option, show_json
 from nacre.cli.outcome import FAILURE
 from nacre.cli.place import Place, placed
 from nacre.memory.index_jobs import Report, Task
+from nacre.memory.rendering import counted
 
 _EVERY_SECONDS = 1.0  # how often a line says how far it is
 
@@ -58,16 +59,18 @@ def _sentence(task: Task, report: Report) -> str:
     if task == "reindex":
         if not report["changed"]:
             return "Nothing to change: the index is the one that the settings ask for."
+        made = int(report["points"])
         return (
-            f"{report['points']} memories are now searched with {report['embedding']} "
-            f"instead of {report['before']}."
+            f"{counted(made, 'memory is', 'memories are')} now searched with"
+            f" {report['embedding']} instead of {report['before']}."
         )
     found = ", ".join(
         f"{report[name]} {name.replace('_', ' ')}"
         for name in ("missing", "stale", "orphaned", "without_vector")
         if report[name]
     )
-    memories = f"{report['points']} memories, searched with {report['embedding']}"
+    points = counted(int(report["points"]), "memory", "memories")
+    memories = f"{points}, searched with {report['embedding']}"
     if not found:
         return f"{memories}: the index is sound."
     return f"{memories}: {found}" + ("; repaired." if task == "repair" else ".")

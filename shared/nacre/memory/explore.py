@@ -12,7 +12,7 @@ from nacre.memory.fields import checked_name
 from nacre.memory.history import History, folded
 from nacre.memory.listing import memory_line, within
 from nacre.memory.model import Cluster, Node, Scene
-from nacre.memory.rendering import one_line, scene_line
+from nacre.memory.rendering import counted, one_line, scene_line
 from nacre.memory.scenes import Scenes
 from nacre.memory.shelf import Remembered, Shelf
 from nacre.ports.table import Table
@@ -49,8 +49,9 @@ class Explore:
             if _holds(f"{cluster.label} {cluster.digest}", query)
         ]
         lines = [f"- {_named(cluster)}" for cluster in found]
-        rest = f"{waiting} scenes wait for the next patrol; search_memory finds them"
-        header = f"{len(found)} clusters; {rest}"
+        wait = f"{counted(waiting, 'scene')} {'waits' if waiting == 1 else 'wait'}"
+        rest = f"{wait} for the next patrol; search_memory finds {'it' if waiting == 1 else 'them'}"
+        header = f"{counted(len(found), 'cluster')}; {rest}"
         return View(within([header, *_paged(lines, page, CLUSTERS_PAGE)]))
 
     def cluster(
@@ -102,16 +103,16 @@ class Explore:
     def _origin(self, being_id: str, node: Node) -> Iterator[str]:
         shown = node.evidence[:PROVENANCE_SCENES]
         scenes = self._scenes.get_many(being_id, shown)
-        yield f"Made of {len(node.evidence)} scenes:"
+        yield f"Made of {counted(len(node.evidence), 'scene')}:"
         messages: dict[str, None] = {}
         for scene_id in shown:
             scene = scenes.get(scene_id)
             yield f"- {scene_id}: {_told(scene)}"
             messages |= dict.fromkeys(scene.evidence if scene else ())
         if len(node.evidence) > len(shown):
-            yield f"… {len(node.evidence) - len(shown)} more scenes"
+            yield f"… {counted(len(node.evidence) - len(shown), 'more scene')}"
         if messages:
-            yield f"Said in {len(messages)} messages:"
+            yield f"Said in {counted(len(messages), 'message')}:"
         for message_id in list(messages)[:PROVENANCE_MESSAGES]:
             message = self._history.get(being_id, message_id)
             if message is None:
@@ -120,14 +121,14 @@ class Explore:
                 said = shortened(one_line(message.content), _QUOTED)
                 yield f"- {message_id}: {message.ts} {message.role}: {said}"
         if len(messages) > PROVENANCE_MESSAGES:
-            yield f"… {len(messages) - PROVENANCE_MESSAGES} more messages"
+            yield f"… {counted(len(messages) - PROVENANCE_MESSAGES, 'more message')}"
 
 
 def _facts(memory: Remembered, node: Node) -> Iterator[str]:
     yield f"node_id: {node.node_id}"
     yield f"status: {node.status}" + (f" ({node.reason})" if node.reason else "")
     yield f"{_strength(memory)}; importance {node.importance:.2f}; trust {node.trust}"
-    yield f"recalled {node.reactivation_count} times" + (
+    yield f"recalled {counted(node.reactivation_count, 'time')}" + (
         f", last at {node.last_activated}" if node.last_activated else ""
     )
     yield f"cluster: {node.cluster_id or 'none yet'}"
@@ -156,7 +157,7 @@ def _strength(memory: Remembered) -> str:
 
 def _named(cluster: Cluster) -> str:
     span = " to ".join(sorted({day for day in (cluster.first_day, cluster.last_day) if day}))
-    parts = [f"{cluster.n_active} active nodes", span, ", ".join(cluster.themes)]
+    parts = [counted(cluster.n_active, "active node"), span, ", ".join(cluster.themes)]
     facts = "; ".join(part for part in parts if part)
     return f"{cluster.label or 'without a label'} [cluster {cluster.cluster_id}; {facts}]"
 

@@ -57,6 +57,15 @@ def name_key(name: str) -> str:
     return unicodedata.normalize("NFC", name.casefold())
 
 
+def checked_days(date_from: str | None, date_to: str | None) -> tuple[str | None, str | None]:
+    """Return the first and the last day of a range, either of which may be open."""
+    low = checked_date(date_from, "date_from") if date_from else None
+    high = checked_date(date_to, "date_to") if date_to else None
+    if low and high and low > high:
+        raise InvalidInputError(f"'date_from' ({low}) is after 'date_to' ({high})")
+    return low, high
+
+
 def checked_names(names: Sequence[str], field: str, *, limit: int) -> tuple[str, ...]:
     """Return names in their order, each once; `limit` is how many there may be."""
     checked = dict.fromkeys(

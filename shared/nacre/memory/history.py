@@ -22,7 +22,7 @@ from nacre.limits import (
 from nacre.memory import keys
 from nacre.memory.chain import START, Said, links, marker_at, marker_id_of, overlap
 from nacre.memory.counters import PENDING_MESSAGES, write_counted
-from nacre.memory.fields import checked_date, checked_name, cleaned_text
+from nacre.memory.fields import checked_days, checked_name, cleaned_text
 from nacre.memory.model import MARKER, MESSAGE, Marker, Message, moment
 from nacre.memory.records import attributes_of
 from nacre.memory.settled import settled
@@ -132,10 +132,7 @@ class History:
         Upper and lower case and the width of letters make no difference. The search ends
         after 4 MB and says so. `before` is a place that an earlier search ended at.
         """
-        low = checked_date(date_from, "date_from") if date_from else None
-        high = checked_date(date_to, "date_to") if date_to else None
-        if low and high and low > high:
-            raise InvalidInputError(f"'date_from' ({low}) is after 'date_to' ({high})")
+        low, high = checked_days(date_from, date_to)
         wanted = folded(query) if query else ""
         found: list[Message] = []
         scanned = 0

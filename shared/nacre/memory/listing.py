@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nacre.limits import MAX_ANSWER_BYTES, MAX_LINE_BYTES
+from nacre.limits import MAX_ANSWER_BYTES, MAX_LINE_BYTES, MAX_SEARCH_MEMORIES
 from nacre.memory.blocks import shortened
-from nacre.memory.rendering import shown_line
+from nacre.memory.rendering import counted, shown_line
 from nacre.memory.search import Answer, Found, SearchKind
 from nacre.memory.shelf import Remembered
 
@@ -14,15 +14,17 @@ _SEARCHED: Mapping[SearchKind, str] = {
     "words": "keyword search (no vectors)",
     "scan": "keyword search (no index)",
 }
+_MORE = f"… there are more: a larger limit (up to {MAX_SEARCH_MEMORIES}), or dates, show others"
 _TRUSTED = ("user", "agent")  # the classes that need no mention
 
 
-def found_text(answer: Answer) -> str:
+def found_text(answer: Answer, *, has_more: bool = False) -> str:
     """Return what a search found: a header that says how, then one line a memory."""
-    count = len(answer.hits)
-    memories = "1 memory" if count == 1 else f"{count or 'no'} memories"
+    memories = counted(len(answer.hits), "memory", "memories") if answer.hits else "no memories"
     header = "; ".join([f"{memories} by {_SEARCHED[answer.kind]}", *answer.remarks])
     lines = [f"{place}. {_hit(hit)}" for place, hit in enumerate(answer.hits, start=1)]
+    if has_more:
+        lines.append(_MORE)
     return within([header, *lines])
 
 

@@ -1,12 +1,12 @@
 """What the reading tools do: find or show, and count what was read where that is allowed."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from nacre.limits import RECALL_MEMORIES
 from nacre.memory.explore import Explore
-from nacre.memory.fields import checked_date
+from nacre.memory.fields import checked_days
 from nacre.memory.listing import found_text, trace
 from nacre.memory.nodes import Nodes
 from nacre.memory.rendering import Fragment, recall_block, shown_line
@@ -53,15 +53,18 @@ class Recollection:
         counted: bool,
     ) -> Reply:
         """Return a list of the memories that a query finds, dead ones too."""
+        day_from, day_to = checked_days(date_from, date_to)
         where = Filter(
             states=FINDABLE.states if status is None else frozenset({status}),
             cluster_id=cluster_id,
-            day_from=None if date_from is None else checked_date(date_from, "date_from"),
-            day_to=None if date_to is None else checked_date(date_to, "date_to"),
+            day_from=day_from,
+            day_to=day_to,
         )
-        answer = self._search.find(being_id, query, limit=limit, where=where, mode=mode)
+        found = self._search.find(being_id, query, limit=limit + 1, where=where, mode=mode)
+        answer = replace(found, hits=found.hits[:limit])
         self._count(being_id, [hit.memory for hit in answer.hits], counted=counted)
-        return Reply(found_text(answer), trace(answer))
+        has_more = len(found.hits) > limit
+        return Reply(found_text(answer, has_more=has_more), trace(answer))
 
     def explore(
         self,

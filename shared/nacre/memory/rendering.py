@@ -80,6 +80,11 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
+def counted(count: int, one: str, many: str = "") -> str:
+    """Return a count with its noun: "1 scene", "2 scenes"."""
+    return f"{count} {one if count == 1 else many or one + 's'}"
+
+
 def recall_block(fragments: Sequence[Fragment], message: str) -> str:
     """Return the block for a message, its fragments shuffled as the message has it.
 
