@@ -6,6 +6,4 @@ from nacre.wiring import aws
 from nacre.wiring.settings import Settings
 
 settings = Settings.from_environment()
-handle = worker_handler(
-    aws.worker(settings), aws.postponing(settings), log_at(settings.log_level)
-)
+handle = worker_handler(aws.worker(settings), aws.postponing(settings), log_at(settings.log_level))

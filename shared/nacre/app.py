@@ -24,6 +24,7 @@ from nacre.tools.server import ToolServer
 
 if TYPE_CHECKING:
     from nacre.memory.mind import Mind
+    from nacre.patrol.calls import PatrolCalls
 
 INSTRUCTIONS = (
     "Tools of a Being: a persistent identity with a memory of its own. "
@@ -44,8 +45,16 @@ class Application:
     advertises_subscriptions: bool = False
 
 
-def being_server(mind: "Callable[[], Mind]", clock: Clock = system_clock) -> ToolServer:
-    """Return the server with the Being's own tools; `mind` is called when one needs it."""
+def being_server(
+    mind: "Callable[[], Mind]",
+    clock: Clock = system_clock,
+    *,
+    patrols: "Callable[[], PatrolCalls]",
+) -> ToolServer:
+    """Return the server with the Being's own tools.
+
+    `mind` and `patrols` are called when one of them is needed.
+    """
     server = ToolServer("nacre", __version__, title="Nacre", instructions=INSTRUCTIONS)
     for tool in (
         recall(lambda: mind().recollection),
@@ -57,7 +66,7 @@ def being_server(mind: "Callable[[], Mind]", clock: Clock = system_clock) -> Too
         update_notes(lambda: mind().memory.noting),
         search_history(lambda: mind().memory.recounting),
         update_relation(lambda: mind().memory.relations),
-        trigger_patrol(lambda: mind().memory.recounting),
+        trigger_patrol(patrols),
         get_current_time(clock),
     ):
         # What is dropped in silence looks like a memory that forgets.

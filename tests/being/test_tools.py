@@ -20,7 +20,7 @@ def unused() -> NoReturn:
     raise AssertionError("listing tools needs no memory")
 
 
-SERVER = being_server(unused)
+SERVER = being_server(unused, patrols=unused)
 
 
 def test_there_are_eleven_and_each_is_either_read_or_write() -> None:

@@ -389,43 +389,6 @@ def test_searching_the_history_writes_nothing(tools: Served) -> None:
 # trigger_patrol
 
 
-@pytest.mark.requirement("003.trigger_patrol.answer")
-def test_messages_are_stored_and_a_patrol_is_asked_for(tools: Served) -> None:
-    messages = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]
-    answer = tools.call("trigger_patrol", messages=messages)
-
-    assert answer == {
-        "status": "queued",
-        "scenes_created": 0,
-        "nodes_created": 0,
-        "marker_id": answer["marker_id"],
-        "messages_stored": 2,
-        "messages_known": 0,
-        "pending_scenes": 0,
-        "pending_messages": 2,
-        "reasons": [
-            "stored and queued: memories are made of them when the patrol runs, in the background"
-        ],
-    }
-    assert tools.queue.depth().waiting == 1
-    again = tools.call("trigger_patrol", messages=messages, marker_id=answer["marker_id"])
-    # They still wait: a call whose job was lost is repeated as it was.
-    assert (again["status"], again["messages_stored"], again["messages_known"]) == ("queued", 0, 2)
-    assert again["marker_id"] == answer["marker_id"]
-    assert again["pending_messages"] == 2
-
-
-def test_without_messages_the_scenes_that_wait_are_asked_for(tools: Served) -> None:
-    nothing = tools.call("trigger_patrol", messages=[])
-    tools.call("update_notes", scenes=[SCENE])
-    answer = tools.call("trigger_patrol", messages=[])
-
-    assert (nothing["status"], nothing["marker_id"]) == ("ok", "")
-    assert nothing["reasons"] == ["nothing to do: no scene and no message waits"]
-    assert (answer["status"], answer["pending_scenes"]) == ("queued", 1)
-    assert tools.queue.depth().waiting == 1
-
-
 def test_an_unknown_marker_is_said_to_the_client(tools: Served) -> None:
     messages = [{"role": "user", "content": "hi"}]
     answer = tools.call("trigger_patrol", messages=messages, marker_id="made up")

@@ -38,9 +38,9 @@ async def wait() -> str:
     return "waited"
 
 
-def slow_server(mind: Callable[[], Mind], clock: Clock) -> ToolServer:
+def slow_server(mind: Callable[[], Mind], clock: Clock, **others: Any) -> ToolServer:
     """Return a Being's server, with the slow tool."""
-    server = being_server(mind, clock)
+    server = being_server(mind, clock, **others)
     server.register_tool(wait)
     return server
 

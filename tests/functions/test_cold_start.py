@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,7 @@ class Start:
     answers: list[Any]
 
 
-def start(name: str, *events: dict[str, Any]) -> Start:
+def start(name: str, *events: dict[str, Any], variables: Mapping[str, str] | None = None) -> Start:
     """Start a function in an interpreter of its own, and send it events."""
     done = subprocess.run(
         [sys.executable, str(Path(__file__).with_name("loaded.py")), str(task(name))],
@@ -39,7 +40,8 @@ def start(name: str, *events: dict[str, Any]) -> Start:
             "AWS_REGION": "us-east-1",
             "AWS_ACCESS_KEY_ID": "test",
             "AWS_SECRET_ACCESS_KEY": "test",
-            **environment(name),
+            **environment(name, **variables),
+            **(variables or {}),
         },
         capture_output=True,
         text=True,
@@ -151,21 +153,28 @@ def test_the_authorizer_loads_the_standard_library_alone() -> None:
     assert not [name for name in started.own if name.startswith(("nacre.tools", "nacre.app"))]
 
 
-def test_the_evaluator_loads_the_standard_library_alone() -> None:
+def test_the_evaluator_loads_the_standard_library_alone(policies: dict[str, str]) -> None:
     event = json.loads((ROOT / "infra" / "events" / "http_api_policy.json").read_text())
-    started = start("PolicyEvaluatorFunction", event)
+    started = start("PolicyEvaluatorFunction", event, variables=policies)
 
-    assert started.answers[0]["statusCode"] == 200
-    assert started.after == [set()]
+    assert json.loads(started.answers[0]["body"])["decision"] == "prompt"
+    assert (started.at_start, started.after) == (set(), [set()])
+    # Neither the network before the first call, nor what writes policies at any time.
+    assert "nacre.adapters.dynamodb_get" in started.own_after - started.own
+    unwanted = ("nacre.tools", "nacre.app", "nacre.memory", "nacre.policy.loading")
+    assert not [name for name in started.own_after if name.startswith(unwanted)]
 
 
 def test_the_worker_loads_the_sdk_at_the_first_message() -> None:
     event = json.loads((ROOT / "infra" / "events" / "sqs_fifo_patrol.json").read_text())
-    event["Records"][0]["body"] = '{"kind": "patrol"}'  # the one job that needs no service
-    started = start("PatrolWorkerFunction", event)
+    event["Records"][0]["body"] = '{"kind": "of another version"}'  # what needs no service
+    started = start("PatrolWorkerFunction", event, AWS_ENDPOINT_URL="http://127.0.0.1:1")
 
-    assert started.at_start == set()
-    assert started.answers == [{"batchItemFailures": []}]
+    failed = [{"itemIdentifier": event["Records"][0]["messageId"]}]
+    assert started.at_start <= {
+        "aws_lambda_powertools", "botocore", "jmespath", "typing_extensions"
+    }  # fmt: skip
+    assert started.answers == [{"batchItemFailures": failed}]
     assert started.after[0] >= SDK
     assert not started.after[0] & {"fastapi", "mcp", "numpy", "openai", "pydantic", "qdrant_client"}
 

@@ -3,19 +3,30 @@
 import asyncio
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import count
+from pathlib import Path
 from random import Random
+from tempfile import mkdtemp
 from typing import Any
 
 from nacre.access.beings import Beings
+from nacre.adapters.file_vault import FileVault
 from nacre.adapters.static_tables import ENGLISH
 from nacre.app import being_server
 from nacre.clock import Clock
 from nacre.errors import NacreError, UnavailableError
 from nacre.faces.error_map import tool_error
+from nacre.jobs.lease import Leases
+from nacre.jobs.loop import Outcome, WorkerLoop
+from nacre.jobs.worker import Worker
 from nacre.memory.indexing import Indexing
 from nacre.memory.mind import Mind, mind_over
 from nacre.memory.model import Node
+from nacre.patrol.calls import PatrolCalls
+from nacre.patrol.jobs import PatrolJobs
+from nacre.patrol.patrolling import patrolling_over
+from nacre.patrol.runs import Run, Runs
 from nacre.ports.embedder import Embedder, TokenSimilarity, Vector
 from nacre.ports.queue import Queue
 from nacre.ports.table import Change, Condition, Index, Item, Key, Page, Range, Table, Write
@@ -23,6 +34,8 @@ from nacre.ports.vectors import Candidates, Filter, Point, VectorIndex
 from nacre.protocol.context import Context
 from nacre.protocol.principal import FULL, READ_ONLY, Principal
 from nacre.tools.server import ToolServer
+from nacre.wiring.settings import Settings
+from nacre.wiring.thinking import thinking_for
 from tests.memory.lambda_face import LambdaFace
 
 
@@ -75,6 +88,14 @@ class RefusedError(NacreError):
 
 
 @dataclass
+class Reachable:
+    """Patrols whose caller's side a test may change."""
+
+    jobs: PatrolJobs
+    calls: PatrolCalls
+
+
+@dataclass
 class Minded:
     """A Being with a mind, and its tools."""
 
@@ -85,7 +106,21 @@ class Minded:
     mind: Mind
     server: ToolServer
     beings: Beings
+    patrolling: Reachable
+    loop: WorkerLoop
+    outcomes: list[Outcome]
     face: LambdaFace | None = None  # calls go through it; without one, to the server itself
+
+    def work(self) -> list[str]:
+        """Do the jobs that wait, as a worker does, and return how each ended."""
+        before = len(self.outcomes)
+        while self.loop.run_next():
+            pass
+        return [outcome.result for outcome in self.outcomes[before:]]
+
+    def runs(self) -> list[Run]:
+        """Return the Being's runs, the newest first."""
+        return list(Runs(self.table).page(self.being_id).runs)
 
     def context(self, *, read_only: bool = False, being_id: str | None = None) -> Context:
         scopes = READ_ONLY if read_only else FULL
@@ -142,8 +177,38 @@ def minded(
     being = beings.create("Pearl", owner="me")
     indexing = Indexing(counted, open_index, embedder, clock=clock, rng=rng)
     mind = mind_over(counted, queue, indexing, tokens, clock=clock, rng=rng)
-    server = being_server(lambda: mind, clock)
-    return Minded(counted, queue, being.being_id, indexing, mind, server, beings)
+    leases = Leases(counted, now=clock)
+    vault = FileVault(Path(mkdtemp()) / "vault.key")
+    thinkers = thinking_for(Settings(data_folder="/nowhere"), counted, lambda: vault, clock=clock)
+    made = patrolling_over(mind.memory, counted, queue, indexing, thinkers, leases, clock=clock)
+    worker, outcomes = Worker(leases), list[Outcome]()
+    made.jobs.register(worker)
+    loop = WorkerLoop(queue, worker, outcomes.append)
+    # Who waits for a patrol here does its work meanwhile.
+    calls = replace(made.calls, sleep=lambda _seconds: _work(loop), monotonic=ticking())
+    patrolling = Reachable(made.jobs, calls)
+    return Minded(
+        table=counted,
+        queue=queue,
+        being_id=being.being_id,
+        indexing=indexing,
+        mind=mind,
+        server=being_server(lambda: mind, clock, patrols=lambda: patrolling.calls),
+        beings=beings,
+        patrolling=patrolling,
+        loop=loop,
+        outcomes=outcomes,
+    )
+
+
+def _work(loop: WorkerLoop) -> None:
+    loop.run_next()
+
+
+def ticking() -> Callable[[], float]:
+    """Return a clock that moves on by a second whenever it is read."""
+    ticks = count()
+    return lambda: float(next(ticks))
 
 
 def builtin() -> tuple[Embedder, TokenSimilarity]:

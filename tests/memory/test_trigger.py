@@ -6,20 +6,20 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
 from nacre.adapters.sqlite_database import SqliteDatabase
 from nacre.adapters.sqlite_queue import SqliteQueue
 from nacre.adapters.sqlite_table import SqliteTable
+from nacre.clock import system_clock
 from nacre.errors import UnavailableError
-from nacre.jobs.lease import Leases
-from nacre.jobs.worker import Worker
 from nacre.memory import keys
 from nacre.memory.memory import memory_over
-from nacre.memory.trigger import KIND, PatrolTrigger, Waiting, leave_waiting
+from nacre.memory.trigger import PatrolTrigger, Waiting
 from nacre.ports.queue import Depth, Message
-from nacre.ports.table import Change, Item, Key, Table, Write
+from nacre.ports.table import Change, Item, Key, Page, Table, Write
 from tests.adapters.conftest import StillClock
 from tests.memory.keeping import Keeper, keeper, told
 
@@ -40,7 +40,12 @@ def test_ten_waiting_scenes_fire_a_patrol(kept: Keeper) -> None:
     ]
     message = kept.queue.receive()
     assert message is not None
-    assert json.loads(message.body) == {"version": 1, "kind": "patrol", "being_id": kept.id}
+    assert json.loads(message.body) == {
+        "version": 1,
+        "kind": "patrol",
+        "being_id": kept.id,
+        "refs": {"trigger": "auto"},
+    }
     assert message.group == kept.id
     assert kept.queue.depth() == Depth(waiting=0, in_flight=1, dead=0)
 
@@ -137,12 +142,12 @@ def test_scenes_that_are_stored_are_acknowledged_whatever_happens_to_the_trigger
     assert len(laptop.memory.scenes.page(laptop.id).scenes) == 1
 
 
-def test_asking_sends_a_job_whatever_waits_and_counts_as_fired(kept: Keeper) -> None:
+def test_asking_sends_a_job_and_leaves_the_tenth_scene_to_send_its_own(kept: Keeper) -> None:
     kept.memory.trigger.ask(kept.id)
     kept.memory.trigger.ask(kept.id)
 
     assert kept.queue.depth().waiting == 2
-    assert note(kept, 10).patrol == "queued before"
+    assert note(kept, 10).patrol == "queued"
 
 
 def test_beings_with_waiting_scenes_stand_where_the_sweep_looks(kept: Keeper) -> None:
@@ -158,19 +163,6 @@ def test_beings_with_waiting_scenes_stand_where_the_sweep_looks(kept: Keeper) ->
     assert idle not in found
 
 
-def test_without_a_patrol_its_job_leaves_the_queue_and_the_scenes_wait(
-    laptop: Keeper, clock: StillClock
-) -> None:
-    worker = Worker(Leases(laptop.table, now=clock))
-    worker.register(KIND, leave_waiting)
-    note(laptop, 10)
-    message = laptop.queue.receive()
-    assert message is not None
-    worker.run(message)
-
-    assert laptop.meta("pending_scenes") == 10
-
-
 def test_of_many_writers_one_fires(tmp_path: Path, clock: StillClock) -> None:
     database = SqliteDatabase(tmp_path / "nacre.db")
     queue = SqliteQueue(database, "jobs", now=clock)
@@ -182,3 +174,92 @@ def test_of_many_writers_one_fires(tmp_path: Path, clock: StillClock) -> None:
     assert kept.queue.depth().waiting == 1
     assert kept.meta("pending_scenes") == 40
     database.close()
+
+
+def causes(kept: Keeper) -> list[tuple[str, str]]:
+    """Take the jobs that wait, and return for whom and why each was sent."""
+    found = []
+    while (message := kept.queue.receive()) is not None:
+        job = json.loads(message.body)
+        found.append((job["being_id"], job["refs"]["trigger"]))
+        kept.queue.done(message)
+    return found
+
+
+def test_the_sweep_sends_for_each_being_that_has_work_and_for_no_other(
+    kept: Keeper, clock: StillClock
+) -> None:
+    other = kept.another("Busy")
+    kept.another("Idle")
+    note(kept)
+    kept.memory.scenes.record(other, [told()])
+
+    assert kept.memory.trigger.sweep() == 2
+    assert sorted(causes(kept)) == sorted([(kept.id, "sweep"), (other, "sweep")])
+
+
+def test_the_sweep_sends_no_second_job_while_one_waits(kept: Keeper, clock: StillClock) -> None:
+    note(kept, 10)
+
+    assert kept.memory.trigger.sweep() == 0
+    clock.move(3601)  # the job was lost
+    assert kept.memory.trigger.sweep() == 1
+    assert kept.memory.trigger.sweep() == 0
+    assert causes(kept) == [(kept.id, "auto"), (kept.id, "sweep")]
+
+
+def test_a_sweep_that_finds_the_queue_down_leaves_the_being_to_the_next(
+    kept: Keeper, clock: StillClock
+) -> None:
+    queue = FlakyQueue()
+    trigger = PatrolTrigger(kept.table, queue, clock=clock)
+    note(kept)
+
+    assert trigger.sweep() == 0
+    queue.is_down = False
+    assert trigger.sweep() == 1
+
+
+def test_the_sweep_leaves_a_being_alone_that_was_erased_meanwhile(
+    laptop: Keeper, clock: StillClock
+) -> None:
+    note(laptop)
+    gone = laptop.table.get(keys.meta(laptop.id))
+    assert gone is not None
+
+    class Lagging(Blinking):
+        """A table whose index lists what is gone, as that of AWS may."""
+
+        def __init__(self) -> None:
+            super().__init__(laptop.table)
+            self.query = self.listed  # type: ignore[method-assign]
+
+        def listed(self, partition: str, **_: object) -> Page:
+            return Page((gone,) if partition == gone["gsi1pk"] else (), None)
+
+    laptop.table.delete(keys.meta(laptop.id))
+
+    assert PatrolTrigger(Lagging(), laptop.queue, clock=clock).sweep() == 0
+    assert laptop.table.get(keys.meta(laptop.id)) is None
+
+
+def test_the_sweep_reads_as_little_among_many_beings(laptop: Keeper) -> None:
+    """The table is never scanned: a page of each shard of the sparse list, whoever exists."""
+    for number in range(60):
+        laptop.another(f"Idle {number}")
+    note(laptop)
+    asked: list[str] = []
+
+    class Counting(Blinking):
+        def __init__(self) -> None:
+            super().__init__(laptop.table)
+            self.query = self.counted  # type: ignore[method-assign]
+
+        def counted(self, partition: str, **options: Any) -> Page:
+            asked.append(partition)
+            page = laptop.table.query(partition, **options)
+            assert len(page.items) <= 1
+            return page
+
+    assert PatrolTrigger(Counting(), laptop.queue, clock=system_clock).sweep() == 1
+    assert asked == list(keys.work_partitions())

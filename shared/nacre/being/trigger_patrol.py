@@ -12,7 +12,7 @@ from nacre.tools.result import ToolResult
 from nacre.tools.tool import Tool
 
 if TYPE_CHECKING:
-    from nacre.memory.recounting import Recounting
+    from nacre.patrol.calls import PatrolCalls
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +21,8 @@ class MessageArgument:  # a docstring would travel in every tools/list
     content: str
 
 
-def trigger_patrol(recounting: "Callable[[], Recounting]") -> Tool:
-    """Return the tool that hands over messages and asks for a patrol."""
+def trigger_patrol(patrols: "Callable[[], PatrolCalls]") -> Tool:
+    """Return the tool that hands over messages and has a patrol make memories."""
 
     @tool(
         name="trigger_patrol",
@@ -39,7 +39,15 @@ def trigger_patrol(recounting: "Callable[[], Recounting]") -> Tool:
         context: Context,
     ) -> ToolResult:
         """Store a conversation and turn noted scenes into memories."""
-        answer = recounting().take(caller(context).being_id, messages, marker_id=marker_id)
+        # A client that can take a task instead of waiting will be given one here.
+        answer = patrols().take(
+            caller(context).being_id,
+            messages,
+            marker_id=marker_id,
+            llm_api_key=context.llm_api_key,
+            told=lambda step, steps, name: context.progress(step, steps, name),
+            given_up=lambda: context.cancelled,
+        )
         return json_answer(answer)
 
     return triggered

@@ -50,6 +50,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _serve(values: dict[str, str], *, verbose: bool) -> None:
+    from nacre.cli.work_on_demand import WorkOnDemand
     from nacre.faces.logs import Log
     from nacre.faces.stdio import serve_stdio
     from nacre.protocol.principal import FULL, Principal
@@ -70,14 +71,19 @@ def _serve(values: dict[str, str], *, verbose: bool) -> None:
         # A stray print must not reach the client.
         output, sys.stdout = sys.stdout.buffer, sys.stderr
         signal.signal(signal.SIGTERM, _end)
-        serve_stdio(
-            laptop.application,
-            # Whoever starts this process has the rights of this machine's command line.
-            principal=Principal(subject="local", being_id=being.being_id, scopes=FULL),
-            stdin=sys.stdin.buffer,
-            stdout=output,
-            log=Log("debug" if verbose else "warning"),
-        )
+        log = Log("debug" if verbose else "warning")
+        help_with_work = WorkOnDemand(laptop, log)
+        try:
+            serve_stdio(
+                laptop.application,
+                # Whoever starts this process has the rights of this machine's command line.
+                principal=Principal(subject="local", being_id=being.being_id, scopes=FULL),
+                stdin=sys.stdin.buffer,
+                stdout=output,
+                log=log,
+            )
+        finally:
+            help_with_work.end()
     finally:
         laptop.close()
 

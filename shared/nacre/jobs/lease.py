@@ -80,6 +80,20 @@ class Leases:
         assert isinstance(fence, int)
         return Lease(key, fence)
 
+    def is_held(self, key: Key) -> bool:
+        """Whether someone has the lease now, as far as can be told."""
+        held = self._table.get(key) or {}
+        name = held.get("holder")
+        if self._holders is not None and isinstance(name, str) and self._holders.is_gone(name):
+            return False
+        return _left(held, self._now()) > 0
+
+    def times_taken(self, key: Key) -> int:
+        """Return how often the lease was taken so far."""
+        fence = (self._table.get(key) or {}).get("fence", 0)
+        assert isinstance(fence, int)
+        return fence
+
     def renew(self, lease: Lease) -> None:
         """Hold it for its whole time again; raise LeaseLostError when it is not ours any more."""
         mine = Every((Compare("fence", "=", lease.fence), Present("until")))

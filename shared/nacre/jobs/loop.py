@@ -1,13 +1,14 @@
 """The laptop's worker: threads of the server that take jobs from the queue."""
 
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
 from nacre.errors import LeaseHeldError, NacreError
 from nacre.jobs.worker import Worker
-from nacre.limits import JOB_SECONDS
+from nacre.limits import JOB_SECONDS, SWEEP_SECONDS
 from nacre.ports.queue import Message, Queue
 
 _IDLE_SECONDS = 1.0  # how soon a job that another process sent is found
@@ -41,12 +42,18 @@ class WorkerLoop:
         threads: int = _THREADS,
         idle_seconds: float = _IDLE_SECONDS,
         retry_seconds: float = _RETRY_SECONDS,
+        sweep: Callable[[], None] | None = None,
+        sweep_seconds: float = SWEEP_SECONDS,
     ) -> None:
         self._queue = queue
         self._worker = worker
         self._report = report
         self._idle_seconds = idle_seconds
         self._retry_seconds = retry_seconds
+        self._sweep = sweep
+        self._sweep_seconds = sweep_seconds
+        self._next_sweep = 0.0  # what was left undone before is looked for at once
+        self._sweeping = threading.Lock()
         self._changed = threading.Condition()
         self._stopping = threading.Event()
         self._woken = 0
@@ -97,10 +104,24 @@ class WorkerLoop:
     def _work(self) -> None:
         while not self._stopping.is_set():
             seen = self._woken
+            self._sweep_if_due()
             if not self.run_next():
                 with self._changed:
                     if not self._stopping.is_set() and seen == self._woken:
                         self._changed.wait(self._idle_seconds)
+
+    def _sweep_if_due(self) -> None:
+        """Look for work that nobody queued; on AWS a schedule sends for that."""
+        if self._sweep is None:
+            return
+        with self._sweeping:
+            if time.monotonic() < self._next_sweep:
+                return
+            self._next_sweep = time.monotonic() + self._sweep_seconds
+        try:
+            self._sweep()
+        except Exception as error:  # noqa: BLE001  # the next one may get through
+            self._report(Outcome("", "sweep", 0, "failed", _described(error)))
 
     def _deal_with(self, message: Message) -> None:
         try:

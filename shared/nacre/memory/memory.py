@@ -37,7 +37,7 @@ class Memory:
     trigger: PatrolTrigger
     updates: Updates  # what `update_memory` does
     noting: Noting  # what `update_notes` does
-    recounting: Recounting  # what `search_history` and `trigger_patrol` do
+    recounting: Recounting  # what `search_history` does
 
 
 def memory_over(
@@ -69,5 +69,5 @@ def memory_over(
         trigger=trigger,
         updates=Updates(profile, letters),
         noting=Noting(scenes, trigger),
-        recounting=Recounting(history, trigger),
+        recounting=Recounting(history),
     )

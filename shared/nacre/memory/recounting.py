@@ -1,35 +1,18 @@
-"""What `search_history` and `trigger_patrol` do: tell what was said, and take in more of it."""
-
-from collections.abc import Iterable
-from typing import Any, Protocol
+"""What `search_history` does: tell what was said."""
 
 from nacre.limits import HISTORY_SCAN_BYTES, MAX_ANSWER_BYTES
-from nacre.memory.chain import Said
 from nacre.memory.history import Findings, History, folded
 from nacre.memory.model import Message
-from nacre.memory.trigger import PatrolTrigger
 
 _HEADER = 500  # bytes of an answer that are not messages
 _BEFORE = 200  # characters shown before the first match
-_NOTHING = "nothing to do: no scene and no message waits"
-_LATER = "stored and queued: memories are made of them when the patrol runs, in the background"
-
-
-class Spoken(Protocol):
-    """A message as a tool is given it."""
-
-    @property
-    def role(self) -> str: ...
-    @property
-    def content(self) -> str: ...
 
 
 class Recounting:
-    """Searches the history and adds to it; answers are what the model is shown."""
+    """Searches the history; answers are what the model is shown."""
 
-    def __init__(self, history: History, trigger: PatrolTrigger) -> None:
+    def __init__(self, history: History) -> None:
         self._history = history
-        self._trigger = trigger
 
     def search(
         self,
@@ -51,29 +34,6 @@ class Recounting:
             before=before,
         )
         return _listed(found, query or "")
-
-    def take(
-        self, being_id: str, messages: Iterable[Spoken], *, marker_id: str | None = None
-    ) -> dict[str, Any]:
-        """Store messages and ask for a patrol, if there is anything for one to do."""
-        batch = [Said(message.role, message.content) for message in messages]
-        added = self._history.add(being_id, batch, marker_id=marker_id, for_patrol=True)
-        scenes, unread = self._trigger.pending(being_id)
-        is_work = scenes > 0 or unread > 0
-        if is_work:
-            self._trigger.ask(being_id)
-        reasons = [added.remark, _LATER if is_work else _NOTHING]
-        return {
-            "status": "queued" if is_work else "ok",
-            "scenes_created": 0,
-            "nodes_created": 0,
-            "marker_id": added.marker_id or "",
-            "messages_stored": added.stored,
-            "messages_known": added.known,
-            "pending_scenes": scenes,
-            "pending_messages": unread,
-            "reasons": [reason for reason in reasons if reason],
-        }
 
 
 def _listed(found: Findings, query: str) -> str:

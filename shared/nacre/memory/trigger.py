@@ -1,5 +1,6 @@
-"""When a patrol is due: at ten waiting scenes by itself, or when somebody asks."""
+"""When a patrol is due: at ten waiting scenes, every hour for what waits, or when somebody asks."""
 
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -8,15 +9,25 @@ from typing import Literal
 from nacre.clock import Clock
 from nacre.errors import ConditionFailedError, UnavailableError
 from nacre.jobs.job import Job, encode_job
-from nacre.jobs.worker import Work
 from nacre.limits import PATROL_AGAIN_SECONDS, PATROL_AT
 from nacre.memory import keys
 from nacre.memory.counters import PENDING_MESSAGES, PENDING_SCENES, QUEUED_AT, count_in, counters
 from nacre.memory.model import moment
 from nacre.ports.queue import Queue
-from nacre.ports.table import Absent, Change, Compare, Either, Every, Item, Table
+from nacre.ports.table import (
+    Absent,
+    Change,
+    Compare,
+    Condition,
+    Either,
+    Every,
+    Item,
+    Present,
+    Table,
+)
 
 KIND = "patrol"
+_PAGE = 100  # Beings of one shard that are read at once
 
 Patrol = Literal["not due", "queued", "queued before", "not queued"]
 
@@ -49,41 +60,70 @@ class PatrolTrigger:
             return Waiting(waiting, "not due")
         if self._is_queued(item) or not self._claim(being_id, least=PATROL_AT):
             return Waiting(waiting, "queued before")
-        try:
-            self._send(being_id)
-        except UnavailableError:
-            self._release(being_id)
-            return Waiting(waiting, "not queued")
-        return Waiting(waiting, "queued")
+        return Waiting(waiting, "queued" if self._sent(being_id, "auto") else "not queued")
+
+    def sweep(self) -> int:
+        """Send a patrol's job for every Being that has work and no job; return for how many.
+
+        Only the list of those that have work is read, however many Beings there are.
+        """
+        sent = 0
+        for being_id in self._with_work():
+            if self._claim(being_id, least=0) and self._sent(being_id, "sweep"):
+                sent += 1
+        return sent
 
     def pending(self, being_id: str) -> tuple[int, int]:
         """Return how many scenes and how many messages wait."""
         item = counters(self._table, being_id)
         return count_in(item, PENDING_SCENES), count_in(item, PENDING_MESSAGES)
 
-    def ask(self, being_id: str) -> None:
-        """Send a patrol's job now, whatever waits; raises UnavailableError as the queue does."""
-        self._send(being_id)
-        self._claim(being_id, least=0)  # so that the next scenes send no second one
+    def ask(self, being_id: str, **refs: str) -> None:
+        """Send a patrol's job now, whatever waits; raises UnavailableError as the queue does.
 
-    def _send(self, being_id: str) -> None:
-        self._queue.send(encode_job(Job(KIND, being_id)), group=being_id)
+        The tenth scene sends its own all the same: this one may have begun before that scene.
+        """
+        self._send(being_id, {"trigger": "manual", **refs})
+
+    def _with_work(self) -> Iterator[str]:
+        for partition in keys.work_partitions():
+            start = None
+            while True:
+                page = self._table.query(partition, index="gsi1", limit=_PAGE, start=start)
+                for item in page.items:
+                    if not self._is_queued(item):
+                        yield str(item["gsi1sk"])
+                if (start := page.next) is None:
+                    break
+
+    def _sent(self, being_id: str, trigger: str) -> bool:
+        try:
+            self._send(being_id, {"trigger": trigger})
+        except UnavailableError:
+            self._release(being_id)
+            return False
+        return True
+
+    def _send(self, being_id: str, refs: Mapping[str, str]) -> None:
+        self._queue.send(encode_job(Job(KIND, being_id, refs)), group=being_id)
 
     def _claim(self, being_id: str, *, least: int) -> bool:
         free = Either((Absent(QUEUED_AT), Compare(QUEUED_AT, "<", self._lost_before())))
-        enough = Compare(PENDING_SCENES, ">=", least)
+        # The sweep's list lags behind on AWS and may name a Being that was erased.
+        conditions: list[Condition] = [Present(), free]
+        if least:
+            conditions.append(Compare(PENDING_SCENES, ">=", least))
         change = Change(set={QUEUED_AT: moment(self._clock())})
         try:
-            self._table.update(
-                keys.meta(being_id), change, when=Every((free, enough)) if least else free
-            )
+            self._table.update(keys.meta(being_id), change, when=Every(tuple(conditions)))
         except ConditionFailedError:
             return False
         return True
 
     def _release(self, being_id: str) -> None:
         with suppress(ConditionFailedError):  # the Being is gone
-            self._table.update(keys.meta(being_id), Change(remove=frozenset({QUEUED_AT})))
+            change = Change(remove=frozenset({QUEUED_AT}))
+            self._table.update(keys.meta(being_id), change, when=Present())
 
     def _is_queued(self, item: Item) -> bool:
         queued_at = item.get(QUEUED_AT)
@@ -91,10 +131,3 @@ class PatrolTrigger:
 
     def _lost_before(self) -> str:
         return moment(self._clock() - timedelta(seconds=PATROL_AGAIN_SECONDS))
-
-
-def leave_waiting(_work: Work) -> None:
-    """Take a patrol's job off the queue where no patrol can run: the scenes go on waiting.
-
-    They are found by every search meanwhile, and the next trigger sends another job.
-    """

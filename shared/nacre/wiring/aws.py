@@ -59,7 +59,8 @@ def mcp_application(settings: "Settings") -> "Application":
     settings.require("data_table", "queue_url", "key_arn")
     states = RequestStates(request_state_keys(settings), system_clock)
     minded = stack_mind(lambda: _Clients(settings), settings, system_clock)
-    return Application(being_server(lambda: minded().mind), states)
+    server = being_server(lambda: minded().mind, patrols=lambda: minded().patrolling().calls)
+    return Application(server, states)
 
 
 def mcp_gate(settings: "Settings") -> "Gate | None":
@@ -104,7 +105,7 @@ def worker(settings: "Settings") -> "Callable[[], Worker]":
         clients = _Clients(settings)
         table = DynamoTable(clients("dynamodb"), settings.data_table)
         worker = Worker(Leases(table, now=system_clock))
-        register_memory_jobs(worker, stack_mind(lambda: clients, settings, system_clock)().index)
+        register_memory_jobs(worker, stack_mind(lambda: clients, settings, system_clock)())
         return worker
 
     return built

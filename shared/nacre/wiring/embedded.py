@@ -18,10 +18,11 @@ from nacre.adapters.sqlite_table import SqliteTable
 from nacre.app import Application, being_server
 from nacre.clock import Clock, system_clock
 from nacre.errors import ConflictError
+from nacre.jobs.announcing import AnnouncingQueue, Bell
 from nacre.protocol.request_state import RequestStates, SigningKeys
 from nacre.wiring.data_folder import prepare_data_folder
 from nacre.wiring.home import Home
-from nacre.wiring.mind import Minded, laptop_mind, register_memory_jobs
+from nacre.wiring.mind import Minded, laptop_mind, register_memory_jobs, sweep_memories
 from nacre.wiring.settings import Settings
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from nacre.memory.index_jobs import IndexWork
     from nacre.ports.blobs import Blobs
     from nacre.ports.holders import Holders
+    from nacre.ports.queue import Queue
     from nacre.ports.residue import Residue
     from nacre.ports.vault import Vault
 
@@ -50,8 +52,9 @@ class Laptop:
     gate: Gate
     application: Application
     keys: Callable[[], SigningKeys]
-    # A client's own stdio server runs no jobs, and so loads nothing of the worker.
+    # A client's own stdio server has no jobs at first, and so loads nothing of the worker.
     worker_loop: "Callable[[Report], WorkerLoop]"
+    bell: Bell  # rings when this process has sent a job
     minded: Callable[[], Minded]
     close: Callable[[], None]
 
@@ -69,16 +72,26 @@ def open_laptop(
     home, database = _home(prepared, clock)
     keys = _request_state_keys(prepared, database, clock)
     chosen = settings or Settings(data_folder=str(prepared))
-    minded = laptop_mind(database, QUEUE, chosen, clock)
+    bell = Bell()
+    minded = laptop_mind(
+        database,
+        lambda: _queue(database, clock, bell),
+        chosen,
+        clock,
+        leases=lambda: _leases(database, clock),
+        key_file=prepared / VAULT,
+    )
     return Laptop(
         folder=prepared,
         home=home,
         gate=Gate(home.tokens.lookup, clock),
         application=Application(
-            being_server(lambda: minded().mind, clock), RequestStates(keys, clock)
+            being_server(lambda: minded().mind, clock, patrols=lambda: minded().patrolling().calls),
+            RequestStates(keys, clock),
         ),
         keys=keys,
-        worker_loop=lambda report: _worker_loop(database, minded, clock, report),
+        worker_loop=lambda report: _worker_loop(database, minded, clock, bell, report),
+        bell=bell,
         minded=minded,
         close=database.close,
     )
@@ -119,18 +132,28 @@ def _request_state_keys(
 
 
 def _worker_loop(
-    database: SqliteDatabase, minded: Callable[[], Minded], clock: Clock, report: "Report"
+    database: SqliteDatabase,
+    minded: Callable[[], Minded],
+    clock: Clock,
+    bell: Bell,
+    report: "Report",
 ) -> "WorkerLoop":
-    from nacre.adapters.sqlite_queue import SqliteQueue
     from nacre.jobs.loop import WorkerLoop
     from nacre.jobs.worker import Worker
 
     worker = Worker(_leases(database, clock))
-    index = minded().index
-    register_memory_jobs(worker, index)
-    # What a process left undone when it ended is found by the next server's start.
-    index.jobs.sweep(index.indexing.marks)
-    return WorkerLoop(SqliteQueue(database, QUEUE, now=clock), worker, report)
+    register_memory_jobs(worker, minded())
+    loop = WorkerLoop(
+        _queue(database, clock, bell), worker, report, sweep=lambda: sweep_memories(minded())
+    )
+    bell.heard = loop.wake
+    return loop
+
+
+def _queue(database: SqliteDatabase, clock: Clock, bell: Bell) -> "Queue":
+    from nacre.adapters.sqlite_queue import SqliteQueue
+
+    return AnnouncingQueue(SqliteQueue(database, QUEUE, now=clock), bell)
 
 
 def _home(folder: Path, clock: Clock) -> tuple[Home, SqliteDatabase]:

@@ -9,9 +9,13 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from nacre.clock import Clock
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from nacre.adapters.sqlite_database import SqliteDatabase
+    from nacre.jobs.lease import Leases
     from nacre.jobs.worker import Worker
     from nacre.memory.mind import Mind
+    from nacre.patrol.patrolling import Patrolling
     from nacre.ports.queue import Queue
     from nacre.ports.table import Table
     from nacre.wiring.indexing import SearchIndex
@@ -38,14 +42,22 @@ class Once(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Minded:
-    """A mind, and the index that it searches."""
+    """A mind, the index that it searches, and the patrols that tend it."""
 
     mind: "Mind"
     index: "SearchIndex"
+    # Few calls need it.
+    patrolling: "Callable[[], Patrolling]"
 
 
 def laptop_mind(
-    database: "SqliteDatabase", queue: str, settings: "Settings", clock: Clock
+    database: "SqliteDatabase",
+    queue: "Callable[[], Queue]",
+    settings: "Settings",
+    clock: Clock,
+    *,
+    leases: "Callable[[], Leases]",
+    key_file: "Path",
 ) -> Callable[[], Minded]:
     """Return what makes the mind over a database on this machine."""
 
@@ -53,7 +65,6 @@ def laptop_mind(
         calm_numpy()
         from random import SystemRandom
 
-        from nacre.adapters.sqlite_queue import SqliteQueue
         from nacre.adapters.sqlite_table import SqliteTable
         from nacre.memory.mind import mind_over
         from nacre.wiring.embedding import embedders
@@ -62,10 +73,20 @@ def laptop_mind(
         rng = SystemRandom()
         chosen = embedders(settings)
         table: Table = SqliteTable(database, "data", now=clock)
-        jobs: Queue = SqliteQueue(database, queue, now=clock)
+        jobs = queue()
         index = laptop_index(database, jobs, chosen.primary, settings, clock=clock, rng=rng)
         mind = mind_over(table, jobs, index.indexing, chosen.tokens, clock=clock, rng=rng)
-        return Minded(mind, index)
+
+        def patrolling() -> "Patrolling":
+            from nacre.patrol.patrolling import patrolling_over
+            from nacre.wiring.thinking import laptop_thinkers
+
+            thinkers = laptop_thinkers(database, key_file, settings, clock)
+            return patrolling_over(
+                mind.memory, table, jobs, index.indexing, thinkers, leases(), clock=clock
+            )
+
+        return Minded(mind, index, Once(patrolling))
 
     return Once(make)
 
@@ -101,19 +122,36 @@ def stack_mind(
             key=lambda: stack_secret(client, settings.qdrant_secret),
         )
         mind = mind_over(table, jobs, index.indexing, chosen.tokens, clock=clock, rng=rng)
-        return Minded(mind, index)
+
+        def patrolling() -> "Patrolling":
+            from nacre.jobs.lease import Leases
+            from nacre.patrol.patrolling import patrolling_over
+            from nacre.wiring.thinking import stack_thinkers
+
+            thinkers = stack_thinkers(lambda: client, settings, clock)
+            leases = Leases(table, now=clock)
+            return patrolling_over(
+                mind.memory, table, jobs, index.indexing, thinkers, leases, clock=clock
+            )
+
+        return Minded(mind, index, Once(patrolling))
 
     return Once(make)
 
 
-def register_memory_jobs(worker: "Worker", index: "SearchIndex") -> None:
+def register_memory_jobs(worker: "Worker", minded: Minded) -> None:
     """Let a worker know what there is to do for memories."""
     from nacre.jobs import sweep
-    from nacre.memory import trigger
 
-    index.jobs.register(worker, index.upkeep)
-    worker.register(sweep.KIND, lambda _: index.jobs.sweep(index.indexing.marks))
-    worker.register(trigger.KIND, trigger.leave_waiting)
+    minded.index.jobs.register(worker, minded.index.upkeep)
+    minded.patrolling().jobs.register(worker)
+    worker.register(sweep.KIND, lambda _: sweep_memories(minded))
+
+
+def sweep_memories(minded: Minded) -> None:
+    """Send jobs for what no call has queued, or what was lost."""
+    minded.index.jobs.sweep(minded.index.indexing.marks)
+    minded.patrolling().jobs.sweep()
 
 
 def calm_numpy() -> None:
