@@ -82,7 +82,7 @@ def test_it_asks_with_model_key_schema_and_a_bound(server: ModelServer) -> None:
             {"role": "system", "content": "be brief"},
             {"role": "user", "content": WORDS},
         ],
-        "max_completion_tokens": 300,
+        "max_tokens": 300,
         "response_format": {
             "type": "json_schema",
             "json_schema": {"name": "answer", "strict": True, "schema": SCHEMA},
@@ -92,7 +92,7 @@ def test_it_asks_with_model_key_schema_and_a_bound(server: ModelServer) -> None:
 
 def test_an_endpoint_that_takes_less_is_asked_for_less_and_remembered(server: ModelServer) -> None:
     def picky(question: Question) -> Response:
-        if question.asks_format or "max_completion_tokens" in question.body:
+        if question.asks_format or "max_tokens" in question.body:
             return failing(400)(question)
         return saying("{}")(question)
 
@@ -102,9 +102,9 @@ def test_an_endpoint_that_takes_less_is_asked_for_less_and_remembered(server: Mo
     ask(asked)
     ask(asked)
 
-    assert len(server.questions) == 4
-    assert server.questions[-1].body.keys() == {"model", "messages", "max_tokens"}
-    assert server.questions[-1].body["max_tokens"] == 300
+    assert len(server.questions) == 5
+    assert server.questions[-1].body.keys() == {"model", "messages", "max_completion_tokens"}
+    assert server.questions[-1].body["max_completion_tokens"] == 300
 
 
 def test_a_request_that_is_refused_in_every_form_fails(server: ModelServer) -> None:

@@ -7,10 +7,23 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from nacre.limits import ASKED_BYTES, ASKED_MESSAGE_BYTES
-from nacre.memory.model import Cluster, Scene
-from nacre.patrol.asked_text import portions
+from nacre.memory.fields import checked_dates
+from nacre.memory.model import TRUST_ORDER, Cluster, Scene
+from nacre.patrol.answers import (
+    UnusableError,
+    answer_in,
+    diary_in,
+    digest_in,
+    drafts_in,
+    merge_in,
+    notes_in,
+    split_in,
+)
+from nacre.patrol.asked_text import portions, readable
 from nacre.patrol.spending import Budget
 from nacre.patrol.thinking import Digest, MergePlan, SceneDraft, SplitPlan, Supersede, Thinking
 from tests.adapters.conftest import StillClock
@@ -468,3 +481,129 @@ def test_over_the_cap_nobody_is_asked() -> None:
         assert second.reason is not None
         assert second.reason.startswith("spend cap of the day reached (4,000 tokens)")
         assert len(ann.server.questions) == 1
+
+
+# A provider that is down
+
+
+@pytest.mark.parametrize(("status", "asked", "requests"), [(401, 1, 1), (500, 2, 6), (429, 2, 6)])
+def test_a_provider_that_is_no_help_is_left_alone(
+    ann: Thinker, status: int, asked: int, requests: int
+) -> None:
+    ann.server.reply = failing(status)
+
+    reasons = [ann.thinking.consolidate(ann.being_id, GROUP).reason for _ in range(5)]
+
+    assert len(ann.server.questions) == requests
+    assert all(reason and "gave no answer" in reason for reason in reasons)
+    assert sum("not asked again" in str(reason) for reason in reasons) == 5 - asked
+
+
+def test_a_model_that_refuses_or_babbles_is_asked_the_next_question(ann: Thinker) -> None:
+    ann.server.script(failing(404), refusing(), failing(404), refusing_in_words(), failing(404))
+    ann.server.reply = saying(MERGE)
+
+    found = [ann.thinking.consolidate(ann.being_id, GROUP).value for _ in range(6)]
+
+    assert [value is None for value in found] == [True] * 5 + [False]
+
+
+# Whatever a model says
+
+ANYTHING: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers(-2, 4) | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=5,
+)
+
+
+def answers(*fields: str) -> st.SearchStrategy[dict[str, Any]]:
+    return st.fixed_dictionaries(dict.fromkeys(fields, ANYTHING))
+
+
+NUMBERS = st.lists(st.integers(0, 4), max_size=4)
+PAIRS = st.lists(
+    st.fixed_dictionaries(
+        {"old": st.integers(0, 4), "new": st.integers(0, 4), "why": st.text(max_size=3)}
+    ),
+    max_size=3,
+)
+
+
+@given(
+    answers("merge", "action", "feeling", "supersede")
+    | st.fixed_dictionaries(
+        {"merge": NUMBERS, "action": st.text(), "feeling": st.none(), "supersede": PAIRS}
+    )
+)
+def test_no_plan_leaves_its_group(answer: dict[str, Any]) -> None:
+    group = [replace(node, trust=trust) for node, trust in zip(GROUP, TRUST_ORDER, strict=False)]
+    try:
+        plan = merge_in(answer, group)
+    except UnusableError:
+        return
+
+    ids = [node.node_id for node in group]
+    assert set(plan.merge) <= set(ids)
+    assert len(plan.merge) == len(set(plan.merge)) != 1
+    assert bool(plan.merge) == bool(plan.action)
+    assert len(plan.action.encode()) <= 2048
+    olds = [pair.old for pair in plan.supersede]
+    assert len(olds) == len(set(olds))
+    for pair in plan.supersede:
+        assert {pair.old, pair.new} <= set(ids)
+        assert ids.index(pair.new) > ids.index(pair.old)  # the group is in the order of trust
+        assert pair.old not in plan.merge
+        assert pair.new not in olds
+
+
+@given(
+    st.fixed_dictionaries(
+        {
+            "scenes": st.lists(
+                answers("action", "actors", "when", "feeling", "themes", "importance", "messages")
+                | st.fixed_dictionaries(
+                    {
+                        "action": st.text(min_size=1),
+                        "actors": st.lists(st.text(max_size=5), max_size=2),
+                        "when": ANYTHING,
+                        "themes": st.just([]),
+                        "importance": st.floats(0, 1),
+                        "messages": NUMBERS,
+                    }
+                ),
+                max_size=3,
+            )
+        }
+    )
+)
+def test_no_scene_leaves_its_messages(answer: dict[str, Any]) -> None:
+    being_id = "00000000-0000-4000-8000-000000000000"
+    try:
+        drafts = drafts_in(answer, readable(TALK), being_id)
+    except UnusableError:
+        return
+
+    assert len({draft.scene_id for draft in drafts}) == len(drafts)
+    for draft in drafts:
+        assert set(draft.evidence) <= {"M0", "M1"}
+        assert draft.evidence
+        assert draft.importance >= 0.3
+        assert draft.trust in ("user", "agent")
+        checked_dates(draft.when, "when")
+        assert SceneDraft.from_plain(json.loads(json.dumps(draft.to_plain()))) == draft
+
+
+@given(st.text() | ANYTHING.map(json.dumps))
+def test_any_text_is_an_object_or_unusable(text: str) -> None:
+    for check in (split_in, digest_in, diary_in, notes_in):
+        try:
+            check(answer_in(text))
+        except UnusableError:
+            continue
+
+
+def test_half_a_letter_and_control_characters_are_taken_out() -> None:
+    answer = answer_in('{"diary": "I fed \\ud800 the\\u0000 cat"}')
+
+    assert diary_in(answer) == "I fed ? the cat"

@@ -25,14 +25,13 @@ _UNCLEAR = "its answer was not understood"
 _LATE = "it did not answer in time"
 _NO_QUOTA = "insufficient_quota"
 
-# What a request may look like: the newest form first, what some endpoints refuse left out
-# further on. The first that was not refused is kept.
-_FORMS = (
-    (True, "max_completion_tokens"),
-    (True, "max_tokens"),
-    (False, "max_tokens"),
-    (False, "max_completion_tokens"),
-)
+# What a request may look like, whether it asks for a format and how it names the bound. OpenAI's
+# newer models refuse the old name; elsewhere the new one may be ignored, and then nothing is
+# bounded. What is refused is tried in the next form, and the first that is taken is kept.
+_OLD, _NEW = "max_tokens", "max_completion_tokens"
+_FORMS = ((True, _OLD), (True, _NEW), (False, _OLD), (False, _NEW))
+_FORMS_OF_OPENAI = ((True, _NEW), (True, _OLD), (False, _OLD), (False, _NEW))
+_OPENAI = "https://api.openai.com/"
 
 
 class OpenAIModel:
@@ -61,8 +60,15 @@ class OpenAIModel:
         self._sleep = sleep
         self._monotonic = monotonic
         self._rng = rng or Random()  # noqa: S311  spreads repeats; no secret hangs on it
+        self._forms = _FORMS_OF_OPENAI if base_url.startswith(_OPENAI) else _FORMS
         self._form = 0
-        self._client = openai.OpenAI(api_key=key or "none", base_url=base_url, max_retries=0)
+        self._client = openai.OpenAI(
+            api_key=key or "none",
+            base_url=base_url,
+            max_retries=0,
+            # A model is made for a run and nobody ends it: no line is left open for later.
+            default_headers={"Connection": "close"},
+        )
 
     def ask(
         self, *, system: str, user: str, schema: Mapping[str, Any], max_tokens: int
@@ -83,11 +89,11 @@ class OpenAIModel:
         raise AssertionError("the last attempt returns or raises")
 
     def _answered(self, asked: "_Question", until: float) -> ModelAnswer:
-        for form in range(self._form, len(_FORMS)):
+        for form in range(self._form, len(self._forms)):
             try:
                 answer = _answer_in(self._body(asked, form, until), asked)
             except _RefusedFormError as error:
-                if form == len(_FORMS) - 1:
+                if form == len(self._forms) - 1:
                     self._form = 0
                     raise error.reported from None
             else:
@@ -107,7 +113,7 @@ class OpenAIModel:
                     {"role": "user", "content": asked.user},
                 ],
                 timeout=max(0.001, end - self._monotonic()),
-                extra_body=asked.details(*_FORMS[form]),
+                extra_body=asked.details(*self._forms[form]),
             ) as response,
         ):
             body = b""

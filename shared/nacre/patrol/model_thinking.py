@@ -27,15 +27,22 @@ from nacre.ports.model import Model
 
 T = TypeVar("T")
 _HALF = 12 * 1024  # bytes of one half of a cluster
+_PATIENCE = 2  # so many failures in a row, and the provider is left alone until the next run
 
 
 class ModelThinking:
-    """Thinking with one model; one Being's patrols at a time use it."""
+    """Thinking with one model, made for one run.
+
+    A provider that refuses the key, or fails twice in a row, is not asked again: each question
+    would wait for it as long as the first.
+    """
 
     def __init__(self, model: Model, spending: Spending) -> None:
         self._model = model
         self._spending = spending
         self.model = model.name
+        self._failures = 0
+        self._last_failure = ""
 
     def extract(
         self, being_id: str, messages: Sequence[Message]
@@ -122,6 +129,8 @@ class ModelThinking:
         material: Mapping[str, object],
         check: Callable[[Answer], T],
     ) -> Thought[T]:
+        if self._failures >= _PATIENCE:
+            return Thought(None, f"not asked again in this run: {self._last_failure}")
         system, user = question.system, as_data(**material)
         supposed = (len(system.encode()) + len(user.encode())) // TOKEN_BYTES + 1
         held = self._spending.reserve(
@@ -135,12 +144,21 @@ class ModelThinking:
                 system=system, user=user, schema=question.schema, max_tokens=question.max_tokens
             )
             input_tokens, output_tokens = answer.input_tokens, answer.output_tokens
+            self._failures = 0
             return Thought(check(answer_in(answer.text)), None, input_tokens, output_tokens)
         except ModelError as error:
             input_tokens, output_tokens = error.input_tokens, error.output_tokens
+            self._take_note(error)
             return Thought(None, str(error), input_tokens, output_tokens)
         except UnusableError as error:
             reason = f"the language model's answer cannot be used: {error}"
             return Thought(None, reason, input_tokens, output_tokens)
         finally:
             self._spending.settle(held, input_tokens=input_tokens, output_tokens=output_tokens)
+
+    def _take_note(self, error: ModelError) -> None:
+        self._last_failure = str(error)
+        if error.kind in ("refused", "truncated"):  # of this question, and not of the provider
+            self._failures = 0
+        else:
+            self._failures += _PATIENCE if error.kind == "rejected_key" else 1
