@@ -40,7 +40,7 @@ def start(name: str, *events: dict[str, Any], variables: Mapping[str, str] | Non
             "AWS_REGION": "us-east-1",
             "AWS_ACCESS_KEY_ID": "test",
             "AWS_SECRET_ACCESS_KEY": "test",
-            **environment(name, **variables),
+            **environment(name),
             **(variables or {}),
         },
         capture_output=True,
@@ -168,7 +168,9 @@ def test_the_evaluator_loads_the_standard_library_alone(policies: dict[str, str]
 def test_the_worker_loads_the_sdk_at_the_first_message() -> None:
     event = json.loads((ROOT / "infra" / "events" / "sqs_fifo_patrol.json").read_text())
     event["Records"][0]["body"] = '{"kind": "of another version"}'  # what needs no service
-    started = start("PatrolWorkerFunction", event, AWS_ENDPOINT_URL="http://127.0.0.1:1")
+    started = start(
+        "PatrolWorkerFunction", event, variables={"AWS_ENDPOINT_URL": "http://127.0.0.1:1"}
+    )
 
     failed = [{"itemIdentifier": event["Records"][0]["messageId"]}]
     assert started.at_start <= {
