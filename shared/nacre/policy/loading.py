@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from nacre.errors import PolicyError
+from nacre.policy import injection_rules, secrets
 from nacre.policy.compiled import policy_of
 from nacre.policy.lists import rules_from_lists
+from nacre.policy.own_patterns import check_pattern
 from nacre.policy.policy import Policy
 from nacre.policy.rule import ACTIONS, ArgumentTest, Kind, Rule, Wanted
 from nacre.policy.sections import (
@@ -231,7 +233,7 @@ class _Loading:
             action=self._choice(table, "injection", "action", actions, given.action),
             sources=tuple(each for each in SOURCES if each in sources),
             builtin=self._flag(table, "injection", "builtin"),
-            without=self._texts(table.get("without", []), "injection.without"),
+            without=self._without(table, "injection", injection_rules.IDS),
             patterns=self._patterns(table.get("patterns", {}), "injection.patterns"),
         )
 
@@ -241,7 +243,7 @@ class _Loading:
         return SecretsSection(
             action=self._choice(table, "secrets", "action", actions, SecretsSection().action),
             builtin=self._flag(table, "secrets", "builtin"),
-            without=self._texts(table.get("without", []), "secrets.without"),
+            without=self._without(table, "secrets", secrets.IDS),
             patterns=self._patterns(table.get("patterns", {}), "secrets.patterns"),
         )
 
@@ -283,6 +285,18 @@ class _Loading:
             raise self._error(f"{what} must be a list of texts", hint=f'{what} = ["one", "two"]')
         return tuple(value)
 
+    def _without(
+        self, table: Mapping[str, Any], section: str, known: frozenset[str]
+    ) -> tuple[str, ...]:
+        names = self._texts(table.get("without", []), f"{section}.without")
+        for name in names:
+            if name not in known:
+                raise self._error(
+                    f"{section}.without: no built-in rule {_shown(name)}",
+                    hint=_meant(name, sorted(known)),
+                )
+        return names
+
     def _patterns(self, table: Any, what: str) -> tuple[NamedPattern, ...]:
         if not isinstance(table, dict):
             raise self._error(
@@ -292,14 +306,9 @@ class _Loading:
         for name, text in table.items():
             if not isinstance(text, str) or not text:
                 raise self._error(f"{what}.{name} must be a regular expression in quotes")
-            try:
-                matches_nothing_too = re.compile(text).search("") is not None
-            except re.error as error:
-                raise self._error(f"{what}.{name} is not a regular expression: {error}") from error
-            if matches_nothing_too:
-                raise self._error(
-                    f"{what}.{name} matches every text", hint="it matches the empty one"
-                )
+            wrong = check_pattern(text)
+            if wrong is not None:
+                raise self._error(f"{what}.{name} {wrong}")
             found.append(NamedPattern(name, text))
         return tuple(found)
 

@@ -1,0 +1,69 @@
+"""Words about an attack that are no attack: quotations, examples, what a scanner looks for.
+
+Whoever attacks can write like that too; the price of reading security texts in peace.
+"""
+
+import re
+
+from nacre.policy.injection_text import Span
+
+# How people talk about an attack without making one.
+_ABOUT = re.compile(
+    r"\b(?:examples?|e\.g\.|samples?|fixtures?|quot(?:e|es|ed|ing)|phrases?|strings?|detect\w{0,4}"
+    r"|scan(?:s|ner|ning)?|classif\w{1,5}|attack(?:s|ers?)?|malicious|injections?|jailbreaks?|corpora"
+    r"|training|workshop|quiz|trainer|guidance|guide|guidelines|documentation|docs|paraphrases|literal"
+    r"|test|tests|snapshot|saying|says|risky|unsafe|untrusted|explain\w{0,5}|article|blog|paper"
+    r"|release notes|changelog|policy|review|blocked|flag(?:s|ged)?|readme)\b"
+)
+_SAID = re.compile(
+    r"(?:\b(?:examples?|samples?|expected|fixtures?|tests?|demo|mock|snippet|phrase|pattern|signature"
+    r"|placeholder|dummy|illustrative|instance|documentation|docs|readme|blocked|forbidden|rejected"
+    r"|transcript)(?:\W{1,3}\w{1,20}){0,2}?\W{0,2}:\W{0,12}"
+    r"|\b(?:such as|phrases? like|strings? like|checks? (?:if|whether)|detects?"
+    r"|asks? the \w{1,20} to|tests? (?:if|whether)|attempts? to|tries to|trying to|telling it to|asking it to)\W{1,3})"
+    r"[^.!?\n]{0,60}$"
+    r"|\b(?:for (?:example|instance)|e\.g|phrases?|strings?|prompts? like)\W{1,4}$"
+)
+# In the description of a tool: what examines texts names what it looks for.
+_CHECKS = re.compile(
+    r"\b(?:detects|flags|blocks|scans|filters|rejects|refuses|looks for|warns|guards|prevents"
+    r"|protects|identifies|audits|lints|sanitizes|recognizes|classifies|verifies|evaluates|asserts|monitors"
+    r"|alerts|determines|simulates|documents|describes|explains|discusses|teaches|illustrates"
+    r"|demonstrates|whether|true if|says|saying|instructs)\b[^.!?;:\n]{0,120}$"
+)
+_TOPIC = re.compile(
+    r"\b(?:examples?|samples?|fixtures?|phrases?|quot(?:e|es|ed|ing)|attack(?:s|ers?)?|injections?"
+    r"|jailbreaks?|malicious|literal|detect\w{0,4}|scanners?|linters?|adversarial|suspicious|untrusted"
+    r"|red[- ]team\w{0,3}|benchmark|corpus)\b"
+)
+_JOINED = re.compile(r"\b(?:and|then|also)\W{1,3}$")
+_QUOTED = re.compile(
+    r"'[^'\n]{3,300}'(?![a-z])|\"[^\"\n]{3,300}\"|`[^`\n]{3,300}`|```.{3,4000}?```", re.DOTALL
+)
+_SENTENCE = re.compile(r"[.!?\n]")
+_FORBIDDEN = re.compile(
+    r"\b(?:not|never|n't|cannot|must not|without|don't|prevents?|refus\w{1,3})\W{1,3}"
+    r"(?:\w{1,12}\W{1,3}){0,3}$"
+)
+_HEARD = 150  # characters on either side
+
+
+def quotations(low: str) -> list[Span]:
+    """Return where a text quotes something or shows code."""
+    return [each.span() for each in _QUOTED.finditer(low)]
+
+
+def is_mentioned(low: str, span: Span, quotes: list[Span], *, in_definition: bool) -> bool:
+    """Tell whether the words at `span` are talked about, forbidden or quoted as an example."""
+    before = low[max(0, span[0] - _HEARD) : span[0]]
+    if _SAID.search(before) or _FORBIDDEN.search(before):
+        return True
+    if in_definition:
+        sentence = _SENTENCE.split(before)[-1]
+        if not _JOINED.search(before) and (_CHECKS.search(before) or _TOPIC.search(sentence)):
+            return True
+    for start, end in quotes:
+        if start <= span[0] and span[1] <= end:
+            around = low[max(0, start - _HEARD) : start] + " " + low[end : end + _HEARD]
+            return _ABOUT.search(around) is not None
+    return False

@@ -1,0 +1,124 @@
+"""Secrets taken out of JSON values, whose shape stays as it was."""
+
+import base64
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from nacre.policy.secrets import (
+    BUILT_IN,
+    MARK,
+    decoded,
+    find_secrets,
+    looks_random,
+    names_secret,
+    redact_text,
+)
+from nacre.policy.sections import SecretsSection
+
+_NAMED = "named-secret"
+_BINARY = ("blob", "data")  # base64 in MCP: what replaces it has to be base64 too
+_DEPTH = 3  # JSON inside text inside JSON
+
+
+@dataclass(frozen=True, slots=True)
+class Redacted:
+    """A value without secrets; it is the given object when nothing was found."""
+
+    value: Any
+    count: int
+    rules: tuple[str, ...]
+
+
+def redact(value: Any, section: SecretsSection) -> Redacted:
+    """Return the value with every secret replaced by a mark; members and kinds stay."""
+    redaction = _Redaction(section)
+    clean = redaction.of(value, 0) if section.action != "off" else value
+    rules = tuple(dict.fromkeys(redaction.rules))
+    return Redacted(clean if rules else value, len(redaction.rules), rules)
+
+
+def redact_for_audit(value: Any) -> Any:
+    """Return the value as a log may hold it: also without anything under a secret's name."""
+    return redact(_unnamed(value), BUILT_IN).value
+
+
+def _unnamed(value: Any) -> Any:
+    match value:
+        case Mapping():
+            return {
+                key: MARK.format(_NAMED)
+                if isinstance(key, str) and isinstance(inner, str) and names_secret(key)
+                else _unnamed(inner)
+                for key, inner in value.items()
+            }
+        case list() | tuple():
+            return [_unnamed(inner) for inner in value]
+        case _:
+            return value
+
+
+class _Redaction:
+    """One value being redacted; counts as it goes."""
+
+    def __init__(self, section: SecretsSection) -> None:
+        self.section = section
+        self.rules: list[str] = []
+        self._by_name = section.builtin and _NAMED not in section.without
+
+    def of(self, value: Any, depth: int) -> Any:
+        match value:
+            case str():
+                return self._text(value, depth)
+            case dict():
+                members: dict[Any, Any] = {}
+                for key, inner in value.items():
+                    members[self._name(key, members)] = self._member(key, inner, depth)
+                return members
+            case list() | tuple():
+                return [self.of(inner, depth) for inner in value]
+            case _:
+                return value
+
+    def _name(self, key: Any, taken: Mapping[Any, Any]) -> Any:
+        if not isinstance(key, str):
+            return key
+        name = clean = self._text(key, _DEPTH)
+        while name in taken:
+            name = f"{name} {len(taken)}"
+        return name if clean != key else key
+
+    def _member(self, key: Any, value: Any, depth: int) -> Any:
+        if not isinstance(key, str) or not isinstance(value, str):
+            return self.of(value, depth)
+        if self._by_name and names_secret(key) and looks_random(value):
+            self.rules.append(_NAMED)
+            return MARK.format(_NAMED)
+        if key in _BINARY and (said := decoded(value)):
+            clean = self._text(said, depth)
+            return base64.b64encode(clean.encode()).decode() if clean != said else value
+        return self._text(value, depth)
+
+    def _text(self, text: str, depth: int) -> str:
+        found = find_secrets(text, self.section)
+        if depth < _DEPTH and "\\" in text and text.lstrip()[:1] in ("{", "["):
+            inner = self._nested(text, depth)
+            if inner is not None:
+                return inner
+        if not found:
+            return text
+        self.rules += [secret.rule for secret in found]
+        return redact_text(text, self.section)[0]
+
+    def _nested(self, text: str, depth: int) -> str | None:
+        """Redact JSON whose escapes hide what it says; None when the text itself will do."""
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):
+            return None
+        before = len(self.rules)
+        clean = self.of(value, depth + 1)
+        if len(self.rules) == before:
+            return None
+        return json.dumps(clean, ensure_ascii=False)

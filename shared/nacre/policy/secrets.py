@@ -1,0 +1,235 @@
+"""Keys, tokens and passwords in text, known by their form and never by chance alone."""
+
+# ruff: noqa: E501 (a pattern broken over lines is harder to read than a long one)
+
+import base64
+import binascii
+import math
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+
+from nacre.policy.own_patterns import own_matches
+from nacre.policy.sections import SecretsSection
+
+MARK = "[redacted: {}]"
+BUILT_IN = SecretsSection()
+OWN_BUDGET = "own-pattern-budget"
+_ENTROPY = 3.0  # bits a character: English words stay below where they hold no digits
+_INVISIBLE = re.compile("[\u00ad\u034f\u180e\u200b-\u200f\u2060-\u2064\ufeff\U000e0000-\U000e007f]")
+
+
+@dataclass(frozen=True, slots=True)
+class SecretRule:
+    """One form that a secret has; the last group of the pattern, if any, is the secret.
+
+    `guarded` rules know a secret by the name beside it, so what stands there must also look
+    like a credential: random enough, and no placeholder.
+    """
+
+    id: str
+    hints: tuple[str, ...]
+    pattern: str
+    guarded: bool = False
+
+    def compiled(self) -> re.Pattern[str]:
+        """Return the pattern, compiled when first needed."""
+        return _compiled(self.pattern)
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)
+
+
+# Names that say "secret"; tokens that only mark a place in a list are none.
+_NAME = (
+    r"(?i:(?<![a-z])(?!(?:next|page|continuation|sync|cursor|csrf|max|min|total|input|output)[\w-]*token)"
+    r"[\w.-]{0,40}?(?:passw(?:or)?d|passphrase|pwd|secret|token|api[_-]?key|apikey|access[_-]?key"
+    r"|private[_-]?key|account[_-]?key|auth[_-]?key|encryption[_-]?key|credentials?)(?:[_-]?(?:id|value|key))?)"
+)
+
+RULES: tuple[SecretRule, ...] = (
+    SecretRule(
+        "private-key",
+        ("PRIVATE KEY",),
+        r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:[^\"-]|-(?!----)){0,20000}"
+        r"(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----)?",
+    ),
+    SecretRule("aws-access-key", ("AKIA", "ASIA"), r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"),
+    SecretRule(
+        "aws-secret-key",
+        ("aws", "AWS", "ecret"),
+        r"(?i:aws|secret)(?i:[\w.-]{0,20}key)[\"']?\s{0,3}[:=]\s{0,3}[\"']?([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])",
+        guarded=True,
+    ),
+    SecretRule("github-token", ("gh",), r"\bgh[pousr]_[A-Za-z0-9]{36,255}"),
+    SecretRule("github-token", ("github_pat_",), r"\bgithub_pat_[A-Za-z0-9_]{22,255}"),
+    SecretRule("gitlab-token", ("gl",), r"\bgl(?:pat|dt|rt|cbt|ptt|soat)-[A-Za-z0-9_-]{20,64}"),
+    SecretRule("slack-token", ("xox", "xapp-"), r"\b(?:xox[abeoprs]|xapp)-[A-Za-z0-9-]{16,255}"),
+    SecretRule("slack-webhook", ("hooks.slack",), r"hooks\.slack\.com/services/([A-Za-z0-9/]{20,80})"),
+    SecretRule("stripe-key", ("_live_", "_test_"), r"\b[rs]k_(?:live|test)_[A-Za-z0-9]{16,255}"),
+    SecretRule("anthropic-key", ("sk-ant-",), r"\bsk-ant-[A-Za-z0-9_-]{20,255}"),
+    SecretRule("openai-key", ("sk-",), r"\bsk-(?:proj-|svcacct-|admin-|or-v1-)?(?=[A-Za-z_-]{0,60}\d)[A-Za-z0-9_-]{32,255}"),
+    SecretRule("google-key", ("AIza", "ya29.", "GOCSPX-"), r"\bAIza[A-Za-z0-9_-]{35}\b|\bya29\.[A-Za-z0-9_-]{20,255}|\bGOCSPX-[A-Za-z0-9_-]{20,64}"),
+    SecretRule("npm-token", ("npm_",), r"\bnpm_[A-Za-z0-9]{36}\b"),
+    SecretRule("pypi-token", ("pypi-",), r"\bpypi-AgE[A-Za-z0-9_-]{50,255}"),
+    SecretRule("huggingface-token", ("hf_",), r"\bhf_[A-Za-z0-9]{30,64}\b"),
+    SecretRule("sendgrid-key", ("SG.",), r"\bSG\.[A-Za-z0-9_-]{16,64}\.[A-Za-z0-9_-]{16,64}"),
+    SecretRule("digitalocean-token", ("do",), r"\bdo[por]_v1_[a-f0-9]{64}"),
+    SecretRule("telegram-token", (":AA",), r"\b\d{8,10}:AA[A-Za-z0-9_-]{33}\b"),
+    SecretRule("vault-token", ("hv",), r"\bhv[sbr]\.[A-Za-z0-9_-]{24,255}"),
+    SecretRule("age-key", ("AGE-SECRET-KEY",), r"\bAGE-SECRET-KEY-1[A-Z0-9]{58}"),
+    SecretRule("nacre-token", ("brt_", "bto_"), r"\b(?:brt|bto)_[A-Za-z0-9_-]{32,128}"),
+    SecretRule(
+        "json-web-token",
+        ("eyJ",),
+        r"\beyJ[A-Za-z0-9_-]{10,4000}\.eyJ[A-Za-z0-9_-]{10,8000}\.[A-Za-z0-9_-]{16,2000}",
+    ),
+    SecretRule(
+        "azure-key",
+        ("Key=", "key=", "sig="),
+        r"(?:AccountKey|SharedAccessKey|[?&]sig)=([A-Za-z0-9+/%]{32,200}={0,2})",
+    ),
+    SecretRule(
+        "url-password",
+        ("://",),
+        r"\b[A-Za-z][A-Za-z0-9+.-]{1,30}://[^\s/:@\"'<>\\]{0,100}:([^\s@/\"'<>{}$*\[\]\\]{3,200})@",
+    ),
+    SecretRule(
+        "authorization",
+        ("earer", "EARER", "uthorization", "UTHORIZATION", "asic "),
+        r"(?i:\bauthorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?:bearer|basic|token|digest)?|\bbearer)\s{1,3}"
+        r"([A-Za-z0-9._~+/-]{16,4000}={0,2})",
+        guarded=True,
+    ),
+    SecretRule(
+        "named-secret",
+        ("passw", "PASSW", "Passw", "pwd", "PWD", "ecret", "ECRET", "oken", "OKEN", "key", "KEY", "Key",
+         "assphrase", "redential", "REDENTIAL"),
+        _NAME + r"[\\]?[\"']?\s{0,3}(?::|=>|=)\s{0,3}[\\]?[\"']?([^\s\"'`,;\\<>(){}\[\]]{8,400})",
+        guarded=True,
+    ),
+)  # fmt: skip
+
+IDS = frozenset(rule.id for rule in RULES) | {"encoded"}
+_PLAIN = tuple(rule for rule in RULES if not rule.guarded and rule.id != "url-password")
+_SECRET_NAME = re.compile(_NAME)
+_BASE64 = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{24,4000}={0,2}")
+_PLACEHOLDER = re.compile(
+    r"(?i)\$|%|^\*+$|^[x.*_-]+$|example\.|changeme|placeholder|your[_-]|^env[:.]|environ|process\.|redacted"
+    r"|^(?:https?|file)://|^/[\w./-]+$|^\.{1,2}/|^arn:"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """Where a secret stands in a text, and which rule knew it."""
+
+    rule: str
+    start: int
+    end: int
+
+
+def find_secrets(text: str, section: SecretsSection) -> tuple[Secret, ...]:
+    """Return the secrets of a text in their order; they do not overlap."""
+    if section.action == "off" or not text:
+        return ()
+    found = []
+    if section.builtin:
+        found = [each for each in _built_in(text) if each.rule not in section.without]
+    for match in own_matches(text, section.patterns) if section.patterns else ():
+        if match is None:
+            return (Secret(OWN_BUDGET, 0, len(text)),)
+        found.append(Secret(match[0], *match[1]))
+    return _apart(found)
+
+
+def redact_text(text: str, section: SecretsSection) -> tuple[str, int]:
+    """Return the text with a mark in place of each secret, and how many there were."""
+    found = find_secrets(text, section)
+    parts: list[str] = []
+    end = 0
+    for secret in found:
+        parts += (text[end : secret.start], MARK.format(secret.rule))
+        end = secret.end
+    return ("".join((*parts, text[end:])), len(found)) if found else (text, 0)
+
+
+def names_secret(name: str) -> bool:
+    """Tell whether a member or argument of this name holds a secret."""
+    low = name.lower()
+    return low in ("authorization", "cookie", "set-cookie", "x-api-key") or (
+        _SECRET_NAME.fullmatch(name) is not None
+    )
+
+
+def looks_random(value: str) -> bool:
+    """Tell whether a value is a credential rather than a word, a path or a placeholder."""
+    if len(value) < 8 or _PLACEHOLDER.search(value):
+        return False
+    kinds = sum(
+        any(test(each) for each in value)
+        for test in (str.isdigit, str.islower, str.isupper, lambda each: not each.isalnum())
+    )
+    return (
+        kinds >= 2
+        and any(map(str.isdigit, value))
+        and _entropy(value) >= min(_ENTROPY, math.log2(len(value)) - 0.6)
+    )
+
+
+def _built_in(text: str) -> Iterator[Secret]:
+    yield from _forms(text, RULES)
+    if not text.isascii() and _INVISIBLE.search(text):
+        kept = [place for place, each in enumerate(text) if not _INVISIBLE.match(each)]
+        for secret in _forms("".join(text[place] for place in kept), RULES):
+            yield Secret(secret.rule, kept[secret.start], kept[secret.end - 1] + 1)
+    wide = unicodedata.normalize("NFKC", text) if not text.isascii() else text
+    if wide != text and len(wide) == len(text):
+        yield from _forms(wide, RULES)
+    for run in _BASE64.finditer(text):
+        said = decoded(run[0])
+        if said and next(_forms(said, _PLAIN), None) is not None:
+            yield Secret("encoded", *run.span())
+
+
+def _forms(text: str, rules: tuple[SecretRule, ...]) -> Iterator[Secret]:
+    for rule in rules:
+        if not any(hint in text for hint in rule.hints):
+            continue
+        for match in rule.compiled().finditer(text):
+            group = match.re.groups
+            if not rule.guarded or looks_random(match[group]):
+                yield Secret(rule.id, *match.span(group))
+
+
+def decoded(run: str) -> str:
+    """Return the text in a base64 run, or nothing when it holds none."""
+    body = run.rstrip("=").replace("-", "+").replace("_", "/")
+    try:
+        said = base64.b64decode(body + "=" * (-len(body) % 4), validate=True).decode("utf-8")
+    except (binascii.Error, ValueError):
+        return ""
+    return said if all(each.isprintable() or each in "\r\n\t" for each in said) else ""
+
+
+def _apart(found: list[Secret]) -> tuple[Secret, ...]:
+    apart: list[Secret] = []
+    for each in sorted(found, key=lambda secret: (secret.start, -secret.end)):
+        if each.end <= each.start:
+            continue
+        if apart and each.start < apart[-1].end:
+            last = apart[-1]
+            apart[-1] = Secret(last.rule, last.start, max(last.end, each.end))
+        else:
+            apart.append(each)
+    return tuple(apart)
+
+
+def _entropy(value: str) -> float:
+    counts = Counter(value)
+    return -sum(n / len(value) * math.log2(n / len(value)) for n in counts.values())
