@@ -109,3 +109,21 @@ def test_on_the_laptop_the_key_lies_encrypted_under_a_file_of_the_owner(
     files = [path for path in folder.rglob("*") if path.is_file()]
     assert not any(SECRET.encode() in path.read_bytes() for path in files)
     assert (folder / "vault.key").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_key_leaves_with_its_being_and_never_with_an_export(
+    nacre: Nacre, place: list[str], monkeypatch: pytest.MonkeyPatch, folder: Path
+) -> None:
+    if place:
+        pytest.skip("the stack of this test has no worker that forgets")
+    nacre("being", "create", "Ann")
+    piped(monkeypatch, SECRET.encode())
+    nacre("llm-key", "set")
+
+    exported = nacre("export", "-").out
+    erased = nacre("forget", "being", "Ann", "--yes", "--verify", "--json").json()
+
+    assert exported
+    assert "SECRET#" not in exported
+    assert (erased["traces"], erased["places"]) == (0, [])
+    assert not any(b"SECRET#LLM" in path.read_bytes() for path in folder.glob("nacre.db*"))
