@@ -102,14 +102,47 @@ def test_the_worker_gives_back_what_it_does_not_know() -> None:
     assert answer == {"batchItemFailures": failed}
 
 
-def test_the_evaluator_answers_callers_that_the_authorizer_vouched_for() -> None:
+def test_the_evaluator_answers_callers_that_the_authorizer_vouched_for(
+    policies: dict[str, str],
+) -> None:
     event = recorded("http_api_policy")
-    with deployed("PolicyEvaluatorFunction") as function:
+    with deployed("PolicyEvaluatorFunction", variables=policies) as function:
         known = function.invoke(event)
         event["requestContext"]["authorizer"]["lambda"] = {"auth": "invalid"}
         unknown = function.invoke(event)
 
     assert (known["statusCode"], unknown["statusCode"]) == (200, 401)
+    verdict = json.loads(known["body"])
+    assert (verdict["decision"], verdict["rule"]) == ("prompt", 1)
+    assert (verdict["policy"]["scope"], verdict["policy"]["version"]) == ("global", 1)
+
+
+def test_the_evaluator_may_be_invoked_directly_and_follows_no_links(
+    policies: dict[str, str],
+) -> None:
+    def reading(path: str) -> dict[str, Any]:
+        params = {"name": "read", "arguments": {"path": path}}
+        return {"method": "tools/call", "params": params, "server": "files"}
+
+    with deployed("PolicyEvaluatorFunction", variables=policies) as function:
+        single = function.invoke(reading("/srv/a") | {"being": None})
+        several = function.invoke({"calls": [reading("/srv/../etc/passwd"), reading("/srv/b")]})
+        local = function.invoke(reading("/srv/a") | {"where": {"is_local": True}})
+        lines = [json.loads(line) for line in function.logs.splitlines()]
+
+    assert single["decision"] == "allow"
+    assert [each["decision"] for each in several["calls"]] == ["deny", "allow"]
+    assert (local["decision"], "is_local" in local["error"]) == ("deny", True)
+    assert [line["decision"] for line in lines] == ["allow", "deny", "allow"]
+
+
+def test_the_evaluator_denies_while_the_table_does_not_answer(policies: dict[str, str]) -> None:
+    nobody = policies | {"AWS_ENDPOINT_URL": "http://127.0.0.1:1"}
+    with deployed("PolicyEvaluatorFunction", variables=nobody) as function:
+        answer = function.invoke(recorded("http_api_policy"))
+
+    assert answer["statusCode"] == 503
+    assert json.loads(answer["body"])["decision"] == "deny"
 
 
 def test_the_portal_answers_health_checks() -> None:

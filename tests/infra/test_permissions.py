@@ -39,7 +39,7 @@ GRANTS = {
         "NacreKey": SEAL,
         **READ_SECRETS,
     },
-    "PolicyEvaluatorFunction": {"NacreKey": "kms:Decrypt"},
+    "PolicyEvaluatorFunction": {"DataTable": "dynamodb:GetItem", "NacreKey": "kms:Decrypt"},
     "PortalFunction": {**whole_table("TokensTable"), "NacreKey": SEAL},
 }
 
@@ -99,3 +99,14 @@ def test_the_schedule_may_send_and_encrypt_and_nothing_else() -> None:
         "PatrolQueue": "sqs:SendMessage",
         "NacreKey": "kms:Decrypt kms:GenerateDataKey",
     }
+
+
+def test_the_evaluator_may_read_policies_and_nothing_else_of_the_table() -> None:
+    role = resources("AWS::IAM::Role")["PolicyEvaluatorFunctionRole"]
+    [reading] = [
+        statement
+        for statement in statements(role)
+        if as_list(statement["Action"]) == ["dynamodb:GetItem"]
+    ]
+
+    assert reading["Condition"] == {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["P#*"]}}

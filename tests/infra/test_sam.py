@@ -109,7 +109,8 @@ def test_requests_travel_through_sams_gateway_to_the_real_handlers_and_back(stac
         ("no token", {"path": f"/mcp/{BEING}", "data": ping}, 401),
         ("GET", {"method": "GET", "path": f"/mcp/{BEING}", "headers": good}, 405),
         ("DELETE", {"method": "DELETE", "path": f"/mcp/{BEING}", "headers": good}, 405),
-        ("policy", {"path": "/policy/evaluate", "headers": good, "data": "{}"}, 200),
+        ("policy", {"path": "/policy/evaluate", "headers": good, "data": call}, 200),
+        ("policy, no call", {"path": "/policy/evaluate", "headers": good, "data": "{}"}, 400),
         ("policy, bad token", {"path": "/policy/evaluate", "headers": bad, "data": "{}"}, 401),
         ("home", {"method": "GET", "path": "/"}, 200),
         ("health", {"method": "GET", "path": "/healthz"}, 200),
@@ -124,9 +125,11 @@ def test_requests_travel_through_sams_gateway_to_the_real_handlers_and_back(stac
             "AWS_SESSION_TOKEN": CREDENTIALS.session_token,
         }
         functions = {
-            name: description(name, **own)
-            for name in ("McpHttpFunction", "PolicyEvaluatorFunction", "PortalFunction")
+            name: description(name, **own) for name in ("McpHttpFunction", "PortalFunction")
         }
+        functions["PolicyEvaluatorFunction"] = description(
+            "PolicyEvaluatorFunction", **own, NACRE_DATA_TABLE=stack.ids["DataTable"]
+        )
         functions["TokenAuthorizerFunction"] = description(
             "TokenAuthorizerFunction", **own, NACRE_TOKENS_TABLE=stack.ids["TokensTable"]
         )

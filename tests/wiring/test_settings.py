@@ -10,7 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nacre.errors import ConfigurationError
-from nacre.wiring.settings import VARIABLES, Secret, Settings, _user_data_folder
+from nacre.wiring.settings import (
+    VARIABLES,
+    Secret,
+    Settings,
+    _user_data_folder,
+    user_policy_file,
+)
 
 EMPTY = {"HOME": "/home/ann"}
 
@@ -72,6 +78,7 @@ def test_every_variable_arrives_in_its_field() -> None:
         qdrant_url="https://abc.cloud.example:6333",
         qdrant_api_key=Secret("value of qdrant_api_key"),
         qdrant_secret="value of qdrant_secret",
+        policy_file="value of policy_file",
         resolves_tokens=True,
         tokens_table="value of tokens_table",
         data_table="value of data_table",
@@ -208,3 +215,11 @@ def test_settings_load_almost_nothing() -> None:
     ).stdout.split()
 
     assert not {"dataclasses", "inspect", "pathlib", "datetime", "boto3", "click"} & set(loaded)
+
+
+def test_a_users_policy_stands_where_configuration_does() -> None:
+    assert user_policy_file({"HOME": "/home/ann"}) == "/home/ann/.config/nacre/policy.toml"
+    with_base = {"HOME": "/home/ann", "XDG_CONFIG_HOME": "/etc/ann"}
+    assert user_policy_file(with_base) == "/etc/ann/nacre/policy.toml"
+    relative = {"HOME": "/home/ann", "XDG_CONFIG_HOME": "conf"}
+    assert user_policy_file(relative) == "/home/ann/.config/nacre/policy.toml"

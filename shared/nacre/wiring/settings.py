@@ -149,6 +149,11 @@ VARIABLES: Mapping[str, Variable] = {
         "NACRE_QDRANT_SECRET",
         "On AWS: the parameter of Systems Manager that holds that key.",
     ),
+    "policy_file": Variable(
+        "NACRE_POLICY",
+        "Policy file that decides every call on this machine.",
+        "~/.config/nacre/policy.toml when it is there, else the built-in policy",
+    ),
     "resolves_tokens": Variable(
         "NACRE_RESOLVE_TOKENS",
         "on: the MCP function looks tokens up itself, for a front without the authorizer; "
@@ -194,6 +199,7 @@ class Settings(NamedTuple):
     qdrant_url: str = ""
     qdrant_api_key: Secret = Secret("")
     qdrant_secret: str = ""
+    policy_file: str = ""
     resolves_tokens: bool = False
     tokens_table: str = ""
     data_table: str = ""
@@ -236,6 +242,7 @@ class Settings(NamedTuple):
             qdrant_url=_url("NACRE_QDRANT_URL", read("qdrant_url")),
             qdrant_api_key=Secret(read("qdrant_api_key")),
             qdrant_secret=read("qdrant_secret"),
+            policy_file=read("policy_file"),
             resolves_tokens=_switch("NACRE_RESOLVE_TOKENS", read("resolves_tokens")),
             tokens_table=read("tokens_table"),
             data_table=read("data_table"),
@@ -257,6 +264,13 @@ class Settings(NamedTuple):
                 f"{', '.join(missing)}: not set; on AWS the template sets it, "
                 "on a laptop give --stack NAME"
             )
+
+
+def user_policy_file(environment: Mapping[str, str] = os.environ) -> str:
+    """Return where a user's policy is unless NACRE_POLICY names another place."""
+    home = environment.get("HOME") or os.path.expanduser("~")  # noqa: PTH111  no pathlib here
+    base = environment.get("XDG_CONFIG_HOME", "")
+    return f"{base if base.startswith('/') else home + '/.config'}/nacre/policy.toml"
 
 
 def _log_level(value: str) -> str:

@@ -1,0 +1,95 @@
+"""Which policy counts: a file or a pushed document on the laptop, documents on AWS.
+
+Everything is imported where it is used: the evaluator's start is a promise.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from nacre.wiring.settings import Settings, user_policy_file
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from nacre.faces.evaluating import Evaluator
+    from nacre.policy.laptop import LaptopPolicies
+    from nacre.policy.policy import Policy
+    from nacre.policy.stored import StoredPolicies
+    from nacre.ports.table import Table
+
+Tell = Callable[[str], None]
+
+
+def laptop_policies(settings: Settings, table: "Table", tell: Tell) -> "LaptopPolicies":
+    """Return the policies of this machine; PolicyError for a file that is wrong."""
+    from time import monotonic
+
+    from nacre.policy.laptop import LaptopPolicies
+    from nacre.policy.stored import StoredPolicies
+    from nacre.ports.table import Key
+
+    path, is_named = policy_path(settings)
+    stored = StoredPolicies(lambda key: table.get(Key(*key)), built_in, tick=monotonic, tell=tell)
+    return LaptopPolicies(path, stored, must_exist=is_named, tell=tell)
+
+
+def stack_policies(settings: Settings, tell: Tell) -> "StoredPolicies":
+    """Return the policies of a stack, read by one signed request each, without boto3."""
+    from time import monotonic
+
+    from nacre.policy.stored import StoredPolicies
+
+    settings.require("data_table", "region", "access_key_id", "secret_access_key")
+    reader: list[Callable[[tuple[str, str]], Mapping[str, Any] | None]] = []
+
+    def read(key: tuple[str, str]) -> Mapping[str, Any] | None:
+        if not reader:
+            from nacre.adapters.dynamodb_get import Credentials, SignedGet
+
+            reader.append(
+                SignedGet(
+                    settings.data_table,
+                    region=settings.region,
+                    credentials=Credentials(
+                        settings.access_key_id,
+                        settings.secret_access_key.reveal(),
+                        settings.session_token.reveal(),
+                    ),
+                    endpoint_url=settings.endpoint_url,
+                ).get
+            )
+        return reader[0](key)
+
+    return StoredPolicies(read, built_in, tick=monotonic, tell=tell)
+
+
+def stack_evaluator(settings: Settings) -> "Callable[[], Evaluator]":
+    """Return what makes the evaluator of a stack; a missing setting is an error at once."""
+    settings.require("data_table", "region", "access_key_id", "secret_access_key")
+
+    @cache
+    def made() -> "Evaluator":
+        from nacre.faces.evaluating import Evaluator
+        from nacre.faces.logs import log_at
+
+        log = log_at(settings.log_level)
+        policies = stack_policies(settings, lambda said: log.write("warning", "policy", said=said))
+        return Evaluator(policies, log)
+
+    return made
+
+
+def built_in() -> "Policy":
+    """Return the policy that counts where nobody has written one."""
+    from nacre.policy.packs import pack
+
+    return pack("default")
+
+
+def policy_path(settings: Settings) -> "tuple[Path, bool]":
+    """Return where the policy file is or would be, and whether a setting names it."""
+    from pathlib import Path
+
+    named = settings.policy_file
+    return Path(named or user_policy_file()).expanduser(), bool(named)

@@ -1,0 +1,40 @@
+"""What functions find when they are called."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from nacre.adapters.dynamodb_table import DynamoTable
+from nacre.clock import system_clock
+from nacre.policy.documents import Documents
+from tests.aws_stack import REGION, aws_stack
+from tests.dynamodb_http import CREDENTIALS, dynamodb_over_http
+
+POLICY = """
+[[rule]]
+action = "prompt"
+tool = "get_current_time"
+server = "nacre"
+
+[[rule]]
+action = "allow"
+tool = "read"
+args.path = "/srv/**"
+"""
+
+
+@pytest.fixture
+def policies() -> Iterator[dict[str, str]]:
+    """Give functions a table with a policy in it: the variables that lead there."""
+    with aws_stack() as stack, dynamodb_over_http(stack) as front:
+        table = stack.ids["DataTable"]
+        pushed = Documents(DynamoTable(stack.dynamodb, table), clock=system_clock)
+        pushed.push("global", POLICY, source="p.toml", based_on=0, by="ann")
+        yield {
+            "AWS_ENDPOINT_URL": front.url,
+            "AWS_REGION": REGION,
+            "AWS_ACCESS_KEY_ID": CREDENTIALS.access_key_id,
+            "AWS_SECRET_ACCESS_KEY": CREDENTIALS.secret_access_key,
+            "AWS_SESSION_TOKEN": CREDENTIALS.session_token,
+            "NACRE_DATA_TABLE": table,
+        }
