@@ -1,0 +1,96 @@
+"""The command `nacre policy test`: calls in files, decided and compared."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from nacre.cli.display import json_option, show_json
+from nacre.cli.junit import junit
+from nacre.cli.outcome import FAILURE, OK
+from nacre.cli.policy_file import chosen_policy, policy_option, why
+from nacre.errors import InvalidInputError
+from nacre.policy.approval_form import printable
+from nacre.policy.fixtures import Tried, fixtures_in, tried
+from nacre.policy.policy import Policy
+from nacre.policy.rule import ACTIONS, Action
+
+_PATH = click.Path(path_type=Path)
+
+
+@click.command("test")
+@policy_option
+@click.option("--fixture", "files", metavar="FILE", type=_PATH, multiple=True, help="One call.")
+@click.option(
+    "--fixture-dir", "folder", metavar="DIR", type=_PATH, help="All *.json files in and below DIR."
+)
+@click.option(
+    "--expect",
+    type=click.Choice(ACTIONS),
+    help="What should happen to every call, whatever the files say.",
+)
+@click.option("--junit", "report", metavar="FILE", type=_PATH, help="Write JUnit XML too.")
+@json_option
+def test_command(
+    policy_file: Path | None,
+    files: tuple[Path, ...],
+    folder: Path | None,
+    expect: Action | None,
+    report: Path | None,
+    *,
+    as_json: bool,
+) -> int:
+    """Decide the calls in fixture files, and compare with what they expect.
+
+    A fixture is a JSON file: a 'tools/call' request with its method and params, if wanted with
+    'server' and with 'expected' (allow, deny or prompt). Exit code 0: every decision is as
+    expected, or nothing was. 1: at least one is not. 2 or 3: the policy or a fixture is wrong
+    or missing, and nothing was decided.
+    """
+    if not files and folder is None:
+        raise InvalidInputError("there is nothing to test; give --fixture or --fixture-dir")
+    policy = chosen_policy(policy_file)
+    results = tried(policy, [*files, *(fixtures_in(folder) if folder else ())], expect)
+    reasons = [why(policy, each.decision) for each in results]
+    if report is not None:
+        _write(report, junit(policy, results, reasons))
+    if as_json:
+        facts = zip(results, reasons, strict=True)
+        show_json([_facts(policy, each, reason) for each, reason in facts])
+    else:
+        for each, reason in zip(results, reasons, strict=True):
+            click.echo(_line(each, reason))
+    wrong = sum(each.is_wrong for each in results)
+    silent = sum(each.expected is None for each in results)
+    right = len(results) - wrong - silent
+    click.echo(f"{right} as expected, {wrong} not, {silent} without expectation", err=True)
+    return FAILURE if wrong else OK
+
+
+def _line(each: Tried, reason: str) -> str:
+    action = each.decision.action
+    mark = "FAIL" if each.is_wrong else "ok" if each.expected else "-"
+    said = f"{action}, expected {each.expected}" if each.is_wrong else action
+    return f"{mark:<4}  {printable(str(each.fixture))}: {said} ({printable(reason)})"
+
+
+def _facts(policy: Policy, each: Tried, reason: str) -> dict[str, Any]:
+    return {
+        "fixture": str(each.fixture),
+        "decision": each.decision.action,
+        "expected": each.expected,
+        "as_expected": None if each.expected is None else not each.is_wrong,
+        "rule": each.decision.rule,
+        "description": each.decision.description,
+        "reason": reason,
+        "policy": policy.digest,
+    }
+
+
+def _write(path: Path, content: bytes) -> None:
+    try:
+        path.write_bytes(content)
+    except OSError as error:
+        raise InvalidInputError(
+            f"{path}: cannot be written ({error.strerror}); choose another place for --junit"
+        ) from error
