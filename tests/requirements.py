@@ -200,12 +200,6 @@ PENDING: frozenset[str] = frozenset(
         "004.wrap.config",
         "004.proxy.stdio",
         "004.proxy.remote",
-        "004.rule.file",
-        "004.test.fixture",
-        "004.test.directory",
-        "004.test.expect",
-        "004.test.exit",
-        "004.test.format",
     }
 )
 

@@ -221,6 +221,7 @@ def test_a_policy_that_is_wrong_is_named_with_the_rule(
     assert "did you mean 'args'?" in tested.err
 
 
+@pytest.mark.requirement("004.rule.file")
 def test_without_the_option_the_users_own_policy_is_meant(
     nacre: Nacre, fixtures: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
