@@ -28,6 +28,7 @@ from nacre.ports.table import (
 PENDING_SCENES = "pending_scenes"
 PENDING_MESSAGES = "pending_messages"  # handed over for a patrol that has not read them yet
 QUEUED_AT = "queued_at"
+WORK_SEQ = "work_seq"  # raised whenever work is announced, so that none is overlooked
 UNREAD = "unread"
 
 
@@ -53,6 +54,7 @@ def _counting(
     added = {name: amount for name, amount in (add or {}).items() if amount}
     work: dict[str, Value] = {}
     if has_work:
+        added[WORK_SEQ] = 1
         work = {"gsi1pk": keys.work(being_id), "gsi1sk": being_id}
     if not added and not work:
         return Check(keys.meta(being_id), Present())

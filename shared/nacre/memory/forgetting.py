@@ -7,6 +7,7 @@ import math
 
 _FACTOR = 19 / 81  # at an age of one stability, nine tenths are left
 
+LONGEST_STABILITY = 3650.0  # ten years of active days
 DYING_BELOW = 0.6
 DEAD_BELOW = 0.5
 
@@ -19,6 +20,15 @@ def initial_stability(importance: float) -> float:
 def retention(elapsed: int, stability: float) -> float:
     """Return what is left after so many active days, from 1 down to 0."""
     return 1 / math.sqrt(1 + _FACTOR * max(0, elapsed) / stability) if stability > 0 else 0.0
+
+
+def refreshed(stability: float, *, elapsed: int, times: int) -> float:
+    """Return the stability after so many recalls at once, this long after it was last set.
+
+    The more was forgotten, the more a recall adds; many on one day add little more than one.
+    """
+    gain = 2 * (1 - retention(elapsed, stability)) + 0.05 * min(times, 5)
+    return min(LONGEST_STABILITY, stability * (1 + gain))
 
 
 def clock_below(clock0: int, stability: float, left: float) -> int:

@@ -17,11 +17,11 @@ from nacre.memory.clusters import Clusters, marking_dirty
 from nacre.memory.counters import count_in, counters, write_counted
 from nacre.memory.fields import checked_name, checked_text, optional_text
 from nacre.memory.model import UNDONE, Node, merged_id_of, moment
-from nacre.memory.nodes import Nodes
+from nacre.memory.nodes import Nodes, replacing
 from nacre.memory.searchable import SearchIndex, searchable
 from nacre.memory.settled import settled
 from nacre.memory.uniting import strongest_of, united, with_what_was_learned
-from nacre.ports.table import Absent, Compare, Every, Put, Table, Write
+from nacre.ports.table import Absent, Compare, Put, Table, Write
 
 CLOCK = "clock"  # the Being's counter of active days
 
@@ -101,9 +101,11 @@ class Merges:
         sources = [found[each] for each in sorted(ids) if each in found]
         _check_sources(ids, sources)
         clock = count_in(counters(self._table, being_id), CLOCK)
+        whole = united(sources, clock)
         new = replace(
-            united(sources, clock),
+            whole,
             node_id=merged_id,
+            cluster_id=self._living(being_id, whole.cluster_id),
             action=action,
             feeling=feeling or strongest_of(sources).feeling,
             created_at=moment(self._clock()),
@@ -119,7 +121,7 @@ class Merges:
                 merged_into=merged_id,
                 version=source.version + 1,
             )
-            writes.append(_replacing(being_id, source, after))
+            writes.append(replacing(being_id, source, after))
         moved = Counter(source.cluster_id for source in sources if source.is_living)
         change = Counter({new.cluster_id: 1})
         change.subtract(moved)
@@ -157,7 +159,7 @@ class Merges:
             if source is strongest:
                 after = with_what_was_learned(after, node, sources)
             restored.append(after)
-            writes.append(_replacing(being_id, source, after))
+            writes.append(replacing(being_id, source, after))
         gone = replace(
             node,
             status="dead",
@@ -168,7 +170,7 @@ class Merges:
             due=None,
             version=node.version + 1,
         )
-        writes.append(_replacing(being_id, node, gone))
+        writes.append(replacing(being_id, node, gone))
         living = [each for each in restored if each.is_living]
         change = Counter(each.cluster_id for each in living)
         change.subtract({node.cluster_id: 1 if node.is_living else 0})
@@ -201,6 +203,11 @@ class Merges:
             with suppress(UnavailableError):  # it is marked dirty: the next patrol does it
                 self._vectors.renew(being_id, each, [node.node_id for node in (*live, *gone)])
 
+    def _living(self, being_id: str, cluster_id: str | None) -> str | None:
+        """Return the cluster, or None where it was given up: a patrol finds the node a new one."""
+        found = None if cluster_id is None else self._clusters.get(being_id, cluster_id)
+        return None if found is not None and found.state == "retired" else cluster_id
+
     def _homes(self, being_id: str, node: Node, sources: Sequence[Node]) -> dict[str, str | None]:
         """Return each source's cluster; where that is no more, the cluster of the merged node."""
         wanted = {source.cluster_id for source in sources if source.cluster_id is not None}
@@ -226,14 +233,3 @@ def _check_sources(ids: Sequence[str], sources: Sequence[Node]) -> None:
             raise InvalidInputError(
                 f"the merge into {source.node_id} was taken back; use the ids it was made of"
             )
-
-
-def _replacing(being_id: str, before: Node, after: Node) -> Put:
-    # Recalls are counted without raising the version, and none may be lost.
-    same = Every(
-        (
-            Compare("version", "=", before.version),
-            Compare("reactivation_count", "=", before.reactivation_count),
-        )
-    )
-    return Put(after.to_item(being_id), same)

@@ -205,6 +205,7 @@ class Cluster:
     themes: tuple[str, ...] = ()
     first_day: str | None = None
     last_day: str | None = None
+    considered: str | None = None  # when a model last looked for what says the same in it
     dirty: bool = False
     version: int = 1
 

@@ -143,6 +143,18 @@ class Nodes:
         )
 
 
+def replacing(being_id: str, before: Node, after: Node) -> Put:
+    """Return the write of a node in the place of what it was, recalls included."""
+    # Recalls are counted without raising the version, and none may be lost.
+    same = Every(
+        (
+            Compare("version", "=", before.version),
+            Compare("reactivation_count", "=", before.reactivation_count),
+        )
+    )
+    return Put(after.to_item(being_id), same)
+
+
 def _recall(being_id: str, node: Node, after: Node, amount: int) -> Update:
     places = _places(being_id, after)
     if after.last_activated == node.last_activated:

@@ -49,7 +49,12 @@ FORMAT = 1
 
 _IDENTITY = frozenset({"being_id", "name", "owner", "created"})
 # What stands in a Being's item and is true of one store only, or counted from its records.
-_LOCAL = frozenset({"pk", "sk", "schema", EXPIRES_AT, "queued_at", "pending_scenes", "unread"})
+_LOCAL = frozenset({"pk", "sk", "schema", EXPIRES_AT, "queued_at", "pending_scenes", "unread"}) | {
+    "pending_messages",
+    "run_seq",
+    "open_run",
+    "work_seq",
+}
 _BYTES = "$bytes"
 
 

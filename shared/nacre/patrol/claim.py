@@ -8,7 +8,7 @@ from nacre import limits
 from nacre.errors import LeaseLostError
 from nacre.jobs.lease import Lease
 from nacre.memory import keys
-from nacre.memory.counters import count_in, counters
+from nacre.memory.counters import WORK_SEQ, count_in, counters
 from nacre.memory.merging import CLOCK
 from nacre.memory.model import Scene
 from nacre.memory.settled import settled
@@ -31,7 +31,6 @@ from nacre.ports.table import (
 )
 
 ACTIVE_DAY = "active_day"  # of the Being's item: the last day, in UTC, on which it was used
-WORK_SEQ = "work_seq"  # of the Being's item: raised whenever work is announced
 MARKER = "patrol_marker"  # of the Being's item: where the messages that were read end
 
 

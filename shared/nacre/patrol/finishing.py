@@ -1,59 +1,115 @@
 """The end of a run: done, or blocked until something answers again."""
 
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+
 from nacre.errors import ConditionFailedError, UnavailableError
 from nacre.jobs.job import Job, encode_job
-from nacre.limits import PATROL_AT
+from nacre.limits import (
+    PATROL_AT,
+    PATROL_FORGOTTEN,
+    PATROL_MESSAGES,
+    PATROL_MOVES,
+    PATROL_REFRESHED,
+    PATROL_SCENES,
+)
 from nacre.memory import keys
-from nacre.memory.counters import PENDING_MESSAGES, PENDING_SCENES, QUEUED_AT, count_in, counters
+from nacre.memory.counters import (
+    PENDING_MESSAGES,
+    PENDING_SCENES,
+    QUEUED_AT,
+    WORK_SEQ,
+    count_in,
+    counters,
+)
 from nacre.memory.settled import settled
 from nacre.memory.trigger import KIND
-from nacre.patrol.claim import WORK_SEQ
+from nacre.patrol.claim import MARKER
+from nacre.patrol.journal import thinking_writes
 from nacre.patrol.round import Round
 from nacre.patrol.runs import OPEN_RUN, run_key
-from nacre.ports.table import Absent, Change, Compare, Condition, Every, Present, Update, Value
+from nacre.ports.table import (
+    Absent,
+    Change,
+    Compare,
+    Condition,
+    Every,
+    Item,
+    Present,
+    Update,
+    Value,
+)
+
+_CAPS = {
+    "refreshed": PATROL_REFRESHED,
+    "revived": PATROL_MOVES,
+    "homed": PATROL_SCENES,
+}
 
 
-def finish(work: Round) -> None:
-    """Close the run, and let the next one be fired."""
-    settled(lambda: _finish(work))
+def finish(work: Round, reasons: Sequence[str]) -> None:
+    """Close the run, and let the next one be fired; what a cap left is queued."""
+    settled(lambda: _finish(work, list(reasons)))
 
 
 def block(work: Round, reason: str) -> None:
     """Let the run rest until the next one takes it up; what it has not done goes on waiting."""
-    place = run_key(work.being_id, work.run.seq)
-    try:
+    rests = Change(set={"state": "blocked", "blocked": f"blocked: {reason}"})
+    fires_again = Change(remove=frozenset({QUEUED_AT}))
+    with suppress(ConditionFailedError):  # somebody else has gone on, or the Being is gone
         work.table.transact(
             [
-                Update(
-                    place,
-                    Change(set={"state": "blocked", "blocked": f"blocked: {reason}"}),
-                    Compare("state", "=", "open"),
-                ),
-                Update(keys.meta(work.being_id), Change(remove=frozenset({QUEUED_AT})), Present()),
+                Update(run_key(work.being_id, work.run.seq), rests, Compare("state", "=", "open")),
+                Update(keys.meta(work.being_id), fires_again, Present()),
             ]
         )
-    except ConditionFailedError:
-        return  # somebody else has gone on with it, or the Being is gone
 
 
-def _finish(work: Round) -> None:
+def _finish(work: Round, reasons: list[str]) -> None:
     meta = counters(work.table, work.being_id)
-    waiting, unread = count_in(meta, PENDING_SCENES), count_in(meta, PENDING_MESSAGES)
-    # What came meanwhile found the patrol fired already, so nobody else sends for it.
-    backlog = waiting + unread if waiting >= PATROL_AT or unread else 0
-    reasons: list[str] = []
+    counts = work.ledger.counts()
+    backlog = _backlog(meta, counts)
+    if not counts:
+        reasons.append("nothing to do: no scene and no message waits, and nothing is due")
     queued = backlog > 0 and _queued(work, reasons)
-    as_read = [_same(name, meta.get(name)) for name in (PENDING_SCENES, PENDING_MESSAGES, WORK_SEQ)]
-    set_: dict[str, Value] = {QUEUED_AT: work.run.now} if queued else {}
+    run = work.runs.at(work.being_id, work.run.seq)
+    marker = None if run is None else run.marker_out
+    set_: dict[str, Value] = {} if marker is None else {MARKER: marker}
+    if queued:
+        set_[QUEUED_AT] = work.run.now
     remove = {OPEN_RUN} | (set() if queued else {QUEUED_AT})
-    if not (waiting or unread) and count_in(meta, WORK_SEQ) == work.run.work_seq:
+    is_idle = not (
+        backlog
+        or count_in(meta, PENDING_SCENES)
+        or count_in(meta, PENDING_MESSAGES)
+        or count_in(meta, WORK_SEQ) != work.run.work_seq
+        or counts.get("unsettled")
+    )
+    if is_idle:
         remove |= {"gsi1pk", "gsi1sk"}
+    # Whatever is announced meanwhile changes one of these, and then all is looked at again.
+    as_read = [_same(name, meta) for name in (PENDING_SCENES, PENDING_MESSAGES, WORK_SEQ)]
     change = Change(set=set_, remove=frozenset(remove))
     work.ledger.commit(
-        [Update(keys.meta(work.being_id), change, Every((Present(), *as_read)))],
+        [
+            *thinking_writes(work),
+            Update(keys.meta(work.being_id), change, Every((Present(), *as_read))),
+        ],
         reasons=reasons,
         also={"state": "done", "backlog": backlog},
     )
+
+
+def _backlog(meta: Item, counts: Mapping[str, int]) -> int:
+    """Return how much is left that would have been done but for a cap, or came meanwhile."""
+    waiting = count_in(meta, PENDING_SCENES)
+    # What came during the run found the patrol fired already, so nobody else sends for it.
+    left = waiting if waiting >= PATROL_AT else 0
+    if counts.get("messages_read", 0) >= PATROL_MESSAGES:
+        left += count_in(meta, PENDING_MESSAGES)
+    if counts.get("dying", 0) + counts.get("dead", 0) >= PATROL_FORGOTTEN:
+        left += 1
+    return left + sum(counts.get(name, 0) >= cap for name, cap in _CAPS.items())
 
 
 def _queued(work: Round, reasons: list[str]) -> bool:
@@ -67,5 +123,6 @@ def _queued(work: Round, reasons: list[str]) -> bool:
     return True
 
 
-def _same(name: str, value: Value) -> Condition:
+def _same(name: str, meta: Item) -> Condition:
+    value = meta.get(name)
     return Compare(name, "=", value) if isinstance(value, int) else Absent(name)

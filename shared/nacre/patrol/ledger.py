@@ -80,6 +80,11 @@ class Ledger:
             raise
         self.commits += 1
 
+    def counts(self) -> Mapping[str, int]:
+        """Return what the run has counted so far, whoever did it."""
+        item = self._table.get(self._place)
+        return {} if item is None else Run.from_item(item).counts
+
     def note(self, *reasons: str, **counts: int) -> None:
         """Count something that no other write goes with."""
         self.commit([], reasons=reasons, counts=counts)

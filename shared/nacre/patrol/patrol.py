@@ -9,19 +9,57 @@ from nacre.jobs.lease import Lease
 from nacre.memory.indexing import Indexing
 from nacre.memory.memory import Memory
 from nacre.memory.model import moment
+from nacre.patrol import consolidating, splitting, tidying
+from nacre.patrol.assigning import assign
 from nacre.patrol.claim import claim
+from nacre.patrol.consolidating import considered, consolidate
+from nacre.patrol.extracting import extract
 from nacre.patrol.finishing import block, finish
+from nacre.patrol.flagging import flag
+from nacre.patrol.inputs import scenes_of
+from nacre.patrol.journal import write_journal
 from nacre.patrol.ledger import Ledger
+from nacre.patrol.measuring import measure
+from nacre.patrol.renewing import renew
+from nacre.patrol.reviving import revive
 from nacre.patrol.round import Round
 from nacre.patrol.runs import Receipt, Runs
+from nacre.patrol.splitting import split
 from nacre.patrol.thinking import Thinking
+from nacre.patrol.ticking import tick
+from nacre.patrol.tidying import tidy
 from nacre.ports.queue import Queue
 from nacre.ports.table import Table
 
 Step = Callable[[Round], None]
 
-STEPS: tuple[tuple[int, str, Step], ...] = ()
-"""The steps in their order, each with its number; `Run.step` is the last that has decided."""
+
+def _assign(work: Round) -> None:
+    scenes = scenes_of(work)
+    measure(work, scenes)
+    assign(work, scenes)
+
+
+def _tidy(work: Round) -> None:
+    tidy(work)
+    renew(work, considered(work))
+
+
+STEPS: tuple[tuple[int, str, Step], ...] = (
+    (0, "extract", extract),
+    (1, "assign", _assign),
+    (2, "clock", tick),
+    (3, "flag", flag),
+    (consolidating.STEP, "consolidate", consolidate),
+    (5, "revive", revive),
+    (splitting.STEP, "split", split),
+    (tidying.STEP, "tidy", _tidy),
+)
+"""The steps in their order, each with its number.
+
+`Run.step` is the last whose decisions are stored: a run that is resumed begins with it, so that
+nothing before it is decided anew on what came after.
+"""
 
 
 def _silently(_step: str) -> None:
@@ -87,13 +125,15 @@ class Patrol:
             keep=keep,
         )
         try:
+            told("claim")
+            work.telling.catch_up()
             for number, name, step in STEPS:
                 if number >= run.step:
                     told(name)
                     step(work)
                     keep()
             told("finish")
-            finish(work)
+            finish(work, write_journal(work))
         except UnavailableError as error:
             block(work, str(error))
         found = self.runs.at(being_id, run.seq)

@@ -2,17 +2,22 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 from nacre.memory.indexing import Indexing
 from nacre.memory.memory import Memory
+from nacre.patrol.deciding import Deciding
 from nacre.patrol.ledger import Ledger
-from nacre.patrol.runs import Run
+from nacre.patrol.nearest import Nearest
+from nacre.patrol.runs import Run, Runs
+from nacre.patrol.space import Space, space_of
+from nacre.patrol.telling import Telling
 from nacre.patrol.thinking import Thinking
 from nacre.ports.queue import Queue
 from nacre.ports.table import Table
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Round:
     """A Being's run at work."""
 
@@ -25,3 +30,28 @@ class Round:
     indexing: Indexing
     thinking: Thinking | None
     keep: Callable[[], None]
+
+    @cached_property
+    def space(self) -> Space:
+        """Return what vectors mean here; the same from the first step that asks to the end."""
+        return space_of(self.table, self.indexing, self.being_id)
+
+    @cached_property
+    def nearest(self) -> Nearest:
+        """Return what looks around a note."""
+        return Nearest(self.table, self.memory.nodes, self.indexing, self.being_id)
+
+    @cached_property
+    def deciding(self) -> Deciding:
+        """Return what decides about scenes."""
+        return Deciding(self.being_id, self.space, self.nearest, self.memory.nodes)
+
+    @cached_property
+    def telling(self) -> Telling:
+        """Return what tells the index."""
+        return Telling(self.indexing, self.being_id)
+
+    @cached_property
+    def runs(self) -> Runs:
+        """Return what reads runs and their plans."""
+        return Runs(self.table)

@@ -1,0 +1,198 @@
+"""Consolidating: memories that say the same become one, in words that a model finds.
+
+Only groups with a member that is new or dying are looked at, in clusters that changed. What the
+model says is stored before anything is done, and then each group is one transaction.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import combinations
+from typing import Any
+
+from nacre.limits import MERGE_GROUP, PATROL_MERGES
+from nacre.memory.model import Cluster, Node, merged_id_of
+from nacre.memory.nodes import replacing
+from nacre.memory.settled import settled
+from nacre.memory.uniting import strongest_of, united
+from nacre.patrol.changes import dirty_clusters, dirtying
+from nacre.patrol.geometry import numbers
+from nacre.patrol.round import Round
+from nacre.patrol.runs import INPUT_TOKENS, OUTPUT_TOKENS
+from nacre.patrol.thinking import MergePlan
+from nacre.ports.embedder import Vector
+from nacre.ports.table import Absent, Put, Value, Write
+
+STEP = 4
+PLAN = "MERGE"
+
+
+def consolidate(work: Round) -> None:
+    """Merge what says the same and mark what is no longer so; decided for all groups first."""
+    if work.run.step < STEP:
+        dirty = [
+            each for each in dirty_clusters(work) if each.state == "active" and each.n_active > 1
+        ]
+        if work.thinking is None:
+            if dirty:
+                work.ledger.note("no_llm: consolidation skipped")
+            return
+        _plan(work, dirty)
+    for entry in work.runs.plan(work.being_id, work.run.seq, PLAN) or []:
+        if isinstance(entry.get("plan"), dict):
+            settled(partial(_apply, work, entry))
+            work.keep()
+
+
+def considered(work: Round) -> frozenset[str]:
+    """Return the clusters in which nothing was left unasked."""
+    entries = work.runs.plan(work.being_id, work.run.seq, PLAN) or []
+    return frozenset(
+        each for entry in entries for each in entry.get("considered", ()) if isinstance(each, str)
+    )
+
+
+def groups_of(
+    cluster: Cluster, members: Sequence[Node], vectors: Mapping[str, Vector], near: "Nearness"
+) -> list[list[str]]:
+    """Return the groups of 2 to 6 members that may say the same, each with a new or dying one."""
+    around = {node.node_id: numbers(vectors[node.node_id]) for node in members}
+    by_id = {node.node_id: node for node in members}
+    pairs = []
+    for one, other in combinations(sorted(by_id), 2):
+        nearness = round(near.between(around[one], around[other]), 6)
+        if nearness >= near.least(by_id[one]):
+            pairs.append((-nearness, one, other))
+    group_of = {node_id: [node_id] for node_id in by_id}
+    for _, one, other in sorted(pairs):  # the nearest first, so that a full group is a good one
+        first, second = group_of[one], group_of[other]
+        if first is not second and len(first) + len(second) <= MERGE_GROUP:
+            first += second
+            group_of.update(dict.fromkeys(second, first))
+    distinct = {id(group): sorted(group) for group in group_of.values() if len(group) > 1}
+    return sorted(
+        group
+        for group in distinct.values()
+        if any(_is_fresh(by_id[node_id], cluster) for node_id in group)
+    )
+
+
+class Nearness:
+    """How near two memories are, and how near those are that may say the same."""
+
+    def __init__(self, work: Round) -> None:
+        self.between = work.space.nearness
+        self._alike = work.space.alike
+
+    def least(self, node: Node) -> float:
+        """Return the nearness from which a memory may say the same as this one."""
+        return self._alike(node.action)
+
+
+def _is_fresh(node: Node, cluster: Cluster) -> bool:
+    is_new = cluster.considered is None or node.created_at > cluster.considered
+    return is_new or node.status == "dying"
+
+
+def _plan(work: Round, dirty: Sequence[Cluster]) -> None:
+    assert work.thinking is not None
+    entries: list[Value] = []
+    done: list[Value] = []
+    reasons: list[str] = []
+    tokens = {INPUT_TOKENS: 0, OUTPUT_TOKENS: 0}
+    asked = 0
+    for cluster in dirty:
+        members = {node.node_id: node for node in work.nearest.members(cluster.cluster_id)}
+        vectors = work.nearest.subjects(list(members.values()), work.space)
+        groups = groups_of(cluster, list(members.values()), vectors, Nearness(work))
+        answered = 0
+        for group in groups[: PATROL_MERGES - asked]:
+            asked += 1
+            thought = work.thinking.consolidate(
+                work.being_id, [members[node_id] for node_id in group]
+            )
+            work.keep()
+            tokens[INPUT_TOKENS] += thought.input_tokens
+            tokens[OUTPUT_TOKENS] += thought.output_tokens
+            if thought.value is None:
+                reasons.append(f"consolidation: {thought.reason}")
+            elif (fault := _fault(thought.value, group)) is not None:
+                reasons.append(f"consolidation: {fault}")
+                answered += 1
+            else:
+                answered += 1
+                if thought.value.merge or thought.value.supersede:
+                    entries.append({"group": list(group), "plan": thought.value.to_plain()})
+        if answered == len(groups):
+            done.append(cluster.cluster_id)
+    entries.append({"considered": done})
+    work.ledger.plan(PLAN, entries, step=STEP, reasons=reasons, counts=tokens)
+
+
+def _fault(plan: MergePlan, group: Sequence[str]) -> str | None:
+    named = {*plan.merge, *(each for pair in plan.supersede for each in (pair.old, pair.new))}
+    if not named <= set(group):
+        return "the model named a memory that it was not asked about"
+    if len(set(plan.merge)) == 1:
+        return "the model merged a memory with itself"
+    if any(pair.old in plan.merge or pair.old == pair.new for pair in plan.supersede):
+        return "the model superseded a memory that it kept"
+    return None
+
+
+def _apply(work: Round, entry: dict[str, Any]) -> None:
+    plan = MergePlan.from_plain(entry["plan"])
+    ids = sorted(set(plan.merge))
+    merged_id = merged_id_of(ids)
+    old_ids = [pair.old for pair in plan.supersede]
+    found = work.memory.nodes.get_many(work.being_id, [*ids, merged_id, *old_ids])
+    before = found.get(merged_id)
+    writes: list[Write] = []
+    live: list[Node] = []
+    gone: list[str] = []
+    counts: dict[str, int] = {}
+    sources = [found[each] for each in ids if each in found and found[each].is_living]
+    can_merge = len(ids) > 1 and len(sources) == len(ids) and before is None and bool(plan.action)
+    if can_merge:
+        new = _merged(work, plan, merged_id, sources)
+        writes.append(Put(new.to_item(work.being_id), Absent()))
+        writes += [replacing(work.being_id, each, _into(each, merged_id)) for each in sources]
+        for cluster_id in sorted({each.cluster_id or "" for each in sources}):
+            fewer = sum(each.cluster_id == cluster_id for each in sources)
+            members = int(new.cluster_id == cluster_id) - fewer
+            writes += dirtying(work, cluster_id or None, members=members)
+        live, gone = [new], [each.node_id for each in sources]
+        counts["merged"] = len(sources)
+    for pair in plan.supersede:
+        old = found.get(pair.old)
+        by = merged_id if pair.new in ids and (can_merge or before is not None) else pair.new
+        if old is not None and old.is_living and old.superseded_by is None:
+            after = replace(old, superseded_by=by, version=old.version + 1)
+            writes.append(replacing(work.being_id, old, after))
+            counts["superseded"] = counts.get("superseded", 0) + 1
+    if writes:
+        if live:
+            writes += work.telling.writes(live, gone)
+        work.ledger.commit(writes, counts=counts)
+        work.telling.tell(writes)
+
+
+def _merged(work: Round, plan: MergePlan, merged_id: str, sources: Sequence[Node]) -> Node:
+    return replace(
+        united(sources, work.run.clock),
+        node_id=merged_id,
+        action=plan.action,
+        feeling=plan.feeling or strongest_of(sources).feeling,
+        created_at=work.run.now,
+        version=1,
+    )
+
+
+def _into(source: Node, merged_id: str) -> Node:
+    return replace(
+        source,
+        status="merged",
+        status_before=source.status,
+        merged_into=merged_id,
+        version=source.version + 1,
+    )

@@ -1,0 +1,109 @@
+"""Finding scenes in messages: a model reads what was said since the last run.
+
+Without a model the messages stay what they are, a history that can be searched.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+from nacre.errors import InvalidInputError
+from nacre.memory.chain import marker_id_of
+from nacre.memory.counters import PENDING_MESSAGES, PENDING_SCENES
+from nacre.memory.model import Message, Scene
+from nacre.memory.scenes import SceneDraft as Told
+from nacre.memory.scenes import checked_scene
+from nacre.memory.settled import settled
+from nacre.patrol.inputs import messages_of
+from nacre.patrol.round import Round
+from nacre.patrol.runs import INPUT_TOKENS, OUTPUT_TOKENS
+from nacre.patrol.thinking import SceneDraft
+from nacre.ports.table import Absent, Change, Key, Present, Put, Update, Value
+
+PLAN = "EXTRACT"
+_AT_ONCE = 40  # messages in one transaction
+_UNREAD = frozenset({"gsi1pk", "gsi1sk"})
+
+
+def extract(work: Round) -> None:
+    """Record the scenes of the run's messages, and let the messages wait no more.
+
+    When the model fails they go on waiting, for the next run.
+    """
+    places = messages_of(work)
+    if not places:
+        return
+    planned = work.runs.plan(work.being_id, work.run.seq, PLAN)
+    if planned is None:
+        planned = _plan(work, places)
+    for entry in planned:
+        if entry.get("scene_id"):
+            settled(partial(_record, work, SceneDraft.from_plain(entry)))
+    if {"read": True} in planned:
+        _read(work, places)
+
+
+def _plan(work: Round, places: Sequence[Key]) -> list[dict[str, Value]]:
+    messages = _messages(work, places)
+    entries: list[dict[str, Value]] = [{"read": True}]
+    reasons: list[str] = []
+    counts: dict[str, int] = {}
+    if work.thinking is None:
+        reasons.append("no_llm: extraction skipped")
+    elif messages:
+        thought = work.thinking.extract(work.being_id, messages)
+        counts = {INPUT_TOKENS: thought.input_tokens, OUTPUT_TOKENS: thought.output_tokens}
+        if thought.value is None:
+            reasons.append(f"extraction: {thought.reason}")
+            entries = []
+        else:
+            entries += [draft.to_plain() for draft in thought.value]
+    end = marker_id_of(work.being_id, messages[-1].chain) if messages else None
+    also: Mapping[str, Value] = {} if end is None or not entries else {"marker_out": end}
+    stored: list[Value] = list(entries)
+    work.ledger.plan(PLAN, stored, step=work.run.step, reasons=reasons, counts=counts, also=also)
+    return entries
+
+
+def _messages(work: Round, places: Sequence[Key]) -> list[Message]:
+    found = work.table.get_many(places)
+    return [Message.from_item(found[place]) for place in places if place in found]
+
+
+def _record(work: Round, draft: SceneDraft) -> None:
+    if work.memory.scenes.get_many(work.being_id, [draft.scene_id]):
+        return
+    told = Told(
+        action=draft.action,
+        actors=draft.actors,
+        when=draft.when,
+        setting=draft.setting,
+        feeling=draft.feeling,
+        themes=draft.themes,
+        importance=draft.importance,
+        source="extract",
+        trust=draft.trust,
+        evidence=draft.evidence,
+    )
+    try:
+        scene: Scene = checked_scene(
+            told, "scene", scene_id=draft.scene_id, created_at=work.run.now
+        )
+    except InvalidInputError as error:
+        work.ledger.note(f"extraction: {error}")
+        return
+    writes = [Put(scene.to_item(work.being_id), Absent()), *work.telling.writes([scene])]
+    work.ledger.commit(writes, counts={"scenes_created": 1}, meta={PENDING_SCENES: 1})
+    work.telling.tell(writes)
+
+
+def _read(work: Round, places: Sequence[Key]) -> None:
+    """Take messages off the list of those that wait, each counted once."""
+    found = work.table.get_many(places)
+    waiting = [place for place in places if "gsi1pk" in found.get(place, {})]
+    for first in range(0, len(waiting), _AT_ONCE):
+        some = waiting[first : first + _AT_ONCE]
+        work.ledger.commit(
+            [Update(place, Change(remove=_UNREAD), Present("gsi1pk")) for place in some],
+            counts={"messages_read": len(some)},
+            meta={PENDING_MESSAGES: -len(some)},
+        )
