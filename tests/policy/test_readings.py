@@ -4,6 +4,7 @@ import os
 import posixpath
 import re
 import unicodedata
+from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -314,7 +315,7 @@ def _plain(text: str) -> str:
 
 
 # Written apart from the product's: what servers are known to do to a path.
-DECODERS = [
+DECODERS: list[Callable[[str], str]] = [
     unquote,
     _overlong,
     lambda text: text.replace("\\", "/"),

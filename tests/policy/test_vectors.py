@@ -33,7 +33,8 @@ def subject_of(row: dict[str, Any]) -> Subject:
     message = row["message"]
     params = message.get("params") or {}
     if message["method"] == "tools/call":
-        return Subject("tool", params.get("name"), row["server"], params.get("arguments", {}))
+        name: Any = params.get("name")
+        return Subject("tool", name, row["server"], params.get("arguments", {}))
     return Subject("method", message["method"], row["server"], params)
 
 

@@ -42,7 +42,7 @@ _SHOWN = 60
 def read_policy(path: Path) -> Policy:
     """Load a policy file; PolicyError says what is wrong with it and where."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise PolicyError("is not UTF-8 text", source=str(path)) from error
     except OSError as error:

@@ -1,0 +1,28 @@
+"""The policies that Nacre ships: their TOML, and the compiled form that is loaded.
+
+A test holds the two together; `python infra/policy_packs.py` compiles anew.
+"""
+
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+from nacre.policy.compiled import from_json
+from nacre.policy.policy import Policy
+
+Pack = Literal["default", "careful"]
+PACKS: tuple[Pack, ...] = ("default", "careful")
+
+
+@cache
+def pack(name: Pack) -> Policy:
+    """Return a policy that Nacre ships."""
+    return from_json(_FOLDER.joinpath(f"{name}.json").read_text(encoding="utf-8"))
+
+
+def text_of(name: Pack) -> str:
+    """Return its TOML, with the comments that explain it."""
+    return _FOLDER.joinpath(f"{name}.toml").read_text(encoding="utf-8")
+
+
+_FOLDER = Path(__file__).parent
