@@ -8,18 +8,10 @@ from nacre.limits import TOKEN_BYTES
 from nacre.memory.model import Cluster, Message, Node, Scene
 from nacre.memory.rendering import shown_line
 from nacre.patrol import questions
-from nacre.patrol.answers import (
-    Answer,
-    UnusableError,
-    answer_in,
-    diary_in,
-    digest_in,
-    drafts_in,
-    merge_in,
-    notes_in,
-    split_in,
-)
+from nacre.patrol.answer_fields import Answer, UnusableError, answer_in
+from nacre.patrol.answers import diary_in, digest_in, merge_in, notes_in, split_in
 from nacre.patrol.asked_text import as_data, briefly, facts, portions, readable
+from nacre.patrol.found_scenes import drafts_in
 from nacre.patrol.questions import Question
 from nacre.patrol.spending import Spending
 from nacre.patrol.thinking import Digest, MergePlan, SceneDraft, SplitPlan, Thought
