@@ -46,6 +46,36 @@ def test_the_first_start_shows_a_url_and_a_token_that_work(nacre: Nacre) -> None
     assert in_query_only[0] == 401
 
 
+def test_other_programs_may_ask_what_the_policy_makes_of_a_call(
+    nacre: Nacre, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nacre("being", "create", "Ann")
+    token = nacre("token", "create", "--scope", "read-only").out.strip()
+    (tmp_path / "policy.toml").write_text('[[rule]]\naction = "allow"\ntool = "read"\n')
+    monkeypatch.setenv("NACRE_POLICY", str(tmp_path / "policy.toml"))
+    call = {"method": "tools/call", "params": {"name": "read"}, "server": "files"}
+    with serving() as server:
+        evaluate = f"{server.url.removesuffix('/mcp')}/policy/evaluate"
+        server.url = evaluate
+        allowed = server.post("", token, call)
+        without = server.post("", None, call)
+
+    assert (allowed[0], allowed[1]["decision"], allowed[1]["rule"]) == (200, "allow", 1)
+    assert (without[0], without[1]["decision"]) == (401, "deny")
+
+
+def test_a_policy_that_is_wrong_stops_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "policy.toml").write_text('[[rule]]\naction = "alow"\ntool = "read"\n')
+    monkeypatch.setenv("NACRE_POLICY", str(tmp_path / "policy.toml"))
+
+    code, out, err = finish(start("serve", "--port", "0"))
+
+    assert (code, out) == (2, "")
+    assert "policy.toml: rule 1: unknown action 'alow'" in err
+
+
 def test_later_starts_show_the_url_and_no_token(nacre: Nacre) -> None:
     being_id = nacre("being", "create", "Ann").out.strip()
 

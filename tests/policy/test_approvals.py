@@ -204,6 +204,21 @@ def test_a_long_argument_does_not_hide_another(office: Office) -> None:
     assert "[99802 characters]" in ticket.arguments
 
 
+def test_a_secret_among_the_arguments_is_neither_kept_nor_shown(office: Office) -> None:
+    key = "AKIA" + "Z7QXVB4N2M9LKJ3H"
+    approvals = office.approvals()
+
+    question = approvals.ask(
+        wish(arguments={"note": f"use {key} now", "password": "hunter2hunter2"}), can_elicit=True
+    )
+
+    assert isinstance(question, Question)
+    kept = repr(office.desk.all()) + repr(question)
+    assert key not in kept
+    assert "hunter2hunter2" not in kept
+    assert "note" in kept
+
+
 def test_scopes_do_not_see_each_other(office: Office) -> None:
     ticket = waiting(office, wish())
     other = office.approvals(scope="other").ask(wish(), can_elicit=False)

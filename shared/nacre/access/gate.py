@@ -42,6 +42,16 @@ class Gate:
         context = admission(authorization, self._lookup, now=self._clock().timestamp())
         return admit_context(context, path_being=path_being, query_being=query_being)
 
+    def holder(self, *, authorization: str | None) -> Principal:
+        """Return whose token it is, where no URL names a Being; raises UnauthorizedError."""
+        if authorization is None:
+            raise UnauthorizedError(_NOTHING_SENT, presented=False)
+        context = admission(authorization, self._lookup, now=self._clock().timestamp())
+        principal = _principal(context)
+        if principal is None:
+            raise UnauthorizedError(_NOT_VALID, presented=True)
+        return principal
+
 
 def admit_context(
     context: Mapping[str, object] | None, *, path_being: str | None, query_being: str | None

@@ -18,13 +18,16 @@ from nacre.cli.listening import bind, fences, is_loopback, url_of
 from nacre.cli.place import Place, placed
 from nacre.errors import InvalidInputError
 from nacre.faces.asgi import AsgiApp
-from nacre.faces.http import asgi_app
+from nacre.faces.evaluating import Evaluator
+from nacre.faces.http import asgi_app, not_found
 from nacre.faces.logs import Level, Log, log_at, where
+from nacre.faces.policy_http import policy_endpoint
 from nacre.jobs.loop import Outcome, WorkerLoop
 from nacre.limits import API_TOKEN_DAYS, DRAIN_SECONDS
 from nacre.protocol.http_messages import HttpRequest
 from nacre.protocol.principal import Principal
 from nacre.wiring.embedded import Laptop, first_being, open_laptop
+from nacre.wiring.policies import laptop_policies
 from nacre.wiring.settings import Settings
 
 HOST = "127.0.0.1"
@@ -88,8 +91,23 @@ def _app(
         finally:
             await _stop(loop, hurried)
 
+    fenced = fences(host, settings)
+    policies = laptop_policies(
+        settings, laptop.home.data, lambda said: log.write("warning", "policy", said=said)
+    )
+    elsewhere = policy_endpoint(
+        Evaluator(policies, log),
+        holder=lambda authorization: laptop.gate.holder(authorization=authorization),
+        fences=fenced,
+        elsewhere=not_found,
+    )
     return asgi_app(
-        laptop.application, admit=admit, fences=fences(host, settings), log=log, lifespan=working
+        laptop.application,
+        admit=admit,
+        fences=fenced,
+        log=log,
+        lifespan=working,
+        elsewhere=elsewhere,
     )
 
 

@@ -42,7 +42,7 @@ def asgi_app(
     """Return the server: MCP under `/mcp`, everything else answered by `elsewhere`."""
     peers = LocalPeers()
     served = endpoint(app, admit=admit, fences=fences, peers=peers)
-    return _Server(served, peers, CallLog(log or Log()), lifespan, elsewhere or _not_found)
+    return _Server(served, peers, CallLog(log or Log()), lifespan, elsewhere or not_found)
 
 
 class _Server:
@@ -106,7 +106,8 @@ class _Server:
         )
 
 
-async def _not_found(scope: Scope, _receive: Receive, send: Send) -> None:
+async def not_found(scope: Scope, _receive: Receive, send: Send) -> None:
+    """Answer for a path that nothing serves."""
     if scope["type"] == "http":
         body = b'{"error":"not found; the MCP endpoint is /mcp"}'
         await write(send, HttpReply(404, (("content-type", "application/json"),), body))

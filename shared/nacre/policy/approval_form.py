@@ -6,6 +6,7 @@ from typing import Any
 from nacre.limits import APPROVAL_MINUTES, MAX_SHOWN_ARGUMENT, MAX_SHOWN_ARGUMENTS
 from nacre.policy.approval_store import Lasting
 from nacre.policy.approver import ApprovalRequest
+from nacre.policy.redaction import redact_for_audit
 from nacre.protocol import strict_json
 
 ONCE = "allow once"
@@ -51,13 +52,14 @@ def chosen(result: Mapping[str, Any]) -> Lasting | None:
 
 
 def shown(arguments: Mapping[str, Any]) -> str:
-    """Return the arguments for a person: each one cut by itself, nothing invisible.
+    """Return the arguments for a person: each one cut by itself, nothing invisible, no secret.
 
     A long argument cannot push another one out of sight.
     """
+    clean: Mapping[str, Any] = redact_for_audit(arguments)
     parts = [
         f"{printable(_cut(name))}: {printable(_cut(_spelt(value)))}"
-        for name, value in list(arguments.items())[:MAX_SHOWN_ARGUMENTS]
+        for name, value in list(clean.items())[:MAX_SHOWN_ARGUMENTS]
     ]
     rest = len(arguments) - MAX_SHOWN_ARGUMENTS
     if rest > 0:
