@@ -1,10 +1,16 @@
+import re
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from nacre.memory import keys
 from nacre.memory.chain import Said
-from nacre.memory.model import Cluster
+from nacre.memory.forgetting import initial_stability, retention
+from nacre.memory.lifetime import lifetime
+from nacre.memory.merging import CLOCK
+from nacre.memory.model import Cluster, Node
+from nacre.ports.table import Change
 from tests.memory.keeping import a_node
 from tests.memory.minds import Minded, RefusedError
 
@@ -115,10 +121,16 @@ def test_a_node_is_explained_down_to_the_messages(mind: Minded) -> None:
         "[2026-07-01] Ann: Bo fed the cat",
         f"node_id: {node.node_id}",
         "status: active",
-        "strength 1.00; importance 0.50; trust agent",
+        "importance 0.50; trust agent",
         "recalled 0 times",
         "cluster: none yet",
         "themes: cats",
+        "strength 1.00: its stability is 16.0 active days, and it was last strengthened today"
+        " (active day 0, now 0)",
+        "it fades (below 0.6) on active day 122, in 122 active days, and is forgotten (below 0.5)"
+        " on active day 205, in 205 active days, unless it is recalled or noted again: that puts"
+        " it off, and the more the longer it was not; an active day is one on which a patrol had"
+        " something to take in",
         "Made of 2 scenes:",
         f"- {scene_id}: [2026-07-01] Ann: Bo fed the cat [tool, trust agent, noted 2026-07-28]",
         "- LOST: no longer kept",
@@ -153,6 +165,64 @@ def test_what_became_of_a_node_is_told(wordy: Minded) -> None:
     assert f"merged from: {a_node(1).node_id}" in merging
     assert f"superseded by: {NOWHERE}" in merging
     assert "pinned" in merging
+
+
+def explained(mind: Minded, node: Node, day: int = 0) -> str:
+    mind.remember(node)
+    mind.table.update(keys.meta(mind.being_id), Change(set={CLOCK: day}))
+    return mind.text("recall_memory", read_only=True, node_id=node.node_id)
+
+
+@pytest.mark.parametrize(
+    ("fields", "day", "expected"),
+    [
+        ({}, 100, "strength 0.64: its stability is 16.0 active days, and it was last strengthened"
+                  " 100 active days ago (active day 0, now 100)"),
+        ({"status": "dying"}, 130, "it fades (below 0.6) since active day 122, and is forgotten"
+                                   " (below 0.5) on active day 205, in 75 active days"),
+        ({"status": "dying"}, 205, "is forgotten at the next patrol"),
+        ({"reactivation_count": 2, "reactivation_done": 1}, 16,
+         "recalled once since the last patrol: the next one raises its stability to about 20.1"),
+        ({"pinned": True}, 300, "it is pinned, so it is never forgotten"),
+        ({"status": "dead", "count_at_death": 0}, 300,
+         "forgotten; recalled 2 times more, it comes back with the next patrol"),
+        ({"status": "dead", "count_at_death": 0, "reactivation_count": 2}, 300,
+         "it was asked for again, and the next patrol brings it back"),
+        ({"status": "dead", "reason": "undone"}, 300, "its merge was taken back: it stays dead"),
+        ({"status": "merged", "merged_into": NOWHERE}, 300,
+         f"merged into: {NOWHERE}, which stands for it now"),
+        ({"superseded_by": NOWHERE}, 1, f"superseded by: {NOWHERE}; it is kept, and left out of"),
+    ],
+)  # fmt: skip
+def test_why_a_node_is_as_strong_as_it_is_and_when_it_would_end_is_told(
+    wordy: Minded, fields: dict[str, Any], day: int, expected: str
+) -> None:
+    assert expected in explained(wordy, a_node(1, **fields), day)
+
+
+def test_what_stands_for_others_or_is_gone_has_no_end(wordy: Minded) -> None:
+    told = explained(wordy, a_node(1, status="merged", merged_into=NOWHERE), 300)
+
+    assert "fades" not in told
+    assert "strength" not in told
+
+
+def test_the_days_that_are_told_are_those_on_which_it_happens() -> None:
+    for importance in (0.0, 0.25, 0.5, 0.75, 1.0):
+        node = a_node(1, stability=initial_stability(importance))
+        told = " ".join(lifetime(node, 0))
+        [fades, dies] = map(int, re.findall(r"on active day (\d+)", told))
+
+        assert retention(fades - 1, node.stability) >= 0.6 > retention(fades, node.stability)
+        assert retention(dies - 1, node.stability) >= 0.5 > retention(dies, node.stability)
+
+
+def test_the_memories_that_one_was_merged_from_are_named_and_told(wordy: Minded) -> None:
+    wordy.remember(a_node(1, action="Ann fed the cat", status="merged", merged_into=NOWHERE))
+    told = explained(wordy, a_node(2, parents=(a_node(1).node_id,)))
+
+    assert f"merged from: {a_node(1).node_id}\n" in told
+    assert f"- {a_node(1).node_id}: [2026-07-01] Ann: Ann fed the cat" in told
 
 
 @pytest.mark.parametrize("argument", ["cluster_id", "node_id"])

@@ -10,12 +10,15 @@ from nacre.memory.clusters import Clusters
 from nacre.memory.counters import PENDING_SCENES, count_in, counters
 from nacre.memory.fields import checked_name
 from nacre.memory.history import History, folded
+from nacre.memory.lifetime import lifetime
 from nacre.memory.listing import memory_line, within
+from nacre.memory.merging import CLOCK
 from nacre.memory.model import Cluster, Node, Scene
 from nacre.memory.rendering import counted, one_line, scene_line
 from nacre.memory.scenes import Scenes
 from nacre.memory.shelf import Remembered, Shelf
 from nacre.ports.table import Table
+from nacre.ports.vectors import Kind
 
 _QUOTED = 300  # bytes of a message that is named as a memory's origin
 
@@ -89,16 +92,18 @@ class Explore:
         memory = self._shelf.node(being_id, checked_name(node_id, "node_id"))
         if memory is None or not isinstance(memory.told, Node):
             raise NotFoundError("there is no such node; search_memory finds nodes and their ids")
-        return View(
-            within(
-                [
-                    memory.text,
-                    *_facts(memory, memory.told),
-                    *self._origin(being_id, memory.told),
-                ]
-            ),
-            [memory],
-        )
+        clock = count_in(counters(self._table, being_id), CLOCK)
+        facts = [*_facts(memory.told), *lifetime(memory.told, clock)]
+        origin = [*self._parents(being_id, memory.told), *self._origin(being_id, memory.told)]
+        return View(within([memory.text, *facts, *origin]), [memory])
+
+    def _parents(self, being_id: str, node: Node) -> Iterator[str]:
+        if not node.parents:
+            return
+        yield f"merged from: {', '.join(node.parents)}"
+        shown: dict[str, Kind] = dict.fromkeys(node.parents[:PROVENANCE_SCENES], "node")
+        for parent in self._shelf.read(being_id, shown):
+            yield f"- {parent.id}: {parent.text}"
 
     def _origin(self, being_id: str, node: Node) -> Iterator[str]:
         shown = node.evidence[:PROVENANCE_SCENES]
@@ -124,24 +129,16 @@ class Explore:
             yield f"… {counted(len(messages) - PROVENANCE_MESSAGES, 'more message')}"
 
 
-def _facts(memory: Remembered, node: Node) -> Iterator[str]:
+def _facts(node: Node) -> Iterator[str]:
     yield f"node_id: {node.node_id}"
     yield f"status: {node.status}" + (f" ({node.reason})" if node.reason else "")
-    yield f"{_strength(memory)}; importance {node.importance:.2f}; trust {node.trust}"
+    yield f"importance {node.importance:.2f}; trust {node.trust}"
     yield f"recalled {counted(node.reactivation_count, 'time')}" + (
         f", last at {node.last_activated}" if node.last_activated else ""
     )
     yield f"cluster: {node.cluster_id or 'none yet'}"
     if node.themes:
         yield f"themes: {', '.join(node.themes)}"
-    if node.pinned:
-        yield "pinned: it is never forgotten"
-    if node.merged_into:
-        yield f"merged into: {node.merged_into}"
-    if node.parents:
-        yield f"merged from: {', '.join(node.parents)}"
-    if node.superseded_by:
-        yield f"superseded by: {node.superseded_by}"
 
 
 def _told(scene: Scene | None) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal, Self
 
+from nacre.limits import REVIVED_FROM
 from nacre.memory import keys
 from nacre.memory.records import attributes_of, record_of
 from nacre.ports.item_schema import ItemSchema
@@ -149,7 +150,7 @@ class Node:
     def is_revivable(self) -> bool:
         """Whether a patrol brings it back."""
         count = self.reactivation_count - (self.count_at_death or 0)
-        return self.status == "dead" and self.reason != UNDONE and count >= 2
+        return self.status == "dead" and self.reason != UNDONE and count >= REVIVED_FROM
 
     def to_item(self, being_id: str) -> Item:
         """Return the item that holds the node, with the places where it is listed."""
