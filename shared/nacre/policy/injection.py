@@ -34,6 +34,12 @@ _LATIN = re.compile(r"[A-Za-z]{2}|[A-Za-z].*[A-Za-z]")
 _WORD = re.compile(r"\b[^\W\d_]{4,}\b")
 
 
+_SENTENCE = re.compile(r"[.!?;:\n>]")
+# What may stand in a purpose, unless it says this.
+_PURPOSES = {
+    "exfiltration": re.compile(r"attacker|evil|exfil|collector"),
+    "prompt-extraction": re.compile(r"your|system prompt|hidden|above"),
+}
 _RULES = {
     kind: [rule for rule in RULES if rule.patterns and kind in rule.kinds] for kind in SOURCES
 }
@@ -124,12 +130,24 @@ def _matches(
             continue
         for pattern in rule.compiled():
             for match in pattern.finditer(low):
+                if kind == "definition" and _is_purpose(rule, low, match):
+                    continue
                 if rule.quotable:
                     if quotes is None:
                         quotes = quotations(low)
                     if is_mentioned(low, match.span(), quotes, in_definition=kind == "definition"):
                         continue
                 yield rule.id, reading.place(match.span())
+
+
+def _is_purpose(rule: InjectionRule, low: str, match: re.Match[str]) -> bool:
+    """Tell whether a tool's first sentence just says what it sends or shows."""
+    telling = _PURPOSES.get(rule.id)
+    return (
+        telling is not None
+        and _SENTENCE.search(low, 0, match.start()) is None
+        and telling.search(match[0]) is None
+    )
 
 
 def _unseen(text: str, kind: Source) -> Iterator[tuple[str, Span]]:

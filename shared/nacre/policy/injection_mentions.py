@@ -20,9 +20,10 @@ _SAID = re.compile(
     r"|placeholder|dummy|illustrative|instance|documentation|docs|readme|blocked|forbidden|rejected"
     r"|transcript)(?:\W{1,3}\w{1,20}){0,2}?\W{0,2}:\W{0,12}"
     r"|\b(?:such as|phrases? like|strings? like|checks? (?:if|whether)|detects?"
-    r"|asks? the \w{1,20} to|tests? (?:if|whether)|attempts? to|tries to|trying to|telling it to|asking it to)\W{1,3})"
+    r"|asks? the \w{1,20} to|tests? (?:if|whether)|attempts? to|tries to|trying to"
+    r"|telling it to|asking it to)\W{1,3})"
     r"[^.!?\n]{0,60}$"
-    r"|\b(?:for (?:example|instance)|e\.g|phrases?|strings?|prompts? like)\W{1,4}$"
+    r"|\b(?:for (?:example|instance)|e\.g|phrases?|strings?|prompts? like)[ ,.:'\"`]{1,4}$"
 )
 # In the description of a tool: what examines texts names what it looks for.
 _CHECKS = re.compile(
@@ -30,10 +31,20 @@ _CHECKS = re.compile(
     r"|protects|identifies|audits|lints|sanitizes|recognizes|classifies|verifies|evaluates|asserts|monitors"
     r"|alerts|determines|simulates|documents|describes|explains|discusses|teaches|illustrates"
     r"|demonstrates|whether|true if|says|saying|instructs)\b[^.!?;:\n]{0,120}$"
+    r"|^\W{0,3}(?:detect|block|scan|check|flag|identify|test|evaluate|prevent|stop|guard|filter"
+    r"|reject|lint|audit|classify|verify)\b[^.!?;:\n]{0,120}$"
+    r"|\b(?:input|output|query|payload|usage|response|title|value|text|label):\W{0,4}$"
+)
+_CAUGHT = re.compile(
+    r"^[^.!?;\n]{0,40}\b(?:(?:is|are|be|gets?|was|were) (?:\w{1,20} )?(?:flagged|blocked"
+    r"|rejected|detected|refused|caught|treated as (?:data|text)|an? (?:example|attack|test)"
+    r"|reported|escaped|quoted)"
+    r"|appears? only|as an example|shown only)\b"
 )
 _TOPIC = re.compile(
     r"\b(?:examples?|samples?|fixtures?|phrases?|quot(?:e|es|ed|ing)|attack(?:s|ers?)?|injections?"
     r"|jailbreaks?|malicious|literal|detect\w{0,4}|scanners?|linters?|adversarial|suspicious|untrusted"
+    r"|classifiers?|checkers?|guardrails?|moderation|firewalls?|honeypots?|unit tests?|regression"
     r"|red[- ]team\w{0,3}|benchmark|corpus)\b"
 )
 _JOINED = re.compile(r"\b(?:and|then|also)\W{1,3}$")
@@ -44,6 +55,7 @@ _SENTENCE = re.compile(r"[.!?\n]")
 _FORBIDDEN = re.compile(
     r"\b(?:not|never|n't|cannot|must not|without|don't|prevents?|refus\w{1,3})\W{1,3}"
     r"(?:\w{1,12}\W{1,3}){0,3}$"
+    r"|\b(?:not|never|n't|cannot)\b[^.!?;:\n]{0,80}\b(?:or|nor)\W{1,3}$"
 )
 _HEARD = 150  # characters on either side
 
@@ -58,12 +70,13 @@ def is_mentioned(low: str, span: Span, quotes: list[Span], *, in_definition: boo
     before = low[max(0, span[0] - _HEARD) : span[0]]
     if _SAID.search(before) or _FORBIDDEN.search(before):
         return True
-    if in_definition:
+    if in_definition and not _JOINED.search(before):
         sentence = _SENTENCE.split(before)[-1]
-        if not _JOINED.search(before) and (_CHECKS.search(before) or _TOPIC.search(sentence)):
+        after = low[span[1] : span[1] + _HEARD]
+        if _CHECKS.search(before) or _TOPIC.search(sentence) or _CAUGHT.search(after):
             return True
     for start, end in quotes:
         if start <= span[0] and span[1] <= end:
             around = low[max(0, start - _HEARD) : start] + " " + low[end : end + _HEARD]
-            return _ABOUT.search(around) is not None
+            return in_definition or _ABOUT.search(around) is not None
     return False

@@ -64,10 +64,21 @@ def _letters(*words: str) -> str:
 # A sentence or clause begins here, or something joins an order to one before.
 _START = r"(?:^|[.!?:;>\])\"'\n*#-]\s{0,4}|\b(?:and|then|please|now|must|first|also|to|you)\W{1,3})"
 _ORDERS = _any(
-    "instructions?", "directions?", "directives?", "orders?", "rules?", "prompts?", "guidelines?",
-    "guidance", "commands?", "programming", "system messages?", "polic(?:y|ies)",
-    "constraints", "restrictions", "safeguards",
-)  # fmt: skip
+    "instructions?",
+    "directions?",
+    "directives?",
+    "prompts?",
+    "guidelines?",
+    "guidance",
+    "programming",
+    "system messages?",
+    "safeguards",
+)
+# These are also what filters and games have, so they count only as the model's own or earlier ones.
+_RULES_TOO = _any("orders?", "rules?", "commands?", "polic(?:y|ies)", "constraints", "restrictions")
+_OWN = _any(
+    "previous", "prior", "preceding", "earlier", "above", "your", "safety", "system", "developer"
+)
 _EARLIER = _any(
     "previous", "prior", "preceding", "earlier", "above", "foregoing", "former", "initial",
     "original", "existing", "other", "past", "last", "before", "system", "safety", "developer",
@@ -78,6 +89,10 @@ _FILLER = _any(
     "you", "given", "proxy's", "server's", "model's", "assistant's", "user's", "security",
     "content", "hidden",
 )  # fmt: skip
+_DROP = (
+    r"\b(?:ignor(?:e|ing)|disregard(?:ing)?|forget(?:ting)?|overrid(?:e|ing)|bypass|neglect|disobey"
+    r"|pay no attention to|do(?: not|n't) follow|stop following|supersede)\W{1,4}"
+)
 _TELL = _any(
     "reveal", "show", "print", "output", "display", "repeat", "tell", "give", "leak", "disclose",
     "expose", "dump", "share", "write", "recite", "list", "copy", "return", "echo", "include",
@@ -128,7 +143,8 @@ _MODEL = _any(
 
 # A definition that says how changes are reviewed is not one that hides them.
 _UNANNOUNCED = (
-    r"(?![^.\n]{0,200}\b(?:never|not|cannot|re-?approv\w{1,3}|requires?|announced|safety)\b)"
+    r"(?![^.\n]{0,200}\b(?:never|not|cannot|requires?|safety)\b)"
+    r"(?!.{0,300}\b(?:re-?approv\w{1,3}|announce\w{0,5}|transparen\w{1,4}|changelog|versioning)\b)"
 )
 
 RULES: tuple[InjectionRule, ...] = (
@@ -138,10 +154,8 @@ RULES: tuple[InjectionRule, ...] = (
         ("ignore", "disregard", "forget", "overrid", "bypass", "neglect", "pay no attention",
          "do not follow", "don't follow", "stop following", "disobey", "supersede"),
         (
-            r"\b(?:ignor(?:e|ing)|disregard(?:ing)?|forget(?:ting)?|overrid(?:e|ing)|bypass|neglect|disobey"
-            r"|pay no attention to|do(?: not|n't) follow|stop following|supersede)\W{1,4}"
-            rf"(?:{_FILLER}\W{{1,3}}){{0,3}}{_EARLIER}\W{{1,3}}"
-            rf"(?:(?:{_EARLIER}|{_FILLER})\W{{1,3}}){{0,5}}{_ORDERS}\b",
+            rf"{_DROP}(?:{_FILLER}\W{{1,3}}){{0,3}}{_EARLIER}\W{{1,3}}(?:(?:{_EARLIER}|{_FILLER})\W{{1,3}}){{0,5}}{_ORDERS}\b",
+            rf"{_DROP}(?:(?:{_EARLIER}|{_FILLER})\W{{1,3}}){{0,4}}?{_OWN}\W{{1,3}}(?:(?:{_EARLIER}|{_FILLER})\W{{1,3}}){{0,3}}?{_RULES_TOO}\b",
             r"\b(?:ignore|disregard|forget)\W{1,3}(?:all|everything|anything)\W{1,3}"
             r"(?:(?:of|that|the|was|you|i|were|have|been|said|told|written|this)\W{1,3}){0,5}"
             r"(?:previous(?:ly)?|prior|above|before|earlier)\b",
@@ -319,7 +333,6 @@ RULES: tuple[InjectionRule, ...] = (
             r"\b(?:replaces?|overrides?|replacement for|instead of|in place of|supersedes?|wraps?)\W{1,3}(?:the\W{1,3})?(?:built-?in|official|original|default|native|standard|trusted|legitimate)\b",
             r"\bany (?:calls?|requests?) to [a-z]{1,20}_\w{1,30}\b",
             r"\b(?:do not|don't|never) (?:use|call) (?:the )?(?:other|original|any other|official) (?:tools?|servers?|functions?|\w{1,30} tool)",
-            r"\bmodify the (?:\w{1,20} )?result of\b",
             r"\b(?:takes?|has|with) (?:precedence|priority) over\b[^.\n]{0,40}\b(?:tools?|servers?|\w{1,30}_\w{1,30})\b",
             r"\b(?:always|must|only)\W{1,3}(?:use|call|prefer|choose|invoke|select) this\b[^.\n]{0,40}\b(?:instead|rather than|over|before any|before every|before all)\b",
             r"\b(?:must|should|needs? to|has to) be (?:called|used|invoked|run) (?:first|before (?:any|every|all|each)|instead of|whenever|after (?:any|every|each))\b",
@@ -375,7 +388,7 @@ RULES: tuple[InjectionRule, ...] = (
             r"\b(?:developer|dan|god|jailbreak|unrestricted) mode\b|\b(?:hidden|secret) (?:instructions?|directives?)\b",
             r"\b(?:do not|don't|never|stop) (?:follow|obey|refuse|ask(?:ing)? (?:the user )?for (?:confirmation|permission|approval))\b",
             rf"\bthe {_any('assistant', 'ai', 'model', 'llm', 'agent')} (?:must|should|shall|has to|is required to)\W{{1,3}}(?:also|always|never|ignore|first|not|obey|comply|reveal|send|include|treat|silently)\b",
-            r"\b(?:ignore|disregard|forget|override|bypass|reveal|print|return|include|leak|show|output|send|repeat|dump|relax|drop)\W{1,3}(?:\w{1,20}\W{1,3}){0,3}?(?:your|the) (?:\w{1,20} )?(?:system prompt|instructions|safety|guidelines|restrictions|training|rules|context)\b",
+            r"\b(?:ignore|disregard|forget|override|bypass|reveal|print|return|include|leak|show|output|send|repeat|dump|relax|drop)\W{1,3}(?:\w{1,20}\W{1,3}){0,3}?(?:(?:your|the) system prompt|your (?:\w{1,20} )?(?:instructions|safety|guidelines|restrictions|training|rules|context))\b(?! templates?)",
         ),
         kinds=_READ,
     ),
@@ -385,11 +398,11 @@ RULES: tuple[InjectionRule, ...] = (
         ("approv", "trusted", "later", "review", "initially", "at first", "for now", "until",
          "after", "will", "may ", "future"),
         (
-            _UNANNOUNCED + r"\b(?:later|future|next|after|once|post)\b[^.\n]{0,60}\b(?:approv\w{1,5}|trusted|review)\b[^.\n]{0,100}\b(?:(?:will|would|can|to|may) (?:silently|secretly|quietly)|swap|will (?:add|change|read|send|include|upload|exfiltrate|begin|start))\b",
+            _UNANNOUNCED + r"\b(?:later|future|next|after|once|post)\b[^.\n]{0,60}\b(?:approv\w{1,5}|trusted|review)\b[^.\n]{0,100}\b(?:(?:will|would|can|to|may) (?:silently|secretly|quietly)|swap|(?:will|to) (?:\w{1,20} ){0,2}(?:add|change|read|send|include|upload|exfiltrate|begin|start)\b[^.\n]{0,60}(?:directive|instruction|secret|keys?|credential|exfiltrat|hidden|ssh|clipboard|passwords?|tokens?|data|messages?|files?|emails?|user))",
             _UNANNOUNCED + r"\b(?:initially|at first|for now|until)\b[^.\n]{0,80}\b(?:later|afterwards|then|once|after)\b[^.\n]{0,60}\b(?:malicious|exfiltrat\w{1,3}|secret\w{0,2}|steal\w{0,3}|payload|hidden|credentials)\b",
-            _UNANNOUNCED + r"\b(?:later|future|next) (?:version|update|release)\b[^.\n]{0,60}\b(?:silently|secretly|quietly|swap|exfiltrate|upload)\b",
-            _UNANNOUNCED + r"\bafter (?:the )?(?:\w{1,20} )?(?:\d{1,4}|several|few|first|second|some) (?:\w{1,20} )?(?:uses?|calls?|invocations?|days?|runs?)\b[^.\n]{0,60}\b(?:changes?|switch\w{0,3}|begins?|starts?|becomes?|activat\w{1,3})\b",
-            _UNANNOUNCED + r"\b(?:definition|description|behaviou?r) (?:will|may|can) (?:silently |later )?(?:change|be (?:swapped|replaced|changed))\b[^.\n]{0,60}\b(?:after|once|without)\b",
+            _UNANNOUNCED + r"\b(?:later|future|next) (?:version|update|release)\b[^.\n]{0,60}\b(?:silently|secretly|quietly|exfiltrate)\b",
+            _UNANNOUNCED + r"\bafter (?:the )?(?:\w{1,20} )?(?:\d{1,4}|several|few|first|second|some) (?:\w{1,20} )?(?:uses?|calls?|invocations?|days?|runs?)\b[^.\n]{0,60}\b(?:behaves? different\w{0,2}|switch\w{0,3} (?:its|to)|changes? its (?:behaviou?r|description)|becomes? malicious|(?:payload|attack|injection) )",
+            _UNANNOUNCED + r"\b(?:definition|description) will (?:silently |later )?(?:change|be (?:swapped|replaced|changed))\b[^.\n]{0,60}\b(?:after|once)\b",
             _UNANNOUNCED + r"\b(?:swap|replace|change|switch|mutate)\b[^.\n]{0,40}\b(?:post-approval|after (?:approval|it is approved|review)|once (?:approved|trusted))",
         ),
         kinds=_READ,
@@ -505,7 +518,9 @@ RULES: tuple[InjectionRule, ...] = (
 )  # fmt: skip
 
 OWN_BUDGET = "own-pattern-budget"
-IDS = frozenset(rule.id for rule in RULES)
+COPIED = "copied-tool"
 EXPLANATIONS = {rule.id: rule.explanation for rule in RULES} | {
-    OWN_BUDGET: "could not be checked by the policy's own patterns within their time"
+    COPIED: "has the name and the description of another server's tool",
+    OWN_BUDGET: "could not be checked by the policy's own patterns within their time",
 }
+IDS = frozenset(EXPLANATIONS) - {OWN_BUDGET}
