@@ -97,6 +97,21 @@ def test_each_being_has_its_own(
     assert nacre("llm-key", "status", "--being", "bob", *place).out.startswith("Bob has a key")
 
 
+def test_status_says_which_being_has_one(
+    nacre: Nacre, place: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nacre("being", "create", "Ann", *place)
+    nacre("being", "create", "Bob", *place)
+    piped(monkeypatch, SECRET.encode())
+    nacre("llm-key", "set", "--being", "Bob", *place)
+
+    found = nacre("status", "--json", *place).json()
+    rows = nacre("status", *place).out.splitlines()[-2:]
+
+    assert {b["name"]: b["llm_key"] for b in found["beings"]} == {"Ann": False, "Bob": True}
+    assert {row.split()[0]: row.split()[-1] for row in rows} == {"Ann": "no", "Bob": "yes"}
+
+
 def test_on_the_laptop_the_key_lies_encrypted_under_a_file_of_the_owner(
     nacre: Nacre, place: list[str], monkeypatch: pytest.MonkeyPatch, folder: Path
 ) -> None:

@@ -1,11 +1,14 @@
 """The command `nacre status`: what is here, and which credentials are set."""
 
+from random import SystemRandom
+
 import click
 
 from nacre import __version__
 from nacre.cli.display import json_option, show_json, show_table
 from nacre.cli.place import Place, placed
 from nacre.clock import system_clock
+from nacre.patrol.llm_keys import LlmKeys
 
 
 @click.command()
@@ -15,11 +18,19 @@ def status(*, as_json: bool, place: Place) -> None:
     """Show what is here and which credentials are set."""
     home = place.open()
     now = system_clock()
+    llm_keys = LlmKeys(home.data, home.vault, clock=system_clock, rng=SystemRandom())
     beings = []
     for being in home.beings.of_owner(place.owner_name):
         tokens = home.tokens.of_being(being.being_id)
         active = sum(record.state(now) == "active" for record in tokens)
-        beings.append({"name": being.name, "being_id": being.being_id, "active_tokens": active})
+        beings.append(
+            {
+                "name": being.name,
+                "being_id": being.being_id,
+                "active_tokens": active,
+                "llm_key": llm_keys.status(being.being_id) is not None,
+            }
+        )
     secrets = home.secrets.names()
     if as_json:
         show_json(
@@ -40,5 +51,13 @@ def status(*, as_json: bool, place: Place) -> None:
     click.echo(f"Owner:   {place.owner_name}")
     click.echo(f"Secrets: {', '.join(secrets) or 'none'}")
     click.echo()
-    rows = [(str(b["name"]), str(b["being_id"]), str(b["active_tokens"])) for b in beings]
-    show_table(("BEING", "ID", "ACTIVE TOKENS"), rows)
+    rows = [
+        (
+            str(b["name"]),
+            str(b["being_id"]),
+            str(b["active_tokens"]),
+            "yes" if b["llm_key"] else "no",
+        )
+        for b in beings
+    ]
+    show_table(("BEING", "ID", "ACTIVE TOKENS", "LLM KEY"), rows)
