@@ -2,14 +2,17 @@
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from nacre.cli.commands import run_commands
+
+if TYPE_CHECKING:
+    from tests.cli.worlds import World
 
 
 @dataclass(frozen=True)
@@ -49,3 +52,15 @@ def nacre(capfd: pytest.CaptureFixture[str]) -> Nacre:
         return Outcome(code, written.out, written.err)
 
     return run
+
+
+@pytest.fixture(params=["laptop", "stack"])
+def world(
+    request: pytest.FixtureRequest, folder: Path, nacre: Nacre, monkeypatch: pytest.MonkeyPatch
+) -> "Iterator[World]":
+    """A store with its server's memory, in a folder and on AWS; most commands need neither."""
+    from tests.cli.worlds import laptop_world, stack_world
+
+    opened = laptop_world(folder, nacre) if request.param == "laptop" else stack_world(monkeypatch)
+    with opened as world:
+        yield world

@@ -3,26 +3,13 @@
 import gzip
 import json
 import stat
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from nacre.memory.scenes import SceneDraft
 from tests.cli.conftest import Nacre
-from tests.cli.worlds import World, laptop_world, stack_world
-
-
-@pytest.fixture(params=["laptop", "stack"])
-def world(
-    request: pytest.FixtureRequest, folder: Path, nacre: Nacre, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[World]:
-    if request.param == "laptop":
-        with laptop_world(folder, nacre) as world:
-            yield world
-    else:
-        with stack_world(monkeypatch) as world:
-            yield world
+from tests.cli.worlds import World
 
 
 @pytest.fixture

@@ -3,33 +3,23 @@
 import io
 import json
 import zipfile
-from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from nacre.limits import MAX_RELATIONS
+from nacre.memory import keys
 from nacre.memory.model import Scene
 from nacre.memory.scenes import SceneDraft
 from nacre.memory.targets import TARGETS
 from nacre.memory.vector_items import pages
+from nacre.ports.table import Change
 from tests.cli.conftest import Nacre
 from tests.cli.worlds import World, laptop_world, stack_world
 
 EMBEDDING = "builtin:potion-base-8m:256:1"
-
-
-@pytest.fixture(params=["laptop", "stack"])
-def world(
-    request: pytest.FixtureRequest, folder: Path, nacre: Nacre, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[World]:
-    if request.param == "laptop":
-        with laptop_world(folder, nacre) as world:
-            yield world
-    else:
-        with stack_world(monkeypatch) as world:
-            yield world
 
 
 def being(nacre: Nacre, world: World, name: str) -> str:
@@ -235,6 +225,32 @@ def test_the_memory_of_server_memory_comes_in_once(
         "Mia is friend of Ann",
     }
     assert {each.trust for each in scenes(world, being_id)} == {"import"}
+
+
+def test_entities_without_room_are_kept_as_scenes_and_said_up_front(
+    nacre: Nacre, world: World, tmp_path: Path
+) -> None:
+    being_id = being(nacre, world, "Ann")
+    world.table.update(keys.meta(being_id), Change(set={"n_relations": MAX_RELATIONS - 1}))
+    file = tmp_path / "memory.jsonl"
+    lines = [
+        {"type": "entity", "name": name, "entityType": "person", "observations": seen}
+        for name, seen in (("Mia", ["likes tea"]), ("Bo", []), ("Cy", ["likes rain"]))
+    ]
+    file.write_text("\n".join(map(json.dumps, lines)))
+    options = ["--format", "server-memory", *world.options]
+
+    told = nacre("import", str(file), "--dry-run", *options)
+    done = nacre("import", str(file), "--json", *options).json()
+    again = nacre("import", str(file), "--json", *options).json()
+
+    assert "no room, so kept as scenes: 2 of kind relation\n" in told.out
+    assert (done["new"], done["no_room"], done["as_scenes"]) == (
+        {"relation": 1, "scene": 4}, {}, {"relation": 2}
+    )  # fmt: skip
+    assert (again["new"], again["same"]) == ({}, {"relation": 1, "scene": 4})
+    found = {each.action for each in scenes(world, being_id)}
+    assert found == {"likes tea", "likes rain", "Bo: person\nperson", "Cy: person\n- likes rain"}
 
 
 def test_the_memories_of_mem0_keep_their_dates(nacre: Nacre, world: World, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from random import SystemRandom
 from shutil import copyfileobj
@@ -23,7 +24,7 @@ from nacre.cli.progress import telling
 from nacre.clock import system_clock
 from nacre.errors import ConflictError, InvalidInputError
 from nacre.memory.exporting import Exports
-from nacre.memory.foreign import NotUnderstood
+from nacre.memory.foreign import NotUnderstood, as_scenes
 from nacre.memory.importing import Imported, Imports, Origin
 from nacre.memory.marking import MarkingIndex
 from nacre.memory.portable import KINDS, Record
@@ -55,6 +56,7 @@ class _Load:
     records: Callable[[], Iterator[Record]]
     summary: Summary | None = None
     strange: _Strange = field(default_factory=_Strange)
+    instead: Callable[[Record], list[Record]] = lambda _: []  # for what finds no room
 
     @property
     def origin(self) -> Origin | None:
@@ -125,6 +127,7 @@ def _taken(
         load.records(),
         origin=load.origin,
         is_dry=is_dry,
+        instead=load.instead,
         progress=telling("records"),
     )
     if is_dry:
@@ -171,8 +174,12 @@ def _being(
 @contextmanager
 def _load(file: str, format_: str) -> Iterator[_Load]:
     if format_ != _NACRE:
-        strange = _Strange()
-        yield _Load(lambda: _understood(format_, file, strange), strange=strange)
+        strange, today = _Strange(), system_clock()
+        yield _Load(
+            lambda: _understood(format_, file, strange),
+            strange=strange,
+            instead=partial(as_scenes, program=format_, today=today),
+        )
         return
     with _opened(file) as content:
         export = ExportFile(content)
@@ -225,6 +232,7 @@ def _facts(
         "kept": dict(outcome.kept),
         "kept_keys": outcome.kept_keys,
         "no_room": dict(outcome.no_room),
+        "as_scenes": dict(outcome.instead),
         "not_understood": [
             {"reason": reason, "count": count, "where": load.strange.where[reason]}
             for reason, count in load.strange.counts.most_common()
@@ -243,6 +251,8 @@ def _tell(name: str, outcome: Imported, load: _Load, is_same: bool | None, *, is
         if any(part[kind] for part in parts)
     ]
     show_table(("KIND", "NEW", "THERE ALREADY", "KEPT AS IT IS", "NO ROOM"), rows)
+    for kind, count in outcome.instead.items():
+        click.echo(f"no room, so kept as scenes: {count} of kind {kind}")
     for each in outcome.kept_keys:
         click.echo(f"kept as it is: {each}")
     for reason, count in load.strange.counts.most_common():

@@ -90,6 +90,29 @@ def relation_record(entity: str, type_: str, content: str, *, today: datetime) -
     return Record("relation", name_key(name), attributes_of(relation))
 
 
+def as_scenes(record: Record, *, program: str, today: datetime) -> list[Record]:
+    """Return a relation or an entry of knowledge as scenes, for which there is always room."""
+    told = record.told()
+    name, themes = record.key, []
+    if isinstance(told, Relation):
+        name, themes = told.entity, [told.type]
+        text = f"{name}: {told.type}\n{told.content}"
+    elif isinstance(told, Entry) and record.kind == "knowledge":
+        text = f"{name}\n{told.text}"
+    else:
+        return []
+    return list(
+        scene_records(
+            text,
+            origin=f"{program}\n{record.kind} {record.key}",
+            actors=[name] if record.kind == "relation" else [],
+            themes=themes,
+            day=None,
+            today=today,
+        )
+    )
+
+
 def knowledge_records(title: str, text: str, *, day: datetime) -> Iterator[Record]:
     """Give a document as knowledge: one entry, or several where it is too long for one."""
     parts = list(parts_of(cleaned_text(text, "text", limit=MAX_FOREIGN_BYTES), MAX_KNOWLEDGE_BYTES))

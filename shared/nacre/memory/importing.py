@@ -59,13 +59,15 @@ class Imported:
     """What became of an import, counted by kind.
 
     `same` was there already. `kept` is there under the same key and says something else: it
-    stays as it is. `no_room` did not fit below the number of entries that there may be.
+    stays as it is. `no_room` did not fit below the number of entries that there may be;
+    `instead` did not either, and is kept in another form, which is counted as what it is.
     """
 
     new: Counter[str] = field(default_factory=Counter)
     same: Counter[str] = field(default_factory=Counter)
     kept: Counter[str] = field(default_factory=Counter)
     no_room: Counter[str] = field(default_factory=Counter)
+    instead: Counter[str] = field(default_factory=Counter)
     kept_keys: list[str] = field(default_factory=list)
 
     @property
@@ -116,13 +118,15 @@ class Imports:
         *,
         origin: Origin | None = None,
         is_dry: bool = False,
+        instead: Callable[[Record], Sequence[Record]] = lambda _: (),
         progress: Progress = lambda _: None,
     ) -> Imported:
         """Take the records in; a dry run only says what would become of them.
 
-        The active days of memories are moved to the clock of a Being that has one.
+        The active days of memories are moved to the clock of a Being that has one. `instead`
+        gives other records, of kinds without a limit, for one that finds no room.
         """
-        plan = _Plan(self, being_id, origin, is_dry=is_dry)
+        plan = _Plan(self, being_id, origin, is_dry=is_dry, instead=instead)
         for batch in _batches(records):
             plan.take(batch)
             progress(plan.result.done)
@@ -133,7 +137,13 @@ class _Plan:
     """One import into one Being."""
 
     def __init__(
-        self, imports: Imports, being_id: str, origin: Origin | None, *, is_dry: bool
+        self,
+        imports: Imports,
+        being_id: str,
+        origin: Origin | None,
+        *,
+        is_dry: bool,
+        instead: Callable[[Record], Sequence[Record]] = lambda _: (),
     ) -> None:
         self._table = imports._table
         self._index = imports._index
@@ -142,6 +152,7 @@ class _Plan:
         self._home = keys.home(being_id)
         self._origin = origin
         self._is_dry = is_dry
+        self._instead = instead
         self.result = Imported()
         item = counters(self._table, being_id)
         self._clock_shift = (
@@ -164,12 +175,18 @@ class _Plan:
         self.result.new.update(record.kind for record in new)
         self.result.same.update(record.kind for record in same)
         self.result.kept.update(record.kind for record in kept)
-        self.result.no_room.update(record.kind for record in no_room)
+        others = []
+        for record in no_room:
+            forms = self._instead(record)
+            (self.result.instead if forms else self.result.no_room)[record.kind] += 1
+            others += forms
         room = _NAMED - len(self.result.kept_keys)
         self.result.kept_keys += [f"{each.kind} {each.key}" for each in kept[: max(0, room)]]
         for record in new:
             if record.kind in self._room:
                 self._room[record.kind] -= 1
+        for batch in _batches(others):
+            self.take(batch)
 
     def _here(self, record: Record) -> Record:
         """Return the record as it is for this Being and its clock."""
