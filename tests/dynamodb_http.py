@@ -11,6 +11,7 @@ from typing import Any
 from botocore import credentials
 from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
+from botocore.exceptions import ClientError
 
 from nacre.adapters.dynamodb_get import Credentials
 from tests.aws_stack import REGION, Stack
@@ -19,7 +20,7 @@ CREDENTIALS = Credentials("AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG", "session")
 
 
 class DynamoDb:
-    """Answers GetItem to whoever signs as botocore would."""
+    """Answers reads and transactions to whoever signs as botocore would."""
 
     def __init__(self, stack: Stack) -> None:
         self.client = stack.dynamodb
@@ -39,7 +40,9 @@ class DynamoDb:
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["content-length"]))
                 front.requests += 1
-                status, answer = front.answer(dict(self.headers.items()), body)
+                status, answer = front.answer(
+                    {name.lower(): text for name, text in self.headers.items()}, body
+                )
                 self.send_response(status)
                 self.send_header("content-length", str(len(answer)))
                 self.end_headers()
@@ -58,13 +61,29 @@ class DynamoDb:
             status, kind = self.failures.pop(0)
             error = {"__type": f"com.amazonaws.dynamodb.v20120810#{kind}", "message": "of old"}
             return status, json.dumps(error).encode()
-        assert headers["x-amz-target"] == "DynamoDB_20120810.GetItem"
+        operation = headers["x-amz-target"].removeprefix("DynamoDB_20120810.")
+        if operation not in ("GetItem", "TransactWriteItems") or "Boto" in headers.get(
+            "user-agent", ""
+        ):
+            return self.passed_on(operation, json.loads(body))
         if headers["authorization"] != self.expected(headers, body):
             return 400, b'{"__type":"com.amazon.coral.service#InvalidSignatureException"}'
         asked = json.loads(body)
+        if operation == "TransactWriteItems":
+            return self.passed_on(operation, asked)
         assert asked["ConsistentRead"] is True
         answer = self.client.get_item(**asked)
         found = {"Item": answer["Item"]} if "Item" in answer else {}
+        return 200, json.dumps(found, default=b64).encode()
+
+    def passed_on(self, operation: str, asked: dict[str, Any]) -> tuple[int, bytes]:
+        method = "".join(f"_{each.lower()}" if each.isupper() else each for each in operation)
+        try:
+            found = getattr(self.client, method[1:])(**asked)
+        except ClientError as error:
+            kind = error.response["Error"]["Code"]
+            return 400, json.dumps({"__type": f"com.amazonaws#{kind}"}).encode()
+        found.pop("ResponseMetadata")
         return 200, json.dumps(found, default=b64).encode()
 
     def expected(self, headers: dict[str, str], body: bytes) -> str:

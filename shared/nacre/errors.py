@@ -18,6 +18,7 @@ NacreError
 ├── UnauthorizedError              no token, or one that is not valid
 ├── ForbiddenError                 a valid caller, but not for this
 │   └── InsufficientScopeError
+├── BlockedError                   the policy says no
 ├── NotFoundError                  a named thing does not exist
 │   ├── UnknownBeingError
 │   ├── UnknownMethodError
@@ -155,6 +156,15 @@ class InsufficientScopeError(ForbiddenError):
     def __init__(self, what: str, *, required: tuple[str, ...]) -> None:
         super().__init__(f"{what} needs a token with full scope; this token is read-only")
         self.required = required
+
+
+class BlockedError(NacreError):
+    """The policy denies the request; `rule` and `audit` say by which rule, and where it stands."""
+
+    def __init__(self, message: str, *, rule: int | None, audit: str) -> None:
+        super().__init__(message)
+        self.rule = rule
+        self.audit = audit
 
 
 class NotFoundError(NacreError):

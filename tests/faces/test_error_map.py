@@ -12,6 +12,7 @@ OWN = [
     if isinstance(kind, type) and issubclass(kind, errors.NacreError)
 ]
 _WITH_DATA = (
+    errors.BlockedError,
     errors.UnauthorizedError,
     errors.InsufficientScopeError,
     errors.UnsupportedVersionError,
@@ -80,6 +81,13 @@ def test_every_own_error_tells_a_model_what_was_wrong() -> None:
         Exception.__init__(error, "what to do")
 
         assert tool_error("x", error) == f"Error: {kind.public or 'what to do'}"
+
+
+def test_what_the_policy_denies_says_by_which_rule() -> None:
+    error = errors.BlockedError("Not today", rule=2, audit="w/7")
+    facts = {"decision": "deny", "rule": 2, "audit": "w/7"}
+
+    assert explain(error, modern=True) == Failure(-31001, "Not today", facts, 200)
 
 
 def test_codes_of_our_own_stay_out_of_the_reserved_range() -> None:

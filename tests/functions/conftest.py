@@ -1,6 +1,7 @@
 """What functions find when they are called."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import pytest
 
@@ -23,18 +24,34 @@ args.path = "/srv/**"
 """
 
 
+@dataclass(frozen=True, slots=True)
+class Store:
+    """A table over HTTP, and the variables that lead functions there."""
+
+    table: DynamoTable
+    variables: dict[str, str]
+
+
 @pytest.fixture
-def policies() -> Iterator[dict[str, str]]:
-    """Give functions a table with a policy in it: the variables that lead there."""
+def store() -> Iterator[Store]:
     with aws_stack() as stack, dynamodb_over_http(stack) as front:
         table = stack.ids["DataTable"]
-        pushed = Documents(DynamoTable(stack.dynamodb, table), clock=system_clock)
-        pushed.push("global", POLICY, source="p.toml", based_on=0, by="ann")
-        yield {
-            "AWS_ENDPOINT_URL": front.url,
-            "AWS_REGION": REGION,
-            "AWS_ACCESS_KEY_ID": CREDENTIALS.access_key_id,
-            "AWS_SECRET_ACCESS_KEY": CREDENTIALS.secret_access_key,
-            "AWS_SESSION_TOKEN": CREDENTIALS.session_token,
-            "NACRE_DATA_TABLE": table,
-        }
+        yield Store(
+            DynamoTable(stack.dynamodb, table),
+            {
+                "AWS_ENDPOINT_URL": front.url,
+                "AWS_REGION": REGION,
+                "AWS_ACCESS_KEY_ID": CREDENTIALS.access_key_id,
+                "AWS_SECRET_ACCESS_KEY": CREDENTIALS.secret_access_key,
+                "AWS_SESSION_TOKEN": CREDENTIALS.session_token,
+                "NACRE_DATA_TABLE": table,
+            },
+        )
+
+
+@pytest.fixture
+def policies(store: Store) -> dict[str, str]:
+    """Give functions a table with a policy in it: the variables that lead there."""
+    pushed = Documents(store.table, clock=system_clock)
+    pushed.push("global", POLICY, source="p.toml", based_on=0, by="ann")
+    return store.variables

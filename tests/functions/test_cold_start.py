@@ -11,6 +11,10 @@ from typing import Any
 
 import pytest
 
+from nacre.clock import system_clock
+from nacre.policy.audit import verify_chain
+from nacre.policy.audit_items import ItemRecords
+from tests.functions.conftest import Store
 from tests.infra.declared import ROOT
 from tests.lambda_events import BEING, Sent, http_api_event
 from tests.lambda_functions import environment, task
@@ -125,13 +129,46 @@ def test_what_needs_no_service_loads_the_standard_library_alone(
     assert started.after == [set()]
 
 
-def test_a_call_loads_the_schema_library_and_no_more() -> None:
-    started = start("McpHttpFunction", post(CALL, version="2025-11-25"))
+def test_a_call_loads_the_schema_library_and_no_more(store: Store) -> None:
+    event = post(CALL, version="2025-11-25")
+    started = start("McpHttpFunction", event, event, variables=store.variables)
 
     assert (
         json.loads(started.answers[0]["body"])["result"]["structuredContent"]["timezone"] == "UTC"
     )
     assert started.after[0] <= {"jsonschema_rs", "tzdata"}
+    # The policy is read, and the call is recorded, without the SDK.
+    unneeded = ("nacre.policy.loading", "nacre.policy.guard", "nacre.adapters.dynamodb_table")
+    assert [name for name in started.own if name.startswith("nacre.policy")] == [
+        "nacre.policy",
+        "nacre.policy.entry",
+    ]
+    assert not [name for name in started.own_after if name.startswith(unneeded)]
+    (found,) = [
+        verify_chain(chain)
+        for chain in ItemRecords(store.table, BEING, clock=system_clock).chains()
+    ]
+    assert (found.records, found.problem) == (2, None)
+
+
+def test_a_call_that_the_policy_asks_about_is_denied_where_nobody_can_be_asked(
+    policies: dict[str, str],
+) -> None:
+    started = start("McpHttpFunction", post(CALL, version="2025-11-25"), variables=policies)
+    result = json.loads(started.answers[0]["body"])["result"]
+
+    assert result["isError"] is True
+    assert result["_meta"]["nacre/policy"]["rule"] == 1
+    assert "nacre approvals" in result["content"][0]["text"]
+
+
+def test_without_a_policy_or_an_audit_no_call_is_made() -> None:
+    nowhere = {"AWS_ENDPOINT_URL": "http://127.0.0.1:9"}
+    started = start("McpHttpFunction", post(CALL, version="2025-11-25"), variables=nowhere)
+    result = json.loads(started.answers[0]["body"])["result"]
+
+    assert result["isError"] is True
+    assert result["content"][0]["text"].startswith("Blocked by policy (no policy can be read")
 
 
 def test_listing_what_there_is_loads_nothing_of_the_memory() -> None:

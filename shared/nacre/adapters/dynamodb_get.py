@@ -20,7 +20,6 @@ from nacre.errors import UnavailableError
 if TYPE_CHECKING:
     from nacre.ports.table import Item
 
-_TARGET = "DynamoDB_20120810.GetItem"
 _TYPE = "application/x-amz-json-1.0"
 _ATTEMPTS = 3
 _TIMEOUT_SECONDS = 1.4  # three attempts fit into the authorizer's five seconds
@@ -47,6 +46,9 @@ class Response(NamedTuple):
 
 class SignedGet:
     """Reads single items of one table, over one connection that stays open."""
+
+    _target = "DynamoDB_20120810.GetItem"
+    _purpose = "give an item of"
 
     def __init__(
         self,
@@ -108,7 +110,7 @@ class SignedGet:
             reason = f"{response.status} {_kind(response.body)}"
             if not _is_passing(response):
                 break
-        raise UnavailableError(f"DynamoDB did not give an item of {self._table}: {reason}")
+        raise UnavailableError(f"DynamoDB did not {self._purpose} {self._table}: {reason}")
 
     def _send(self, body: bytes) -> Response:
         headers = self._headers(body)
@@ -145,7 +147,7 @@ class SignedGet:
         headers = {"content-type": _TYPE, "host": self._host, "x-amz-date": stamp}
         if self._credentials.session_token:
             headers["x-amz-security-token"] = self._credentials.session_token
-        headers["x-amz-target"] = _TARGET
+        headers["x-amz-target"] = self._target
         names = ";".join(headers)  # written above in alphabetical order, as the signature wants
         lines = "".join(f"{name}:{value}\n" for name, value in headers.items())
         request = f"POST\n/\n\n{lines}\n{names}\n{hashlib.sha256(body).hexdigest()}"

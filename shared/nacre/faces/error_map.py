@@ -4,6 +4,7 @@ from typing import Any
 
 from nacre.access.challenge import challenge_fields
 from nacre.errors import (
+    BlockedError,
     ClientCapabilityError,
     ForbiddenError,
     HeaderMismatchError,
@@ -32,6 +33,7 @@ _TABLE: tuple[tuple[type[Exception], int, int, int], ...] = (
     (UnsupportedVersionError, -32022, 400, 400),
     (ClientCapabilityError, -32021, 400, 200),
     (InvalidInputError, -32602, 400, 200),
+    (BlockedError, -31001, 200, 200),
     (UnknownBeingError, 404, 404, 404),
     (UnknownMethodError, -32601, 404, 200),
     (NotFoundError, -32602, 400, 200),
@@ -70,6 +72,9 @@ def _data(error: Exception) -> dict[str, Any] | None:
         case UnauthorizedError() | ForbiddenError():
             # As in the header, which API Gateway renames on its way out.
             return dict(challenge_fields(error))
+        case BlockedError():
+            known = {"decision": "deny", "rule": error.rule, "audit": error.audit or None}
+            return {name: value for name, value in known.items() if value is not None}
         case _:
             return None
 

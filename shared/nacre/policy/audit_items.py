@@ -4,8 +4,9 @@ One transaction writes a record and moves the head from the record before it, so
 writers can never continue one chain, and a record without its head does not exist.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import date, datetime, timedelta
+from typing import Protocol
 
 from nacre.clock import Clock
 from nacre.errors import ConditionFailedError, UnavailableError
@@ -23,17 +24,26 @@ from nacre.ports.table import (
     Put,
     Table,
     Update,
+    Write,
 )
 
 _SCHEMA_1 = 1
 _DAY_SECONDS = 86_400
 
 
+class Appends(Protocol):
+    """Writes items; a Table does."""
+
+    def transact(self, writes: Sequence[Write]) -> None:
+        """Apply all writes or none."""
+        ...
+
+
 class ItemAudit:
     """An AuditLog of one execution environment for one Being; `new_writer` gives unused names."""
 
     def __init__(
-        self, table: Table, being_id: str, *, clock: Clock, new_writer: Callable[[], str]
+        self, table: Appends, being_id: str, *, clock: Clock, new_writer: Callable[[], str]
     ) -> None:
         self._table = table
         self._being = being_id
@@ -55,7 +65,10 @@ class ItemAudit:
             "line": line.decode(),
             EXPIRES_AT: expires,
         }
-        writes = [Put(record, Absent()), _moved(self._being, before, after, at, expires)]
+        writes: list[Write] = [
+            Put(record, Absent()),
+            _moved(self._being, before, after, at, expires),
+        ]
         try:
             self._table.transact(writes)
         except ConditionFailedError as error:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from nacre.errors import ClientCapabilityError, ForbiddenError, InvalidParamsError
+from nacre.errors import BlockedError, ClientCapabilityError, ForbiddenError, InvalidParamsError
 from nacre.protocol.answers import Answer, answer, refusal
 from nacre.protocol.caller import Caller
 from nacre.protocol.context import Channel, Context, InputRequired, log_level
@@ -150,7 +150,7 @@ def _concerns_message(error: Exception, *, modern: bool) -> bool:
     """Whether an error is about the message, not the tool's work: never an `isError` result."""
     if isinstance(error, ClientCapabilityError):
         return modern  # legacy clients have no such code; their model reads it
-    return isinstance(error, (InvalidParamsError, ForbiddenError))
+    return isinstance(error, (BlockedError, InvalidParamsError, ForbiddenError))
 
 
 def _strings(request: Request, name: str) -> dict[str, str]:

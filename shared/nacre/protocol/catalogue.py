@@ -8,7 +8,7 @@ from nacre.limits import LIST_PAGE
 from nacre.protocol.caller import Caller
 from nacre.protocol.messages import Request
 from nacre.protocol.results import Results, cacheable
-from nacre.protocol.surface import Definitions, Surface
+from nacre.protocol.surface import Definitions, SelectiveSource, Surface
 from nacre.protocol.versions import is_modern
 
 
@@ -17,13 +17,17 @@ class Catalogue:
 
     def __init__(self, surface: Surface, results: Results) -> None:
         self._surface = surface
+        self._selective = surface if isinstance(surface, SelectiveSource) else None
         self._results = results
         self._legacy: tuple[Definitions, Definitions] | None = None
         self._encoded: dict[tuple[str, bool], tuple[Definitions, bytes]] = {}
 
     def tools(self, request: Request, caller: Caller) -> bytes:
         """Answer `tools/list`."""
-        definitions = self._surface.tools()
+        selective = self._selective
+        definitions = (
+            self._surface.tools() if selective is None else selective.tools_for(caller.principal)
+        )
         if not is_modern(caller.version):
             definitions = self._legacy_tools(definitions)
         return self._page(request, caller, "tools", definitions)

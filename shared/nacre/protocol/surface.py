@@ -1,9 +1,10 @@
 """What a server offers on the wire: tools, resources and prompts."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from nacre.protocol.context import Context
+from nacre.protocol.principal import Principal
 
 Definitions = Sequence[Mapping[str, Any]]
 
@@ -43,6 +44,15 @@ class ToolSource(Protocol):
 
     def get_tool(self, name: str) -> WireTool | None:
         """Return the tool, None for an unknown name."""
+        ...
+
+
+@runtime_checkable
+class SelectiveSource(Protocol):
+    """Tools of which not everybody sees all."""
+
+    def tools_for(self, principal: Principal | None) -> Definitions:
+        """Return what this caller sees; the same object while nothing changed for it."""
         ...
 
 

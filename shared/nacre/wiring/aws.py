@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from nacre.ports.blobs import Blobs
     from nacre.ports.queue import Message, Queue
     from nacre.ports.residue import Residue
+    from nacre.ports.table import Table
     from nacre.ports.vault import Vault
     from nacre.protocol.request_state import SigningKeys
     from nacre.wiring.home import Home
@@ -54,13 +55,21 @@ def mcp_application(settings: "Settings") -> "Application":
     from nacre.app import Application, being_server
     from nacre.clock import system_clock
     from nacre.protocol.request_state import RequestStates
+    from nacre.wiring.guarding import stack_entry
     from nacre.wiring.mind import stack_mind
 
     settings.require("data_table", "queue_url", "key_arn")
     states = RequestStates(request_state_keys(settings), system_clock)
     minded = stack_mind(lambda: _Clients(settings), settings, system_clock)
     server = being_server(lambda: minded().mind, patrols=lambda: minded().patrolling().calls)
-    return Application(server, states)
+
+    @cache
+    def table() -> "Table":
+        from nacre.adapters.dynamodb_table import DynamoTable
+
+        return DynamoTable(_Clients(settings)("dynamodb"), settings.data_table)
+
+    return Application(stack_entry(server, settings, table, system_clock), states)
 
 
 def mcp_gate(settings: "Settings") -> "Gate | None":

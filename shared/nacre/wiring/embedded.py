@@ -21,6 +21,7 @@ from nacre.errors import ConflictError
 from nacre.jobs.announcing import AnnouncingQueue, Bell
 from nacre.protocol.request_state import RequestStates, SigningKeys
 from nacre.wiring.data_folder import prepare_data_folder
+from nacre.wiring.guarding import laptop_entry
 from nacre.wiring.home import Home
 from nacre.wiring.mind import Minded, laptop_mind, register_memory_jobs, sweep_memories
 from nacre.wiring.settings import Settings
@@ -81,19 +82,28 @@ def open_laptop(
         leases=lambda: _leases(database, clock),
         key_file=prepared / VAULT,
     )
+    surface, close_entry = laptop_entry(
+        being_server(lambda: minded().mind, clock, patrols=lambda: minded().patrolling().calls),
+        chosen,
+        lambda: home.data,
+        prepared,
+        clock,
+    )
+
+    def close() -> None:
+        close_entry()
+        database.close()
+
     return Laptop(
         folder=prepared,
         home=home,
         gate=Gate(home.tokens.lookup, clock),
-        application=Application(
-            being_server(lambda: minded().mind, clock, patrols=lambda: minded().patrolling().calls),
-            RequestStates(keys, clock),
-        ),
+        application=Application(surface, RequestStates(keys, clock)),
         keys=keys,
         worker_loop=lambda report: _worker_loop(database, minded, clock, bell, report),
         bell=bell,
         minded=minded,
-        close=database.close,
+        close=close,
     )
 
 

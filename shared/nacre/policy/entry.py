@@ -1,0 +1,143 @@
+"""The MCP entry: our own tools, resources and prompts behind the policy, like any others.
+
+Nothing of the policy is loaded before the first list or call: a function pays for its
+start each time, and most of what a client asks first needs no decision.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from nacre.protocol.context import Context
+from nacre.protocol.principal import Principal
+from nacre.protocol.surface import Definitions, Surface, WireResult, WireTool
+
+
+class Entry(Protocol):
+    """Decides about the calls of a server; EntryJudge does."""
+
+    def shown(self, whole: Definitions, principal: Principal | None) -> Definitions:
+        """Return the tools that the policy does not deny for every argument."""
+        ...
+
+    async def refused(
+        self, tool: str, arguments: Mapping[str, Any], context: Context
+    ) -> WireResult | None:
+        """Return None for a call that may be made, else what its caller gets."""
+        ...
+
+    async def permit(self, method: str, params: Mapping[str, Any], context: Context) -> None:
+        """Raise BlockedError unless the request may be made."""
+        ...
+
+
+class GuardedSurface:
+    """A server whose every call is decided first; `entry` is called when one is made."""
+
+    def __init__(self, surface: Surface, entry: Callable[[], Entry]) -> None:
+        self._surface = surface
+        self._entry = entry
+        self._tools: dict[str, tuple[WireTool, GuardedTool]] = {}
+
+    @property
+    def name(self) -> str:
+        """The name that clients see."""
+        return self._surface.name
+
+    @property
+    def version(self) -> str:
+        """The version that clients see."""
+        return self._surface.version
+
+    @property
+    def title(self) -> str | None:
+        """The name for people, where it differs."""
+        return self._surface.title
+
+    @property
+    def instructions(self) -> str | None:
+        """Guidance for a model that uses the server."""
+        return self._surface.instructions
+
+    # Tools.
+
+    def tools(self) -> Definitions:
+        """Return the definitions of all tools."""
+        return self._surface.tools()
+
+    def tools_for(self, principal: Principal | None) -> Definitions:
+        """Return the tools that the policy does not deny for every argument."""
+        return self._entry().shown(self._surface.tools(), principal)
+
+    def get_tool(self, name: str) -> "GuardedTool | None":
+        """Return the tool, None for an unknown name."""
+        tool = self._surface.get_tool(name)
+        if tool is None:
+            return None
+        known = self._tools.get(name)
+        if known is None or known[0] is not tool:
+            known = self._tools[name] = (tool, GuardedTool(name, tool, self._entry))
+        return known[1]
+
+    # Resources.
+
+    def resources(self) -> Definitions:
+        """Return the fixed resources."""
+        return self._surface.resources()
+
+    def resource_templates(self) -> Definitions:
+        """Return the templates."""
+        return self._surface.resource_templates()
+
+    async def read_resource(self, uri: str, context: Context) -> dict[str, Any]:
+        """Return the contents, if they may be read; raises BlockedError."""
+        await self._entry().permit("resources/read", {"uri": uri}, context)
+        return await self._surface.read_resource(uri, context)
+
+    # Prompts.
+
+    def prompts(self) -> Definitions:
+        """Return the prompts."""
+        return self._surface.prompts()
+
+    async def get_prompt(
+        self, name: str, arguments: dict[str, str], context: Context
+    ) -> dict[str, Any]:
+        """Return the prompt's messages, if it may be used; raises BlockedError."""
+        params = {"name": name, "arguments": arguments}
+        await self._entry().permit("prompts/get", params, context)
+        return await self._surface.get_prompt(name, arguments, context)
+
+    async def complete(
+        self,
+        ref: Mapping[str, Any],
+        argument: Mapping[str, Any],
+        context_arguments: Mapping[str, str],
+    ) -> dict[str, Any]:
+        """Return suggestions, which no rule is about."""
+        return await self._surface.complete(ref, argument, context_arguments)
+
+
+class GuardedTool:
+    """A tool whose every call is decided first."""
+
+    __slots__ = ("_entry", "_name", "_tool")
+
+    def __init__(self, name: str, tool: WireTool, entry: Callable[[], Entry]) -> None:
+        self._name = name
+        self._tool = tool
+        self._entry = entry
+
+    @property
+    def blocking(self) -> bool:
+        """Whether the handler blocks its thread and never awaits an event loop."""
+        return self._tool.blocking
+
+    @property
+    def read_only(self) -> bool:
+        """Whether the tool changes nothing, by our own word."""
+        return self._tool.read_only
+
+    async def call(self, arguments: dict[str, Any], context: Context) -> WireResult:
+        """Run the tool if it may be run, else return a result that says why not."""
+        refused = await self._entry().refused(self._name, arguments, context)
+        return await self._tool.call(arguments, context) if refused is None else refused

@@ -1,0 +1,223 @@
+"""The policy gate before a Being's own tools, on the laptop and on AWS."""
+
+import json
+import os
+import sys
+from collections.abc import Callable, Mapping
+from functools import cache
+from random import SystemRandom
+from typing import TYPE_CHECKING, Any, Protocol
+
+from nacre.policy.entry import GuardedSurface
+from nacre.wiring.mind import Once
+from nacre.wiring.settings import user_policy_file
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from nacre.clock import Clock
+    from nacre.policy.approver import Approver
+    from nacre.policy.audit import AuditEntry, AuditTrail
+    from nacre.policy.entry import Entry
+    from nacre.policy.policy import Policy
+    from nacre.policy.sections import Settings as PolicySettings
+    from nacre.policy.stored import InForce
+    from nacre.ports.table import Table
+    from nacre.protocol.surface import Surface
+    from nacre.wiring.settings import Settings
+
+AUDIT = "audit"
+_MOST_BEINGS = 256  # whose trails one process keeps; the chain of one that is let go has ended
+
+Tell = Callable[[str], None]
+
+
+class _Policies(Protocol):
+    def of(self, being_id: str | None) -> "InForce": ...
+
+
+class _Scoped:
+    """The policy of one Being."""
+
+    def __init__(self, policies: _Policies, being_id: str | None) -> None:
+        self._policies = policies
+        self._being_id = being_id
+
+    def current(self) -> "Policy":
+        """Return the policy that counts now."""
+        return self._policies.of(self._being_id).policy
+
+
+def to_stderr(said: str) -> None:
+    """Tell the owner of this process, on standard error."""
+    line = {"level": "WARNING", "event": "policy", "said": said}
+    print(json.dumps(line), file=sys.stderr, flush=True)  # noqa: T201 - there is no log yet
+
+
+def laptop_entry(
+    surface: "Surface",
+    settings: "Settings",
+    table: "Callable[[], Table]",
+    folder: "Path",
+    clock: "Clock",
+    *,
+    tell: Tell = to_stderr,
+) -> "tuple[Surface, Callable[[], None]]":
+    """Return the surface behind this machine's policy, and how to end its audit.
+
+    PolicyError for a policy file that is wrong.
+    """
+    opened: list[AuditTrail] = []
+
+    def read_policies() -> "_Policies":
+        from nacre.wiring.policies import laptop_policies
+
+        return laptop_policies(settings, table(), tell)
+
+    policies = Once(read_policies)
+    # A wrong file is told of at the start; without one, nothing of it is loaded yet.
+    if os.path.exists(settings.policy_file or user_policy_file()):  # noqa: PTH110 - as in settings
+        policies()
+
+    def entry() -> "Entry":
+        from nacre.policy.entry_judge import OWN, EntryJudge
+        from nacre.policy.judge import Judge
+
+        trail = laptop_trail(folder, table(), clock)
+        opened.append(trail)
+
+        @cache
+        def judge(being_id: str) -> Judge:
+            source = _Scoped(policies(), being_id or None)
+            approver = _approver(table(), lambda: source.current().settings, clock, is_session=True)
+            return Judge(source, trail, tell, OWN, approver=approver)
+
+        return EntryJudge(judge)
+
+    def close() -> None:
+        for each in opened:
+            each.close()
+
+    return GuardedSurface(surface, Once(entry)), close
+
+
+def laptop_trail(folder: "Path", table: "Table", clock: "Clock") -> "AuditTrail":
+    """Return the audit of this process in the data folder."""
+    from nacre.adapters.jsonl_audit import JsonlAudit
+    from nacre.policy.audit import AuditTrail
+    from nacre.policy.audit_items import Anchors
+
+    return AuditTrail(JsonlAudit(folder / AUDIT), clock, anchor=Anchors(table).note)
+
+
+def stack_entry(
+    surface: "Surface",
+    settings: "Settings",
+    table: "Callable[[], Table]",
+    clock: "Clock",
+    *,
+    tell: Tell = to_stderr,
+) -> "Surface":
+    """Return the surface behind a stack's policy; nothing is read before the first call."""
+
+    def entry() -> "Entry":
+        from nacre.policy.entry_judge import OWN, EntryJudge
+        from nacre.policy.judge import Judge
+        from nacre.wiring.policies import stack_policies
+
+        policies = stack_policies(settings, tell)
+        trails = BeingTrails(settings, clock)
+
+        @cache
+        def judge(being_id: str) -> Judge:
+            source = _Scoped(policies, being_id or None)
+
+            def approver() -> "Approver":
+                return _approver(
+                    table(), lambda: source.current().settings, clock, is_session=False
+                )
+
+            return Judge(source, trails, tell, OWN, approver=_LateApprover(approver))
+
+        return EntryJudge(judge)
+
+    return GuardedSurface(surface, Once(entry))
+
+
+class BeingTrails:
+    """The audit of one execution environment: a chain for each Being, in the item store."""
+
+    def __init__(self, settings: "Settings", clock: "Clock") -> None:
+        from nacre.adapters.dynamodb_append import SignedAppend
+        from nacre.adapters.dynamodb_get import Credentials
+
+        self._clock = clock
+        self._trails: dict[str, AuditTrail] = {}
+        self._table = SignedAppend(
+            settings.data_table,
+            region=settings.region,
+            credentials=Credentials(
+                settings.access_key_id,
+                settings.secret_access_key.reveal(),
+                settings.session_token.reveal(),
+            ),
+            endpoint_url=settings.endpoint_url,
+        )
+
+    def record(self, entry: "AuditEntry") -> str:
+        """Keep one record in the chain of its Being."""
+        trail = self._trails.get(entry.being)
+        if trail is None:
+            if len(self._trails) >= _MOST_BEINGS:
+                self._trails.clear()
+            trail = self._trails[entry.being] = self._opened(entry.being)
+        return trail.record(entry)
+
+    def _opened(self, being_id: str) -> "AuditTrail":
+        from nacre.ids import ulids
+        from nacre.policy.audit import AuditTrail
+        from nacre.policy.audit_items import ItemAudit
+
+        log = ItemAudit(
+            self._table,
+            being_id or "nobody",
+            clock=self._clock,
+            new_writer=lambda: ulids(self._clock(), SystemRandom(), 1)[0],
+        )
+        return AuditTrail(log, self._clock, log_line=_to_log)
+
+
+class _LateApprover:
+    """An approver that is made when somebody has to be asked."""
+
+    def __init__(self, make: "Callable[[], Approver]") -> None:
+        self._make = cache(make)
+
+    def ask(self, request: Any, *, can_elicit: bool) -> Any:
+        """Ask whoever it is."""
+        return self._make().ask(request, can_elicit=can_elicit)
+
+    def answered(self, request: Any, ticket: str, result: Mapping[str, Any]) -> Any:
+        """Take an answer."""
+        return self._make().answered(request, ticket, result)
+
+    def look(self, request: Any, ticket: str) -> Any:
+        """Return how a question stands."""
+        return self._make().look(request, ticket)
+
+
+def _approver(
+    table: "Table", settings: "Callable[[], PolicySettings]", clock: "Clock", *, is_session: bool
+) -> "Approver":
+    from nacre.ids import short_id
+    from nacre.policy.approvals import Approvals
+
+    rng = SystemRandom()
+    session = short_id(rng) if is_session else None
+    return Approvals(table, settings, clock=clock, rng=rng, session=session)
+
+
+def _to_log(facts: Mapping[str, Any]) -> None:
+    """Write a record as a structured line, where the function's log keeps it too."""
+    line = {"level": "INFO", "event": "audit", **facts}
+    print(json.dumps(line), file=sys.stderr, flush=True)  # noqa: T201 - as above
