@@ -162,4 +162,7 @@ class Spending:
             bounds.append(f"{self._budget.tokens:,} tokens")
         if self._budget.most:
             bounds.append(f"{self._budget.dollars:g} dollars")
-        return f"spend cap of the day reached ({' or '.join(bounds)}); it is raised by a setting"
+        return (
+            f"spend cap of the day reached ({' or '.join(bounds)});"
+            " see NACRE_LLM_DAILY_TOKENS and NACRE_LLM_DAILY_DOLLARS"
+        )
