@@ -207,7 +207,8 @@ class History:
             **attributes_of(marker),
         }
         messages = part.messages(moment(now))
-        writes: list[Write] = [Put(message.to_item(being_id)) for message in messages]
+        listed = keys.unread(being_id) if part.for_patrol else None
+        writes: list[Write] = [Put(_item(being_id, message, listed)) for message in messages]
         writes += [Put(MESSAGE.stamp(month)), Put(MARKER.stamp(kept), Absent())]
         waiting = {PENDING_MESSAGES: len(messages)} if part.for_patrol else None
         write_counted(self._table, being_id, writes, add=waiting, has_work=part.for_patrol)
@@ -243,6 +244,12 @@ class _Part:
 def folded(text: str) -> str:
     """Return the form in which a query and a message are compared."""
     return unicodedata.normalize("NFKC", text).casefold()
+
+
+def _item(being_id: str, message: Message, listed: str | None) -> Item:
+    """Return a message's item, in the list of those that wait for a patrol if it is one."""
+    item = message.to_item(being_id)
+    return item if listed is None else {**item, "gsi1pk": listed, "gsi1sk": message.place}
 
 
 def _checked(batch: Sequence[Said]) -> list[Said]:

@@ -46,11 +46,11 @@ def move(work: Round, node: Node, home: Home, vector: Vector) -> None:
     work.telling.tell(writes)
 
 
-def retire(work: Round, cluster_id: str, children: tuple[str, ...]) -> bool:
-    """Give up a cluster that has no living members; False while it has some."""
+def retire(work: Round, cluster_id: str, children: tuple[str, ...], **counts: int) -> None:
+    """Give up a cluster, unless it has living members (again)."""
     cluster = work.memory.clusters.get(work.being_id, cluster_id)
     if cluster is None or cluster.state == "retired" or cluster.n_active > 0:
-        return cluster is None or cluster.state == "retired"
+        return
     after = replace(
         cluster,
         state="retired",
@@ -64,6 +64,5 @@ def retire(work: Round, cluster_id: str, children: tuple[str, ...]) -> bool:
             replacing(work.being_id, after, version=cluster.version),
             Delete(vector_place(work.being_id, cluster_id)),
         ],
-        counts={"retired": 1},
+        counts={"retired": 1, **counts},
     )
-    return True

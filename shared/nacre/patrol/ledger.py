@@ -85,9 +85,9 @@ class Ledger:
         item = self._table.get(self._place)
         return {} if item is None else Run.from_item(item).counts
 
-    def note(self, *reasons: str, **counts: int) -> None:
-        """Count something that no other write goes with."""
-        self.commit([], reasons=reasons, counts=counts)
+    def note(self, reason: str) -> None:
+        """Keep a reason that no other write goes with; once, however often the step is done."""
+        self.commit([], also={REASON + reason: 1})
 
     def plan(self, name: str, entries: Sequence[Value], *, step: int, **more: Any) -> None:
         """Store what a step has decided, before anything of it is applied."""

@@ -110,8 +110,7 @@ def _apply(work: Round, entry: dict[str, Any]) -> None:
             settled(partial(_move, work, node_id, parent, (child,)))
     for node in work.nearest.members(parent):  # what came since the halves were found
         settled(partial(_move, work, node.node_id, parent, children))
-    if settled(lambda: retire(work, parent, children)):
-        work.ledger.note(split=1)
+    settled(lambda: retire(work, parent, children, split=1))
 
 
 def _move(work: Round, node_id: str, parent: str, children: tuple[str, ...]) -> None:

@@ -1,0 +1,118 @@
+"""What holds of every memory after a patrol, whatever happened before; see `check`."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from nacre.limits import CLUSTER_MEMBERS
+from nacre.memory import keys
+from nacre.memory.cluster_vectors import mean_of
+from nacre.memory.model import UNDONE, Cluster, Node, Scene, least_trusted
+from nacre.memory.vector_items import CLUSTER, VECTOR_OF, from_item, vectors
+from nacre.patrol.geometry import numbers
+from nacre.patrol.hashed import HASHED, hashed
+from nacre.ports.table import Item
+
+
+def check(items: Sequence[Item], being_id: str, *, emb_id: str | None) -> None:
+    """Raise AssertionError for the first invariant that does not hold of these items."""
+    scenes = {
+        str(item["sk"]): Scene.from_item(item)
+        for item in items
+        if item["pk"] == keys.scenes(being_id)
+    }
+    nodes = {
+        str(item["sk"]): Node.from_item(item)
+        for item in items
+        if item["pk"] == keys.nodes(being_id)
+    }
+    clusters = {
+        str(item["sk"]): Cluster.from_item(item)
+        for item in items
+        if item["pk"] == keys.clusters(being_id)
+    }
+    _every_scene_has_its_place(scenes, nodes)
+    _every_living_node_is_in_a_living_cluster(nodes, clusters)
+    _retired_clusters_form_a_forest(clusters)
+    _nodes_are_trusted_as_their_evidence(scenes, nodes)
+    _clusters_follow_from_their_members(items, being_id, nodes, clusters, emb_id)
+    _the_being_counts_right(items, being_id, scenes)
+
+
+def _every_scene_has_its_place(scenes: dict[str, Scene], nodes: dict[str, Node]) -> None:
+    standing = [n for n in nodes.values() if n.status != "merged" and n.reason != UNDONE]
+    held = Counter(scene_id for node in standing for scene_id in node.evidence)
+    for scene in scenes.values():
+        expected = 1 if scene.status == "consumed" else 0
+        assert held[scene.scene_id] == expected, (scene.scene_id, scene.status, held)
+    for node in standing:
+        assert len(set(node.evidence)) == len(node.evidence)
+
+
+def _every_living_node_is_in_a_living_cluster(
+    nodes: dict[str, Node], clusters: dict[str, Cluster]
+) -> None:
+    counts: Counter[str] = Counter()
+    for node in nodes.values():
+        if node.is_living:
+            assert node.cluster_id in clusters, node.node_id
+            assert clusters[node.cluster_id].state == "active", node.node_id
+            counts[node.cluster_id] += 1
+    for cluster in clusters.values():
+        assert cluster.n_active == counts[cluster.cluster_id], cluster.cluster_id
+        assert cluster.n_active <= CLUSTER_MEMBERS
+        assert not cluster.dirty, cluster.cluster_id
+
+
+def _retired_clusters_form_a_forest(clusters: dict[str, Cluster]) -> None:
+    for cluster in clusters.values():
+        assert not cluster.children or cluster.state == "retired"
+        seen, left = {cluster.cluster_id}, list(cluster.children)
+        while left:
+            child = left.pop()
+            assert child in clusters
+            assert child not in seen, "a cluster is among its own descendants"
+            seen.add(child)
+            left += clusters[child].children
+
+
+def _nodes_are_trusted_as_their_evidence(scenes: dict[str, Scene], nodes: dict[str, Node]) -> None:
+    for node in nodes.values():
+        told = [scenes[each] for each in node.evidence if each in scenes]
+        if told:
+            assert node.trust == least_trusted([scene.trust for scene in told])
+            assert node.importance >= max(scene.importance for scene in told)
+            assert set(node.when) >= {day for scene in told for day in scene.when}
+
+
+def _clusters_follow_from_their_members(
+    items: Sequence[Item],
+    being_id: str,
+    nodes: dict[str, Node],
+    clusters: dict[str, Cluster],
+    emb_id: str | None,
+) -> None:
+    kept = {str(item["sk"]): item for item in items if item["pk"] == vectors(being_id)}
+    for cluster in clusters.values():
+        members = [n for n in nodes.values() if n.is_living and n.cluster_id == cluster.cluster_id]
+        if emb_id is None:
+            every = [hashed(node.action) for node in members]
+        else:
+            points = [from_item(kept[f"P#{node.node_id}"]) for node in members]
+            every = [point.subjects[emb_id] for point in points]
+            for node, point in zip(members, points, strict=True):
+                assert (point.state, point.cluster_id) == (node.status, node.cluster_id)
+        found = kept.get(CLUSTER + cluster.cluster_id, {}).get(VECTOR_OF + (emb_id or HASHED))
+        mean = mean_of(every)
+        if mean is None:
+            assert found is None
+            continue
+        assert isinstance(found, bytes)
+        for one, other in zip(numbers(found), numbers(mean[0]), strict=True):
+            assert abs(one - other) < 1e-5
+
+
+def _the_being_counts_right(items: Sequence[Item], being_id: str, scenes: dict[str, Scene]) -> None:
+    place = keys.meta(being_id)
+    [meta] = [item for item in items if (item["pk"], item["sk"]) == tuple(place)]
+    waiting = [scene for scene in scenes.values() if scene.status == "pending"]
+    assert meta.get("pending_scenes", 0) == len(waiting)

@@ -1,0 +1,87 @@
+"""A stand-in for a model: the same question always gets the same answer."""
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from nacre.memory.model import Cluster, Message, Node, Scene
+from nacre.patrol.thinking import (
+    Digest,
+    MergePlan,
+    SceneDraft,
+    SplitPlan,
+    Supersede,
+    Thought,
+)
+
+
+@dataclass
+class StandIn:
+    """A Thinking that merges, divides and describes by rule; `silent` are kinds that fail."""
+
+    model: str = "stand-in"
+    silent: frozenset[str] = frozenset()
+    asked: list[str] = field(default_factory=list)
+
+    def extract(
+        self, being_id: str, messages: Sequence[Message]
+    ) -> Thought[tuple[SceneDraft, ...]]:
+        if self._fails("extract"):
+            return Thought(None, "the model does not answer")
+        drafts = tuple(
+            SceneDraft(
+                scene_id=str(uuid.uuid5(uuid.NAMESPACE_OID, f"{message.chain}:0")),
+                action=message.content,
+                actors=("Ann",),
+                when=(message.ts[:10],),
+                importance=0.5,
+                trust="user" if message.role == "user" else "agent",
+                evidence=(message.message_id,),
+            )
+            for message in messages
+        )
+        return Thought(drafts, None, 10, 5)
+
+    def consolidate(self, being_id: str, group: Sequence[Node]) -> Thought[MergePlan]:
+        if self._fails("consolidate"):
+            return Thought(None, "the model does not answer")
+        ids = [node.node_id for node in group]
+        if len(ids) == 2 and ids[0] > f"{8:x}":
+            return Thought(MergePlan(supersede=(Supersede(ids[0], ids[1], "newer"),)), None, 7, 3)
+        old = ids[2:3]
+        plan = MergePlan(
+            merge=tuple(each for each in ids if each not in old),
+            action="; ".join(sorted(node.action for node in group)),
+            supersede=tuple(Supersede(each, ids[0], "newer") for each in old),
+        )
+        return Thought(plan, None, 7, 3)
+
+    def split(
+        self, being_id: str, halves: tuple[Sequence[Node], Sequence[Node]]
+    ) -> Thought[SplitPlan]:
+        if self._fails("split"):
+            return Thought(None, "the model does not answer")
+        first, second = (half[0].action.split()[0] for half in halves)
+        return Thought(SplitPlan(True, (first, second)), None, 7, 3)
+
+    def digest(self, being_id: str, cluster: Cluster, members: Sequence[Node]) -> Thought[Digest]:
+        if self._fails("digest"):
+            return Thought(None, "the model does not answer")
+        label = f"{len(members)} memories"
+        return Thought(Digest(label, members[0].action), None, 7, 3)
+
+    def diary(self, being_id: str, scenes: Sequence[Scene]) -> Thought[str]:
+        if self._fails("diary"):
+            return Thought(None, "the model does not answer")
+        return Thought(f"{len(scenes)} things happened", None, 7, 3)
+
+    def think(
+        self, being_id: str, clusters: Sequence[Cluster], nodes: Sequence[Node]
+    ) -> Thought[tuple[str, ...]]:
+        if self._fails("think"):
+            return Thought(None, "the model does not answer")
+        return Thought((f"{len(nodes)} memories, {len(clusters)} subjects",), None, 7, 3)
+
+    def _fails(self, kind: str) -> bool:
+        self.asked.append(kind)
+        return kind in self.silent

@@ -1,0 +1,290 @@
+"""Worlds for patrols: a Being on real stores that can stop before any write, and be copied."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from random import Random
+from typing import Any
+
+from nacre.access.beings import Beings
+from nacre.adapters.local_vectors import LocalVectors
+from nacre.adapters.sqlite_database import SqliteDatabase
+from nacre.adapters.sqlite_queue import SqliteQueue
+from nacre.adapters.sqlite_table import SqliteTable
+from nacre.memory import keys
+from nacre.memory.cluster_vectors import ClusterMeans
+from nacre.memory.indexing import Indexing
+from nacre.memory.memory import Memory, memory_over
+from nacre.memory.nodes import Nodes
+from nacre.memory.scenes import SceneDraft
+from nacre.patrol.patrol import Patrol, patrol_over
+from nacre.patrol.runs import Receipt
+from nacre.patrol.thinking import Thinking
+from nacre.ports.embedder import Embedder, Vector
+from nacre.ports.queue import Depth, Message, Queue
+from nacre.ports.table import Change, Condition, Index, Item, Key, Page, Range, Table, Write
+from nacre.ports.vectors import Candidates, Filter, Point, VectorIndex
+from tests.adapters.conftest import StillClock
+
+Dump = dict[str, Any]
+
+
+class Stopped(BaseException):
+    """The process died."""
+
+
+@dataclass
+class Fuse:
+    """Counts writes, and stops the process before one of them."""
+
+    writes: int = 0
+    reads: int = 0
+    items_read: int = 0
+    stop_before: int | None = None  # the number of the write, from 0
+
+    def burn(self) -> None:
+        if self.stop_before is not None and self.writes >= self.stop_before:
+            raise Stopped
+        self.writes += 1
+
+    def read(self, items: int) -> None:
+        self.reads += 1
+        self.items_read += items
+
+
+@dataclass
+class FusedTable:
+    """A Table that counts, and may stop before a write; `before_write` is called there too."""
+
+    table: Table
+    fuse: Fuse
+    before_write: Callable[[], object] = lambda: None
+
+    def get(self, key: Key) -> Item | None:
+        self.fuse.read(1)
+        return self.table.get(key)
+
+    def get_many(self, keys: Iterable[Key]) -> dict[Key, Item]:
+        found = self.table.get_many(keys)
+        self.fuse.read(len(found))
+        return found
+
+    def put(self, item: Item, *, when: Condition | None = None) -> None:
+        self._burn()
+        self.table.put(item, when=when)
+
+    def update(self, key: Key, change: Change, *, when: Condition | None = None) -> Item:
+        self._burn()
+        return self.table.update(key, change, when=when)
+
+    def delete(self, key: Key, *, when: Condition | None = None) -> Item | None:
+        self._burn()
+        return self.table.delete(key, when=when)
+
+    def query(
+        self,
+        partition: str,
+        *,
+        index: Index | None = None,
+        keys: Range | None = None,
+        descending: bool = False,
+        limit: int | None = None,
+        start: str | None = None,
+    ) -> Page:
+        page = self.table.query(
+            partition, index=index, keys=keys, descending=descending, limit=limit, start=start
+        )
+        self.fuse.read(len(page.items))
+        return page
+
+    def transact(self, writes: Sequence[Write], *, token: str | None = None) -> None:
+        self._burn()
+        self.table.transact(writes, token=token)
+
+    def _burn(self) -> None:
+        self.fuse.burn()
+        before, self.before_write = self.before_write, lambda: None
+        before()
+        self.before_write = before
+
+
+class FusedIndex:
+    """A VectorIndex that may stop before a write."""
+
+    def __init__(self, index: VectorIndex, fuse: Fuse) -> None:
+        self.index, self.fuse = index, fuse
+        self.emb_id, self.is_derived = index.emb_id, index.is_derived
+
+    def upsert(self, being_id: str, points: Sequence[Point]) -> None:
+        self.fuse.burn()
+        self.index.upsert(being_id, points)
+
+    def delete(self, being_id: str, ids: Sequence[str]) -> None:
+        self.fuse.burn()
+        self.index.delete(being_id, ids)
+
+    def search(
+        self,
+        being_id: str,
+        *,
+        dense: Vector | None,
+        sparse: Sequence[str],
+        where: Filter,
+        limit: int,
+    ) -> Candidates:
+        return self.index.search(being_id, dense=dense, sparse=sparse, where=where, limit=limit)
+
+    def scan(self, being_id: str, *, after: str | None, limit: int) -> list[tuple[str, str]]:
+        return self.index.scan(being_id, after=after, limit=limit)
+
+    def erase(self, being_id: str) -> None:
+        self.fuse.burn()
+        self.index.erase(being_id)
+
+
+@dataclass
+class FusedQueue:
+    """A Queue that may stop before a message is sent."""
+
+    queue: Queue
+    fuse: Fuse
+
+    def send(self, body: str, *, group: str, repeat: str | None = None) -> str:
+        self.fuse.burn()
+        return self.queue.send(body, group=group, repeat=repeat)
+
+    def receive(self) -> Message | None:
+        return self.queue.receive()
+
+    def done(self, message: Message) -> None:
+        self.queue.done(message)
+
+    def postpone(self, message: Message, seconds: float) -> None:
+        self.queue.postpone(message, seconds)
+
+    def depth(self) -> Depth:
+        return self.queue.depth()
+
+
+@dataclass
+class World:
+    """A Being with its memory and its patrol; everything it does hangs on one fuse."""
+
+    database: SqliteDatabase
+    clock: StillClock
+    being_id: str
+    embedder: Embedder | None
+    table: FusedTable
+    queue: FusedQueue
+    indexing: Indexing
+    memory: Memory
+    patrol: Patrol
+    fuse: Fuse
+    thinking: Thinking | None = None
+    receipts: list[Receipt] = field(default_factory=list)
+
+    def note(self, *actions: str, **fields: Any) -> None:
+        """Record scenes; ones of the store's own would be refused at the door."""
+        given: dict[str, Any] = {"actors": ["Ann"], "when": ["2026-07-01"], **fields}
+        for first in range(0, len(actions), 20):
+            some = [SceneDraft(action=each, **given) for each in actions[first : first + 20]]
+            self.memory.scenes.record(self.being_id, some)
+
+    def run(self) -> Receipt:
+        """Do a patrol."""
+        receipt = self.patrol.run(
+            self.being_id, trigger="manual", keep=lambda: None, thinking=self.thinking
+        )
+        self.receipts.append(receipt)
+        return receipt
+
+    def age(self, days: int) -> None:
+        """Let days go by on which the Being is used, without anything being noted."""
+        self.clock.move(86_400 * days)
+        self.table.table.update(keys.meta(self.being_id), Change(add={"clock": days}))
+
+    def items(self) -> list[Item]:
+        """Return every item of the Being, in order."""
+        return items_in(self.database)
+
+    def dump(self) -> Dump:
+        """Return all that is stored, the index included, to be compared byte for byte."""
+        with self.database.read() as connection:
+            rows = connection.execute(
+                "SELECT pk, sk, expires_at, gsi1pk, gsi1sk, gsi2pk, gsi2sk, gsi3pk, gsi3sk, body"
+                " FROM data ORDER BY pk, sk"
+            ).fetchall()
+            messages = connection.execute("SELECT queue, body FROM messages").fetchall()
+        index = self.indexing.reading(self.being_id).index
+        points: list[tuple[str, str]] = []
+        while page := index.scan(self.being_id, after=points[-1][0] if points else None, limit=500):
+            points += page
+        return {
+            **{f"{row[0]} {row[1]}": row[2:] for row in rows},
+            "messages": messages,
+            "index": sorted(points),
+        }
+
+    def copy(self) -> "World":
+        """Return a world in the same state, with a new fuse and processes without a memory."""
+        with self.database.read() as connection:
+            content = connection.serialize()
+        database = SqliteDatabase(":memory:")
+        with database.read() as connection:
+            connection.deserialize(content)
+        clock = StillClock()
+        clock.time = self.clock.time
+        return _world(database, clock, self.being_id, self.embedder, self.thinking)
+
+
+def new_world(
+    embedder: Embedder | None,
+    thinking: Thinking | None = None,
+    *,
+    path: str = ":memory:",
+    now: datetime | None = None,
+) -> World:
+    """Return a world with a new Being."""
+    clock = StillClock()
+    if now is not None:
+        clock.time = now
+    database = SqliteDatabase(path)
+    being = Beings(SqliteTable(database, now=clock), clock=clock, rng=Random(1))
+    being_id = being.create("Pearl", owner="me").being_id
+    return _world(database, clock, being_id, embedder, thinking)
+
+
+def items_in(database: SqliteDatabase) -> list[Item]:
+    """Return every item of a store."""
+    from nacre.adapters.item_json import decode_item
+
+    with database.read() as connection:
+        rows = connection.execute("SELECT body FROM data ORDER BY pk, sk").fetchall()
+    return [decode_item(row[0]) for row in rows]
+
+
+def _world(
+    database: SqliteDatabase,
+    clock: StillClock,
+    being_id: str,
+    embedder: Embedder | None,
+    thinking: Thinking | None,
+) -> World:
+    fuse = Fuse()
+    rng = Random(7)
+    table = FusedTable(SqliteTable(database, now=clock), fuse)
+    queue = FusedQueue(SqliteQueue(database, "jobs", now=clock), fuse)
+    indexing = Indexing(
+        table,
+        lambda emb_id: FusedIndex(LocalVectors(database, emb_id), fuse),
+        embedder,
+        clock=clock,
+        rng=rng,
+        relaxed=FusedTable(SqliteTable(database, now=clock, durable=False), fuse),
+    )
+    means = ClusterMeans(table, Nodes(table, indexing, clock=clock), indexing)
+    memory = memory_over(table, queue, indexing, means, clock=clock, rng=rng)
+    patrol = patrol_over(memory, table, queue, indexing, clock=clock)
+    return World(
+        database, clock, being_id, embedder, table, queue, indexing, memory, patrol, fuse, thinking
+    )
