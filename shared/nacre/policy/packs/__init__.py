@@ -20,6 +20,11 @@ def pack(name: Pack) -> Policy:
     return from_json(_FOLDER.joinpath(f"{name}.json").read_text(encoding="utf-8"))
 
 
+def default_policy() -> Policy:
+    """Return the policy that holds where nobody wrote one."""
+    return pack("default")
+
+
 def text_of(name: Pack) -> str:
     """Return its TOML, with the comments that explain it."""
     return _FOLDER.joinpath(f"{name}.toml").read_text(encoding="utf-8")

@@ -1,0 +1,122 @@
+"""Why a call is decided as it is: each rule about it, and what it said."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from nacre.policy.condition import Condition
+from nacre.policy.evaluate import Engine, is_well_formed
+from nacre.policy.matching import matches
+from nacre.policy.policy import Policy
+from nacre.policy.rule import NOWHERE, ArgumentTest, Decision, Rule, Subject, Surroundings
+from nacre.policy.values import Value, Values
+
+_SHOWN = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One rule about calls of this name: whether it matched, and why or why not."""
+
+    rule: int
+    origin: str
+    action: str
+    matched: bool
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """A decision with its reasons; rules about other tools and servers are left out."""
+
+    decision: Decision
+    steps: tuple[Step, ...]
+
+    def lines(self) -> list[str]:
+        """Return the explanation as a person reads it."""
+        lines = [f"{self.decision.action}: {self.decision.text}"]
+        for step in self.steps:
+            verb = "matches" if step.matched else "does not match"
+            lines.append(f"  {step.origin} ({step.action}) {verb}")
+            lines.extend(f"    {reason}" for reason in step.reasons)
+        return lines
+
+
+def explain(policy: Policy, subject: Subject, where: Surroundings = NOWHERE) -> Explanation:
+    """Return the decision about a call, and what every rule up to it said."""
+    engine = policy.engine(where)
+    decision = engine.decide(subject)
+    if not is_well_formed(subject):
+        return Explanation(decision, ())
+    return Explanation(decision, tuple(_steps(engine, subject, decision)))
+
+
+def _steps(engine: Engine, subject: Subject, decision: Decision) -> Iterator[Step]:
+    for place in engine.candidates(subject.kind, subject.name, subject.server).places:
+        rule = engine.rules[place]
+        reasons = []
+        matched = True
+        for test, condition in zip(rule.tests, engine.conditions[place], strict=True):
+            holds, reason = _reason(rule, test, condition, subject, engine.where)
+            reasons.append(reason)
+            matched &= holds
+        if not rule.tests:
+            reasons.append("it is about every call of this name")
+        yield Step(rule.number, rule.origin, rule.action, matched, tuple(reasons))
+        if rule.number == decision.rule:
+            return
+
+
+def _reason(
+    rule: Rule, test: ArgumentTest, condition: Condition, subject: Subject, where: Surroundings
+) -> tuple[bool, str]:
+    values = Values(subject.arguments, test.keys, where)
+    holds = condition.holds(values)
+    if not values.every:
+        return holds, f"{test.path}: the call has no such argument"
+    if rule.action != "allow":
+        for value in values.every:
+            if condition.fits_possibly(value):
+                return holds, f"{test.path}: {_possible(condition, value)}"
+        return holds, f"{test.path}: no reading of {_shown(values.every[0])} matches"
+    if not values.accepted:
+        return holds, f"{test.path}: an allow takes one value, or a list of them, and nothing else"
+    for value in values.accepted:
+        if not condition.fits_surely(value):
+            return holds, f"{test.path}: {_unsure(condition, value)}"
+    return holds, f"{test.path}: every reading of {_shown(values.accepted[0])} matches"
+
+
+def _possible(condition: Condition, value: Value) -> str:
+    read = value.read(as_place=condition.as_place)
+    if not read.complete:
+        return f"{_shown(value)} can be read in more ways than are looked at"
+    for text in read.possible:
+        for form in condition.forms:
+            if matches(form, text):
+                if text == value.value:
+                    return f"{_shown(value)} matches '{form}'"
+                return f"{_shown(value)} can be read as '{_cut(text)}', which matches '{form}'"
+    return f"{_shown(value)} is what the rule names"
+
+
+def _unsure(condition: Condition, value: Value) -> str:
+    read = value.read(as_place=condition.as_place)
+    if not read.complete:
+        return f"{_shown(value)} can be read in more ways than are looked at"
+    if not read.legible:
+        return f"{_shown(value)} holds a character that no name can have, or too much of it"
+    for text in read.sure:
+        if not any(matches(form, text) for form in condition.forms):
+            if text == value.value:
+                return f"{_shown(value)} does not match"
+            return f"{_shown(value)} can be read as '{_cut(text)}', which does not match"
+    return f"{_shown(value)} does not match"
+
+
+def _shown(value: Value) -> str:
+    return f"'{_cut(str(value.value))}'"
+
+
+def _cut(text: str) -> str:
+    text = "".join(each if each.isprintable() else f"\\u{ord(each):04x}" for each in text)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

@@ -1,0 +1,79 @@
+import pytest
+
+from nacre.policy.lint import Kind, lint
+from nacre.policy.packs import PACKS, text_of
+from tests.policy.deciding import policy
+
+CATCH_ALL = '[[rule]]\naction = "deny"\ntool = "**"\n'
+
+
+def found(text: str) -> list[tuple[int, Kind]]:
+    return [(finding.rule, finding.kind) for finding in lint(policy(text))]
+
+
+def rules(*lines: str) -> str:
+    """Write rules as `action tool key=value ...`."""
+    text = ""
+    for line in lines:
+        action, tool, *rest = line.split("|")
+        text += f"[[rule]]\naction = '{action}'\ntool = '{tool}'\n" + "".join(
+            f"{each}\n" for each in rest
+        )
+    return text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (rules("allow|read|args.path='/a/**'", "deny|write"), []),
+        (rules("allow|mcp__fs"), [(1, "never-matches")]),
+        (rules("allow|mcp__fs__read|server='git'"), [(1, "never-matches")]),
+        (rules("allow|mcp__fs__read|server='f*'"), []),
+        (rules("allow|resources/read|args.path='/a'"), [(1, "never-matches")]),
+        (rules("allow|read|args.path='/a%20b'"), [(1, "never-matches")]),
+        (rules("allow|read|args.path='/a/*/../b'"), [(1, "never-matches")]),
+        (rules("deny|*", "allow|read"), [(2, "unreachable")]),
+        (rules("deny|*|args.path='/a/**'", "allow|read|args.path='/a/b'"), [(2, "unreachable")]),
+        (rules("deny|*|args.path='/a/b'", "allow|read|args.path='/a/**'"), []),
+        (rules("deny|*|server='x'", "allow|read"), []),
+        (rules("deny|*|server='x*'", "allow|mcp__xy__read"), [(2, "unreachable")]),
+        (rules("prompt|a*", "prompt|ab"), [(2, "redundant")]),
+        (rules("allow|fs_*", "deny|fs_write"), [(2, "deny-after-allow")]),
+        (
+            rules("allow|read|args.path='/a/**'", "deny|read|args.path='/a/.ssh/**'"),
+            [(2, "deny-after-allow")],
+        ),
+        (rules("deny|read|args.path='/a/.ssh/**'", "allow|read|args.path='/a/**'"), []),
+        (rules("allow|run|args.command='git *'"), [(1, "star-in-command")]),
+        (rules("allow|run|args.text='git *'"), [(1, "star-in-command")]),
+        (rules("allow|run|args.command='git **'"), []),
+        (rules("allow|read|args.path='/a/?.txt'"), [(1, "question-mark")]),
+        (rules("allow|**"), [(1, "broad-allow")]),
+        (rules("allow|mcp__*"), [(1, "broad-allow")]),
+        (rules("deny|fs_*|args.path='/a/**'", "allow|fs_*"), [(1, "one-argument")]),
+        (rules("""deny|fs_*|args."*"='/a/**'""", "allow|fs_*"), []),
+        (rules("deny|*|args.n=5", "deny|x|args.n=5"), [(2, "redundant")]),
+        (rules("deny|*|args.n=5", "allow|x|args.n=6"), []),
+        (rules("deny|*", "allow|resources/read"), []),
+    ],
+)
+def test_what_looks_wrong_is_found(text: str, expected: list[tuple[int, Kind]]) -> None:
+    assert found(text) == expected
+
+
+def test_a_finding_says_what_to_write() -> None:
+    (finding,) = lint(policy(rules("allow|run|args.command='git *'")))
+    assert str(finding) == (
+        "rule 1: args.command = 'git *': '*' stops at '/', and commands hold paths (write 'git **')"
+    )
+
+
+def test_an_allowed_tool_behind_a_catch_all_is_unreachable() -> None:
+    text = 'allowed_tools = ["mcp__a__b"]\n' + CATCH_ALL
+    (finding,) = lint(policy(text))
+    assert (finding.origin, finding.kind) == ("allowed_tools 1", "unreachable")
+
+
+@pytest.mark.parametrize("name", PACKS)
+def test_what_nacre_ships_is_clean(name: str) -> None:
+    assert found(text_of(name)) == []  # type: ignore[arg-type]
