@@ -7,7 +7,7 @@ from nacre.memory import keys
 from nacre.memory.counters import counters
 from nacre.memory.entries import body_key, entry_in, is_apart
 from nacre.memory.portable import KINDS, Kind, Record, StateHash, Vectors, record_in
-from nacre.memory.vector_items import VECTOR_OF, point_key, vectors
+from nacre.memory.vector_items import SUBJECT_OF, VECTOR_OF, point_key, vectors
 from nacre.ports.embedder import Vector
 from nacre.ports.table import Item, Key, Range, Table
 
@@ -88,7 +88,8 @@ class Exports:
             item = found.get(places[record.key]) if record.key in places else None
             held = {} if item is None else vectors_in(item)
             if item is not None and held:
-                record = replace(record, vectors=Vectors(str(item.get("text_sha", "")), held))
+                text_sha, subjects = str(item.get("text_sha", "")), vectors_in(item, SUBJECT_OF)
+                record = replace(record, vectors=Vectors(text_sha, held, subjects))
             result.append(record)
         return result
 
@@ -98,10 +99,10 @@ def cluster_place(being_id: str, cluster_id: str) -> Key:
     return Key(vectors(being_id), f"C#{cluster_id}")
 
 
-def vectors_in(item: Item) -> dict[str, Vector]:
-    """Return an item's vectors by embedding."""
+def vectors_in(item: Item, of: str = VECTOR_OF) -> dict[str, Vector]:
+    """Return an item's vectors by embedding; `of` says of what."""
     return {
-        name[len(VECTOR_OF) :]: value
+        name[len(of) :]: value
         for name, value in item.items()
-        if name.startswith(VECTOR_OF) and isinstance(value, bytes)
+        if name.startswith(of) and isinstance(value, bytes)
     }

@@ -41,7 +41,11 @@ class MarkingIndex:
             item = vector_item(entry, None if known is None else from_item(known))
             brought = None if record is None else record.vectors
             if brought is not None and brought.text_sha == item.text_sha:
-                item = replace(item, vectors={**brought.of, **item.vectors})
+                item = replace(
+                    item,
+                    vectors={**brought.of, **item.vectors},
+                    subjects={**brought.subjects, **item.subjects},
+                )
             writes.append(Put(item.to_item(being_id)))
         return [*writes, self._marks.about(being_id, [entry.id for entry, _ in entries])]
 

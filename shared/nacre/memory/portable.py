@@ -102,10 +102,14 @@ KINDS: Mapping[str, Kind] = {kind.name: kind for kind in _kinds()}
 
 @dataclass(frozen=True, slots=True)
 class Vectors:
-    """The vectors of a memory by embedding, and a digest of the text that they were made of."""
+    """The vectors of a memory by embedding, and a digest of the text that they were made of.
+
+    `subjects` are those of what happened alone, without its days and actors.
+    """
 
     text_sha: str
     of: Mapping[str, Vector]
+    subjects: Mapping[str, Vector] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +237,8 @@ def encode(record: Record) -> bytes:
     if record.vectors is not None:
         line["vectors"] = {
             "text_sha": record.vectors.text_sha,
-            "of": {name: b64encode(each).decode() for name, each in record.vectors.of.items()},
+            "of": _written(record.vectors.of),
+            **({"subjects": _written(subjects)} if (subjects := record.vectors.subjects) else {}),
         }
     return _canonical(line) + b"\n"
 
@@ -303,13 +308,21 @@ def _key_of(kind: Kind, record: Record) -> str:
     return f"{value['key']}#{value['version']:08}"
 
 
+def _written(vectors: Mapping[str, Vector]) -> dict[str, str]:
+    return {name: b64encode(each).decode() for name, each in vectors.items()}
+
+
+def _read(written: Mapping[str, str]) -> dict[str, Vector]:
+    return {str(name): b64decode(each, validate=True) for name, each in written.items()}
+
+
 def _vectors(found: object, where: str) -> Vectors | None:
     if found is None:
         return None
     try:
         assert isinstance(found, dict)
-        of = {str(name): b64decode(each, validate=True) for name, each in found["of"].items()}
-        return Vectors(str(found["text_sha"]), of)
+        of, subjects = _read(found["of"]), _read(found.get("subjects", {}))
+        return Vectors(str(found["text_sha"]), of, subjects)
     except (AssertionError, AttributeError, KeyError, TypeError, ValueError, Base64Error):
         raise InvalidInputError(f"{where}: its vectors cannot be read") from None
 
