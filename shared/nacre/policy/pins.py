@@ -14,6 +14,7 @@ from nacre.policy.digests import canonical, digest
 from nacre.ports.table import SCHEMA, Absent, Compare, Item, Key, Put, Range, Table
 
 _PINNED = ("name", "title", "description", "inputSchema", "outputSchema", "annotations")
+GLOBAL = "global"  # the scope of a whole laptop or stack
 _SCHEMA_1 = 1
 _TOOL = "TOOL#"
 _BASELINE = "BASELINE"

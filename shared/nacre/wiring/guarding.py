@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from nacre.policy.policy import Policy
     from nacre.policy.sections import Settings as PolicySettings
     from nacre.policy.stored import InForce
+    from nacre.ports.audit import AuditRecords
     from nacre.ports.table import Table
     from nacre.protocol.surface import Surface
     from nacre.wiring.settings import Settings
@@ -221,3 +222,18 @@ def _to_log(facts: Mapping[str, Any]) -> None:
     """Write a record as a structured line, where the function's log keeps it too."""
     line = {"level": "INFO", "event": "audit", **facts}
     print(json.dumps(line), file=sys.stderr, flush=True)  # noqa: T201 - as above
+
+
+def laptop_records(folder: "Path", table: "Table") -> "AuditRecords":
+    """Return all that this machine has recorded."""
+    from nacre.adapters.jsonl_audit import JsonlRecords
+    from nacre.policy.audit_items import Anchors
+
+    return JsonlRecords(folder / AUDIT, Anchors(table).noted)
+
+
+def stack_records(table: "Table", being_id: str, clock: "Clock") -> "AuditRecords":
+    """Return all that a stack has recorded of a Being."""
+    from nacre.policy.audit_items import ItemRecords
+
+    return ItemRecords(table, being_id, clock=clock)
