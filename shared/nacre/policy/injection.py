@@ -1,7 +1,7 @@
 """Find text that tries to instruct a model: a heuristic that explains itself, not a proof."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from nacre.policy.injection_mentions import is_mentioned, quotations
@@ -68,8 +68,17 @@ def scan(text: str, *, kind: Source, section: InjectionSection) -> tuple[Finding
         found |= dict.fromkeys(_own(text, section))
     return tuple(
         Finding(rule, EXPLANATIONS.get(rule, "matches a pattern of this policy"), *span)
-        for rule, span in sorted(found, key=lambda each: (each[1], each[0]))
+        for rule, span in _outermost(found)
     )
+
+
+def _outermost(found: Iterable[tuple[str, Span]]) -> Iterator[tuple[str, Span]]:
+    """Yield places in their order, without those inside another one of the same rule."""
+    ends: dict[str, int] = {}
+    for rule, (start, end) in sorted(found, key=lambda each: (each[1][0], -each[1][1], each[0])):
+        if end > ends.get(rule, -1):
+            ends[rule] = end
+            yield rule, (start, end)
 
 
 def said(findings: tuple[Finding, ...]) -> str:
@@ -126,7 +135,7 @@ def _matches(
     for rule in rules:
         if rule.decoded and reading.way == "plain":
             continue
-        if not any(hint in low for hint in rule.hints):
+        if not rule.is_hinted(low):
             continue
         for pattern in rule.compiled():
             for match in pattern.finditer(low):

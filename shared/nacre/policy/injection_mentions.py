@@ -45,6 +45,7 @@ _TOPIC = re.compile(
     r"\b(?:examples?|samples?|fixtures?|phrases?|quot(?:e|es|ed|ing)|attack(?:s|ers?)?|injections?"
     r"|jailbreaks?|malicious|literal|detect\w{0,4}|scanners?|linters?|adversarial|suspicious|untrusted"
     r"|classifiers?|checkers?|guardrails?|moderation|firewalls?|honeypots?|unit tests?|regression"
+    r"|expected|mock(?:s|ed)?|demo|placeholder|dummy|readme|documentation|tutorials?|simulated|canned"
     r"|red[- ]team\w{0,3}|benchmark|corpus)\b"
 )
 _JOINED = re.compile(r"\b(?:and|then|also)\W{1,3}$")

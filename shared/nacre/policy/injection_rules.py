@@ -22,7 +22,7 @@ class InjectionRule:
     """One kind of attack.
 
     `quotable` rules let a text that only mentions the attack pass. `decoded` rules look at
-    what was encoded and leave plain text alone.
+    what was encoded and leave plain text alone. A text must hold one of `needs` too, if any.
     """
 
     id: str
@@ -33,6 +33,13 @@ class InjectionRule:
     quotable: bool = True
     decoded: bool = False
     squeezed: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
+
+    def is_hinted(self, low: str) -> bool:
+        """Tell whether the rule is worth trying on a text."""
+        if not any(hint in low for hint in self.hints):
+            return False
+        return not self.needs or any(each in low for each in self.needs)
 
     def compiled(self) -> tuple[re.Pattern[str], ...]:
         """Return the patterns, compiled when first needed."""
@@ -171,7 +178,7 @@ RULES: tuple[InjectionRule, ...] = (
     InjectionRule(
         "new-instructions",
         "brings instructions that are to replace the model's own",
-        ("instruction", "system message", "system prompt", "ones instead", "new task", "objective",
+        ("instruction", "system message", "system prompt", "ones instead", "rules instead", "commands instead", "new task", "objective",
          "new goal"),
         (
             r"\b(?:new|updated|revised|real|actual|true)\W{1,3}(?:system\W{1,3})?(?:instructions?|orders?"
@@ -248,6 +255,12 @@ RULES: tuple[InjectionRule, ...] = (
             rf"\b(?:bypass|skip)\b[^.\n]{{0,60}}\b(?:send|export|upload|dump)\b[^.\n]{{0,40}}{_SECRETS}",
             rf"\bexfiltrat(?:e|es|ing)\W{{1,4}}{_words(0, 5)}(?:{_FILES}|{_SECRETS})",
             rf"\b(?:read|reads|access|open|load|cat|fetch|get)\b[^.\n]{{0,40}}?{_FILES}[^\n]{{0,160}}?\b(?:send|sends|pass|upload|post|forward|return it|include|append|provide)\b",
+        ),
+        needs=(
+            "key", "credential", "secret", "password", "token", "environment", "env var", "customer",
+            "clipboard", "database", "id_rsa", ".env", ".ssh", ".aws", "cookie", "session", "history",
+            " log", "conversation", " chat", " messages", "every message", "personal", "prompt", "canary",
+            "confidential", "/etc/", "mcp", ".netrc", ".kube",
         ),
         squeezed=(
             _letters("send", "forward", "upload", "export", "exfiltrate", "mail", "leak")

@@ -46,10 +46,24 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 # Names that say "secret"; tokens that only mark a place in a list are none.
-_NAME = (
-    r"(?i:(?<![a-z])(?!(?:next|page|continuation|sync|cursor|csrf|max|min|total|input|output)[\w-]*token)"
-    r"[\w.-]{0,40}?(?:passw(?:or)?d|passphrase|pwd|secret|token|api[_-]?key|apikey|access[_-]?key"
-    r"|private[_-]?key|account[_-]?key|auth[_-]?key|encryption[_-]?key|credentials?)(?:[_-]?(?:id|value|key))?)"
+_NO_SECRET = "".join(
+    f"(?<!{word})"
+    for word in (
+        "next",
+        "page",
+        "sync",
+        "csrf",
+        "cursor",
+        "continuation",
+        "max",
+        "min",
+        "put",
+        "total",
+    )
+)
+_NAMED = (
+    r"(?i:passw(?:or)?d|passphrase|pwd|secret|api[_-]?key|(?:access|private|account|auth|encryption)[_-]?key"
+    rf"|credentials?|{_NO_SECRET}(?:[_-]|(?<![_-]))token)(?i:[_-]?(?:id|value|key))?"
 )
 
 RULES: tuple[SecretRule, ...] = (
@@ -110,14 +124,14 @@ RULES: tuple[SecretRule, ...] = (
         "named-secret",
         ("passw", "PASSW", "Passw", "pwd", "PWD", "ecret", "ECRET", "oken", "OKEN", "key", "KEY", "Key",
          "assphrase", "redential", "REDENTIAL"),
-        _NAME + r"[\\]?[\"']?\s{0,3}(?::|=>|=)\s{0,3}[\\]?[\"']?([^\s\"'`,;\\<>(){}\[\]]{8,400})",
+        _NAMED + r"[\\]?[\"']?\s{0,3}(?::|=>|=)\s{0,3}[\\]?[\"']?([^\s\"'`,;\\<>(){}\[\]]{8,400})",
         guarded=True,
     ),
 )  # fmt: skip
 
 IDS = frozenset(rule.id for rule in RULES) | {"encoded"}
 _PLAIN = tuple(rule for rule in RULES if not rule.guarded and rule.id != "url-password")
-_SECRET_NAME = re.compile(_NAME)
+_SECRET_NAME = re.compile(rf"[\w.-]{{0,60}}?{_NAMED}")
 _BASE64 = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{24,4000}={0,2}")
 _PLACEHOLDER = re.compile(
     r"(?i)\$|%|^\*+$|^[x.*_-]+$|example\.|changeme|placeholder|your[_-]|^env[:.]|environ|process\.|redacted"

@@ -1,0 +1,85 @@
+"""Texts for the content rules: our own, and those that lie beside the checkout."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nacre.policy.injection import scan
+from nacre.policy.injection_definitions import scan_definition
+from nacre.policy.sections import SOURCES, InjectionSection
+
+VECTORS = Path(__file__).parents[3] / "shared" / "vectors"
+EVERYTHING = InjectionSection(sources=SOURCES)
+HALVES = ("seen", "held out")
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One text of a vector file after its scan; the text itself is not kept."""
+
+    half: str
+    group: str
+    is_hard: bool
+    rules: tuple[str, ...]
+
+    @property
+    def is_flagged(self) -> bool:
+        return bool(self.rules)
+
+
+def half_of(text: str) -> str:
+    """Return the half of a text: rules may be written after reading the seen one only."""
+    return HALVES[hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[0] % 2]
+
+
+def rows(name: str) -> Iterator[Mapping[str, Any]]:
+    for line in (VECTORS / name).read_text(encoding="utf-8").splitlines():
+        yield json.loads(line)
+
+
+def judged_texts(name: str) -> list[Judged]:
+    return [
+        Judged(
+            half_of(row["text"]),
+            row["kind"],
+            bool(row.get("hard")),
+            tuple(each.rule for each in scan(row["text"], kind="result", section=EVERYTHING)),
+        )
+        for row in rows(name)
+    ]
+
+
+def judged_definitions(*, poisoned: bool) -> list[Judged]:
+    return [
+        Judged(
+            half_of(f"{row['name']}\n{row['description']}"),
+            row.get("category") or "uncategorised",
+            False,
+            tuple(each.rule for each in scan_definition(tool, section=EVERYTHING, peers=peers)),
+        )
+        for row in rows("tool_definitions.jsonl")
+        if row["poisoned"] is poisoned
+        for tool in [
+            {
+                "name": row["name"] or "tool",
+                "description": row["description"] or "",
+                "inputSchema": row.get("inputSchema") or {},
+            }
+        ]
+        for peers in [[each["tool"] for each in row.get("peers") or ()]]
+    ]
+
+
+def share(judged: list[Judged]) -> float:
+    """Return which part was flagged."""
+    return sum(each.is_flagged for each in judged) / max(len(judged), 1)
+
+
+def is_strict(judged: Judged) -> bool:
+    """Tell whether a benign text is of the groups that must hardly ever be flagged."""
+    return (
+        judged.group.startswith(("NotInject", "agentdojo", "AgentDojo")) or "mail" in judged.group
+    )

@@ -1,0 +1,71 @@
+"""The goals of the content checks, on texts from elsewhere; nobody read the held-out half."""
+
+import json
+from typing import Any
+
+import pytest
+
+from nacre.policy.redaction import redact
+from nacre.policy.secrets import BUILT_IN, redact_text
+from tests.policy.content_cases import (
+    VECTORS,
+    is_strict,
+    judged_definitions,
+    judged_texts,
+    rows,
+    share,
+)
+
+pytestmark = pytest.mark.skipif(not VECTORS.is_dir(), reason="no vectors beside the checkout")
+
+
+@pytest.mark.parametrize("half", ["seen", "held out"])
+def test_half_of_the_attacks_with_a_lexical_signal_are_found(half: str) -> None:
+    attacks = [
+        each
+        for each in judged_texts("injection_attacks.jsonl")
+        if not each.is_hard and each.half == half
+    ]
+    assert len(attacks) > 80
+    assert share(attacks) >= 0.5
+
+
+def test_benign_texts_are_left_alone() -> None:
+    benign = judged_texts("injection_benign.jsonl")
+    strict = [each for each in benign if is_strict(each)]
+    assert (len(benign), len(strict)) == (705, 383)
+    assert share(benign) <= 0.015
+    assert share(strict) <= 0.005
+
+
+def test_poisoned_definitions_are_found() -> None:
+    assert share(judged_definitions(poisoned=True)) >= 0.8
+
+
+@pytest.mark.xfail(reason="3 of 140 are flagged; whoever mends it must not read the held-out half")
+def test_clean_definitions_are_left_alone() -> None:
+    assert share(judged_definitions(poisoned=False)) <= 0.02
+
+
+@pytest.mark.parametrize("wrapped", ["text", "result", "nested"])
+def test_secrets_are_redacted_and_look_alikes_kept(wrapped: str) -> None:
+    wrong = []
+    for row in rows("secrets.jsonl"):
+        text = "".join(row["parts"])
+        if wrapped == "text":
+            clean, count = redact_text(text, BUILT_IN)
+            is_kept = clean == text
+        else:
+            said = json.dumps({"value": text}) if wrapped == "nested" else f"it is {text} ."
+            value: Any = {
+                "content": [{"type": "text", "text": said}],
+                "structuredContent": {"a": [said, 1, None]},
+            }
+            redacted = redact(value, BUILT_IN)
+            count, is_kept = redacted.count, redacted.value is value
+            json.loads(json.dumps(redacted.value))
+            if wrapped == "nested":
+                assert json.loads(redacted.value["content"][0]["text"]).keys() == {"value"}
+        if is_kept != (row["expected"] == "keep") or is_kept != (count == 0):
+            wrong.append(row["name"])
+    assert wrong == []

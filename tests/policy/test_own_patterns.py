@@ -1,0 +1,78 @@
+import re
+from time import process_time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nacre.limits import OWN_PATTERN_WINDOW
+from nacre.policy.injection_rules import RULES
+from nacre.policy.own_patterns import check_pattern, own_matches
+from nacre.policy.secrets import RULES as SECRET_RULES
+from nacre.policy.sections import NamedPattern
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        r"\bACME-[A-Z]{2,6}-\d+\b",
+        r"(?i)project\W{0,3}nightingale",
+        r"ignore\s+all\s+rules",
+        r"foo.*bar",
+        r"(?:ab){2,}",
+        r"\w+@example\.com",
+        r"password (?:is|was) \S{8}",
+        r"[一-龥]{3}秘密",
+    ],
+)
+def test_ordinary_patterns_are_accepted(pattern: str) -> None:
+    assert check_pattern(pattern) is None
+
+
+@pytest.mark.parametrize(
+    ("pattern", "why"),
+    [
+        ("(a+)+$", "changing length"),
+        ("(a|aa)+$", "changing length"),
+        ("(a|a)*b", "alternatives"),
+        ("(?:a{1,9}){3}b", "changing length"),
+        (".*a.*b.*c", "too many ways"),
+        (r"(\w+)\1", "refers back"),
+        ("(?<=a)b", "looks around"),
+        ("a*", "empty"),
+        ("[", "not a regular expression"),
+        ("x" * 501, "longer than 500"),
+    ],
+)
+def test_patterns_that_some_text_makes_slow_are_refused(pattern: str, why: str) -> None:
+    said = check_pattern(pattern)
+    assert said is not None
+    assert why in said
+
+
+def test_matches_are_found_in_long_texts_and_across_windows() -> None:
+    text = "x" * (OWN_PATTERN_WINDOW - 3) + "needle" + "y" * 5000 + "needle"
+    found = list(own_matches(text, [NamedPattern("n", "needle")]))
+    first, second = OWN_PATTERN_WINDOW - 3, len(text) - 6
+    assert found == [("n", (first, first + 6)), ("n", (second, second + 6))]
+
+
+def test_a_pattern_that_takes_too_long_is_stopped_and_said() -> None:
+    assert check_pattern("[a-z]+0") is None
+    found = list(own_matches("a" * 2_000_000, [NamedPattern("slow", "[a-z]+0")]))
+    assert found == [None]
+
+
+@given(st.text(alphabet="ab(|)*+?[]{}1,^$.\\", max_size=12))
+def test_an_accepted_pattern_is_quick_on_a_text_made_against_it(pattern: str) -> None:
+    if check_pattern(pattern) is None:
+        started = process_time()
+        re.compile(pattern).search("ab" * 60 + "a" * 120 + "b" * 120)
+        assert process_time() - started < 2
+
+
+def test_built_in_patterns_have_bounded_repeats() -> None:
+    patterns = [each for rule in RULES for each in (*rule.patterns, *rule.squeezed)]
+    for pattern in (*patterns, *(rule.pattern for rule in SECRET_RULES)):
+        bare = re.sub(r"\\.|\[(?:\\.|[^\]\\])*\]", "x", pattern)
+        assert not re.search(r"[*+]", bare), pattern
