@@ -48,6 +48,7 @@ class Listing:
         refused = self._refused(asked, wire, sound, flagged)
         engine = policy.engine(self._talk.judge.where)
         server = self._talk.judge.server
+        self._trust.flag(refused & set(flagged), (each["name"] for each in sound))
         gone = [
             place
             for place, each in enumerate(listed)

@@ -2,10 +2,21 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from nacre.policy.injection import said
+from nacre.policy.injection_definitions import scan_definition
+from nacre.policy.injection_places import mask_value, scan_value
 from nacre.policy.policy import Policy
+from nacre.policy.redaction import redact
+from nacre.policy.rewriting import numbers
+from nacre.policy.sections import InjectionSection, Source
+
+_KINDS: Mapping[str, Source] = {
+    "sampling/createMessage": "sampling",
+    "elicitation/create": "elicitation",
+}
 
 _SECRET_FIELD = re.compile(
     r"pass(?:word|phrase|wd|code)|secret|api[ _-]?key|access[ _-]?key|private[ _-]?key|token"
@@ -32,32 +43,78 @@ class Screen:
 
     def asked(self, method: str, params: Any, policy: Policy) -> Screened:
         """Look at what a server asks of the client: sampling, elicitation."""
-        del policy
-        if not isinstance(params, Mapping):
+        kind = _KINDS.get(method)
+        if kind is None or not isinstance(params, Mapping):
             return Screened(params)
-        if method == "elicitation/create" and _asks_for_secrets(params):
+        if kind == "elicitation" and _asks_for_secrets(params):
             return Screened(params, "Blocked by policy (a form may not ask for secrets)")
-        if method == "sampling/createMessage" and params.get("includeContext") not in (
-            None,
-            "none",
-        ):
-            return Screened(params, doubt="The server asks for the conversation's context")
-        return Screened(params)
+        screened = _injection(params, kind, policy)
+        if params.get("includeContext") not in (None, "none") and screened.objection is None:
+            doubt = screened.doubt or "The server asks for the conversation's context"
+            return replace(screened, doubt=doubt)
+        return screened
 
     def result(self, result: Any, policy: Policy) -> Screened:
-        """Look at what a server hands back."""
-        del policy
-        return Screened(result)
+        """Look at what a server hands back: first who instructs, then what is secret."""
+        screened = _injection(result, "result", policy)
+        if screened.objection is not None or screened.doubt is not None:
+            # A result is there already, so nobody can be asked whether it may be.
+            return Screened(result, screened.objection or screened.doubt, note=screened.note)
+        clean = _secrets(screened.value, policy)
+        return replace(clean, note=_joined(screened.note, clean.note))
 
     def answer(self, result: Any, policy: Policy) -> Screened:
         """Look at what the client gives a server: answers to what it asked."""
-        del policy
-        return Screened(result)
+        return _secrets(result, policy)
 
     def definition(self, tool: Mapping[str, Any], policy: Policy) -> str | None:
         """Return what is wrong with a tool's definition."""
-        del tool, policy
-        return None
+        if not _looks(policy.injection, "definition"):
+            return None
+        found = scan_definition(numbers(tool), section=policy.injection)
+        return said(found) if found else None
+
+
+def _looks(section: InjectionSection, kind: Source) -> bool:
+    return section.action != "off" and kind in section.sources
+
+
+def _injection(value: Any, kind: Source, policy: Policy) -> Screened:
+    section = policy.injection
+    if not _looks(section, kind):
+        return Screened(value)
+    plain = numbers(value)
+    if section.action == "redact":
+        masked, found = mask_value(plain, kind=kind, section=section)
+        # Names of members cannot be masked, so what stands there is denied.
+        left = scan_value(masked, kind=kind, section=section) if found else ()
+        if left:
+            return Screened(value, f"Blocked by policy ({said(left)})", note=said(left))
+        return Screened(masked, note=said(found)) if found else Screened(value)
+    found = scan_value(plain, kind=kind, section=section)
+    if not found:
+        return Screened(value)
+    text = f"Blocked by policy ({said(found)})"
+    if section.action == "prompt":
+        return Screened(value, doubt=said(found), note=said(found))
+    return Screened(value, text, note=said(found))
+
+
+def _secrets(value: Any, policy: Policy) -> Screened:
+    section = policy.secrets
+    if section.action == "off":
+        return Screened(value)
+    clean = redact(numbers(value), section)
+    if not clean.count:
+        return Screened(value)
+    note = f"{clean.count} secrets ({', '.join(clean.rules)[:200]})"
+    if section.action == "deny":
+        return Screened(value, f"Blocked by policy (it holds {note})", note=note)
+    return Screened(clean.value, note=f"{note} taken out")
+
+
+def _joined(*notes: str | None) -> str | None:
+    return "; ".join(note for note in notes if note) or None
 
 
 def _asks_for_secrets(params: Mapping[str, Any]) -> bool:

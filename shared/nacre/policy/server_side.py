@@ -153,9 +153,13 @@ class ServerSide:
 
     def _error(self, asked: Asked, wire: Wire) -> bytes:
         screened = self._talk.screen.result(wire.error, self._talk.judge.policy())
-        if screened.value is wire.error or not self._talk.enforces():
+        if screened.note is None and screened.objection is None:
             return wire.raw
         self._note("note", asked.method, request=wire.id, note=screened.note)
+        if not self._talk.enforces():
+            return wire.raw
+        if screened.objection is not None:
+            return self._instead(asked, wire, Denied(screened.objection, None, ""))
         return rewritten(wire.raw, ("error",), screened.value)
 
     def _questions(self, asked: Asked, wire: Wire) -> bytes:

@@ -1,12 +1,12 @@
 """Which tools of a server may be called at all: those that are as somebody trusted them."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from nacre.errors import NacreError
 from nacre.policy.conversation import Conversation
-from nacre.policy.pins import Pin
+from nacre.policy.pins import Pin, State
 
 _AGAIN_SECONDS = 1.0  # an approval counts for the next call, and a model calls again and again
 
@@ -21,12 +21,13 @@ class Trust:
         self._read_at = 0.0
         self._has_baseline = False
         self._first_list_runs = False
+        self._flagged: set[str] = set()
 
     def objection(self, tool: str) -> str | None:
         """Return why the tool may not be called now."""
         talk = self._talk
         if talk.pins is None or talk.judge.policy().settings.pins != "quarantine":
-            return None
+            return _refusal(tool, "flagged", talk.judge.server) if tool in self._flagged else None
         try:
             problem = self._problem(tool)
             if problem is not None and self._tick() - self._read_at >= _AGAIN_SECONDS:
@@ -36,6 +37,10 @@ class Trust:
             talk.judge.tell(f"the pins cannot be read: {error}")
             return "Blocked by policy (the pins of the tools cannot be read)"
         return problem
+
+    def flag(self, tools: Iterable[str], listed: Iterable[str]) -> None:
+        """Remember which of the listed tools have a definition that instructs."""
+        self._flagged = (self._flagged - set(listed)) | set(tools)
 
     def observe(
         self,
@@ -83,12 +88,17 @@ class Trust:
             )
         if pin.state == "trusted":
             return None
-        what = {
-            "new": "is new since the server was approved",
-            "changed": "has changed since it was approved",
-            "flagged": "has a definition that tries to instruct the model",
-        }[pin.state]
-        return (
-            f"Blocked by policy (the tool '{tool[:80]}' {what}; its owner can look at it with:"
-            f" nacre approve {server})"
-        )
+        return _refusal(tool, pin.state, server)
+
+
+def _refusal(tool: str, state: State, server: str) -> str:
+    what = {
+        "trusted": "is trusted",
+        "new": "is new since the server was approved",
+        "changed": "has changed since it was approved",
+        "flagged": "has a definition that tries to instruct the model",
+    }[state]
+    return (
+        f"Blocked by policy (the tool '{tool[:80]}' {what}; its owner can look at it with:"
+        f" nacre approve {server})"
+    )
