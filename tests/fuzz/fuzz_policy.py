@@ -1,0 +1,115 @@
+"""Fuzz the loader and the decision: python tests/fuzz/fuzz_policy.py -runs=100000.
+
+A policy either loads or is refused by name. A decision never fails; it is the same from
+the compiled form; and no value is allowed whose plain decodings leave the allowed root.
+"""
+
+import json
+import posixpath
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from urllib.parse import unquote
+
+ROOT = Path(__file__).parents[2]
+sys.path[:0] = [str(ROOT), str(ROOT / "shared")]
+
+from nacre.errors import PolicyError  # noqa: E402
+from nacre.policy.compiled import from_json, to_json  # noqa: E402
+from nacre.policy.explain import explain  # noqa: E402
+from nacre.policy.loading import load_policy  # noqa: E402
+from nacre.policy.rule import Subject, Surroundings  # noqa: E402
+
+FOLDER = "/home/user/projects"
+ALLOW = load_policy(
+    f"[[rule]]\naction = 'allow'\ntool = 'read'\nargs.path = '{FOLDER}/**'\n", source="allow"
+)
+DENY = load_policy(
+    "[[rule]]\naction = 'deny'\ntool = '**'\nargs.'*' = ['/etc/**', '**/.ssh/**']\n"
+    "[[rule]]\naction = 'allow'\ntool = '**'\n",
+    source="deny",
+)
+PLACES = (
+    Surroundings(),
+    Surroundings(home="/home/user", cwd=FOLDER),
+    Surroundings(folds_case=True),
+)
+
+
+def one(data: bytes) -> None:
+    """Try one input: its first byte says as what."""
+    kind, text = (
+        data[:1] or b"\0",
+        data[1:].decode("utf-8", "surrogatepass" if _pairs(data) else "replace"),
+    )
+    match kind[0] % 4:
+        case 0:
+            _load(text)
+        case 1:
+            _path(text)
+        case 2:
+            _arguments(text)
+        case _:
+            _load(f"[[rule]]\naction = 'allow'\ntool = 'read'\nargs.path = '''{text}'''\n")
+
+
+def _load(text: str) -> None:
+    with suppress(PolicyError):
+        policy = load_policy(text, source="fuzz")
+        again = from_json(to_json(policy))
+        assert again == policy
+        for subject in (
+            Subject("tool", "read", "fs", {"path": f"{FOLDER}/a"}),
+            Subject("method", "resources/read", "fs", {"uri": "file:///a"}),
+        ):
+            for where in PLACES:
+                assert policy.decide(subject, where) == again.decide(subject, where)
+
+
+def _path(text: str) -> None:
+    value = f"{FOLDER}/{text}"
+    subject = Subject("tool", "read", "fs", {"path": value})
+    for where in PLACES:
+        if ALLOW.decide(subject, where).action == "allow":
+            for read in _decodings(value):
+                path = posixpath.normpath(read)
+                assert path == FOLDER or path.startswith(f"{FOLDER}/"), (value, read)
+        explain(DENY, subject, where)
+    for read in _decodings("/" + text):
+        if "\0" not in read and posixpath.normpath(read).startswith("/etc/"):
+            denied = Subject("tool", "read", "fs", {"any": ["/" + text]})
+            assert DENY.decide(denied).action == "deny", (text, read)
+
+
+def _decodings(text: str) -> Iterator[str]:
+    for _ in range(4):
+        yield text
+        yield text.replace("\\", "/")
+        text = unquote(text)
+
+
+def _arguments(text: str) -> None:
+    try:
+        arguments = json.loads(text)
+    except (ValueError, RecursionError):
+        arguments = text
+    for policy in (ALLOW, DENY):
+        decision = policy.decide(Subject("tool", "read", text[:40], arguments))
+        assert decision.action in ("allow", "deny")
+
+
+def _pairs(data: bytes) -> bool:
+    try:
+        data[1:].decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+if __name__ == "__main__":
+    import atheris
+
+    atheris.instrument_all()
+    atheris.Setup(sys.argv, one)
+    atheris.Fuzz()
