@@ -4,12 +4,18 @@ import click
 
 from nacre.cli.lazy import LazyGroup
 
-_TESTING = "nacre.cli.policy_testing"
+_COVERING = "nacre.cli.policy_covering"
+_LOOKING = "nacre.cli.policy_looking"
 _VERSIONS = "nacre.cli.policy_versions"
 
 MEMBERS = {
     "init": ("nacre.cli.policy_starting", "Write a first policy, with comments."),
-    "test": (_TESTING, "Decide the calls in fixture files, and compare."),
+    "test": ("nacre.cli.policy_testing", "Decide the calls in fixture files, and compare."),
+    "lint": (_LOOKING, "Find rules that never match, or say more than they seem to."),
+    "explain": (_LOOKING, "Show which rule decides a call, and why."),
+    "prove": (_LOOKING, "Show that no call of a shape can be allowed, or one that can."),
+    "coverage": (_COVERING, "Show what the rules make of each tool that is known."),
+    "replay": (_COVERING, "Decide anew what an audit holds."),
     "push": (_VERSIONS, "Put a policy in force, as a new version."),
     "pull": (_VERSIONS, "Show the policy in force, or an earlier version."),
     "history": (_VERSIONS, "List the versions, the newest first."),

@@ -1,0 +1,42 @@
+"""Calls on a command line: a tool, and its arguments as NAME=VALUE."""
+
+from typing import Any
+
+import click
+
+from nacre.errors import InvalidInputError, NacreError
+from nacre.policy.rule import ArgumentTest
+from nacre.policy.wire import parse
+
+ARGUMENTS = click.argument("arguments", nargs=-1, metavar="[NAME=VALUE]...")
+
+
+def arguments_of(words: tuple[str, ...]) -> dict[str, Any]:
+    """Return the arguments of a call: NAME=TEXT, or NAME:=JSON for anything else."""
+    found: dict[str, Any] = {}
+    for word in words:
+        name, value = _parted(word)
+        if name in found:
+            raise InvalidInputError(f"the argument '{name}' stands twice; give it once")
+        if not name.endswith(":"):
+            found[name] = value
+            continue
+        try:
+            found[name.removesuffix(":")] = parse(value.encode())
+        except NacreError as error:
+            said = str(error).replace("the message", "the value")
+            raise InvalidInputError(f"{word[:80]}: {said}") from error
+    return found
+
+
+def tests_of(words: tuple[str, ...]) -> tuple[ArgumentTest, ...]:
+    """Return what a shape says of arguments: NAME=GLOB, with dots between nested names."""
+    parted = [_parted(word) for word in words]
+    return tuple(ArgumentTest(tuple(name.split(".")), (glob,)) for name, glob in parted)
+
+
+def _parted(word: str) -> tuple[str, str]:
+    name, separator, value = word.partition("=")
+    if not separator or not name.strip(":."):
+        raise InvalidInputError(f"'{word[:80]}' is no argument; write NAME=VALUE")
+    return name, value

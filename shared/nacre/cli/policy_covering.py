@@ -1,0 +1,182 @@
+"""Policy commands that hold a policy against what there is: coverage and replay."""
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from nacre.app import being_server
+from nacre.cli.display import json_option, show_json, show_table
+from nacre.cli.outcome import FAILURE, OK
+from nacre.cli.place import Place, placed
+from nacre.cli.policy_file import chosen_policy, policy_option
+from nacre.clock import system_clock
+from nacre.errors import InvalidInputError, NotFoundError
+from nacre.policy.approval_form import printable
+from nacre.policy.coverage import Coverage, coverage
+from nacre.policy.pins import GLOBAL, Pins
+from nacre.policy.replay import Replayed, read_records, replayed
+from nacre.wiring.guarding import laptop_records, stack_records
+
+OWN = "nacre"
+
+
+@click.command("coverage")
+@policy_option
+@click.option(
+    "--tools",
+    "file",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help='JSON with the tools of each server, such as {"files": ["read"]}, instead of the pins.',
+)
+@json_option
+@placed
+def coverage_command(
+    policy_file: Path | None, file: Path | None, *, as_json: bool, place: Place
+) -> int:
+    """Show what the rules make of each tool: Nacre's own and those that were pinned.
+
+    allowed, asked or denied: whatever the arguments. depends: on them. unmentioned: denied,
+    because no rule is about it. Exit code 1: a tool is unmentioned, or a rule is about none.
+    """
+    policy = chosen_policy(policy_file)
+    tools = _pinned(place) if file is None else _from_file(file)
+    found = coverage(policy, tools)
+    origins = {rule.number: rule.origin for rule in policy.rules}
+    if as_json:
+        show_json(_facts(found))
+    else:
+        rows = [
+            [
+                printable(each.server),
+                printable(each.tool),
+                each.fate,
+                ", ".join(origins[number] for number in each.rules) or "-",
+            ]
+            for each in found.tools
+        ]
+        show_table(["SERVER", "TOOL", "CALLS ARE", "RULES"], rows)
+        for number in found.idle_rules:
+            click.echo(f"{origins[number]} is about no tool there is", err=True)
+    unmentioned = sum(each.fate == "unmentioned" for each in found.tools)
+    if unmentioned:
+        click.echo(f"{unmentioned} of {len(found.tools)} tools are unmentioned", err=True)
+    return FAILURE if unmentioned or found.idle_rules else OK
+
+
+@click.command("replay")
+@policy_option
+@click.argument("file", required=False)
+@json_option
+@placed
+def replay_command(
+    policy_file: Path | None, file: str | None, *, as_json: bool, place: Place
+) -> int:
+    """Decide anew what an audit holds, and show what would come out otherwise.
+
+    FILE is a copy that 'nacre audit export' made; '-' is standard input, without FILE it is
+    the audit of this machine or of --stack. Exit code 1: something would. An audit holds no
+    values of arguments, so where a rule looks at one, it says what may come out.
+    """
+    policy = chosen_policy(policy_file)
+    lines = _recorded(place) if file is None else _lines_of(file)
+    records = read_records(lines, source=file or "the audit")
+    found = replayed(policy, records)
+    changed = [each for each in found if each.is_changed]
+    unsure = [each for each in found if each.is_open and not each.is_changed]
+    if as_json:
+        show_json([_replayed(each) for each in (*changed, *unsure)])
+    else:
+        for each in (*changed, *unsure):
+            click.echo(_line(each))
+    counts = [sum(each.count for each in group) for group in (found, changed, unsure)]
+    click.echo(
+        f"{counts[0]} calls: {counts[1]} decided otherwise, {counts[2]} depend on values",
+        err=True,
+    )
+    return FAILURE if changed else OK
+
+
+def _pinned(place: Place) -> dict[str, list[str]]:
+    own = [str(tool["name"]) for tool in being_server(_nothing, patrols=_nothing).tools()]
+    pins = Pins(place.open().data, GLOBAL)
+    return {OWN: own, **{server: sorted(pins.of(server)) for server in pins.servers()}}
+
+
+def _nothing() -> Any:
+    raise AssertionError("no tool is called")
+
+
+def _from_file(path: Path) -> dict[str, list[str]]:
+    try:
+        found = json.loads(path.read_bytes())
+    except OSError as error:
+        raise NotFoundError(f"{path}: cannot be read ({error.strerror})") from error
+    except ValueError as error:
+        raise InvalidInputError(f"{path}: is not JSON ({error})") from error
+    if not isinstance(found, Mapping) or not all(
+        isinstance(names, list) and all(isinstance(name, str) for name in names)
+        for names in found.values()
+    ):
+        raise InvalidInputError(
+            f'{path}: must be an object of lists; write {{"server": ["tool", "tool"]}}'
+        )
+    return dict(found)
+
+
+def _recorded(place: Place) -> Iterator[bytes]:
+    home = place.open()
+    if place.stack:
+        records = stack_records(home.data, place.choose(home).being_id, system_clock)
+    else:
+        records = laptop_records(Path(place.folder()), home.data)
+    for chain in records.chains():
+        yield from chain.lines
+
+
+def _lines_of(file: str) -> Iterator[bytes]:
+    if file == "-":
+        yield from sys.stdin.buffer
+        return
+    try:
+        with Path(file).open("rb") as lines:
+            yield from lines
+    except OSError as error:
+        raise NotFoundError(f"{file}: cannot be read ({error.strerror})") from error
+
+
+def _line(each: Replayed) -> str:
+    after = " or ".join(each.after)
+    calls = "1 call" if each.count == 1 else f"{each.count} calls"
+    name = f"{printable(each.server)}/{printable(each.name)}"
+    return f"{each.before} -> {after}  {name}, {calls} ({', '.join(each.rules)})"
+
+
+def _replayed(each: Replayed) -> dict[str, Any]:
+    return {
+        "server": each.server,
+        "name": each.name,
+        "before": each.before,
+        "after": list(each.after),
+        "rules": list(each.rules),
+        "calls": each.count,
+    }
+
+
+def _facts(found: Coverage) -> dict[str, Any]:
+    return {
+        "tools": [
+            {
+                "server": each.server,
+                "tool": each.tool,
+                "fate": each.fate,
+                "rules": list(each.rules),
+            }
+            for each in found.tools
+        ],
+        "idle_rules": list(found.idle_rules),
+    }

@@ -1,0 +1,164 @@
+"""Policy commands that look at rules: lint, explain and prove."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from nacre.cli.display import json_option, show_json
+from nacre.cli.outcome import FAILURE, OK
+from nacre.cli.policy_arguments import ARGUMENTS, arguments_of, tests_of
+from nacre.cli.policy_file import chosen_policy, policy_option
+from nacre.errors import InvalidInputError
+from nacre.policy.call import DescribedCall, decide, subject_of
+from nacre.policy.explain import explain
+from nacre.policy.fixtures import read_fixture
+from nacre.policy.lint import lint
+from nacre.policy.prove import Shape, prove
+from nacre.policy.rule import Subject, Surroundings
+from nacre.policy.subjects import kind_of
+
+_home = click.option("--home", metavar="DIR", help="The home folder where the server runs.")
+_cwd = click.option("--cwd", metavar="DIR", help="The folder that the server runs in.")
+
+
+@click.command("lint")
+@policy_option
+@json_option
+def lint_command(policy_file: Path | None, *, as_json: bool) -> int:
+    """Find rules that never match, that others hide, or that say more than they seem to.
+
+    Exit code 1: something was found.
+    """
+    found = lint(chosen_policy(policy_file))
+    if as_json:
+        show_json(
+            [
+                {"rule": each.rule, "kind": each.kind, "text": each.text, "hint": each.hint}
+                for each in found
+            ]
+        )
+    for each in found if not as_json else ():
+        click.echo(str(each))
+    if not found:
+        click.echo("Nothing looks wrong.", err=True)
+    return FAILURE if found else OK
+
+
+@click.command("explain")
+@policy_option
+@click.option(
+    "--fixture",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="The call in this file, instead of TOOL.",
+)
+@click.option("--server", default="", help="The server of the tool.")
+@_home
+@_cwd
+@click.argument("tool", required=False)
+@ARGUMENTS
+@json_option
+def explain_command(
+    policy_file: Path | None,
+    fixture: Path | None,
+    server: str,
+    home: str | None,
+    cwd: str | None,
+    tool: str | None,
+    arguments: tuple[str, ...],
+    *,
+    as_json: bool,
+) -> None:
+    """Show which rule decides a call of TOOL, which reading of an argument it saw, and why.
+
+    Write NAME=TEXT, or NAME:=JSON for a number, a list or an object.
+    """
+    if (tool is None) is (fixture is None):
+        raise InvalidInputError("give TOOL with its arguments, or --fixture with a file")
+    policy = chosen_policy(policy_file)
+    if fixture is not None:
+        call = read_fixture(fixture)
+    else:
+        params = {"name": tool, "arguments": arguments_of(arguments)}
+        where = Surroundings(home=home, cwd=cwd)
+        call = DescribedCall("tools/call", params, server, where)
+    decision = decide(call, policy)
+    subject = subject_of(call)
+    found = None if subject is None else explain(policy, subject, call.where)
+    if found is None or found.decision != decision:  # refused before a rule was asked, or passed
+        lines, steps = [f"{decision.action}: {decision.text}"], []
+    else:
+        lines, steps = found.lines(), [_step(each) for each in found.steps]
+    if as_json:
+        facts = {"decision": decision.action, "rule": decision.rule, "text": decision.text}
+        show_json({**facts, "steps": steps})
+        return
+    for line in lines:
+        click.echo(line)
+
+
+@click.command("prove")
+@policy_option
+@click.option(
+    "--never",
+    "name",
+    required=True,
+    metavar="TOOL",
+    help="The tool, or method, of the calls that must never be allowed; globs as in rules.",
+)
+@click.option("--server", default="**", show_default=True, help="Their server, globs too.")
+@_home
+@_cwd
+@ARGUMENTS
+@json_option
+def prove_command(
+    policy_file: Path | None,
+    name: str,
+    server: str,
+    home: str | None,
+    cwd: str | None,
+    arguments: tuple[str, ...],
+    *,
+    as_json: bool,
+) -> int:
+    """Show that no call of a shape can be allowed, whatever its arguments, or one that can.
+
+    NAME=GLOB says what the calls are about, such as 'path=/etc/**'. A call that is allowed is
+    shown as a fixture. Exit code 0: none can be allowed. 1: one can, or it cannot be shown.
+    """
+    policy = chosen_policy(policy_file)
+    shape = Shape(name, server=server, tests=tests_of(arguments), kind=kind_of(name))
+    proof = prove(policy, shape, Surroundings(home=home, cwd=cwd))
+    example = None if proof.counterexample is None else _fixture(proof.counterexample)
+    if as_json:
+        facts = {"holds": proof.holds, "reason": proof.reason, "rule": proof.rule}
+        show_json({**facts, "counterexample": example})
+    else:
+        said = {True: "proved", False: "not so", None: "cannot be shown"}[proof.holds]
+        click.echo(f"{said}: {proof.reason}")
+        if example is not None:
+            click.echo(json.dumps(example, indent=2))
+    return OK if proof.holds else FAILURE
+
+
+def _fixture(subject: Subject) -> dict[str, Any]:
+    call = {"name": subject.name, "arguments": dict(subject.arguments)}
+    is_tool = subject.kind == "tool"
+    return {
+        "method": "tools/call" if is_tool else subject.name,
+        "params": call if is_tool else dict(subject.arguments),
+        "server": subject.server,
+        "expected": "deny",
+    }
+
+
+def _step(step: Any) -> dict[str, Any]:
+    return {
+        "rule": step.rule,
+        "origin": step.origin,
+        "action": step.action,
+        "matched": step.matched,
+        "reasons": list(step.reasons),
+    }

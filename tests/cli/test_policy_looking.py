@@ -1,0 +1,143 @@
+"""`nacre policy lint`, `explain` and `prove`."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from nacre.policy.loading import read_policy
+from nacre.policy.rule import Subject
+from tests.cli.conftest import Nacre
+
+POLICY = """
+[[rule]]
+action = "deny"
+tool = "*"
+args."*" = "**/.ssh/**"
+
+[[rule]]
+action = "allow"
+tool = "read"
+args.path = "/srv/**"
+
+[[rule]]
+action = "allow"
+tool = "count"
+args.n = 5
+"""
+
+
+@pytest.fixture
+def policy(tmp_path: Path) -> Path:
+    (tmp_path / "policy.toml").write_text(POLICY)
+    return tmp_path / "policy.toml"
+
+
+def test_nothing_wrong_is_said_and_succeeds(nacre: Nacre, policy: Path) -> None:
+    linted = nacre("policy", "lint", "--policy", str(policy))
+
+    assert (linted.code, linted.out, linted.err) == (0, "", "Nothing looks wrong.\n")
+
+
+def test_what_looks_wrong_is_said_with_its_rule(nacre: Nacre, policy: Path) -> None:
+    policy.write_text(POLICY + '[[rule]]\naction = "deny"\ntool = "read"\nargs.path = "/srv/x"\n')
+
+    linted = nacre("policy", "lint", "--policy", str(policy))
+    [finding] = json.loads(nacre("policy", "lint", "--policy", str(policy), "--json").out)
+
+    assert linted.code == 1
+    assert linted.out.startswith("rule 4: ")
+    assert (finding["rule"], finding["kind"]) == (4, "deny-after-allow")
+
+
+def test_a_policy_that_does_not_load_is_not_linted(nacre: Nacre, policy: Path) -> None:
+    policy.write_text('[[rule]]\naction = "deny"\n')
+
+    linted = nacre("policy", "lint", "--policy", str(policy))
+
+    assert (linted.code, "rule 1: has no tool" in linted.err) == (2, True)
+
+
+def test_a_decision_is_explained(nacre: Nacre, policy: Path) -> None:
+    command = ["policy", "explain", "--policy", str(policy), "read"]
+    told = nacre(*command, "path=/srv/%2e%2e/etc/passwd")
+    allowed = nacre(*command, "path=/srv/a", "--json").json()
+
+    assert told.code == 0
+    assert told.out.splitlines()[0] == "deny: Blocked by policy (no rule matches)"
+    assert "can be read as '/etc/passwd', which does not match" in told.out
+    assert (allowed["decision"], allowed["rule"]) == ("allow", 2)
+    assert [(step["origin"], step["matched"]) for step in allowed["steps"]] == [
+        ("rule 1", False),
+        ("rule 2", True),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("word", "decision"),
+    [("n:=5", "allow"), ("n=5", "deny"), ("n:=[5]", "allow"), ("n:=5.0", "deny")],
+)
+def test_an_argument_may_be_any_json(nacre: Nacre, policy: Path, word: str, decision: str) -> None:
+    told = nacre("policy", "explain", "--policy", str(policy), "count", word, "--json").json()
+
+    assert told["decision"] == decision
+
+
+def test_a_fixture_is_explained_too(nacre: Nacre, policy: Path, tmp_path: Path) -> None:
+    fixture = tmp_path / "call.json"
+    fixture.write_text('{"method": "Tools/call", "params": {"name": "read"}}')
+
+    told = nacre("policy", "explain", "--policy", str(policy), "--fixture", str(fixture))
+
+    assert told.out == "deny: Refused: Method not found: did you mean 'tools/call'?\n"
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["read", "--fixture", "x.json"], ["read", "path"], ["read", "=x"]]
+)
+def test_what_is_no_call_is_said(nacre: Nacre, policy: Path, arguments: list[str]) -> None:
+    assert nacre("policy", "explain", "--policy", str(policy), *arguments).code == 2
+
+
+@pytest.mark.parametrize("word", ["n:={", 'n:={"a": 1, "a": 2}', "n:=NaN"])
+def test_json_that_is_none_is_said(nacre: Nacre, policy: Path, word: str) -> None:
+    told = nacre("policy", "explain", "--policy", str(policy), "count", word)
+
+    assert (told.code, told.err.startswith(f"error: {word}: the value")) == (2, True)
+
+
+def test_an_argument_stands_once(nacre: Nacre, policy: Path) -> None:
+    assert nacre("policy", "explain", "--policy", str(policy), "count", "n=1", "n=2").code == 2
+
+
+def test_what_can_never_be_allowed_is_proved(nacre: Nacre, policy: Path) -> None:
+    proved = nacre("policy", "prove", "--policy", str(policy), "--never", "read", "path=/etc/**")
+
+    assert proved.code == 0
+    assert proved.out.startswith("proved: ")
+
+
+def test_what_can_be_allowed_is_shown_as_a_fixture_that_fails(
+    nacre: Nacre, policy: Path, tmp_path: Path
+) -> None:
+    command = ["policy", "prove", "--policy", str(policy), "--never", "re*", "path=/srv/**"]
+    told = nacre(*command)
+    as_json = nacre(*command, "--json")
+    example = json.loads(told.out.partition("\n")[2])
+    (tmp_path / "example.json").write_text(json.dumps(example))
+
+    tested = nacre(
+        *("policy", "test", "--policy", str(policy)),
+        *("--fixture", str(tmp_path / "example.json")),
+    )
+
+    assert (told.code, as_json.code, tested.code) == (1, 1, 1)
+    assert told.out.startswith("not so: rule 2 ")
+    assert json.loads(as_json.out)["counterexample"] == example
+    subject = Subject("tool", "read", example["server"], example["params"]["arguments"])
+    assert read_policy(policy).decide(subject).action == "allow"
+
+
+def test_a_proof_names_what_it_is_about(nacre: Nacre, policy: Path) -> None:
+    assert nacre("policy", "prove", "--policy", str(policy)).code == 2
+    assert nacre("policy", "prove", "--policy", str(policy), "--never", "x", "path").code == 2
