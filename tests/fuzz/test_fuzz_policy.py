@@ -45,7 +45,7 @@ def test_a_fuzzer_finds_nothing(tmp_path: Path) -> None:
     corpus.mkdir()
     for number, seed in enumerate(SEEDS):
         (corpus / str(number)).write_bytes(seed)
-    command = [sys.executable, TARGET, corpus, "-runs=20000", "-max_len=200", "-seed=1"]
+    command = [sys.executable, str(TARGET), str(corpus), "-runs=20000", "-max_len=200", "-seed=1"]
     run = subprocess.run(
         [*command, "-verbosity=0", f"-artifact_prefix={tmp_path}/"],
         capture_output=True,
