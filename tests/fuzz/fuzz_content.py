@@ -45,7 +45,7 @@ def one(data: bytes) -> None:
 
 
 if __name__ == "__main__":
-    import atheris  # type: ignore[import-untyped]  # comes without types
+    import atheris  # comes without types
 
     atheris.instrument_all()
     atheris.Setup(sys.argv, one)
