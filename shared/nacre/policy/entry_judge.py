@@ -35,10 +35,11 @@ class _Blocked:
 
 
 class EntryJudge:
-    """Decides about the calls of every Being of this server."""
+    """Decides about the calls of every Being of this server; `server` is its name in rules."""
 
-    def __init__(self, judges: Judges) -> None:
+    def __init__(self, judges: Judges, *, server: str = OWN) -> None:
         self._judges = judges
+        self._server = server
         self._shown: tuple[object, str, Definitions] | None = None
 
     def shown(self, whole: Definitions, principal: Principal | None) -> Definitions:
@@ -54,7 +55,9 @@ class EntryJudge:
             return whole
         if self._shown is None or self._shown[:2] != (whole, policy.digest):
             engine = policy.engine()
-            kept = [each for each in whole if engine.may_pass("tool", str(each["name"]), OWN)]
+            kept = [
+                each for each in whole if engine.may_pass("tool", str(each["name"]), self._server)
+            ]
             self._shown = (whole, policy.digest, whole if len(kept) == len(whole) else tuple(kept))
         return self._shown[2]
 
@@ -62,7 +65,7 @@ class EntryJudge:
         self, tool: str, arguments: Mapping[str, Any], context: Context
     ) -> WireResult | None:
         """Return None for a call that may be made, else what its caller gets."""
-        ruling = await self._ruled(Subject("tool", tool, OWN, arguments), context)
+        ruling = await self._ruled(Subject("tool", tool, self._server, arguments), context)
         if isinstance(ruling, Allowed):
             return None
         if ruling.style == "error":
@@ -71,7 +74,7 @@ class EntryJudge:
 
     async def permit(self, method: str, params: Mapping[str, Any], context: Context) -> None:
         """Raise BlockedError unless the request may be made."""
-        ruling = await self._ruled(Subject("method", method, OWN, params), context)
+        ruling = await self._ruled(Subject("method", method, self._server, params), context)
         if isinstance(ruling, Denied):
             raise _blocked(ruling)
 

@@ -1,0 +1,180 @@
+"""One policy, one verdict: at the MCP entry, in the evaluator, and in the guard."""
+
+import json
+from io import StringIO
+from typing import Any
+
+import pytest
+
+from nacre.faces.evaluating import Evaluator
+from nacre.faces.logs import Log
+from nacre.faces.mcp import Rules
+from nacre.policy.entry import GuardedSurface
+from nacre.policy.entry_judge import EntryJudge
+from nacre.policy.loading import load_policy
+from nacre.policy.policy import Policy
+from nacre.policy.rule import Surroundings
+from nacre.policy.stored import InForce
+from nacre.policy.verdicts import Answer, Drop, Forward, Hold
+from nacre.protocol.answers import Answer as Reply
+from nacre.protocol.caller import Caller, Peer
+from nacre.protocol.context import Context, Silence
+from nacre.protocol.dispatch import Dispatcher
+from nacre.protocol.messages import Request
+from nacre.protocol.request_state import RequestStates
+from nacre.protocol.running import step
+from nacre.protocol.strict_json import parse
+from tests.policy.guarding import FORM, MODERN, Person, Scene, encoded
+from tests.policy.test_vectors import VECTORS, rows
+from tests.protocol.surface import KEYS, NOW, Said, SmallServer
+
+ELICITS: dict[str, Any] = {"elicitation": {}}
+OWN = """
+[[rule]]
+action = "deny"
+tool = "rm"
+[[rule]]
+action = "prompt"
+tool = "write"
+args.path = "/etc/**"
+[[rule]]
+action = "allow"
+tool = "*"
+args.path = "/home/ann/**"
+[[rule]]
+action = "allow"
+resource = "file:///home/ann/**"
+[[rule]]
+action = "allow"
+prompt = "review"
+"""
+OWN_CASES: list[tuple[str, dict[str, Any], str]] = [
+    ("tools/call", {"name": "rm", "arguments": {"path": "/home/ann/a"}}, "deny"),
+    ("tools/call", {"name": "write", "arguments": {"path": "/home/../etc/passwd"}}, "prompt"),
+    ("tools/call", {"name": "write", "arguments": {"path": "/home/ann/a"}}, "allow"),
+    ("tools/call", {"name": "read", "arguments": {"path": "/home/ann/%2e%2e/b"}}, "deny"),
+    ("tools/call", {"name": "read", "arguments": {"path": ["/home/ann/a", 1.5]}}, "deny"),
+    ("tools/call", {"name": "read"}, "deny"),
+    ("resources/read", {"uri": "file:///home/ann/x"}, "allow"),
+    ("resources/read", {"uri": "file:///home/bob/x"}, "deny"),
+    ("prompts/get", {"name": "review"}, "allow"),
+    ("prompts/get", {"name": "other"}, "deny"),
+]
+
+
+def cases() -> list[tuple[Policy, str, Surroundings, dict[str, Any], list[str]]]:
+    """Return policy, server, place, message and what may be expected of each case."""
+    own = load_policy(OWN, source="own")
+    found = [
+        (own, "fs", Surroundings(), {"method": method, "params": params}, [expected])
+        for method, params, expected in OWN_CASES
+    ]
+    if VECTORS.is_dir():
+        texts = json.loads((VECTORS / "decision_policies.json").read_text())
+        known = {name: load_policy(text, source=name) for name, text in texts.items()}
+        for row in rows("decision_cases.jsonl"):
+            where = Surroundings(home=row.get("env", {}).get("HOME"))
+            found.append(
+                (known[row["policy"]], row["server"], where, row["message"], row["expected"])
+            )
+    return found
+
+
+def by_guard(policy: Policy, server: str, where: Surroundings, message: dict[str, Any]) -> str:
+    scene = Scene(policy, server=server, where=where, approver=Person(FORM))
+    scene.opened("2025-11-25", ELICITS)
+    verdict = scene.guard.from_client(encoded({"jsonrpc": "2.0", "id": 9, **message}))
+    match verdict:
+        case Forward():
+            return "allow"
+        case Hold():
+            return "prompt"
+        case Answer() | Drop():
+            return "deny"
+
+
+class OneFor:
+    """The policy of everybody."""
+
+    def __init__(self, policy: Policy) -> None:
+        self._force = InForce(policy, "global", 1)
+
+    def of(self, being_id: str | None) -> InForce:
+        del being_id
+        return self._force
+
+
+def by_evaluator(policy: Policy, server: str, where: Surroundings, message: dict[str, Any]) -> str:
+    place = {} if where.home is None else {"where": {"home": where.home}}
+    evaluator = Evaluator(OneFor(policy), Log(stream=StringIO()))
+    asked = {"method": message["method"], "params": message.get("params", {}), "server": server}
+    _, body = evaluator.answer(encoded({**asked, **place}), "b1", None)
+    return str(json.loads(body)["decision"])
+
+
+class Anything(SmallServer):
+    """A server that has every tool, resource and prompt."""
+
+    def get_tool(self, name: str) -> Any:
+        del name
+        return Runs()
+
+    async def read_resource(self, uri: str, context: Context) -> dict[str, Any]:
+        del uri, context
+        return {"contents": []}
+
+    async def get_prompt(
+        self, name: str, arguments: dict[str, str], context: Context
+    ) -> dict[str, Any]:
+        del name, arguments, context
+        return {"messages": []}
+
+
+class Runs:
+    blocking = True
+    read_only = True
+
+    async def call(self, arguments: dict[str, Any], context: Context) -> Said:
+        del arguments, context
+        return Said("ran")
+
+
+def by_entry(policy: Policy, server: str, where: Surroundings, message: dict[str, Any]) -> str:
+    scene = Scene(policy, server=server, where=where, approver=Person(FORM))
+    guarded = GuardedSurface(
+        Anything(), lambda: EntryJudge(lambda _being: scene.judge, server=server)
+    )
+    dispatcher = Dispatcher(guarded, rules=Rules(), states=RequestStates(lambda: KEYS, lambda: NOW))
+    sent = parse(encoded(message))
+    params = sent.get("params", {})
+    if not isinstance(params, dict):
+        return "deny"  # refused before anybody decides
+    begun = dispatcher.begin(
+        Request(1, sent["method"], params), Caller(MODERN, None, Peer(ELICITS))
+    )
+    reply = begun if isinstance(begun, Reply) else step(begun.run(Silence()))
+    body = json.loads(reply.body)
+    if "error" in body or body["result"].get("isError"):
+        return "deny"
+    return "prompt" if body["result"]["resultType"] == "input_required" else "allow"
+
+
+PLACES = {"guard": by_guard, "evaluator": by_evaluator, "entry": by_entry}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_every_place_of_enforcement_gives_the_same_verdict(place: str) -> None:
+    decides = PLACES[place]
+    wrong = [
+        (message, expected, found)
+        for policy, server, where, message, expected in cases()
+        if (found := decides(policy, server, where, message)) not in expected
+    ]
+
+    assert wrong == []
+
+
+def test_the_verdicts_are_the_same_one_by_one() -> None:
+    for policy, server, where, message, _ in cases():
+        found = {decides(policy, server, where, message) for decides in PLACES.values()}
+        assert len(found) == 1, message
