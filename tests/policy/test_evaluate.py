@@ -343,6 +343,31 @@ def test_an_indexed_policy_decides_like_reading_rule_by_rule(
     assert rules.decide(subject, where).rule == linear(rules, subject, where)
 
 
+many_globs = st.tuples(
+    st.sampled_from(["/", "/a/", "/b/", "~/", "", "a/", "C:\\\\", "https://a/"]), globs
+).map(lambda parts: parts[0] + parts[1].lstrip("/"))
+
+
+@settings(deadline=None, max_examples=200)
+@given(
+    st.lists(st.tuples(st.sampled_from(["allow", "deny"]), many_globs), min_size=8, max_size=60),
+    values,
+    st.sampled_from([NOWHERE, Surroundings(home="/a", cwd="/b"), Surroundings(folds_case=True)]),
+)
+def test_many_rules_about_one_argument_decide_like_reading_rule_by_rule(
+    pairs: list[tuple[str, str]], value: Any, where: Surroundings
+) -> None:
+    rules = policy("".join(rule(action, f"p = '{glob}'") for action, glob in pairs))
+    subject = call("read", {"p": value})
+    assert rules.decide(subject, where).rule == linear(rules, subject, where)
+
+
+def test_a_number_of_any_length_is_decided() -> None:
+    assert decide(rule("deny", "n = '*'"), "read", {"n": 10**5000}) == "deny"
+    assert decide(rule("allow", "n = '1*'"), "read", {"n": JsonNumber("1" * 5000)}) == "allow"
+    assert decide(rule("deny", "n = 5"), "read", {"n": JsonNumber("1e999")}) == "deny"
+
+
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),

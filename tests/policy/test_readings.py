@@ -168,6 +168,20 @@ def test_case_is_folded_for_what_is_denied_only() -> None:
 
 
 @pytest.mark.parametrize(
+    "value", ["C:/p/.env.", "C:\\p\\.env ", "c:/P/.ENV::$DATA", "C:/p/x../.env"]
+)
+def test_a_name_is_denied_as_windows_opens_it(value: str) -> None:
+    assert decides_path("deny", "C:\\p\\**\\.env", value, Surroundings(folds_case=True))
+
+
+def test_dots_and_blanks_that_windows_drops_do_not_lead_out() -> None:
+    windows = Surroundings(folds_case=True, cwd="C:\\work")
+    assert decides_path("allow", "C:\\work\\**", "a.txt", windows)
+    assert not decides_path("allow", "C:\\work\\**", "C:\\work\\.. \\x", windows)
+    assert not decides_path("allow", "C:\\work\\**", ".. \\x", windows)
+
+
+@pytest.mark.parametrize(
     ("pattern", "value", "expected"),
     [
         ("https://api.example.com/**", "https://api.example.com/v1?q=/../x", True),

@@ -77,7 +77,10 @@ def spellings(value: Any) -> tuple[str, ...]:
         return tuple(dict.fromkeys([str(value), *_canonical(str(value))]))
     if isinstance(value, bool):
         return ("true" if value else "false",)
-    text = json.dumps(value, default=str)
+    try:
+        text = json.dumps(value, default=str)
+    except ValueError:  # a whole number of more digits than Python writes
+        return (hex(value),)
     return tuple(dict.fromkeys([text, *_canonical(text)]))
 
 

@@ -1,6 +1,7 @@
 """Deciding: the first rule that matches a call, else deny."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from nacre.policy.candidates import Candidates, Seen
 from nacre.policy.condition import Condition
@@ -24,7 +25,7 @@ class Engine:
 
     def __init__(self, rules: Sequence[Rule], where: Surroundings) -> None:
         self.rules = tuple(rules)
-        self.where = where
+        self.where = where = _with_slashes(where)
         self.conditions: list[tuple[Condition, ...]] = [
             tuple([Condition(test, rule.action, where) for test in rule.tests])
             for rule in self.rules
@@ -111,6 +112,12 @@ def is_well_formed(subject: Subject) -> bool:
     if type(arguments) is not dict and not isinstance(arguments, Mapping):
         return False
     return "\0" not in name and (name.isascii() or not _has_surrogate(name))
+
+
+def _with_slashes(where: Surroundings) -> Surroundings:
+    home = None if where.home is None else where.home.replace("\\", "/")
+    cwd = None if where.cwd is None else where.cwd.replace("\\", "/")
+    return replace(where, home=home, cwd=cwd)
 
 
 def _has_surrogate(name: str) -> bool:

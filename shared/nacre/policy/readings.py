@@ -206,8 +206,18 @@ def _places(text: str, where: Surroundings) -> Iterable[str]:
     plain = place.strip()
     if plain != place:
         yield normal(plain)
+    if where.folds_case:
+        yield normal(_as_windows_opens(place))
     if where.is_local and is_absolute(place):
         yield resolved(place)
+
+
+def _as_windows_opens(place: str) -> str:
+    """Drop what Windows drops: blanks and dots that end a name, and the name of its data."""
+    segments = [segment.rstrip(" ") for segment in place.split("/")]
+    names = [each if each in (".", "..") else each.rstrip(" .") for each in segments]
+    names[-1] = re.sub("::\\$DATA$", "", names[-1], flags=re.IGNORECASE)
+    return "/".join(names)
 
 
 def _guesses(text: str) -> Iterable[str]:
