@@ -30,13 +30,11 @@ PLAN = "MERGE"
 def consolidate(work: Round) -> None:
     """Merge what says the same and mark what is no longer so; decided for all groups first."""
     if work.run.step < STEP:
+        if work.thinking is None:
+            return
         dirty = [
             each for each in dirty_clusters(work) if each.state == "active" and each.n_active > 1
         ]
-        if work.thinking is None:
-            if dirty:
-                work.ledger.note("no_llm: consolidation skipped")
-            return
         _plan(work, dirty)
     for entry in work.runs.plan(work.being_id, work.run.seq, PLAN) or []:
         if isinstance(entry.get("plan"), dict):

@@ -7,7 +7,7 @@ from nacre.memory.model import Node, Scene, node_id_of
 from nacre.memory.nodes import Nodes
 from nacre.memory.scenes import SceneDraft, checked_scene
 from nacre.patrol.geometry import cosine, numbers
-from nacre.patrol.guard import may_be_one, same_words
+from nacre.patrol.guard import may_be_one
 from nacre.patrol.nearest import Home, Nearest
 from nacre.patrol.space import SAME, Space
 from nacre.ports.embedder import Vector
@@ -96,11 +96,7 @@ class Deciding:
         least = max(SAME, self._space.alike(scene.action))
         for less, node_id in ranked:
             node = found[node_id]
-            if (
-                -less >= least
-                or node.fingerprint == scene.fingerprint
-                or same_words(scene.action, node.action)
-            ):
+            if -less >= least or node.fingerprint == scene.fingerprint:
                 return node
         return None
 

@@ -24,6 +24,7 @@ from nacre.memory.counters import (
 )
 from nacre.memory.settled import settled
 from nacre.memory.trigger import KIND
+from nacre.patrol import consolidating, splitting
 from nacre.patrol.claim import MARKER
 from nacre.patrol.journal import thinking_writes
 from nacre.patrol.round import Round
@@ -40,6 +41,7 @@ from nacre.ports.table import (
     Value,
 )
 
+_BY_MODEL = {consolidating.PLAN: "consolidation", splitting.PLAN: "splitting"}
 _CAPS = {
     "refreshed": PATROL_REFRESHED,
     "revived": PATROL_MOVES,
@@ -71,6 +73,12 @@ def _finish(work: Round, reasons: list[str]) -> None:
     backlog = _backlog(meta, counts)
     if not counts:
         reasons.append("nothing to do: no scene and no message waits, and nothing is due")
+    elif work.thinking is None:
+        reasons += [
+            f"no_llm: {what} skipped"
+            for plan, what in _BY_MODEL.items()
+            if work.runs.plan(work.being_id, work.run.seq, plan) is None
+        ]
     queued = backlog > 0 and _queued(work, reasons)
     run = work.runs.at(work.being_id, work.run.seq)
     marker = None if run is None else run.marker_out

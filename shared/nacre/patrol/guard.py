@@ -7,6 +7,7 @@ them has a word that the other lacks.
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -66,12 +67,6 @@ def may_be_one(one: str, other: str, *, actors: Sequence[str], other_actors: Seq
     )
 
 
-def same_words(one: str, other: str) -> bool:
-    """Whether two actions have the same words that count, and any at all."""
-    words = _read(one).words
-    return bool(words) and words == _read(other).words
-
-
 class _Reading:
     __slots__ = ("is_negated", "numbers", "words")
 
@@ -86,7 +81,13 @@ class _Reading:
         )
         negations = sum(word in _NEGATIONS or word.endswith("n't") for word in found)
         self.is_negated = (negations + len(_CJK_NEGATION.findall(plain))) % 2 == 1
-        self.words = frozenset(terms(text))
+        # A word that stands twice counts twice: one of them may be what was replaced.
+        seen: Counter[str] = Counter()
+        words = set()
+        for word in terms(text):
+            seen[word] += 1
+            words.add((word, seen[word]))
+        self.words = frozenset(words)
 
 
 @lru_cache(1024)

@@ -23,7 +23,8 @@ from nacre.ports.table import Item, Key, Table
 
 MEASURE = ItemSchema("measure", 1)
 
-JOIN_Z = 2.75  # deviations above unrelated notes: those that belong into one cluster
+JOIN_Z = 3.0  # deviations above unrelated notes: those that belong into one cluster
+EARLY_JOIN_Z = 4.0  # the same before a Being's own notes were measured, whatever they share
 ALIKE_Z = 5.0  # those that may say the same
 SAME = 0.9  # the cosine of notes that say the same, if the guard agrees
 
@@ -67,7 +68,7 @@ class Space:
 
     def join(self, text: str) -> float:
         """Return the cosine with a cluster from which a note belongs to it."""
-        return COSINES.join if self.embedder is None else self._at(JOIN_Z, text)
+        return COSINES.join if self.embedder is None else self._at(self._join_z, text)
 
     def alike(self, text: str) -> float:
         """Return the cosine from which notes may say the same."""
@@ -96,6 +97,10 @@ class Space:
             **{name: known[name] for name in texts if name in known},
             **dict(zip(lacking, made, strict=True)),
         }
+
+    @property
+    def _join_z(self) -> float:
+        return EARLY_JOIN_Z if self.measure is None else JOIN_Z
 
     def _at(self, z: float, text: str) -> float:
         if self.measure is not None:

@@ -25,15 +25,13 @@ _CHILDREN = uuid.UUID("6e616372-6500-5000-8000-6368696c6472")
 def split(work: Round) -> None:
     """Divide the clusters that fall into two; decided for all before anything is moved."""
     if work.run.step < STEP:
+        if work.thinking is None:
+            return
         large = [
             each
             for each in dirty_clusters(work)
             if each.state == "active" and each.n_active >= SPLIT_FROM
         ]
-        if work.thinking is None:
-            if large:
-                work.ledger.note("no_llm: splitting skipped")
-            return
         _plan(work, large[:PATROL_SPLITS])
     for entry in work.runs.plan(work.being_id, work.run.seq, PLAN) or []:
         if entry.get("halves"):
