@@ -182,7 +182,7 @@ def explained(mind: Minded, node: Node, day: int = 0) -> str:
                                    " (below 0.5) on active day 205, in 75 active days"),
         ({"status": "dying"}, 205, "is forgotten at the next patrol"),
         ({"reactivation_count": 2, "reactivation_done": 1}, 16,
-         "recalled once since the last patrol: the next one raises its stability to about 20.1"),
+         "recalled once since the last patrol: the next one raises its stability to about 20.0"),
         ({"pinned": True}, 300, "it is pinned, so it is never forgotten"),
         ({"status": "dead", "count_at_death": 0}, 300,
          "forgotten; recalled 2 times more, it comes back with the next patrol"),

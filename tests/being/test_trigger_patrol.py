@@ -126,13 +126,15 @@ def test_while_one_runs_a_second_call_joins_it(tools: Served, clock: StillClock)
     assert (answer["status"], answer["run_id"]) == ("running", run_id_of(tools.being_id, 1))
     assert "a patrol was running already" in answer["reasons"][0]
     assert answer["marker_id"]
-    assert tools.queue.depth().waiting == 0
+    assert tools.call("trigger_patrol", messages=[])["status"] == "running"
+    assert tools.queue.depth().waiting == 1
 
     # What was handed over meanwhile is taken once that run has ended.
     Leases(tools.mind.table, now=clock).give_back(lease)
-    finished = tools.call("trigger_patrol", messages=[])
-    tools.mind.work()
-    assert (finished["status"], finished["run_id"]) == ("ok", answer["run_id"])
+    tools.memory.trigger.ask(tools.being_id)
+    assert set(tools.mind.work()) == {"done"}
+    assert [run.state for run in tools.mind.runs()] == ["done", "done"]
+    assert tools.mind.runs()[1].run_id == answer["run_id"]
     assert tools.memory.trigger.pending(tools.being_id) == (0, 0)
 
 

@@ -78,12 +78,13 @@ class PatrolTrigger:
         item = counters(self._table, being_id)
         return count_in(item, PENDING_SCENES), count_in(item, PENDING_MESSAGES)
 
-    def ask(self, being_id: str, **refs: str) -> None:
+    def ask(self, being_id: str, *, repeat: str | None = None, **refs: str) -> None:
         """Send a patrol's job now, whatever waits; raises UnavailableError as the queue does.
 
+        Of several with the same `repeat` within five minutes one is sent.
         The tenth scene sends its own all the same: this one may have begun before that scene.
         """
-        self._send(being_id, {"trigger": "manual", **refs})
+        self._send(being_id, {"trigger": "manual", **refs}, repeat)
 
     def _with_work(self) -> Iterator[str]:
         for partition in keys.work_partitions():
@@ -104,8 +105,8 @@ class PatrolTrigger:
             return False
         return True
 
-    def _send(self, being_id: str, refs: Mapping[str, str]) -> None:
-        self._queue.send(encode_job(Job(KIND, being_id, refs)), group=being_id)
+    def _send(self, being_id: str, refs: Mapping[str, str], repeat: str | None = None) -> None:
+        self._queue.send(encode_job(Job(KIND, being_id, refs)), group=being_id, repeat=repeat)
 
     def _claim(self, being_id: str, *, least: int) -> bool:
         free = Either((Absent(QUEUED_AT), Compare(QUEUED_AT, "<", self._lost_before())))

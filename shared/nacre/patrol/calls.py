@@ -110,19 +110,27 @@ class PatrolCalls:
             return _answer(added, "running", run, [_NOT_YET])
         return _answer(added, "ok" if run.state == "done" else "blocked", run, run.receipt.reasons)
 
-    def ask(self, being_id: str, *, llm_api_key: str | None = None) -> Asked | None:
+    def ask(
+        self, being_id: str, *, llm_api_key: str | None = None, always: bool = False
+    ) -> Asked | None:
         """Ask for a patrol of all that waits, or join the one that runs; None: nothing waits.
 
+        With `always` a patrol runs even so, and its receipt says that there was nothing.
         Raises NotFoundError when there is no such Being, UnavailableError as the queue does.
         """
         meta = counters(self.table, being_id)
-        attempts = self.leases.times_taken(_lease(being_id))
+        attempts = self.leases.times_taken(lease_of(being_id))
         unfinished = meta.get(OPEN_RUN)
         if isinstance(unfinished, int) and self._is_at(being_id, unfinished):
+            # What has come since that run began is for another one.
+            given = self.thinkers.hand_over(being_id, llm_api_key)
+            after = None if given else f"after-{run_id_of(being_id, unfinished)}"
+            self.trigger.ask(being_id, repeat=after, **given)
             return Asked(unfinished, attempts, joined=True)
-        if "gsi1pk" not in meta:
+        if "gsi1pk" not in meta and not always:
             return None
-        self.trigger.ask(being_id, **self.thinkers.hand_over(being_id, llm_api_key))
+        refs = {"always": "yes"} if always else {}
+        self.trigger.ask(being_id, **refs, **self.thinkers.hand_over(being_id, llm_api_key))
         seq = unfinished if isinstance(unfinished, int) else count_in(meta, RUN_SEQ) + 1
         return Asked(seq, attempts)
 
@@ -152,17 +160,18 @@ class PatrolCalls:
     def _is_at(self, being_id: str, seq: int) -> bool:
         """Whether a worker is at this run now."""
         run = Runs(self.table).at(being_id, seq)
-        return run is not None and run.state == "open" and self.leases.is_held(_lease(being_id))
+        return run is not None and run.state == "open" and self.leases.is_held(lease_of(being_id))
 
     def _is_blocked_again(self, being_id: str, run: Run, asked: Asked) -> bool:
         """Whether a run that could not go on was tried since it was asked for."""
         return run.state == "blocked" and (
-            self.leases.times_taken(_lease(being_id)) > asked.attempts
-            and not self.leases.is_held(_lease(being_id))
+            self.leases.times_taken(lease_of(being_id)) > asked.attempts
+            and not self.leases.is_held(lease_of(being_id))
         )
 
 
-def _lease(being_id: str) -> Key:
+def lease_of(being_id: str) -> Key:
+    """Return the lease under which a Being's patrols run."""
     return Key(keys.home(being_id), f"LOCK#{LEASE}")
 
 

@@ -1,8 +1,7 @@
 """The patrol as the worker's job: runs, and what `nacre patrol` asks a stack for."""
 
-from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -22,6 +21,7 @@ from nacre.ports.table import Change, Item, Key, Table
 
 LEASE = "PATROL"
 TASK = ItemSchema("patrol task", 1)
+_MOST_SLICES = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,18 +57,23 @@ class PatrolJobs:
                 self._do_run(being_id, work)
 
     def _do_run(self, being_id: str, work: Work) -> None:
-        if "gsi1pk" in counters(self.table, being_id):  # else another job has done it all
+        meta = counters(self.table, being_id)
+        slices = int(work.job.refs.get("slices", "0"))
+        if "gsi1pk" in meta or "always" in work.job.refs:  # else another job has done it all
             try:
                 self.patrol.run(
                     being_id,
                     trigger=work.job.refs.get("trigger", "auto"),
-                    keep=_Slice(work.keep, self.clock),
+                    keep=work.keep,
                     thinking=self.thinkers.for_job(being_id, work.job),
                     lease=work.lease,
+                    # A run that gets no further in that way takes what time it needs.
+                    told=_Slice(self.clock) if slices < _MOST_SLICES else _whole,
                 )
             except _SliceOverError:
                 # What the job was given goes with it.
-                self.queue.send(encode_job(work.job), group=being_id)
+                refs = {**work.job.refs, "slices": str(slices + 1)}
+                self.queue.send(encode_job(replace(work.job, refs=refs)), group=being_id)
                 return
             except NacreError:
                 if work.attempt >= MAX_RECEIVES:
@@ -90,7 +95,7 @@ class PatrolJobs:
                 raise
             said = {"problem": str(error)}
         except NacreError as error:
-            said = {"problem": str(error)}
+            said = {"problem": str(error), "missing": isinstance(error, NotFoundError)}
         self.table.update(place, Change(set=said))
 
     def _report(self, being_id: str, task: str, run_id: str) -> dict[str, Any]:
@@ -123,17 +128,25 @@ class _SliceOverError(ToolError):
     """A worker's time is bounded: the rest is another job."""
 
 
+def _whole(_step: str) -> None:
+    return
+
+
 @dataclass(slots=True)
 class _Slice:
-    """Keeps the job, for as long as one job may take."""
+    """Ends a job between two steps of its run once it has taken long.
 
-    keep: Callable[[], None]
+    Never within a step, whose questions to a model would be asked again, and never before a
+    job has done two: the one that the run was at, and another.
+    """
+
     clock: Clock
-    until: datetime | None = field(default=None)
+    begun: datetime | None = None
+    steps: int = 0
 
-    def __call__(self) -> None:
+    def __call__(self, _step: str) -> None:
         now = self.clock()
-        self.until = self.until or now + timedelta(seconds=PATROL_SLICE_SECONDS)
-        self.keep()
-        if now >= self.until:
+        self.begun = self.begun or now
+        self.steps += 1
+        if self.steps > 2 and now - self.begun >= timedelta(seconds=PATROL_SLICE_SECONDS):
             raise _SliceOverError("the rest is another job")

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from nacre.app import Application
     from nacre.jobs.worker import Worker
     from nacre.memory.index_jobs import IndexWork
+    from nacre.patrol.work import PatrolWork
     from nacre.ports.blobs import Blobs
     from nacre.ports.queue import Message, Queue
     from nacre.ports.residue import Residue
@@ -160,6 +161,25 @@ def open_stack(stack: str, settings: "Settings") -> "Home":
         queue = SqsQueue(client("sqs"), outputs["QueueUrl"], dead_letter_url="")
         return WorkThere(data, queue, clock=system_clock, rng=rng)
 
+    def patrols() -> "PatrolWork":
+        from nacre.adapters.sqs_queue import SqsQueue
+        from nacre.jobs.lease import Leases
+        from nacre.memory.history import History
+        from nacre.memory.trigger import PatrolTrigger
+        from nacre.patrol.calls import PatrolCalls
+        from nacre.patrol.work import WorkThere
+        from nacre.wiring.thinking import thinking_for
+
+        queue = SqsQueue(client("sqs"), outputs["QueueUrl"], dead_letter_url="")
+        calls = PatrolCalls(
+            data,
+            History(data, clock=system_clock),
+            PatrolTrigger(data, queue, clock=system_clock),
+            Leases(data, now=system_clock),
+            thinking_for(settings, data, vault, clock=system_clock),
+        )
+        return WorkThere(data, calls, system_clock, rng)
+
     def blobs() -> "Blobs":
         from nacre.adapters.s3_blobs import S3Blobs
 
@@ -182,6 +202,7 @@ def open_stack(stack: str, settings: "Settings") -> "Home":
         tokens=TokenStore(tokens, clock=system_clock, rng=rng),
         secrets=SsmSecrets(client("ssm"), prefix=f"/nacre/{stack}", key_arn=outputs["KeyArn"]),
         index=index,
+        patrols=patrols,
         data=data,
         blobs=blobs,
         residue=residue,

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from nacre.jobs.lease import Leases
     from nacre.jobs.loop import Report, WorkerLoop
     from nacre.memory.index_jobs import IndexWork
+    from nacre.patrol.work import PatrolWork
     from nacre.ports.blobs import Blobs
     from nacre.ports.holders import Holders
     from nacre.ports.queue import Queue
@@ -178,6 +179,7 @@ def _home(folder: Path, clock: Clock) -> tuple[Home, SqliteDatabase]:
         tokens=TokenStore(tokens, clock=clock, rng=rng),
         secrets=FileSecrets(folder / SECRETS),
         index=lambda: _index_work(database, clock),
+        patrols=lambda: _patrol_work(folder, database, clock),
         data=data,
         blobs=lambda: _blobs(folder, clock),
         residue=lambda: _residue(database),
@@ -233,3 +235,17 @@ def _index_work(database: SqliteDatabase, clock: Clock) -> "IndexWork":
         rng=SystemRandom(),
     )
     return index.work(_leases(database, clock))
+
+
+def _patrol_work(folder: Path, database: SqliteDatabase, clock: Clock) -> "PatrolWork":
+    from nacre.patrol.work import WorkHere
+
+    minded = laptop_mind(
+        database,
+        lambda: _queue(database, clock, Bell()),
+        Settings.from_environment(),
+        clock,
+        leases=lambda: _leases(database, clock),
+        key_file=folder / VAULT,
+    )
+    return WorkHere(minded().patrolling().jobs, _leases(database, clock))

@@ -11,6 +11,7 @@ from nacre.ports.secrets import Secrets
 
 if TYPE_CHECKING:
     from nacre.memory.index_jobs import IndexWork
+    from nacre.patrol.work import PatrolWork
     from nacre.ports.blobs import Blobs
     from nacre.ports.holders import Holders
     from nacre.ports.residue import Residue
@@ -29,6 +30,7 @@ class Home:
     secrets: Secrets
     # Few commands need it, and it loads the memory.
     index: "Callable[[], IndexWork]"
+    patrols: "Callable[[], PatrolWork]"
     # What moves and erases whole Beings reads and writes their items itself.
     data: "Table"
     blobs: "Callable[[], Blobs]"

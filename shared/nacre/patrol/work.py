@@ -1,0 +1,130 @@
+"""Whoever does what `nacre patrol` asks for: this process, or a stack's worker."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from random import Random
+from typing import Any, Protocol
+
+from nacre.clock import Clock
+from nacre.errors import NotFoundError, UnavailableError
+from nacre.ids import short_id
+from nacre.jobs.lease import Lease, Leases
+from nacre.limits import PATROL_REPORT_DAYS
+from nacre.memory.counters import counters
+from nacre.patrol.calls import PatrolCalls, Told, lease_of
+from nacre.patrol.jobs import TASK, PatrolJobs, tasks, undo_report
+from nacre.patrol.patrol import STEPS
+from nacre.patrol.runs import Receipt
+from nacre.ports.table import EXPIRES_AT, Item, Key, Table
+
+_POLL_SECONDS = 1.0
+
+
+class PatrolWork(Protocol):
+    """Does a patrol for a Being, looks what one would do, or takes one back."""
+
+    def run(self, being_id: str, told: Told) -> Receipt:
+        """Do a patrol to its end; raises LeaseHeldError while another process does one here."""
+        ...
+
+    def dry_run(self, being_id: str) -> dict[str, Any]:
+        """Return the receipt that a patrol would have now, as JSON has it."""
+        ...
+
+    def undo(self, being_id: str, run_id: str) -> dict[str, Any]:
+        """Take back what a run merged; raises NotFoundError when there is no such run."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class WorkHere:
+    """Patrols in this process, one per Being at a time."""
+
+    jobs: PatrolJobs
+    leases: Leases
+
+    def run(self, being_id: str, told: Told) -> Receipt:
+        """Do a patrol to its end."""
+        counters(self.jobs.table, being_id)
+        numbers = {name: number for number, name, _ in STEPS}
+
+        def say(name: str) -> None:
+            told(numbers.get(name, len(STEPS)), len(STEPS), name)
+
+        with self._held(being_id) as lease:
+            return self.jobs.patrol.run(
+                being_id,
+                trigger="manual",
+                keep=lambda: self.leases.renew(lease),
+                thinking=self.jobs.thinkers.for_call(being_id, None),
+                lease=lease,
+                told=say,
+            )
+
+    def dry_run(self, being_id: str) -> dict[str, Any]:
+        """Return the receipt that a patrol would have now."""
+        with self._held(being_id):
+            thinking = self.jobs.thinkers.for_call(being_id, None)
+            return self.jobs.patrol.dry_run(being_id, thinking).to_plain()
+
+    def undo(self, being_id: str, run_id: str) -> dict[str, Any]:
+        """Take back what a run merged."""
+        with self._held(being_id):
+            return undo_report(self.jobs.patrol, being_id, run_id)
+
+    @contextmanager
+    def _held(self, being_id: str) -> Iterator[Lease]:
+        lease = self.leases.take(lease_of(being_id))
+        try:
+            yield lease
+        finally:
+            self.leases.give_back(lease)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkThere:
+    """Asks the stack's worker and waits; whoever stops waiting does not stop the work."""
+
+    table: Table
+    calls: PatrolCalls
+    clock: Clock
+    rng: Random
+    sleep: Callable[[float], None] = field(default=time.sleep)
+
+    def run(self, being_id: str, told: Told) -> Receipt:
+        """Have a patrol done to its end, or wait for the one that runs."""
+        asked = self.calls.ask(being_id, always=True)
+        assert asked is not None  # asked for whatever waits
+        run = self.calls.wait(being_id, asked, told=told)
+        if run is None:
+            raise NotFoundError("there is no such Being")
+        return run.receipt
+
+    def dry_run(self, being_id: str) -> dict[str, Any]:
+        """Return the receipt that a patrol would have now."""
+        return self._task(being_id, task="dry-run")
+
+    def undo(self, being_id: str, run_id: str) -> dict[str, Any]:
+        """Take back what a run merged."""
+        return self._task(being_id, task="undo", run=run_id)
+
+    def _task(self, being_id: str, **refs: str) -> dict[str, Any]:
+        counters(self.table, being_id)
+        key = Key(tasks(being_id), f"TASK#{short_id(self.rng)}")
+        until = int((self.clock() + timedelta(days=PATROL_REPORT_DAYS)).timestamp())
+        item: Item = {"pk": key.pk, "sk": key.sk, EXPIRES_AT: until}
+        self.table.put(TASK.stamp(item))
+        self.calls.trigger.ask(being_id, **refs, result=key.sk)
+        while True:
+            found = self.table.get(key)
+            if found is None:
+                raise UnavailableError("the stack has forgotten what it was asked; ask again")
+            if isinstance(problem := found.get("problem"), str):
+                missing = found.get("missing") is True
+                raise NotFoundError(problem) if missing else UnavailableError(problem)
+            if isinstance(report := found.get("report"), dict):
+                return dict(report)
+            self.sleep(_POLL_SECONDS)
