@@ -3,14 +3,13 @@
 import base64
 import io
 import json
+from contextlib import redirect_stderr
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
 from nacre.errors import UnavailableError
-from nacre.faces.evaluating import Evaluator
-from nacre.faces.logs import Log
 from nacre.faces.policy import policy_handler
 from nacre.policy.loading import load_policy
 from nacre.policy.stored import InForce
@@ -62,8 +61,8 @@ class World:
         return InForce(POLICY, "global", 3)
 
     def handle(self, event: Any) -> dict[str, Any]:
-        evaluator = Evaluator(self, Log("info", self.log))
-        return policy_handler(lambda: evaluator)(event, None)
+        with redirect_stderr(self.log):
+            return policy_handler(lambda _: self)(event, None)
 
     def post(self, body: Any, **others: Any) -> tuple[int, Any]:
         text = body if isinstance(body, str) else json.dumps(body)

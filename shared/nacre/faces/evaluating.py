@@ -6,12 +6,12 @@ What cannot be decided is denied, in so many words.
 import base64
 import binascii
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from time import perf_counter
 from typing import Any, Protocol
 
 from nacre.errors import InvalidInputError, NacreError, UnavailableError
-from nacre.faces.logs import Log, where
+from nacre.faces.logs import Log, log_at, where
 from nacre.limits import MAX_EVALUATED_CALLS
 from nacre.policy.call import DescribedCall, decide, read_call
 from nacre.policy.stored import InForce
@@ -104,6 +104,12 @@ class Evaluator:
 
 def _encoded(answer: Any) -> bytes:
     return json.dumps(answer, ensure_ascii=True, separators=(",", ":")).encode()
+
+
+def logged(policies: Callable[[Callable[[str], None]], Policies], level: str) -> Evaluator:
+    """Return an evaluator that logs to standard error, with what its policies tell."""
+    log = log_at(level)
+    return Evaluator(policies(lambda said: log.write("warning", "policy", said=said)), log)
 
 
 def _payload(event: object) -> tuple[dict[str, Any], str | None]:

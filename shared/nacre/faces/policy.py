@@ -5,7 +5,11 @@ library is all there ever is, because proxies wait for the answer.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from nacre.faces.evaluating import Evaluator, Policies
 
 Event = Mapping[str, Any]
 Handler = Callable[[Event, object], dict[str, Any]]
@@ -13,24 +17,23 @@ PATH = "/policy/evaluate"
 REFUSED = b'{"decision":"deny","error":"invalid_token"}'
 
 
-class Evaluating(Protocol):
-    """Answers what a policy makes of a call; nacre.faces.evaluating has it."""
-
-    def of_event(self, event: Event, being_id: str, token: str | None) -> tuple[int, bytes]:
-        """Return the HTTP status and the body of the answer to an event of API Gateway."""
-        ...
-
-    def of_payload(self, event: object) -> dict[str, Any]:
-        """Return the answer to a direct invocation."""
-        ...
+Tell = Callable[[str], None]
+Making = Callable[[Tell], "Policies"]
+"""Makes the policies; they tell what their owner should know."""
 
 
-def policy_handler(evaluator: Callable[[], Evaluating]) -> Handler:
+def policy_handler(policies: Making, log_level: str = "INFO") -> Handler:
     """Return the handler of the evaluator function.
 
     Behind API Gateway callers that the authorizer did not vouch for get 401, and a token's
     own Being chooses the policy. Who may invoke the function directly is IAM's matter.
     """
+
+    @cache
+    def evaluator() -> "Evaluator":
+        from nacre.faces import evaluating  # noqa: PLC0415 - the first call pays, not the start
+
+        return evaluating.logged(policies, log_level)
 
     def handle(event: Event, _context: object) -> dict[str, Any]:
         if _is_direct(event):

@@ -4,7 +4,6 @@ Everything is imported where it is used: the evaluator's start is a promise.
 """
 
 from collections.abc import Callable, Mapping
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from nacre.wiring.settings import Settings, user_policy_file
@@ -12,7 +11,6 @@ from nacre.wiring.settings import Settings, user_policy_file
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from nacre.faces.evaluating import Evaluator
     from nacre.policy.laptop import LaptopPolicies
     from nacre.policy.policy import Policy
     from nacre.policy.stored import StoredPolicies
@@ -64,20 +62,10 @@ def stack_policies(settings: Settings, tell: Tell) -> "StoredPolicies":
     return StoredPolicies(read, built_in, tick=monotonic, tell=tell)
 
 
-def stack_evaluator(settings: Settings) -> "Callable[[], Evaluator]":
-    """Return what makes the evaluator of a stack; a missing setting is an error at once."""
+def stack_source(settings: Settings) -> "Callable[[Tell], StoredPolicies]":
+    """Return what makes the policies of a stack; a missing setting is an error at once."""
     settings.require("data_table", "region", "access_key_id", "secret_access_key")
-
-    @cache
-    def made() -> "Evaluator":
-        from nacre.faces.evaluating import Evaluator
-        from nacre.faces.logs import log_at
-
-        log = log_at(settings.log_level)
-        policies = stack_policies(settings, lambda said: log.write("warning", "policy", said=said))
-        return Evaluator(policies, log)
-
-    return made
+    return lambda tell: stack_policies(settings, tell)
 
 
 def built_in() -> "Policy":
