@@ -8,6 +8,7 @@ from nacre.ports.table import Item, Value
 
 _BYTES = "$bytes"
 _MAP = "$map"  # around a map that would read as one of these two
+_MARKS = (f'"{_BYTES}"', f'"{_MAP}"')
 
 
 def encode_item(item: Item) -> str:
@@ -22,6 +23,8 @@ def encode_item(item: Item) -> str:
 def decode_item(text: str) -> Item:
     """Return the item that `encode_item` was given."""
     packed: dict[str, Any] = json.loads(text)
+    if not any(mark in text for mark in _MARKS):  # most items: nothing to look for
+        return packed
     return {name: _unpacked(value) for name, value in packed.items()}
 
 
