@@ -75,6 +75,7 @@ def test_the_hot_layer_holds_our_package_and_botocore_for_our_services() -> None
 
     assert services == SERVICES
     assert {path.relative_to(python) for path in (python / "nacre").rglob("*.py")} == ours
+    assert (python / "nacre/policy/packs/default.json").is_file()
 
 
 @every_layer

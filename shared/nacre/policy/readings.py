@@ -20,7 +20,6 @@ MAX_DECODINGS = 4  # what is encoded more often is not read, and so not allowed
 
 # A text without any of this has one reading.
 _UNUSUAL = re.compile(r"[^ -$&-\[\]-}]|/[./]|/$|^[.~ ]| $|:")
-_PERCENT = re.compile(r"%[0-9a-fA-F]{2}")
 _PERCENT_U = re.compile(r"%[uU]([0-9a-fA-F]{4})")
 _OVERLONG = re.compile(rb"[\xc0\xc1](.)|\xe0[\x80-\x9f](.)|\xf0\x80[\x80-\xbf](.)", re.DOTALL)
 _INVISIBLE = re.compile(
