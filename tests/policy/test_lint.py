@@ -1,8 +1,13 @@
+from typing import Any
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from nacre.policy.lint import Kind, lint
 from nacre.policy.packs import PACKS, text_of
-from tests.policy.deciding import policy
+from tests.policy.deciding import call, policy
+from tests.policy.test_evaluate import rule_texts, values
 
 CATCH_ALL = '[[rule]]\naction = "deny"\ntool = "**"\n'
 
@@ -77,3 +82,27 @@ def test_an_allowed_tool_behind_a_catch_all_is_unreachable() -> None:
 @pytest.mark.parametrize("name", PACKS)
 def test_what_nacre_ships_is_clean(name: str) -> None:
     assert found(text_of(name)) == []  # type: ignore[arg-type]
+
+
+@settings(deadline=None, max_examples=200)
+@given(
+    st.lists(rule_texts(), min_size=2, max_size=8),
+    st.lists(
+        st.tuples(
+            st.sampled_from(["read", "write", "x"]),
+            st.dictionaries(st.sampled_from("pqr"), values, max_size=3),
+        ),
+        min_size=1,
+        max_size=8,
+    ),
+)
+def test_a_rule_that_is_called_unreachable_or_redundant_can_be_left_out(
+    texts: list[str], calls: list[tuple[str, dict[str, Any]]]
+) -> None:
+    whole = policy("".join(texts))
+    hidden = [each.rule for each in lint(whole) if each.kind in ("unreachable", "redundant")]
+    for number in hidden:
+        rest = policy("".join(texts[: number - 1] + texts[number:]))
+        for tool, arguments in calls:
+            subject = call(tool, arguments)
+            assert rest.decide(subject).action == whole.decide(subject).action
