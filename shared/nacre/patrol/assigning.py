@@ -43,18 +43,29 @@ def scene_vectors(work: Round, scene_ids: Sequence[str]) -> dict[str, Vector]:
         for scene in work.memory.scenes.get_many(work.being_id, scene_ids).values()
         if scene.status == "pending"
     }
-    known: dict[str, Vector] = {}
-    emb_id = work.space.emb_id
-    if work.space.embedder is not None and waiting:
+    scenes = list(waiting.values())
+    known = known_vectors(work, scenes)
+    if work.space.embedder is not None and len(known) < len(scenes):
+        # One request for all; what has no point at all is embedded for this run only.
         _, items = work.indexing.read(work.being_id, list(waiting))
-        if any(item.lacks(emb_id) for item in items.values()):
-            if not work.indexing.sync(work.being_id, list(items)):
-                raise UnavailableError("the embedding model does not answer")
-            _, items = work.indexing.read(work.being_id, list(waiting))
-        for scene_id, item in items.items():
-            if item.subject == waiting[scene_id].action and emb_id in item.subjects:
-                known[scene_id] = item.subjects[emb_id]
+        if items and not work.indexing.sync(work.being_id, list(items)):
+            raise UnavailableError("the embedding model does not answer")
+        known = known_vectors(work, scenes)
     return work.space.vectors_of({each: waiting[each].action for each in waiting}, known)
+
+
+def known_vectors(work: Round, scenes: Sequence[Scene]) -> dict[str, Vector]:
+    """Return the vectors that scenes have been given already, by their ids."""
+    if work.space.embedder is None or not scenes:
+        return {}
+    _, items = work.indexing.read(work.being_id, [scene.scene_id for scene in scenes])
+    found = {}
+    for scene in scenes:
+        item = items.get(scene.scene_id)
+        vector = None if item is None else item.subjects.get(work.space.emb_id)
+        if item is not None and vector is not None and item.subject == scene.action:
+            found[scene.scene_id] = vector
+    return found
 
 
 def _assign(work: Round, scene_id: str, vector: Vector) -> None:

@@ -114,7 +114,7 @@ def _plan(work: Round, dirty: Sequence[Cluster]) -> None:
             tokens[OUTPUT_TOKENS] += thought.output_tokens
             if thought.value is None:
                 reasons.append(f"consolidation: {thought.reason}")
-            elif (fault := _fault(thought.value, group)) is not None:
+            elif (fault := fault_of(thought.value, group)) is not None:
                 reasons.append(f"consolidation: {fault}")
                 answered += 1
             else:
@@ -127,7 +127,8 @@ def _plan(work: Round, dirty: Sequence[Cluster]) -> None:
     work.ledger.plan(PLAN, entries, step=STEP, reasons=reasons, counts=tokens)
 
 
-def _fault(plan: MergePlan, group: Sequence[str]) -> str | None:
+def fault_of(plan: MergePlan, group: Sequence[str]) -> str | None:
+    """Return what is wrong with a plan for this group, or None."""
     named = {*plan.merge, *(each for pair in plan.supersede for each in (pair.old, pair.new))}
     if not named <= set(group):
         return "the model named a memory that it was not asked about"

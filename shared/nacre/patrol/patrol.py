@@ -1,7 +1,6 @@
 """The patrol: takes what was noted, makes memories of it, and tends those that are there."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from nacre.clock import Clock
 from nacre.errors import UnavailableError
@@ -11,7 +10,7 @@ from nacre.memory.memory import Memory
 from nacre.memory.model import moment
 from nacre.patrol import consolidating, splitting, tidying
 from nacre.patrol.assigning import assign
-from nacre.patrol.claim import claim
+from nacre.patrol.claim import claim, config_hash
 from nacre.patrol.consolidating import considered, consolidate
 from nacre.patrol.extracting import extract
 from nacre.patrol.finishing import block, finish
@@ -20,14 +19,16 @@ from nacre.patrol.inputs import scenes_of
 from nacre.patrol.journal import write_journal
 from nacre.patrol.ledger import Ledger
 from nacre.patrol.measuring import measure
+from nacre.patrol.rehearsing import rehearse
 from nacre.patrol.renewing import renew
 from nacre.patrol.reviving import revive
 from nacre.patrol.round import Round
-from nacre.patrol.runs import Receipt, Runs
+from nacre.patrol.runs import Receipt, Run, Runs
 from nacre.patrol.splitting import split
 from nacre.patrol.thinking import Thinking
 from nacre.patrol.ticking import tick
 from nacre.patrol.tidying import tidy
+from nacre.patrol.undoing import UndoReport, undo
 from nacre.ports.queue import Queue
 from nacre.ports.table import Table
 
@@ -64,15 +65,6 @@ nothing before it is decided anew on what came after.
 
 def _silently(_step: str) -> None:
     return
-
-
-@dataclass(frozen=True, slots=True)
-class UndoReport:
-    """Which merges of a run were taken back, and why others were not."""
-
-    run_id: str
-    undone: tuple[str, ...]  # ids of merged nodes
-    not_undone: dict[str, str]  # id to reason
 
 
 class Patrol:
@@ -112,18 +104,7 @@ class Patrol:
             model=None if thinking is None else thinking.model,
             lease=lease,
         )
-        ledger = Ledger(self._table, being_id, run, lease)
-        work = Round(
-            being_id=being_id,
-            run=run,
-            ledger=ledger,
-            table=self._table,
-            queue=self._queue,
-            memory=self._memory,
-            indexing=self._indexing,
-            thinking=None if run.model is None else thinking,
-            keep=keep,
-        )
+        work = self._round(being_id, run, lease, None if run.model is None else thinking, keep)
         try:
             told("claim")
             work.telling.catch_up()
@@ -140,12 +121,52 @@ class Patrol:
         return (found or run).receipt
 
     def dry_run(self, being_id: str, thinking: Thinking | None = None) -> Receipt:
-        """Return what a run would do now; nothing is written but what a model costs."""
-        raise NotImplementedError
+        """Return what a run would do now; nothing is written but what a model costs.
+
+        Raises UnavailableError when something does not answer.
+        """
+        run = Run(
+            run_id="",
+            seq=0,
+            trigger="dry",
+            state="open",
+            step=0,
+            now=moment(self._clock()),
+            clock=0,
+            model=None if thinking is None else thinking.model,
+            config=config_hash(),
+            work_seq=0,
+            counts={},
+            reasons=(),
+        )
+        return rehearse(self._round(being_id, run, None, thinking, lambda: None))
 
     def undo(self, being_id: str, run_id: str) -> UndoReport:
-        """Take back what a run has merged and superseded; raises NotFoundError."""
-        raise NotImplementedError
+        """Take back what a run has merged and superseded.
+
+        Raises NotFoundError for an unknown run, InvalidInputError for one that is not over.
+        """
+        return undo(self._table, self._memory, being_id, run_id)
+
+    def _round(
+        self,
+        being_id: str,
+        run: Run,
+        lease: Lease | None,
+        thinking: Thinking | None,
+        keep: Callable[[], None],
+    ) -> Round:
+        return Round(
+            being_id=being_id,
+            run=run,
+            ledger=Ledger(self._table, being_id, run, lease),
+            table=self._table,
+            queue=self._queue,
+            memory=self._memory,
+            indexing=self._indexing,
+            thinking=thinking,
+            keep=keep,
+        )
 
 
 def patrol_over(

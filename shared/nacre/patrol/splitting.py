@@ -59,7 +59,7 @@ def _plan(work: Round, large: list[Cluster]) -> None:
     tokens = {INPUT_TOKENS: 0, OUTPUT_TOKENS: 0}
     for cluster in large:
         members = {node.node_id: node for node in work.nearest.members(cluster.cluster_id)}
-        found = _halves(work, list(members.values()))
+        found = halves_of(work, list(members.values()))
         if found is None or not falls_apart(found, len(members)):
             continue
         sides = [[members[each] for each in side] for side in (found.first, found.second)]
@@ -82,7 +82,8 @@ def _plan(work: Round, large: list[Cluster]) -> None:
     work.ledger.plan(PLAN, entries, step=STEP, reasons=reasons, counts=tokens)
 
 
-def _halves(work: Round, members: list[Node]) -> Halves | None:
+def halves_of(work: Round, members: list[Node]) -> Halves | None:
+    """Return the halves of a cluster with these members; None for one that is too small."""
     if len(members) < SPLIT_FROM:
         return None
     vectors = work.nearest.subjects(members, work.space)

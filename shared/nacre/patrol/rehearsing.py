@@ -1,0 +1,129 @@
+"""A dry run: what a patrol would do now, by the same decisions; nothing is written.
+
+Each scene is looked at as if it came alone, so of several that say the same new thing only those
+with the same words are counted as one.
+"""
+
+from collections import Counter
+from dataclasses import replace
+
+from nacre.limits import PATROL_FORGOTTEN, PATROL_MERGES, PATROL_MOVES, PATROL_SCENES, SPLIT_FROM
+from nacre.memory import keys
+from nacre.memory.counters import PENDING_MESSAGES, PENDING_SCENES, count_in, counters
+from nacre.memory.model import Node
+from nacre.patrol.assigning import known_vectors
+from nacre.patrol.changes import dirty_clusters
+from nacre.patrol.claim import clock_of, pending_scenes
+from nacre.patrol.consolidating import Nearness, fault_of, groups_of
+from nacre.patrol.deciding import Invalid, Known
+from nacre.patrol.flagging import faded
+from nacre.patrol.round import Round
+from nacre.patrol.runs import INPUT_TOKENS, OUTPUT_TOKENS, Receipt
+from nacre.patrol.splitting import falls_apart, halves_of
+from nacre.ports.table import Range
+
+
+def rehearse(work: Round) -> Receipt:
+    """Return the receipt of a run that stops after its plans."""
+    meta = counters(work.table, work.being_id)
+    scenes = pending_scenes(work.table, work.being_id, limit=PATROL_SCENES)
+    unread = count_in(meta, PENDING_MESSAGES)
+    clock = clock_of(meta, work.run.today, is_active=bool(scenes or unread))
+    counts: Counter[str] = Counter(scenes_taken=len(scenes))
+    reasons: list[str] = []
+    _assigned(work, counts)
+    _flagged(work, clock, counts)
+    partition = keys.revivable(work.being_id)
+    revived = work.table.query(partition, index="gsi3", limit=PATROL_MOVES)
+    counts["revived"] = len(revived.items)
+    if work.thinking is None:
+        reasons.append("no_llm: consolidation skipped")
+        reasons.append("no_llm: splitting skipped")
+        reasons += ["no_llm: extraction skipped"] if unread else []
+    else:
+        reasons += ["a dry run does not read messages"] if unread else []
+        _consolidated(work, counts, reasons)
+        _split(work, counts, reasons)
+    left = max(0, count_in(meta, PENDING_SCENES) - len(scenes))
+    found = {name: count for name, count in counts.items() if count}
+    run = replace(
+        work.run, clock=clock, counts=dict(sorted(found.items())), reasons=tuple(sorted(reasons))
+    )
+    return replace(run.receipt, state="dry", backlog=left)
+
+
+def _assigned(work: Round, counts: Counter[str]) -> None:
+    scenes = pending_scenes(work.table, work.being_id, limit=PATROL_SCENES)
+    vectors = work.space.vectors_of(
+        {scene.scene_id: scene.action for scene in scenes}, known_vectors(work, scenes)
+    )
+    told: set[str] = set()
+    for scene in scenes:
+        decision = work.deciding.decide(scene, vectors[scene.scene_id])
+        if isinstance(decision, Invalid):
+            counts["invalid"] += 1
+        elif isinstance(decision, Known) or scene.fingerprint in told:
+            counts["evidence_added"] += 1
+        else:
+            counts["nodes_created"] += 1
+            told.add(scene.fingerprint)
+
+
+def _flagged(work: Round, clock: int, counts: Counter[str]) -> None:
+    touched = work.table.query(keys.touched(work.being_id), index="gsi3", limit=PATROL_FORGOTTEN)
+    counts["refreshed"] = len(touched.items)
+    page = work.table.query(
+        keys.due(work.being_id),
+        index="gsi3",
+        keys=Range(high=f"{clock:08}$"),
+        limit=PATROL_FORGOTTEN,
+    )
+    for node in work.memory.nodes.get_many(
+        work.being_id, [str(item["sk"]) for item in page.items]
+    ).values():
+        after = faded(node, clock)
+        if after.status != node.status:
+            counts[after.status] += 1
+
+
+def _consolidated(work: Round, counts: Counter[str], reasons: list[str]) -> None:
+    assert work.thinking is not None
+    asked = 0
+    for cluster in dirty_clusters(work):
+        members = {node.node_id: node for node in work.nearest.members(cluster.cluster_id)}
+        vectors = work.nearest.subjects(list(members.values()), work.space)
+        groups = groups_of(cluster, list(members.values()), vectors, Nearness(work))
+        for group in groups[: PATROL_MERGES - asked]:
+            asked += 1
+            of_group = [members[node_id] for node_id in group]
+            thought = work.thinking.consolidate(work.being_id, of_group)
+            counts[INPUT_TOKENS] += thought.input_tokens
+            counts[OUTPUT_TOKENS] += thought.output_tokens
+            if thought.value is None:
+                reasons.append(f"consolidation: {thought.reason}")
+            elif (fault := fault_of(thought.value, group)) is not None:
+                reasons.append(f"consolidation: {fault}")
+            else:
+                counts["merged"] += len(thought.value.merge)
+                counts["superseded"] += len(thought.value.supersede)
+
+
+def _split(work: Round, counts: Counter[str], reasons: list[str]) -> None:
+    assert work.thinking is not None
+    for cluster in dirty_clusters(work):
+        if cluster.n_active < SPLIT_FROM:
+            continue
+        members = {node.node_id: node for node in work.nearest.members(cluster.cluster_id)}
+        found = halves_of(work, list(members.values()))
+        if found is None or not falls_apart(found, len(members)):
+            continue
+        first: list[Node] = [members[each] for each in found.first]
+        thought = work.thinking.split(
+            work.being_id, (first, [members[each] for each in found.second])
+        )
+        counts[INPUT_TOKENS] += thought.input_tokens
+        counts[OUTPUT_TOKENS] += thought.output_tokens
+        if thought.value is None:
+            reasons.append(f"splitting: {thought.reason}")
+        else:
+            counts["split"] += int(thought.value.split)
