@@ -191,11 +191,6 @@ PENDING: frozenset[str] = frozenset(
         "002.external.sse",
         "002.external.http",
         "002.names.qualified",
-        "003.get_context.capability-tools",
-        # memory and its tools
-        # patrol and models
-        "003.trigger_patrol.empty",
-        "003.trigger_patrol.no-key",
         # policy
         "004.wrap.config",
         "004.proxy.stdio",

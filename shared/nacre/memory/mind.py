@@ -14,6 +14,7 @@ from nacre.memory.nodes import Nodes
 from nacre.memory.recollection import Recollection
 from nacre.memory.search import Search
 from nacre.memory.shelf import Shelf
+from nacre.memory.think_notes import think_notes
 from nacre.ports.embedder import TokenSimilarity
 from nacre.ports.queue import Queue
 from nacre.ports.table import Table
@@ -56,6 +57,7 @@ def mind_over(
             memory.letters,
             memory.nodes,
             memory.clusters,
+            lambda being_id: think_notes(table, being_id),
             clock=clock,
         ),
     )

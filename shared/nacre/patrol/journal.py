@@ -5,19 +5,17 @@ from datetime import datetime
 from random import Random
 
 from nacre.errors import InvalidInputError
-from nacre.memory import keys
 from nacre.memory.model import Scene
 from nacre.memory.profile import Profile
 from nacre.memory.targets import DIARY
+from nacre.memory.think_notes import THINK, think_key
 from nacre.patrol.inputs import scenes_of
 from nacre.patrol.round import Round
 from nacre.patrol.runs import INPUT_TOKENS, OUTPUT_TOKENS
-from nacre.ports.item_schema import ItemSchema
-from nacre.ports.table import Item, Key, Put, Table, Value, Write
+from nacre.ports.table import Item, Put, Value, Write
 
 STEP = 8
 PLAN = "JOURNAL"
-THINK = ItemSchema("think notes", 1)
 _RECENT = 20  # memories that think notes are about
 
 
@@ -50,18 +48,6 @@ def thinking_writes(work: Round) -> list[Write]:
         "updated_at": work.run.now,
     }
     return [Put(THINK.stamp(item))]
-
-
-def think_notes(table: Table, being_id: str) -> tuple[str, ...]:
-    """Return what stood out to the last run that thought about it."""
-    item = table.get(think_key(being_id))
-    notes = [] if item is None else THINK.read(item).get("notes")
-    return tuple(map(str, notes)) if isinstance(notes, list) else ()
-
-
-def think_key(being_id: str) -> Key:
-    """Return where the think notes are."""
-    return Key(keys.home(being_id), "THINK")
 
 
 def _consumed(work: Round) -> list[Scene]:
