@@ -333,10 +333,14 @@ def test_the_portal_answers_without_a_token(deployed: Deployed) -> None:
     assert deployed.send("GET", "/.well-known/oauth-protected-resource").status == 404
 
 
+CALL = {"method": "tools/call", "params": {"name": "get_current_time"}, "server": "nacre"}
+
+
 def test_the_policy_endpoint_wants_a_token(deployed: Deployed) -> None:
     path = "/policy/evaluate"
 
-    assert deployed.send(path=path, token=deployed.token).status == 200
+    assert deployed.send(path=path, message=CALL, token=deployed.token).status == 200
+    assert deployed.send(path=path, message=CALL, token=deployed.reader).status == 200
     assert deployed.send(path=path, token="brt_of_nobody").status == 401
     assert deployed.send(path=path).status == 401
 
@@ -353,6 +357,73 @@ def test_the_queue_reaches_the_worker(deployed: Deployed) -> None:
     assert depth(sqs, deployed.outputs["DeadLetterQueueUrl"]) == 0
 
 
+def queued(deployed: Deployed, body: str, group: str) -> None:
+    """Send a message as the schedule does, and wait until the worker has dealt with all."""
+    sqs = deployed.client("sqs")
+    url = deployed.outputs["QueueUrl"]
+    sqs.send_message(
+        QueueUrl=url,
+        MessageBody=body,
+        MessageGroupId=group,
+        MessageDeduplicationId=str(time.monotonic_ns()),
+    )
+    assert settled(sqs, url) == 0
+    assert depth(sqs, deployed.outputs["DeadLetterQueueUrl"]) == 0
+
+
+def explored(deployed: Deployed, **arguments: str) -> str:
+    answer = deployed.call("recall_memory", arguments)
+    return str(answer.body["result"]["content"][0]["text"])
+
+
+def test_ten_notes_make_a_patrol_happen_and_clusters_exist(deployed: Deployed) -> None:
+    queued(deployed, '{"kind": "sweep"}', "sweep")  # takes what earlier tests have noted
+    before = deployed.nacre("patrol", "history")
+    for number in range(10):
+        noted = deployed.call("update_notes", scene(f"Ann rowed race number {number} on the lake"))
+        assert "isError" not in noted.body["result"]
+    fired = json.loads(noted.body["result"]["content"][0]["text"])["patrol"]
+    assert settled(deployed.client("sqs"), deployed.outputs["QueueUrl"]) == 0
+    runs = deployed.nacre("patrol", "history")
+    status = deployed.nacre("patrol", "status")
+    clusters = explored(deployed)
+
+    assert fired == "fired"
+    assert len(runs) == len(before) + 1
+    assert (runs[0]["trigger"], runs[0]["state"]) == ("auto", "done")
+    assert runs[0]["counts"]["scenes_taken"] == 10
+    assert runs[0]["counts"]["nodes_created"] == 10
+    assert (status["pending_scenes"], status["open"]) == (0, None)
+    assert "no scenes wait" in clusters or "0 scenes wait" in clusters
+    assert "active node" in clusters
+    assert "[cluster " in clusters
+    assert "Ann rowed race number" in deployed.search("race on the lake")
+
+
+def test_the_scheduled_sweep_takes_what_waits(deployed: Deployed) -> None:
+    deployed.call("update_notes", scene("Ann found a heron's nest"))
+    waiting = deployed.nacre("patrol", "status")["pending_scenes"]
+    queued(deployed, '{"kind": "sweep"}', "sweep")
+    status = deployed.nacre("patrol", "status")
+
+    assert (waiting, status["pending_scenes"]) == (1, 0)
+    assert (status["last"]["trigger"], status["last"]["state"]) == ("sweep", "done")
+
+
+def test_a_patrol_that_is_asked_for_answers_when_it_is_done(deployed: Deployed) -> None:
+    deployed.call("update_notes", scene("Ann learned to whittle spoons"))
+    messages = [{"role": "user", "content": "Do you remember the spoons?"}]
+    asked = deployed.call("trigger_patrol", {"messages": messages})
+    answer = json.loads(asked.body["result"]["content"][0]["text"])
+    receipt = deployed.nacre("patrol", "run")
+
+    assert (answer["status"], answer["nodes_created"]) == ("ok", 1)
+    assert answer["marker_id"]
+    assert receipt["reasons"] == [
+        "nothing to do: no scene and no message waits, and nothing is due"
+    ]
+
+
 def depth(sqs: Any, url: str) -> int:
     names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
     counted = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=names)["Attributes"]
@@ -365,6 +436,38 @@ def settled(sqs: Any, url: str) -> int:
     while (left := depth(sqs, url)) and time.monotonic() < deadline:
         time.sleep(0.2)
     return left
+
+
+def test_a_pushed_policy_decides_over_http_directly_and_for_the_own_tools(
+    deployed: Deployed, tmp_path: Path
+) -> None:
+    path = "/policy/evaluate"
+    before = deployed.send(path=path, message=CALL, token=deployed.token).body
+    policy = tmp_path / "policy.toml"
+    policy.write_text('[[rule]]\naction = "deny"\ntool = "get_current_time"\n')
+    # A Being's own, so that the others' tests go on.
+    being = deployed.nacre("being", "create", "ruled")["being_id"]
+    token = deployed.nacre("token", "create", "--being", "ruled", "--scope", "full")["token"]
+    pushed = deployed.nacre("policy", "push", str(policy), "--being", "ruled")
+    after = deployed.send(path=path, message=CALL, token=token).body
+    functions = services.client("lambda", deployed.cloud)
+    [name] = [
+        each["FunctionName"]
+        for each in functions.list_functions()["Functions"]
+        if each["FunctionName"].startswith(f"{STACK}-PolicyEvaluator")
+    ]
+    payload = json.dumps({**CALL, "being": being}).encode()
+    invoked = functions.invoke(FunctionName=name, Payload=payload)["Payload"].read()
+    message = {"jsonrpc": "2.0", "id": 4, "method": "tools/call", "params": CALL["params"]}
+    called = deployed.send(path=f"/mcp/{being}", message=message, token=token)
+    others = deployed.send(path=path, message=CALL, token=deployed.token).body
+
+    assert (before["decision"], before["policy"]["scope"]) == ("allow", "built-in")
+    assert (pushed["scope"], pushed["version"]) == (being, 1)
+    assert (after["decision"], after["policy"]["scope"]) == ("deny", being)
+    assert json.loads(invoked)["decision"] == "deny"
+    assert called.body["result"]["isError"] is True
+    assert others == before
 
 
 def test_the_services_for_sam_local_have_the_names_that_the_functions_are_told(cloud: str) -> None:
