@@ -121,3 +121,26 @@ def test_a_dead_node_that_is_found_may_come_back(wordy: Minded) -> None:
     assert nodes[living.node_id].reactivation_count == 1
     assert nodes[dead.node_id].reactivation_count == 2
     assert nodes[dead.node_id].is_revivable
+
+
+@pytest.mark.parametrize(
+    ("action", "query"),
+    [
+        ("אנה אפתה עוגת דבש לחג", "עוגת דבש"),
+        ("زرعت ليلى شجرة زيتون في الحديقة", "شجرة زيتون"),
+        ("Ann 👩‍🍳 ate ラーメン in Köln", "ラーメン"),
+        ("🎹 مفتاح and the piano 鍵盤", "鍵盤"),
+        ("Анна посадила яблоню", "яблоню"),
+    ],
+)
+def test_every_script_is_found_and_shown_as_it_was_noted(
+    mind: Minded, action: str, query: str
+) -> None:
+    mind.note("Bo paid his taxes", "Cleo painted a wall")
+    mind.note(action, actors=["לאה 🌊"], setting="בית")
+
+    for text in (
+        mind.text("search_memory", query=query).splitlines()[1],
+        mind.text("recall", user_message=query),  # in any order
+    ):
+        assert f"לאה 🌊: {action} (בית)" in text
