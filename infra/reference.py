@@ -97,7 +97,7 @@ def _helps(
 def tools() -> str:
     """Every tool of a Being, as `tools/list` describes it."""
     parts = []
-    for tool in being_server(_no_memory).tools():
+    for tool in being_server(_no_memory, patrols=_no_memory).tools():
         schema = tool["inputSchema"]
         rows = [
             (
