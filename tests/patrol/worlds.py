@@ -181,6 +181,7 @@ class World:
     patrol: Patrol
     fuse: Fuse
     thinking: Thinking | None = None
+    generation: int = 0  # how often it was copied: no two make the same ids
     receipts: list[Receipt] = field(default_factory=list)
 
     def note(self, *actions: str, **fields: Any) -> None:
@@ -234,7 +235,9 @@ class World:
             connection.deserialize(content)
         clock = StillClock()
         clock.time = self.clock.time
-        return _world(database, clock, self.being_id, self.embedder, self.thinking)
+        return _world(
+            database, clock, self.being_id, self.embedder, self.thinking, self.generation + 1
+        )
 
 
 def new_world(
@@ -269,9 +272,10 @@ def _world(
     being_id: str,
     embedder: Embedder | None,
     thinking: Thinking | None,
+    generation: int = 0,
 ) -> World:
     fuse = Fuse()
-    rng = Random(7)
+    rng = Random(7 + generation)
     table = FusedTable(SqliteTable(database, now=clock), fuse)
     queue = FusedQueue(SqliteQueue(database, "jobs", now=clock), fuse)
     indexing = Indexing(
@@ -286,5 +290,16 @@ def _world(
     memory = memory_over(table, queue, indexing, means, clock=clock, rng=rng)
     patrol = patrol_over(memory, table, queue, indexing, clock=clock)
     return World(
-        database, clock, being_id, embedder, table, queue, indexing, memory, patrol, fuse, thinking
+        database=database,
+        clock=clock,
+        being_id=being_id,
+        embedder=embedder,
+        table=table,
+        queue=queue,
+        indexing=indexing,
+        memory=memory,
+        patrol=patrol,
+        fuse=fuse,
+        thinking=thinking,
+        generation=generation,
     )

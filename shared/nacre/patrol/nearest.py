@@ -97,12 +97,13 @@ class Nearest:
         self, vector: Vector, cluster_ids: Iterable[str], space: Space, least: float
     ) -> Home | None:
         """Return the nearest of these clusters, if one is near enough and has room."""
-        here = numbers(vector)
+        here = space.around(numbers(vector))
         best: Home | None = None
         for home in self.homes(cluster_ids, space):
             if home.vector is None:
                 continue
-            nearness = round(space.nearness(here, mean_in(home)), 9)
+            kept = numbers(home.vector)
+            nearness = round(space.nearness_to(here, kept, home.length), 9)
             better = best is None or (-nearness, home.cluster.cluster_id) < (
                 -best.nearness,
                 best.cluster.cluster_id,
