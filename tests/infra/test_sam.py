@@ -124,12 +124,11 @@ def test_requests_travel_through_sams_gateway_to_the_real_handlers_and_back(stac
             "AWS_SECRET_ACCESS_KEY": CREDENTIALS.secret_access_key,
             "AWS_SESSION_TOKEN": CREDENTIALS.session_token,
         }
+        data = {**own, "NACRE_DATA_TABLE": stack.ids["DataTable"]}
         functions = {
-            name: description(name, **own) for name in ("McpHttpFunction", "PortalFunction")
+            name: description(name, **data)
+            for name in ("McpHttpFunction", "PolicyEvaluatorFunction", "PortalFunction")
         }
-        functions["PolicyEvaluatorFunction"] = description(
-            "PolicyEvaluatorFunction", **own, NACRE_DATA_TABLE=stack.ids["DataTable"]
-        )
         functions["TokenAuthorizerFunction"] = description(
             "TokenAuthorizerFunction", **own, NACRE_TOKENS_TABLE=stack.ids["TokensTable"]
         )
