@@ -168,7 +168,17 @@ def test_case_is_folded_for_what_is_denied_only() -> None:
 
 
 @pytest.mark.parametrize(
-    "value", ["C:/p/.env.", "C:\\p\\.env ", "c:/P/.ENV::$DATA", "C:/p/x../.env"]
+    "value",
+    [
+        "C:/p/.env.",
+        "C:/p/.env:x",
+        "//?/C:/p/.env",
+        "\\\\.\\C:\\p\\.env",
+        "C:/p./q /.env",
+        "C:\\p\\.env ",
+        "c:/P/.ENV::$DATA",
+        "C:/p/x../.env",
+    ],
 )
 def test_a_name_is_denied_as_windows_opens_it(value: str) -> None:
     assert decides_path("deny", "C:\\p\\**\\.env", value, Surroundings(folds_case=True))
@@ -214,10 +224,46 @@ def test_a_url_is_allowed_by_its_host_and_path(pattern: str, value: str, expecte
         "https://someone@evil.example/x",
         "https://evil.example",
         "https://good.example\\@evil.example/x",
+        " https://evil.example/x",
+        "ht\ttps://evil.ex\nample/x",
+        "\x01https://evil.example/x",
+        "https:/evil.example/x",
+        "https:evil.example/x",
+        "https:///evil.example/x",
+        "//evil.example/x",
+        "https://evil.example:/x",
+        "https://evil.example:0443/x",
+        "https://evil\u3002example/x",
+        "https://evil\uff61example/x",
+        "view-source:https://evil.example/x",
     ],
 )
 def test_a_denied_host_is_found_however_it_is_written(value: str) -> None:
     assert decides_path("deny", "https://evil.example/**", value)
+
+
+@pytest.mark.parametrize("host", ["2130706433", "0x7f.1", "127.1", "0177.0.0.1", "127.0.0.1:80"])
+def test_a_denied_address_is_found_however_it_is_written(host: str) -> None:
+    assert decides_path("deny", "http://127.0.0.1/**", f"http://{host}/admin")
+
+
+@pytest.mark.parametrize("value", ["/x/id_rsa\0", "/x/id_rsa%00.txt", "jar:file:///x/id_rsa"])
+def test_what_a_server_may_cut_is_denied_as_it_is_cut(value: str) -> None:
+    assert decides_path("deny", "/x/id_rsa", value)
+    assert decides_path("deny", "a b", "a b\0c")
+
+
+def test_a_blank_in_front_does_not_make_a_path_relative() -> None:
+    known = Surroundings(cwd=ROOT)
+    assert decides_path("deny", "/etc/**", " /etc/passwd", known)
+    assert not decides_path("allow", f"{ROOT}/**", " /etc/passwd", known)
+
+
+@pytest.mark.parametrize("value", ["\u2025/" * 100_000, "a/" * 100_000, "/" + "../" * 100_000])
+def test_a_long_path_is_read_in_a_time_that_grows_with_it(value: str) -> None:
+    # Read once per segment, these took minutes.
+    for where in (NOWHERE, Surroundings(is_local=True, cwd=ROOT)):
+        assert not decides_path("allow", "/a/**", value, where)
 
 
 def test_links_are_followed_for_a_server_on_this_machine(tmp_path: Path) -> None:

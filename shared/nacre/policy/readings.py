@@ -36,6 +36,18 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 _FILE_URL = re.compile(r"file:(?://([^/]*))?", re.IGNORECASE)
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*)")
 _OTHER_HOME = re.compile(r"~([^/]*)(/.*)?", re.DOTALL)
+_BLANK = "".join(map(chr, range(1, 33)))
+_UPWARDS = re.compile(r"(?:\.\.?/)+")
+_DEVICE = re.compile(r"^//[?.]/")
+_WRAPPED = re.compile(r"^(?:[A-Za-z][A-Za-z-]{1,20}:){1,3}(?=[A-Za-z]{2,8}:/)")
+_LOOSE_URL = re.compile(
+    r"(?:(https?|wss?|ftp):[/\\]*|[/\\]{2,})([^/?#\\]+)(.*)", re.IGNORECASE | re.DOTALL
+)
+_DROPPED_IN_URLS = dict.fromkeys(map(ord, "\t\n\r"))
+_DOTS = str.maketrans(dict.fromkeys("\u3002\uff0e\uff61", "."))
+_NUMBER = re.compile(r"0[xX][0-9a-fA-F]*|[0-9]+")
+_OCTAL = re.compile(r"^0(?=[0-7]+$)")
+_LONGEST_PATH = 4096  # what Linux opens
 _USUAL_PORTS = {"http": ":80", "https": ":443", "ws": ":80", "wss": ":443"}
 
 
@@ -96,8 +108,10 @@ def words(text: str, where: Surroundings) -> Readings:
     if not text.isascii() or "%" in text or "\0" in text:
         spellings, complete = _spellings(text, slashes=False)
     sure = possible = tuple(spellings)
-    if "  " in text or not text.isprintable():
-        possible = tuple(dict.fromkeys([*sure, *(" ".join(each.split()) for each in sure)]))
+    if "  " in text or not text.isprintable() or len(sure) > 1:
+        joined = [" ".join(each.split()) for each in sure]
+        cut = [each.partition("\0")[0] for each in sure]
+        possible = tuple(dict.fromkeys([*sure, *joined, *cut]))
     if where.folds_case:
         possible += _folded(possible)
     return Readings(sure, possible, complete and all(map(_is_sound, sure)), complete)
@@ -181,6 +195,11 @@ _DECODERS: tuple[Callable[[str], str], ...] = (_decoded, _leniently_decoded)
 
 def _places(text: str, where: Surroundings) -> Iterable[str]:
     """Yield the places that a spelling names; one that `..` is in also as it stands."""
+    plain = text.strip(_BLANK)
+    if plain != text:
+        yield normal(text)
+        yield from _places(plain, where)
+        return
     url = _URL.match(text)
     if url is not None and url[1].lower() != "file":
         yield text
@@ -192,6 +211,15 @@ def _places(text: str, where: Surroundings) -> Iterable[str]:
         yield text
         place = text[file.end() :]
         yield normal(_partition_any(place, "?#")[0])
+    if where.folds_case:
+        windows = _as_windows_opens(place)
+        if windows != place:
+            yield from _paths(windows, where)
+    yield from _paths(place, where)
+
+
+def _paths(place: str, where: Surroundings) -> Iterable[str]:
+    """Yield the places of a path, from the server's home and folder where they are known."""
     if where.home is not None and place.startswith("~") and place[1:2] in ("", "/"):
         place = where.home + place[1:]
     elif where.cwd is not None and not is_absolute(place):
@@ -202,37 +230,73 @@ def _places(text: str, where: Surroundings) -> Iterable[str]:
         yield place
         if short.endswith(".."):  # a folder above, which no name of one segment stands for
             yield f"{short}/"
-    plain = place.strip()
-    if plain != place:
-        yield normal(plain)
-    if where.folds_case:
-        yield normal(_as_windows_opens(place))
     if where.is_local and is_absolute(place):
         yield resolved(place)
 
 
 def _as_windows_opens(place: str) -> str:
-    """Drop what Windows drops: blanks and dots that end a name, and the name of its data."""
-    segments = [segment.rstrip(" ") for segment in place.split("/")]
+    """Drop what Windows drops: blanks and dots that end a name, streams, and its prefixes."""
+    segments = [segment.rstrip(" ") for segment in _DEVICE.sub("", place).split("/")]
     names = [each if each in (".", "..") else each.rstrip(" .") for each in segments]
-    names[-1] = re.sub("::\\$DATA$", "", names[-1], flags=re.IGNORECASE)
+    if len(names) > 1:
+        names[-1] = names[-1].partition(":")[0]
     return "/".join(names)
 
 
 def _guesses(text: str) -> Iterable[str]:
-    """Yield what a relative name may come to where nobody knows what it is relative to."""
-    file = _FILE_URL.match(text)
-    place = normal(text[file.end() :] if file is not None else text).strip()
-    while place.startswith(("../", "./")):
-        place = place.partition("/")[2]
-    if place == "..":
-        place = ""
+    """Yield what a name may come to where nobody knows what it is relative to, or who cuts it."""
+    text = text.partition("\0")[0].strip(_BLANK)
+    inner = _WRAPPED.sub("", text)
+    for each in dict.fromkeys([text, inner]):
+        yield each
+        yield from _url_guesses(each)
+        file = _FILE_URL.match(each)
+        yield from _rooted(normal(each[file.end() :] if file is not None else each))
+
+
+def _rooted(place: str) -> Iterable[str]:
+    place = _UPWARDS.sub("", place).strip(_BLANK)
+    yield place
     home = _OTHER_HOME.fullmatch(place)
     if home is not None:
         rest = home[2] or ""
         yield from (f"{folder}{rest}" for folder in _homes(home[1]))
     elif not is_absolute(place):
         yield f"/{place}"
+
+
+def _url_guesses(text: str) -> Iterable[str]:
+    """Yield a URL as browsers mend it: `http:/host`, `//host`, tabs inside, odd addresses."""
+    found = _LOOSE_URL.match(text.translate(_DROPPED_IN_URLS))
+    if found is None:
+        return
+    host = found[2].rpartition("@")[2].translate(_DOTS).lower()
+    name, colon, port = host.rpartition(":")
+    if colon and not port.strip("0123456789"):
+        host, port = name, port.lstrip("0")
+    else:
+        port = ""
+    host = _address(host.removesuffix("."))
+    rest = found[3] or "/"
+    for scheme in (found[1].lower(),) if found[1] else ("https", "http"):
+        usual = not port or f":{port}" == _USUAL_PORTS.get(scheme)
+        yield f"{scheme}://{host}{'' if usual else f':{port}'}{rest}"
+
+
+def _address(host: str) -> str:
+    """Return an IPv4 address in its usual form, however its numbers are written."""
+    parts = host.split(".")
+    if len(parts) > 4 or not all(_NUMBER.fullmatch(part) for part in parts):
+        return host
+    try:
+        numbers = [int(_OCTAL.sub("0o", part), 0) for part in parts]
+    except ValueError:
+        return host
+    *heads, last = numbers
+    if any(head > 255 for head in heads) or last >= 256 ** (4 - len(heads)):
+        return host
+    value = last + sum(head << 8 * (3 - place) for place, head in enumerate(heads))
+    return ".".join(str(value >> shift & 255) for shift in (24, 16, 8, 0))
 
 
 def _homes(user: str) -> Iterable[str]:
@@ -284,6 +348,8 @@ def normal(place: str) -> str:
 
 def resolved(place: str) -> str:
     """Return the path with every link followed, as far as it exists on this machine."""
+    if len(place) > _LONGEST_PATH:
+        return "\0"
     try:
         return Path(place).resolve().as_posix()
     except (OSError, RuntimeError, ValueError):  # a loop of links; no name for a file
