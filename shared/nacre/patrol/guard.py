@@ -27,6 +27,7 @@ _NUMBER_WORDS = {
     }.items()
     for word in words.split()
 }  # fmt: skip
+_NUMBER_TERMS = frozenset(term for word in _NUMBER_WORDS for term in terms(word))
 _ENGLISH = {
     "not",
     "no",
