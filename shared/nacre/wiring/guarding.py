@@ -215,7 +215,8 @@ def _approver(
 
     rng = SystemRandom()
     session = short_id(rng) if is_session else None
-    return Approvals(table, settings, clock=clock, rng=rng, session=session)
+    place = "" if is_session else " --stack NAME"
+    return Approvals(table, settings, clock=clock, rng=rng, session=session, place=place)
 
 
 def _to_log(facts: Mapping[str, Any]) -> None:
