@@ -27,9 +27,11 @@ pytestmark = pytest.mark.benchmark
 ROOT = Path(__file__).parents[2]
 NODE_MODULES = ROOT / ".tools" / "node" / "node_modules"
 PEER = NODE_MODULES / "@modelcontextprotocol" / "server-memory" / "dist" / "index.js"
-# Not a part of the project: a Python that has mcp-server-qdrant, where somebody installed one.
+# Not a part of the project: the command mcp-server-qdrant, where somebody installed it.
 QDRANT_PEER = os.environ.get("NACRE_BENCH_QDRANT_PEER", "")
-MANY = 10_000
+_MODEL_CACHE = ("FASTEMBED_CACHE_PATH", "HF_HUB_OFFLINE")
+MANY = int(os.environ.get("NACRE_BENCH_MEMORIES", "10000"))
+LARGE_ENOUGH = 10_000  # what is promised; few memories are searched letter by letter in no time
 MORE = 100_000
 ROUNDS = 100
 
@@ -219,8 +221,10 @@ def mcp_server_qdrant(folder: Path) -> tuple[Way, Any, Any]:
         "QDRANT_LOCAL_PATH": str(folder),
         "COLLECTION_NAME": "memories",
         "HOME": os.environ.get("HOME", ""),
+        # Where there is no network, its model lies in a cache already.
+        **{name: os.environ[name] for name in _MODEL_CACHE if name in os.environ},
     }
-    way = ([QDRANT_PEER, "-m", "mcp_server_qdrant.main"], environment)
+    way = ([QDRANT_PEER], environment)
     with served(*way) as server:
         rng = Random(MANY)
         for number in range(MANY):
@@ -256,5 +260,5 @@ def test_it_is_no_slower_than_the_servers_people_use(tmp_path: Path) -> None:
         ("server", "first search ms", "search ms", "store ms", "RSS MB"),
         [(name, *(f"{value:.1f}" for value in values)) for name, values in found.items()],
     )
-    for place in (1, 2):
+    for place in (1, 2) if MANY >= LARGE_ENOUGH else ():
         assert found["nacre mcp-server"][place] == min(each[place] for each in found.values())
