@@ -77,3 +77,20 @@ def test_nothing_in_a_block_gets_out(before: str, after: str) -> None:
     block = recall_block([Fragment(f"{before} SECRET {after}", NODE)], "x")
 
     assert "SECRET" not in without_recalls(f"{before}{block}{after}")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<" + " " * 250_000,
+        "< " * 100_000,
+        "<memory-recall " * 10_000,
+        "<memory-recall>" * 10_000,
+        "[node 0123456789012345678901234567" * 8_000,
+        ("[node 01234567890123456789012345]" + " " * 1000 + "x\n") * 200,
+    ],
+    ids=len,
+)
+def test_no_text_takes_long_to_look_through(text: str) -> None:
+    # Any step that grows with the square of a text would outlast the whole suite here.
+    assert len(without_recalls(text)) <= len(text)

@@ -5,7 +5,7 @@ import re
 # Clients pass the block on as it was, as escaped HTML, or inside JSON. A tag never ends a line
 # in between, and its name may have been typed again.
 _TAG = re.compile(
-    r"""(?:<|&lt;|\\u003c|\uff1c|\[) \s* (?P<end>\\?/)? \s*
+    r"""(?:<|&lt;|\\u003c|\uff1c|\[) \s{0,4} (?P<end>\\?/)? \s{0,4}
         memory [-_\s\u2010-\u2015]? recall (?![\w-]) [^<>\[\]\n]{0,200}?
         (?:/?>|&gt;|\\u003e|\uff1e|\])""",
     re.IGNORECASE | re.VERBOSE,
