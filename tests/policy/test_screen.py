@@ -12,7 +12,9 @@ from tests.policy.guarding import (
     Scene,
     encoded,
     error_code,
+    is_dropped,
     modern,
+    notification,
     passed,
     request,
     response,
@@ -134,6 +136,25 @@ def test_secrets_do_not_go_up_in_answers(action: str) -> None:
     assert isinstance(scene.down(form), Forward)
     shown = passed(scene.up(response("q", {"action": "accept", "content": {"text": KEY}})))
     assert KEY not in str(shown)
+
+
+def test_secrets_do_not_go_up_in_the_answers_to_a_task() -> None:
+    scene = Scene(ALLOW)
+    answers = {"a": {"action": "accept", "content": {"text": KEY}}}
+    shown = passed(scene.up(request(1, "tasks/update", {"taskId": "t", "inputResponses": answers})))
+
+    assert KEY not in str(shown)
+    assert shown["params"]["taskId"] == "t"
+
+
+def test_what_a_server_logs_is_looked_at() -> None:
+    scene = Scene(f'{ALLOW}[injection]\nsources = ["result"]\n')
+
+    clean = encoded(notification("notifications/message", {"level": "info", "data": "ready"}))
+    assert scene.guard.from_server(clean) == Forward(clean)
+    shown = passed(scene.down(notification("notifications/message", {"data": f"key {KEY}"})))
+    assert KEY not in str(shown)
+    assert is_dropped(scene.down(notification("notifications/message", {"data": IGNORE})))
 
 
 def test_monitoring_changes_nothing_and_records_what_it_saw() -> None:

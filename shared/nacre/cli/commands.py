@@ -21,7 +21,7 @@ COMMANDS = {
     "owner": "Add and list owners.",
     "policy": "Write, test and put in force the rules that decide every call.",
     "approvals": "See and decide which calls wait for your word.",
-    "approve": "Look at the new and changed tools of a server, and trust them.",
+    "approve": "Look at the tools of SERVER that are new or have changed, and trust them.",
     "audit": "Read, check and copy the record of what was decided.",
     "status": "Show what is here and which credentials are set.",
     "reindex": "Check, repair or change the index that memories are searched in.",

@@ -63,8 +63,14 @@ class ClientSide:
         if method == "initialize" and type(wire.params) is dict:
             capabilities = wire.params.get("capabilities")
             self._talk.capabilities = capabilities if type(capabilities) is dict else {}
+        raw = wire.raw
+        if type(wire.params) is dict and "inputResponses" in wire.params:
+            verdict = self._answers(wire)  # of a task, which goes on by a method of its own
+            if isinstance(verdict, Answer):
+                return verdict
+            raw = verdict.raw
         self._talk.up.add(Asked(method, wire.id, wire.is_modern, self._is_first_page(wire)))
-        return Forward(wire.raw)
+        return Forward(raw)
 
     def _is_first_page(self, wire: Wire) -> Call | None:
         """Carry with a list request whether it goes on with an earlier page."""

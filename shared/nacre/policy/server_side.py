@@ -95,8 +95,19 @@ class ServerSide:
             return Drop(f"{method} without an id")
         if method == "notifications/cancelled" and type(wire.params) is dict:
             self._talk.down.give_up(wire.params.get("requestId"))
-        self._note("pass", method)
-        return Forward(wire.raw)
+        if method != "notifications/message":
+            self._note("pass", method)
+            return Forward(wire.raw)
+        # What a server logs reaches whoever reads the client's log, a model among them.
+        screened = self._talk.screen.result(wire.params, self._talk.judge.policy())
+        self._note("pass", method, note=screened.note)
+        if not self._talk.enforces():
+            return Forward(wire.raw)
+        if screened.objection is not None:
+            return Drop(screened.objection)
+        if screened.value is wire.params:
+            return Forward(wire.raw)
+        return Forward(rewritten(wire.raw, ("params",), screened.value))
 
     # Responses.
 
