@@ -12,6 +12,7 @@ from nacre.jobs.lease import Lease, Leases
 from nacre.memory import keys
 from nacre.patrol.claim import claim
 from nacre.patrol.jobs import LEASE
+from nacre.patrol.nearest import Nearest
 from nacre.patrol.runs import run_id_of
 from nacre.ports.queue import Message
 from nacre.ports.table import Key
@@ -332,3 +333,26 @@ def test_a_run_that_takes_longer_than_a_worker_has_goes_on_in_another_job(
     assert len(results) > 1
     assert [run.state for run in tools.mind.runs()] == ["done"]
     assert tools.memory.trigger.pending(tools.being_id) == (0, 0)
+
+
+def test_a_patrol_that_cannot_go_on_says_why_and_the_sweep_takes_it_up(
+    tools: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def down(*_: Any, **__: Any) -> None:
+        raise UnavailableError("the index cannot be reached")
+
+    tools.call("update_notes", scenes=[SCENE])
+    with monkeypatch.context() as patch:
+        patch.setattr(Nearest, "around", down)
+        first = tools.call("trigger_patrol", messages=[])
+        again = tools.call("trigger_patrol", messages=[])
+        assert tools.mind.work() == []
+    tools.mind.patrolling.jobs.sweep()
+
+    for answer in (first, again):
+        assert (answer["status"], answer["nodes_created"]) == ("blocked", 0)
+        assert "the index cannot be reached" in answer["reasons"][0]
+        assert answer["run_id"] == run_id_of(tools.being_id, 1)
+    assert tools.mind.work() == ["done"]
+    [run] = tools.mind.runs()
+    assert (run.state, run.counts["nodes_created"]) == ("done", 1)

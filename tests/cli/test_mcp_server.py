@@ -4,6 +4,7 @@ import json
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -198,3 +199,38 @@ def test_help_imports_no_command() -> None:
     code = f"from nacre.cli.commands import run_commands; run_commands(['--help']); {_SHOW}"
 
     assert not {"uvicorn", "boto3", "sqlite3", "nacre.cli.serve"} & _loaded_by(code)
+
+
+def test_ten_notes_over_stdio_make_a_patrol_happen(nacre: Nacre) -> None:
+    """No other process serves this folder, and nobody asks for the patrol."""
+    noted = {
+        "jsonrpc": "2.0",
+        "id": 4,
+        "method": "tools/call",
+        "params": {
+            "name": "update_notes",
+            "arguments": {
+                "scenes": [
+                    {"action": f"Ann met friend {n}", "actors": ["Ann"], "when": ["2026-07-01"]}
+                    for n in range(10)
+                ]
+            },
+        },
+    }
+    process = start("mcp-server", stdin=subprocess.PIPE)
+    assert process.stdin is not None
+    for message in (*OPENING, noted):
+        process.stdin.write(json.dumps(message) + "\n")
+    process.stdin.flush()
+    deadline = time.monotonic() + 60
+    runs: list[dict[str, Any]] = []
+    while not runs and time.monotonic() < deadline:
+        time.sleep(0.05)
+        if nacre("being", "list", "--json").json():
+            found = nacre("patrol", "history", "--json").json()
+            runs = [run for run in found if run["state"] == "done"]
+    code, _, err = finish(process, "")
+
+    assert (code, err) == (0, "")
+    [run] = runs
+    assert (run["trigger"], run["counts"]["scenes_taken"]) == ("auto", 10)

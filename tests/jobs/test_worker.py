@@ -19,6 +19,7 @@ from nacre.adapters.sqlite_table import SqliteTable
 from nacre.errors import LeaseLostError, UnavailableError
 from nacre.faces.logs import Log
 from nacre.faces.patrol import message_of, worker_handler
+from nacre.jobs.announcing import AnnouncingQueue, Bell
 from nacre.jobs.job import Job, UnknownJobError, decode_job, encode_job
 from nacre.jobs.lease import Leases
 from nacre.jobs.loop import Outcome, WorkerLoop
@@ -257,6 +258,54 @@ def test_threads_work_side_by_side_and_stop_cleanly(shop: Shop) -> None:
 
     assert loop.stop(10)
     assert [outcome.result for outcome in outcomes] == ["done"] * 3
+
+
+def test_the_loop_sweeps_when_it_begins_and_then_when_it_is_time(shop: Shop) -> None:
+    swept = threading.Semaphore(0)
+    loop = shop.loop(sweep=swept.release, sweep_seconds=0.01, idle_seconds=0.01)
+    loop.start()
+
+    assert all(swept.acquire(timeout=10) for _ in range(3))
+    assert loop.stop(10)
+
+
+def test_a_sweep_that_fails_ends_no_worker_and_tells_no_content(shop: Shop) -> None:
+    told = threading.Semaphore(0)
+
+    def sweep() -> None:
+        raise ValueError("a private thought")
+
+    def report(outcome: Outcome) -> None:
+        shop.outcomes.append(outcome)
+        told.release()
+
+    loop = WorkerLoop(shop.queue, shop.worker, report, sweep=sweep)
+    loop.start()
+    assert told.acquire(timeout=10)
+    shop.send(Job("note"))
+    loop.wake()
+    assert told.acquire(timeout=10)
+    assert loop.stop(10)
+
+    assert [(each.group, each.result, each.error) for each in shop.outcomes] == [
+        ("sweep", "failed", "ValueError"), ("g", "done", None)
+    ]  # fmt: skip
+
+
+def test_a_queue_that_announces_rings_for_each_message_that_was_sent(shop: Shop) -> None:
+    rung: list[int] = []
+    bell = Bell()
+    queue = AnnouncingQueue(shop.queue, bell)
+    queue.send("unheard", group="g")
+    bell.heard = lambda: rung.append(queue.depth().waiting)
+    queue.send("heard", group="g")
+    message = queue.receive()
+
+    assert rung == [2]
+    assert message is not None
+    assert message.body == "unheard"
+    queue.done(message)
+    assert shop.queue.depth() == Depth(1, 0, 0)
 
 
 def test_stopping_waits_for_the_job_that_runs(shop: Shop) -> None:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from random import Random
@@ -18,10 +19,14 @@ from nacre.adapters.sqlite_database import SqliteDatabase
 from nacre.adapters.sqlite_queue import SqliteQueue
 from nacre.adapters.sqlite_table import SqliteTable
 from nacre.clock import system_clock
+from nacre.jobs.loop import Outcome, WorkerLoop
 from nacre.memory import keys
 from nacre.memory.analysis import terms
 from nacre.memory.index_state import LEXICAL
+from nacre.patrol.runs import Runs
 from nacre.ports.vectors import Filter
+from nacre.wiring.embedded import open_laptop
+from nacre.wiring.settings import Settings
 from tests.memory.notes_process import open_memory
 
 PROCESS = Path(__file__).with_name("notes_process.py")
@@ -97,8 +102,34 @@ def race(path: Path, being_id: str, *, processes: int, stores: int) -> None:
 
     assert len({scene_id for scene_id, _ in answers}) == processes * stores
     assert [patrol for _, patrol in answers].count("fired") == 1
-    count = check(path, being_id, {scene_id for scene_id, _ in answers})
-    assert count == processes * stores
+    acknowledged = {scene_id for scene_id, _ in answers}
+    assert check(path, being_id, acknowledged) == processes * stores
+    assert patrolled(path, being_id, acknowledged) == processes * stores
+
+
+def patrolled(path: Path, being_id: str, acknowledged: set[str]) -> int:
+    """Let two workers at once do what was queued; every scene is in one memory, by one run."""
+    laptop = open_laptop(path.parent, Settings(str(path.parent), embeddings="none"))
+    outcomes: list[Outcome] = []
+    loops = [laptop.worker_loop(outcomes.append) for _ in range(2)]
+
+    def work(loop: WorkerLoop) -> None:
+        while loop.run_next():
+            pass
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(work, loops))
+    memory = laptop.minded().mind.memory
+    [run] = Runs(laptop.home.data).page(being_id).runs
+    scenes = memory.scenes.page(being_id).scenes
+    evidence = [each for node in memory.nodes.page(being_id).nodes for each in node.evidence]
+    laptop.close()
+    assert {outcome.result for outcome in outcomes} == {"done"}
+    assert (run.state, run.trigger, run.counts["scenes_taken"]) == ("done", "auto", len(scenes))
+    assert {scene.status for scene in scenes} == {"consumed"}
+    assert sorted(evidence) == sorted(scene.scene_id for scene in scenes)
+    assert acknowledged <= set(evidence)
+    return len(evidence)
 
 
 def killed(path: Path, being_id: str, *, rounds: int) -> None:
