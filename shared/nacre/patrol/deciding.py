@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 from nacre.errors import InvalidInputError
-from nacre.memory.model import Node, Scene, node_id_of
+from nacre.memory.known_events import known_nodes
+from nacre.memory.model import Node, Scene
 from nacre.memory.nodes import Nodes
 from nacre.memory.scenes import SceneDraft, checked_scene
 from nacre.patrol.geometry import cosine, numbers
@@ -11,6 +12,7 @@ from nacre.patrol.guard import may_be_one
 from nacre.patrol.nearest import Home, Nearest
 from nacre.patrol.space import SAME, Space
 from nacre.ports.embedder import Vector
+from nacre.ports.table import Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,10 @@ Decision = Known | New | Invalid
 class Deciding:
     """Decides by what one Being remembers; it writes nothing."""
 
-    def __init__(self, being_id: str, space: Space, nearest: Nearest, nodes: Nodes) -> None:
+    def __init__(
+        self, table: Table, being_id: str, space: Space, nearest: Nearest, nodes: Nodes
+    ) -> None:
+        self._table = table
         self._being_id = being_id
         self._space = space
         self._nearest = nearest
@@ -63,7 +68,8 @@ class Deciding:
 
     def _by_fingerprint(self, fingerprint: str) -> Node | None:
         """Return the memory of this fingerprint, or what it was merged into."""
-        node = self._nodes.get(self._being_id, node_id_of(self._being_id, fingerprint))
+        known = known_nodes(self._table, self._being_id, [fingerprint])
+        node = known.get(fingerprint)
         seen: set[str] = set()
         while node is not None and node.status == "merged" and node.merged_into:
             seen.add(node.node_id)

@@ -3,7 +3,7 @@
 Without a model the messages stay what they are, a history that can be searched.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 from nacre.errors import InvalidInputError
@@ -13,6 +13,7 @@ from nacre.memory.model import Message, Scene
 from nacre.memory.scenes import SceneDraft as Told
 from nacre.memory.scenes import checked_scene
 from nacre.memory.settled import settled
+from nacre.patrol.asked_text import portions
 from nacre.patrol.inputs import messages_of
 from nacre.patrol.round import Round
 from nacre.patrol.runs import INPUT_TOKENS, OUTPUT_TOKENS
@@ -38,35 +39,48 @@ def extract(work: Round) -> None:
     for entry in planned:
         if entry.get("scene_id"):
             settled(partial(_record, work, SceneDraft.from_plain(entry)))
-    if {"read": True} in planned:
-        _read(work, places)
+    for entry in planned:
+        count = entry.get("read")
+        if isinstance(count, int):
+            _read(work, places[:count])
 
 
 def _plan(work: Round, places: Sequence[Key]) -> list[dict[str, Value]]:
+    """Decide what was said, portion by portion: what follows a failure is for the next run."""
     messages = _messages(work, places)
-    entries: list[dict[str, Value]] = [{"read": True}]
+    entries: list[dict[str, Value]] = []
     reasons: list[str] = []
-    counts: dict[str, int] = {}
+    counts = {INPUT_TOKENS: 0, OUTPUT_TOKENS: 0}
+    read = len(places)
     if work.thinking is None:
         reasons.append("no_llm: extraction skipped")
-    elif messages:
-        thought = work.thinking.extract(work.being_id, messages)
-        counts = {INPUT_TOKENS: thought.input_tokens, OUTPUT_TOKENS: thought.output_tokens}
-        if thought.value is None:
-            reasons.append(f"extraction: {thought.reason}")
-            entries = []
-        else:
+    else:
+        done = 0
+        for portion in portions(list(messages.values())):
+            thought = work.thinking.extract(work.being_id, portion)
+            work.keep()
+            counts[INPUT_TOKENS] += thought.input_tokens
+            counts[OUTPUT_TOKENS] += thought.output_tokens
+            if thought.value is None:
+                reasons.append(f"extraction: {thought.reason}")
+                read = done
+                break
             entries += [draft.to_plain() for draft in thought.value]
-    end = marker_id_of(work.being_id, messages[-1].chain) if messages else None
-    also: Mapping[str, Value] = {} if end is None or not entries else {"marker_out": end}
+            last = portion[-1].place
+            done = 1 + next(number for number, place in enumerate(places) if place.sk == last)
+    ends = [messages[place] for place in places[:read] if place in messages]
+    also: dict[str, Value] = {}
+    if ends:
+        also["marker_out"] = marker_id_of(work.being_id, ends[-1].chain)
+    entries.append({"read": read})
     stored: list[Value] = list(entries)
     work.ledger.plan(PLAN, stored, step=work.run.step, reasons=reasons, counts=counts, also=also)
     return entries
 
 
-def _messages(work: Round, places: Sequence[Key]) -> list[Message]:
+def _messages(work: Round, places: Sequence[Key]) -> dict[Key, Message]:
     found = work.table.get_many(places)
-    return [Message.from_item(found[place]) for place in places if place in found]
+    return {place: Message.from_item(found[place]) for place in places if place in found}
 
 
 def _record(work: Round, draft: SceneDraft) -> None:

@@ -86,6 +86,8 @@ class _Reading:
         seen: Counter[str] = Counter()
         words = set()
         for word in terms(text):
+            if word in _NUMBER_TERMS or any(map(str.isdecimal, word)):
+                continue  # compared by themselves, however they are written
             seen[word] += 1
             words.add((word, seen[word]))
         self.words = frozenset(words)

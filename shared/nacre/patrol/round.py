@@ -44,7 +44,7 @@ class Round:
     @cached_property
     def deciding(self) -> Deciding:
         """Return what decides about scenes."""
-        return Deciding(self.being_id, self.space, self.nearest, self.memory.nodes)
+        return Deciding(self.table, self.being_id, self.space, self.nearest, self.memory.nodes)
 
     @cached_property
     def telling(self) -> Telling:
