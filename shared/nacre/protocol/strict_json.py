@@ -10,6 +10,8 @@ from typing import Any
 from nacre.errors import MalformedJsonError, MalformedMessageError
 from nacre.limits import MAX_JSON_DEPTH
 
+Scan = Callable[[str, int], tuple[Any, int]]
+
 _BOM = b"\xef\xbb\xbf"
 _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
 # Possessive, with an optional end: linear even on hostile, unterminated input.
@@ -17,33 +19,13 @@ _STRINGS = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
 _NOT_BRACKETS = bytes(byte for byte in range(256) if byte not in b"{}[]")
 
 
-def parse(raw: bytes) -> Any:
+def parse(raw: bytes, scan: Scan | None = None) -> Any:
     """Return the value that the bytes spell.
 
     Raises MalformedJsonError for bytes that are not JSON in UTF-8 (a byte order
     mark, NaN and infinities included) and MalformedMessageError for JSON that
     parsers read differently: duplicate keys, unpaired surrogates, deep nesting.
     """
-    return _parse(raw, _scan)
-
-
-def parser(number: Callable[[str], Any]) -> Callable[[bytes], Any]:
-    """Return `parse` with numbers that are made from the text that was received."""
-
-    def finite(text: str) -> Any:
-        _finite(text)
-        return number(text)
-
-    decoder = json.JSONDecoder(
-        object_pairs_hook=_unique,
-        parse_constant=_refuse_constant,
-        parse_float=finite,
-        parse_int=number,
-    )
-    return partial(_parse, scan=vars(decoder)["scan_once"])
-
-
-def _parse(raw: bytes, scan: Callable[[str, int], tuple[Any, int]]) -> Any:
     if raw.startswith(_BOM):
         raise MalformedJsonError("the message starts with a byte order mark; send plain UTF-8")
     if _may_be_too_deep(raw) and _is_too_deep(raw):
@@ -51,7 +33,7 @@ def _parse(raw: bytes, scan: Callable[[str, int], tuple[Any, int]]) -> Any:
     try:
         text = raw.decode("utf-8").strip(" \t\n\r")
         # The decoder's own `decode` spends as long on blanks as on a small message.
-        value, end = scan(text, 0)
+        value, end = (scan or _scan)(text, 0)
     except UnicodeDecodeError as error:
         raise MalformedJsonError(f"the message is not valid UTF-8 at byte {error.start}") from None
     except StopIteration:
@@ -67,6 +49,22 @@ def _parse(raw: bytes, scan: Callable[[str, int], tuple[Any, int]]) -> Any:
     if b"\\u" in raw and _SURROGATE_ESCAPE.search(raw) and _has_lone_surrogate(value):
         raise MalformedMessageError("the message holds an unpaired surrogate, which is no text")
     return value
+
+
+def parser(number: Callable[[str], Any]) -> Callable[[bytes], Any]:
+    """Return `parse` with numbers that are made from the text that was received."""
+
+    def finite(text: str) -> Any:
+        _finite(text)
+        return number(text)
+
+    decoder = json.JSONDecoder(
+        object_pairs_hook=_unique,
+        parse_constant=_refuse_constant,
+        parse_float=finite,
+        parse_int=number,
+    )
+    return partial(parse, scan=vars(decoder)["scan_once"])
 
 
 def encode(value: Any) -> bytes:
@@ -129,7 +127,7 @@ _DECODER = json.JSONDecoder(
     object_pairs_hook=_unique, parse_constant=_refuse_constant, parse_float=_finite
 )
 # `scan_once` is what `decode` and `raw_decode` call; the type stubs do not know it.
-_scan: Callable[[str, int], tuple[Any, int]] = vars(_DECODER)["scan_once"]
+_scan: Scan = vars(_DECODER)["scan_once"]
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
