@@ -156,7 +156,7 @@ def test_a_header_lets_one_patrol_think_and_leaves_nothing_behind(tmp_path: Path
     assert (report["status"], report["scenes_created"], report["nodes_created"]) == ("ok", 1, 1)
     assert {question.key for question in ann.provider.questions} == {f"Bearer {KEY}"}
     assert not [name for name in ann.left if name.startswith("SECRET#")]
-    assert any(name.startswith("SPEND#") for name in items)
+    assert any(name.startswith("SPEND#") for name in ann.left)
     files = [path.read_bytes() for path in ann.folder.rglob("*") if path.is_file()]
     assert KEY.encode() not in b"".join(files)
     assert KEY not in ann.log.getvalue()
