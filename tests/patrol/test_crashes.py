@@ -63,8 +63,20 @@ def _crowd(world: World) -> None:
     world.note(*(f"the {a} boat left the {p}" for a in adjectives for p in places))
 
 
+def _split(world: World) -> None:
+    thinks = world.thinking is not None
+    world.thinking = None
+    rooms = ("kitchen", "garden", "cellar", "attic", "barn", "office", "hall", "porch")
+    world.note(*(f"the cat slept in the {room}" for room in rooms))
+    world.note(*(f"the cat ate fish and bread in the {room}" for room in rooms), "the cat slept")
+    world.run()
+    world.thinking = StandIn(silent=frozenset({"consolidate"})) if thinks else None
+    world.note("the cat slept in the car")
+
+
 SCENARIOS: dict[str, Callable[[World], None]] = {
     "first": _first, "later": _later, "revival": _revival, "said": _said, "crowd": _crowd,
+    "split": _split,
 }  # fmt: skip
 
 

@@ -357,3 +357,41 @@ def test_runs_are_listed_the_newest_first(world: World) -> None:
     assert latest is not None
     assert latest.seq == 3
     assert runs.open(world.being_id) is None
+
+
+def test_messages_that_a_model_failed_on_wait_for_the_next_run(thinking: World) -> None:
+    thinking.thinking = StandIn(silent=frozenset({"extract"}))
+    batch = [Said("user", "Dan planted a pear tree")]
+    thinking.memory.history.add(thinking.being_id, batch, for_patrol=True)
+    first = thinking.run()
+
+    assert first.state == "done"
+    assert "extraction: the model does not answer" in first.reasons
+    assert thinking.memory.trigger.pending(thinking.being_id) == (0, 1)
+    assert thinking.queue.depth().waiting == 0
+    thinking.thinking = StandIn()
+    assert thinking.run().counts["scenes_created"] == 1
+    assert thinking.memory.trigger.pending(thinking.being_id) == (0, 0)
+    sound(thinking)
+
+
+def test_a_cluster_about_two_subjects_is_divided_by_a_model(thinking: World) -> None:
+    quiet = StandIn(silent=frozenset({"consolidate"}))
+    thinking.thinking = None
+    rooms = ("kitchen", "garden", "cellar", "attic", "barn", "office", "hall", "porch")
+    thinking.note(*(f"the cat slept in the {room}" for room in rooms))
+    thinking.note(*(f"the cat ate fish and bread in the {room}" for room in rooms))
+    thinking.note("the cat slept")
+    thinking.run()
+    before = [c for c in thinking.memory.clusters.active(thinking.being_id) if c.n_active >= 16]
+    if not before:
+        pytest.fail("the notes do not make one cluster any more")
+    thinking.thinking = quiet
+    thinking.note("the cat slept in the car")
+    receipt = thinking.run()
+
+    assert receipt.counts["split"] == 1
+    parent = thinking.memory.clusters.get(thinking.being_id, before[0].cluster_id)
+    assert parent is not None
+    assert (parent.state, len(parent.children)) == ("retired", 2)
+    sound(thinking)
