@@ -174,6 +174,19 @@ def test_a_mistake_is_refused_with_its_place_and_what_to_write(
     assert said in str(error)
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (f"{OK}args.{'a.' * 3000}b = 'x'", "rule 1: args nests deeper than any call"),
+        (f"{OK}args.{'a.' * 100}b = 'x'", "rule 1: args nests deeper than any call"),
+        (f"{OK}args.n = {'9' * 5000}", "holds a number with too many digits"),
+        (f"a = {'[' * 5000}", "nests too deep"),
+    ],
+)
+def test_what_is_too_large_to_read_is_refused_like_any_mistake(text: str, said: str) -> None:
+    assert said in str(refusal(text))
+
+
 def test_a_misspelt_argument_never_widens_a_rule() -> None:
     # Read leniently, this would allow every path.
     assert "did you mean 'args'" in str(refusal(OK + 'Args.path = "/home/**"\n'))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from nacre.errors import PolicyError
+from nacre.limits import MAX_JSON_DEPTH
 from nacre.policy import injection_rules, secrets
 from nacre.policy.compiled import policy_of
 from nacre.policy.lists import rules_from_lists
@@ -95,6 +96,8 @@ class _Loading:
             raise self._error(f"is not valid TOML: {error}", rule=rule) from error
         except RecursionError as error:
             raise self._error("nests too deep") from error
+        except ValueError as error:  # what TOML allows, and Python does not
+            raise self._error("holds a number with too many digits") from error
 
     def _rule(self, table: Any, place: int) -> Rule:
         if not isinstance(table, dict):
@@ -159,6 +162,8 @@ class _Loading:
             raise self._error(
                 f"{ArgumentTest(keys, ()).path} is empty", rule=place, hint="name an argument"
             )
+        if len(keys) > MAX_JSON_DEPTH:
+            raise self._error("args nests deeper than any call", rule=place)
         for key, value in table.items():
             path = ArgumentTest((*keys, key), ())
             if not isinstance(value, dict):
