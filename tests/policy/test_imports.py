@@ -44,3 +44,24 @@ def test_evaluating_needs_no_parser_of_policy_files() -> None:
     _, ours = loaded_by("import nacre.policy.packs")
     assert "nacre.policy.loading" not in ours
     assert not {name for name in ours if not name.startswith(("nacre.policy", "nacre.errors"))}
+
+
+LOOKING = {"injection", "injection_rules", "injection_text", "secrets", "redaction", "screen"}
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        "from nacre.policy.loading import read_policy; from nacre.policy import packs;"
+        " from pathlib import Path;"
+        " read_policy(Path(packs.__file__).with_name('careful.toml'))",
+        "import nacre.wiring.guarding, nacre.policy.laptop, nacre.policy.stored",
+        "import nacre.policy.entry, nacre.policy.entry_judge, nacre.policy.judge",
+        "import nacre.faces.policy, nacre.faces.evaluating",
+        "import nacre.faces.authorizer",
+    ],
+)
+def test_a_start_does_not_wait_for_what_looks_at_texts(work: str) -> None:
+    _, ours = loaded_by(work)
+    assert not {f"nacre.policy.{name}" for name in LOOKING} & set(ours)
+    assert any(name.startswith("nacre.") for name in ours)

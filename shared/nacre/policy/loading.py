@@ -1,6 +1,5 @@
 """Reading policy files: strict, because a misspelt key would quietly widen a rule."""
 
-import difflib
 import math
 import re
 import tomllib
@@ -10,7 +9,6 @@ from typing import Any
 
 from nacre.errors import PolicyError
 from nacre.limits import MAX_JSON_DEPTH
-from nacre.policy import injection_rules, secrets
 from nacre.policy.compiled import policy_of
 from nacre.policy.lists import rules_from_lists
 from nacre.policy.own_patterns import check_pattern
@@ -238,7 +236,7 @@ class _Loading:
             action=self._choice(table, "injection", "action", actions, given.action),
             sources=tuple(each for each in SOURCES if each in sources),
             builtin=self._flag(table, "injection", "builtin"),
-            without=self._without(table, "injection", injection_rules.IDS),
+            without=self._without(table, "injection"),
             patterns=self._patterns(table.get("patterns", {}), "injection.patterns"),
         )
 
@@ -248,7 +246,7 @@ class _Loading:
         return SecretsSection(
             action=self._choice(table, "secrets", "action", actions, SecretsSection().action),
             builtin=self._flag(table, "secrets", "builtin"),
-            without=self._without(table, "secrets", secrets.IDS),
+            without=self._without(table, "secrets"),
             patterns=self._patterns(table.get("patterns", {}), "secrets.patterns"),
         )
 
@@ -290,10 +288,9 @@ class _Loading:
             raise self._error(f"{what} must be a list of texts", hint=f'{what} = ["one", "two"]')
         return tuple(value)
 
-    def _without(
-        self, table: Mapping[str, Any], section: str, known: frozenset[str]
-    ) -> tuple[str, ...]:
+    def _without(self, table: Mapping[str, Any], section: str) -> tuple[str, ...]:
         names = self._texts(table.get("without", []), f"{section}.without")
+        known = _built_in(section) if names else frozenset()
         for name in names:
             if name not in known:
                 raise self._error(
@@ -333,7 +330,16 @@ class _Loading:
         return PolicyError(reason, source=self.source, rule=rule, hint=hint)
 
 
+def _built_in(section: str) -> frozenset[str]:
+    # Servers wait for this module when they start, and few policies name such a rule.
+    from nacre.policy import injection_rules, secrets  # noqa: PLC0415
+
+    return injection_rules.IDS if section == "injection" else secrets.IDS
+
+
 def _meant(said: Any, known: Iterable[str]) -> str:
+    import difflib  # noqa: PLC0415 - slow to load, and most files hold no mistake
+
     known = tuple(known)
     meant = _MEANT.get(said) if isinstance(said, str) else None
     close = [meant] if meant in known else difflib.get_close_matches(str(said), known, 1)
