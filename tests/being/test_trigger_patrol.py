@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 
-from nacre.errors import UnavailableError
+from nacre.errors import InvalidInputError, UnavailableError
 from nacre.jobs.job import decode_job
 from nacre.jobs.lease import Lease, Leases
 from nacre.memory import keys
 from nacre.patrol.claim import claim
 from nacre.patrol.jobs import LEASE
 from nacre.patrol.nearest import Nearest
+from nacre.patrol.patrol import Patrol
 from nacre.patrol.runs import run_id_of
 from nacre.ports.queue import Message
 from nacre.ports.table import Key
@@ -211,6 +212,32 @@ def test_the_key_of_the_caller_goes_to_the_queue_by_name_and_ends_with_the_run(
 
     mind.queue.postpone(message, 0)
     mind.work()
+    assert [item for item in home(mind) if str(item["sk"]).startswith("SECRET#")] == []
+
+
+def test_a_key_that_is_none_is_refused_before_anything_is_stored(mind: Minded) -> None:
+    context = Context(principal=mind.context().principal, llm_api_key="two words")
+    with pytest.raises(InvalidInputError, match="not the key of a language model provider"):
+        asyncio.run(mind.server.call_tool("trigger_patrol", {"messages": MESSAGES}, context))
+
+    assert mind.mind.memory.trigger.pending(mind.being_id) == (0, 0)
+    assert mind.queue.depth().waiting == 0
+
+
+def test_a_key_ends_with_the_last_attempt_whatever_that_died_of(
+    mind: Minded, clock: StillClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: Any, **__: Any) -> None:
+        raise ZeroDivisionError
+
+    mind.note("Ann fed the cat")
+    idle(mind)
+    called_with_key(mind)
+    monkeypatch.setattr(Patrol, "run", broken)
+    for _ in range(3):
+        assert mind.work() == ["failed"]
+        clock.move(11)
+
     assert [item for item in home(mind) if str(item["sk"]).startswith("SECRET#")] == []
 
 

@@ -11,6 +11,7 @@ from nacre.memory.scenes import SceneDraft
 from nacre.patrol import calls, work
 from nacre.patrol.calls import lease_of
 from nacre.patrol.runs import run_id_of
+from nacre.patrol.spending import Budget, Spending
 from tests.cli.conftest import Nacre
 from tests.cli.worlds import World
 
@@ -92,6 +93,21 @@ def test_the_status_says_what_waits_and_how_the_last_run_ended(
     assert after["last"]["counts"]["nodes_created"] == 3
     assert "Clock:    1 active day\n" in shown.out
     assert "  Run 1 (manual)" in shown.out
+
+
+def test_the_status_says_what_a_model_was_asked_today(
+    nacre: Nacre, world: World, being_id: str
+) -> None:
+    nothing = nacre("patrol", "status", *world.options)
+    spending = Spending(world.table, Budget(0), clock=system_clock)
+    reserved = spending.reserve(being_id, input_tokens=100, output_tokens=50)
+    assert not isinstance(reserved, str)
+    spending.settle(reserved, input_tokens=80, output_tokens=20)
+    shown = nacre("patrol", "status", *world.options)
+
+    assert "Model:" not in nothing.out
+    assert "Model:    1 question today, 80 tokens in, 20 out\n" in shown.out
+    assert patrol(nacre, world, "status")["model_today"]["input_tokens"] == 80
 
 
 def test_the_history_lists_runs_the_newest_first(nacre: Nacre, world: World, being_id: str) -> None:

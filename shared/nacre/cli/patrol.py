@@ -1,5 +1,6 @@
 """The command `nacre patrol`: turn scenes into memories now, and see what patrols did."""
 
+from dataclasses import asdict
 from typing import Any
 
 import click
@@ -7,10 +8,12 @@ import click
 from nacre.cli.display import json_option, show_json, show_table
 from nacre.cli.outcome import FAILURE
 from nacre.cli.place import Place, placed
+from nacre.clock import system_clock
 from nacre.errors import NotFoundError
 from nacre.patrol.calls import step_after
 from nacre.patrol.receipts import receipt_lines
 from nacre.patrol.runs import Run, Runs
+from nacre.patrol.spending import Budget, Spending
 from nacre.patrol.standing import Standing, standing_of
 from nacre.ports.table import Table
 
@@ -49,14 +52,19 @@ def status(*, as_json: bool, place: Place) -> None:
     home = place.open()
     being = place.choose(home)
     found = standing_of(home.data, being.being_id)
+    spent = Spending(home.data, Budget(0), clock=system_clock).of_today(being.being_id)
     if as_json:
-        show_json({"being": being.name, "being_id": being.being_id, **found.to_plain()})
+        facts = {"being": being.name, "being_id": being.being_id, **found.to_plain()}
+        show_json({**facts, "model_today": asdict(spent)})
         return
     click.echo(f"Being:    {being.name}")
     click.echo(f"Waiting:  {_waiting(found)}")
     click.echo(f"Queued:   {found.queued_at or 'no'}")
     click.echo(f"Clock:    {_counted(found.clock, 'active day')}")
     click.echo(f"Patrol:   {_state(found.open)}")
+    if spent.questions:
+        tokens = f"{spent.input_tokens} tokens in, {spent.output_tokens} out"
+        click.echo(f"Model:    {_counted(spent.questions, 'question')} today, {tokens}")
     if found.last is None:
         click.echo("Last run: none yet")
         return

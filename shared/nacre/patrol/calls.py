@@ -14,6 +14,7 @@ from nacre.memory.counters import count_in, counters
 from nacre.memory.history import Added, History
 from nacre.memory.trigger import PatrolTrigger
 from nacre.patrol.jobs import LEASE
+from nacre.patrol.llm_keys import checked_llm_key
 from nacre.patrol.patrol import STEPS
 from nacre.patrol.runs import OPEN_RUN, RUN_SEQ, Run, Runs, run_id_of
 from nacre.patrol.thinkers import Thinkers
@@ -95,6 +96,8 @@ class PatrolCalls:
         waits. The key is for this patrol only, and is kept sealed until it has ended.
         """
         end = self.monotonic() + seconds
+        if llm_api_key:
+            checked_llm_key(llm_api_key)  # refused before anything is stored
         batch = [Said(message.role, message.content) for message in messages]
         added = self.history.add(being_id, batch, marker_id=marker_id, for_patrol=True)
         asked = self.ask(being_id, llm_api_key=llm_api_key)

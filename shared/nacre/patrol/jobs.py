@@ -75,7 +75,7 @@ class PatrolJobs:
                 refs = {**work.job.refs, "slices": str(slices + 1)}
                 self.queue.send(encode_job(replace(work.job, refs=refs)), group=being_id)
                 return
-            except NacreError:
+            except Exception:
                 if work.attempt >= MAX_RECEIVES:
                     self.thinkers.job_ended(being_id, work.job)
                 raise
