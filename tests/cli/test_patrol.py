@@ -133,7 +133,9 @@ def test_one_run_is_shown_by_its_number_and_by_its_id(
     receipt = patrol(nacre, world, "run")
     named = str(receipt["seq"]) if by == "number" else receipt["run_id"]
 
-    assert patrol(nacre, world, "history", "--run", named) == receipt
+    found = patrol(nacre, world, "history", "--run", named)
+    assert found["run_id"] == receipt["run_id"]
+    assert [found] == patrol(nacre, world, "history")
 
 
 def test_a_run_that_does_not_exist_is_refused(nacre: Nacre, world: World, being_id: str) -> None:
