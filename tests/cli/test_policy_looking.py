@@ -138,6 +138,17 @@ def test_what_can_be_allowed_is_shown_as_a_fixture_that_fails(
     assert read_policy(policy).decide(subject).action == "allow"
 
 
+@pytest.mark.parametrize(
+    "words", [[""], ["read", "path="], ["read", "--server", ""], ["tools/list"]]
+)
+def test_nothing_is_proved_about_calls_that_rules_do_not_decide(
+    nacre: Nacre, policy: Path, words: list[str]
+) -> None:
+    told = nacre("policy", "prove", "--policy", str(policy), "--never", *words)
+
+    assert (told.code, told.out) == (2, "")
+
+
 def test_a_proof_names_what_it_is_about(nacre: Nacre, policy: Path) -> None:
     assert nacre("policy", "prove", "--policy", str(policy)).code == 2
     assert nacre("policy", "prove", "--policy", str(policy), "--never", "x", "path").code == 2

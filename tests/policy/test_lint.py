@@ -60,6 +60,13 @@ def rules(*lines: str) -> str:
         (rules("deny|*|args.n=5", "deny|x|args.n=5"), [(2, "redundant")]),
         (rules("deny|*|args.n=5", "allow|x|args.n=6"), []),
         (rules("deny|*", "allow|resources/read"), []),
+        (rules("deny|completion/complete"), [(1, "never-matches")]),
+        (rules("deny|tools/call"), [(1, "never-matches")]),
+        (rules("deny|resources/*", "deny|sampling/createMessage"), []),
+        (rules("deny|team/read"), []),  # a tool may have a name with a slash
+        ("[[rule]]\naction = 'deny'\nmethod = '*'\n", [(1, "never-matches")]),
+        ("[[rule]]\naction = 'deny'\nmethod = 'resource/read'\n", [(1, "never-matches")]),
+        ("[[rule]]\naction = 'deny'\nmethod = '**'\n", []),
     ],
 )
 def test_what_looks_wrong_is_found(text: str, expected: list[tuple[int, Kind]]) -> None:

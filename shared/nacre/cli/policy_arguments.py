@@ -32,6 +32,9 @@ def arguments_of(words: tuple[str, ...]) -> dict[str, Any]:
 def tests_of(words: tuple[str, ...]) -> tuple[ArgumentTest, ...]:
     """Return what a shape says of arguments: NAME=GLOB, with dots between nested names."""
     parted = [_parted(word) for word in words]
+    for name, glob in parted:
+        if not glob:
+            raise InvalidInputError(f"'{name[:80]}=' is about no text; '**' is any")
     return tuple(ArgumentTest(tuple(name.split(".")), (glob,)) for name, glob in parted)
 
 

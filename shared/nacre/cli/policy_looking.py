@@ -15,9 +15,11 @@ from nacre.policy.call import DescribedCall, decide, subject_of
 from nacre.policy.explain import explain
 from nacre.policy.fixtures import read_fixture
 from nacre.policy.lint import lint
+from nacre.policy.matching import matches
 from nacre.policy.prove import Shape, prove
 from nacre.policy.rule import Subject, Surroundings
 from nacre.policy.subjects import kind_of
+from nacre.policy.wire import DECIDED_METHODS
 
 _home = click.option("--home", metavar="DIR", help="The home folder where the server runs.")
 _cwd = click.option("--cwd", metavar="DIR", help="The folder that the server runs in.")
@@ -129,7 +131,15 @@ def prove_command(
     shown as a fixture. Exit code 0: none can be allowed. 1: one can, or it cannot be shown.
     """
     policy = chosen_policy(policy_file)
-    shape = Shape(name, server=server, tests=tests_of(arguments), kind=kind_of(name))
+    kind = kind_of(name)
+    if not (name and server):
+        raise InvalidInputError("an empty name is no tool's; '**' is any tool")
+    if kind == "method" and not any(matches(name, each) for each in DECIDED_METHODS):
+        raise InvalidInputError(
+            f"no rule decides about '{name[:80]}', so nothing can be proved; "
+            f"rules decide about {', '.join(sorted(DECIDED_METHODS))} and tools"
+        )
+    shape = Shape(name, server=server, tests=tests_of(arguments), kind=kind)
     proof = prove(policy, shape, Surroundings(home=home, cwd=cwd))
     example = None if proof.counterexample is None else _fixture(proof.counterexample)
     if as_json:

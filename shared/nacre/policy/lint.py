@@ -8,10 +8,12 @@ from typing import Literal
 from nacre.policy.condition import Condition
 from nacre.policy.forms import names_a_place
 from nacre.policy.languages import overlap
+from nacre.policy.matching import matches
 from nacre.policy.policy import Policy
 from nacre.policy.rule import NOWHERE, ArgumentTest, Rule
 from nacre.policy.scope import Scope, globs_of, implies
 from nacre.policy.values import Value
+from nacre.policy.wire import DECIDED_METHODS
 
 Kind = Literal[
     "never-matches",
@@ -66,6 +68,14 @@ def _finding(rule: Rule, kind: Kind, text: str, hint: str) -> Finding:
 
 
 def _never(rule: Rule) -> Iterator[Finding]:
+    if rule.kind == "method" and not any(matches(rule.name, each) for each in DECIDED_METHODS):
+        is_call = matches(rule.name, "tools/call")
+        yield _finding(
+            rule,
+            "never-matches",
+            f"no rule decides about '{rule.name}', whatever this one says",
+            "name the tool: tool = ..." if is_call else f"write {_or(sorted(DECIDED_METHODS))}",
+        )
     server = rule.name.removeprefix("mcp__")
     if server != rule.name and "__" not in server and "*" not in server:
         yield _finding(
@@ -99,6 +109,10 @@ def _never(rule: Rule) -> Iterator[Finding]:
                     f"{test.path} = '{pattern}' matches no text under all of its readings",
                     "write what it means: a plain path, decoded, without '..'",
                 )
+
+
+def _or(names: list[str]) -> str:
+    return f"{', '.join(names[:-1])} or {names[-1]}"
 
 
 def _can_match(rule: Rule, test: ArgumentTest, pattern: str) -> bool:

@@ -16,6 +16,8 @@ Id = str  # a text, or a JsonNumber with the digits that were received
 
 DECIDED_UP = frozenset({"tools/call", "resources/read", "prompts/get"})
 DECIDED_DOWN = frozenset({"sampling/createMessage", "elicitation/create", "roots/list"})
+# What rules decide about, besides the tools that are called.
+DECIDED_METHODS = (DECIDED_UP | DECIDED_DOWN) - {"tools/call"}
 LISTS = frozenset({"tools/list", "resources/list", "resources/templates/list", "prompts/list"})
 OPENING = frozenset({"initialize", "server/discover"})
 _KNOWN = DECIDED_UP | DECIDED_DOWN | LISTS | OPENING
