@@ -213,7 +213,20 @@ def test_more_arguments_than_are_kept_leave_it_open(
     assert (replayed.code, "allow or deny" in replayed.out) == (0, True)
 
 
-@pytest.mark.parametrize("text", ["{", "7", "{}", '{"outcome": "allow"}\nx'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{",
+        "7",
+        "{}",
+        '{"outcome": "allow"}\nx',
+        '{"outcome": ["allow"]}',
+        '{"outcome": "allow", "method": ["tools/call"]}',
+        '{"outcome": "allow", "method": "tools/call", "tool": 5, "server": []}',
+        '{"outcome": "allow", "method": "tools/call", "tool": "x", "shape": 5}',
+        "[" * 100_000,
+    ],
+)
 def test_what_is_no_audit_is_said(nacre: Nacre, policy: Path, tmp_path: Path, text: str) -> None:
     policy.write_text(READ)
     (tmp_path / "copy.jsonl").write_text(text)

@@ -116,7 +116,7 @@ def _from_file(path: Path) -> dict[str, list[str]]:
         found = json.loads(path.read_bytes())
     except OSError as error:
         raise NotFoundError(f"{path}: cannot be read ({error.strerror})") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InvalidInputError(f"{path}: is not JSON ({error})") from error
     if not isinstance(found, Mapping) or not all(
         isinstance(names, list) and all(isinstance(name, str) for name in names)

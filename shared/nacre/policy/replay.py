@@ -8,7 +8,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 from nacre.errors import InvalidInputError
 from nacre.policy.policy import Policy
@@ -63,9 +63,9 @@ def read_records(lines: Iterable[bytes], *, source: str) -> list[Recorded]:
             continue
         try:
             record = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             record = None
-        if not isinstance(record, dict) or "outcome" not in record:
+        if not _is_record(record):
             raise InvalidInputError(
                 f"{source}: line {number} is no record of an audit; give a file of the folder "
                 "'audit' or of 'nacre audit export'"
@@ -111,6 +111,16 @@ def _may_hold(rule: Rule, names: frozenset[str] | None) -> bool:
     return all(
         test.keys[0][:_NAME_LENGTH] in names or (test.keys[0] == "*" and bool(names))
         for test in rule.tests
+    )
+
+
+def _is_record(record: Any) -> TypeGuard[dict[str, Any]]:
+    """Tell whether a line is a record as the audit writes them; anybody may give a copy."""
+    if not isinstance(record, dict) or not isinstance(record.get("outcome"), str):
+        return False
+    texts = (record.get(name, "") for name in ("method", "server", "tool"))
+    return all(isinstance(each, str) for each in texts) and isinstance(
+        record.get("shape") or {}, dict
     )
 
 
