@@ -34,6 +34,9 @@ OWN = """
 action = "deny"
 tool = "rm"
 [[rule]]
+action = "allow"
+tool = "list"
+[[rule]]
 action = "prompt"
 tool = "write"
 args.path = "/etc/**"
@@ -55,6 +58,10 @@ OWN_CASES: list[tuple[str, dict[str, Any], str]] = [
     ("tools/call", {"name": "read", "arguments": {"path": "/home/ann/%2e%2e/b"}}, "deny"),
     ("tools/call", {"name": "read", "arguments": {"path": ["/home/ann/a", 1.5]}}, "deny"),
     ("tools/call", {"name": "read"}, "deny"),
+    ("tools/call", {"name": "list"}, "allow"),
+    ("tools/call", {"name": "list", "arguments": None}, "allow"),
+    ("tools/call", {"name": "list", "arguments": []}, "deny"),
+    ("tools/call", {"name": "List"}, "deny"),
     ("resources/read", {"uri": "file:///home/ann/x"}, "allow"),
     ("resources/read", {"uri": "file:///home/bob/x"}, "deny"),
     ("prompts/get", {"name": "review"}, "allow"),

@@ -81,7 +81,10 @@ def subject_of(call: DescribedCall) -> Subject | None:
     """Return what is decided about; None for a method that only the audit hears of."""
     if call.method == "tools/call":
         params = call.params if isinstance(call.params, Mapping) else {}
-        return Subject("tool", params.get("name", ""), call.server, params.get("arguments", {}))
+        arguments = params.get("arguments")  # null is none, as it is for servers
+        return Subject(
+            "tool", params.get("name", ""), call.server, {} if arguments is None else arguments
+        )
     if call.method in wire.DECIDED_UP | wire.DECIDED_DOWN:
         return Subject("method", call.method, call.server, call.params)
     return None
