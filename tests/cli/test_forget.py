@@ -15,10 +15,13 @@ from nacre.memory.chain import Said
 from nacre.memory.scenes import SceneDraft
 from nacre.memory.targets import NOTES, TARGETS
 from nacre.memory.vector_items import point_key
+from nacre.policy.approvals import Approvals
+from nacre.policy.sections import Settings as PolicySettings
 from nacre.ports.table import Key
 from tests.cli.conftest import Nacre
 from tests.cli.worlds import World
 from tests.memory.keeping import a_node
+from tests.policy.approving import wish
 
 
 @pytest.fixture
@@ -124,6 +127,25 @@ def test_a_whole_being_leaves_nothing_behind(
     if world.file is not None:
         assert list((folder / "blobs").rglob("*.blob")) == []
     assert nacre("forget", "being", "ann", "--yes", *world.options).code == 3
+
+
+def test_a_beings_policies_and_approvals_are_erased_with_it(
+    nacre: Nacre, world: World, being_id: str, tmp_path: Path
+) -> None:
+    issued = nacre("token", "create", "--scope", "full", "--being", "Ann", "--json", *world.options)
+    (tmp_path / "own.toml").write_text('# Zirkon\n[[rule]]\naction = "deny"\ntool = "*"\n')
+    for scope in ([], ["--being", "Ann"]):
+        nacre("policy", "push", str(tmp_path / "own.toml"), *scope, *world.options)
+    approvals = Approvals(world.table, PolicySettings, clock=system_clock, rng=Random(4))
+    request = wish(principal=issued.json()["token_id"], arguments={"text": "Zirkon"})
+    approvals.ask(request, can_elicit=False)
+
+    done = forgotten(nacre, world, "being", "ann")
+
+    assert (done["traces"], done["places"]) == (0, [])
+    assert nacre("approvals", "list", "--json", *world.options).json() == []
+    assert nacre("policy", "pull", *world.options).code == 0
+    assert being_id.encode() not in world.content
 
 
 def test_a_token_of_an_erased_being_opens_nothing(

@@ -219,6 +219,16 @@ def test_a_secret_among_the_arguments_is_neither_kept_nor_shown(office: Office) 
     assert "note" in kept
 
 
+def test_all_that_a_caller_asked_for_is_forgotten(office: Office) -> None:
+    office.approvals(session="s").ask(wish(), can_elicit=False)
+    granted = waiting(office, wish(arguments={}))
+    office.desk.decide(granted, Grant("minutes"), by="ann")
+    other = waiting(office, wish(principal="tok_2"))
+
+    assert office.desk.forget({"tok_1"}) == 2
+    assert [each.ticket for each in office.desk.all()] == [other]
+
+
 def test_scopes_do_not_see_each_other(office: Office) -> None:
     ticket = waiting(office, wish())
     other = office.approvals(scope="other").ask(wish(), can_elicit=False)

@@ -23,6 +23,9 @@ from nacre.memory.erasing import Erasing
 from nacre.memory.erasing_words import WordErasing
 from nacre.memory.letters import Letters
 from nacre.memory.targets import NOTES, TARGETS
+from nacre.memory.whole_partitions import delete_all
+from nacre.policy.approvals import Desk
+from nacre.policy.stored import partition
 from nacre.ports.residue import Trace
 from nacre.ports.table import Key
 from nacre.wiring.home import Home
@@ -162,6 +165,7 @@ def _forget(
         _ask(f"Erase {what}{'' if erase is None else f' of {being.name}'} for good?")
     with _no_patrol(home, being):
         if erase is None:
+            _erase_rules(home, being)
             erased = erase_being(being, _stores(home), telling("memories"))
         else:
             erased = erase(home, being.being_id)
@@ -195,6 +199,13 @@ def _no_patrol(home: Home, being: Being) -> Iterator[None]:
 
 def _memories(home: Home) -> Erasing:
     return Erasing(home.data, clock=system_clock, rng=SystemRandom())
+
+
+def _erase_rules(home: Home, being: Being) -> None:
+    """Erase the Being's own policies, and what waits for approval or was approved for it."""
+    delete_all(home.data, partition(being.being_id))
+    callers = {record.token_id for record in home.tokens.of_being(being.being_id)}
+    Desk(home.data, clock=system_clock).forget(callers)
 
 
 def _stores(home: Home) -> Stores:

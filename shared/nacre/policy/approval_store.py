@@ -6,7 +6,7 @@ that come at once one happens.
 """
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, fields
 from math import ceil
 from typing import Any, Literal
@@ -150,6 +150,13 @@ class ApprovalStore:
                 if ticket.ticket == name and ticket.until > now:
                     return ticket
         return None
+
+    def forget(self, principals: Collection[str]) -> int:
+        """Remove every approval of these principals; return how many there were."""
+        theirs = [ticket for ticket in self._each("") if ticket.principal in principals]
+        for ticket in theirs:
+            self._table.delete(self._key_of(ticket))
+        return len(theirs)
 
     def _each(self, prefix: str) -> Iterator[Ticket]:
         start: str | None = None

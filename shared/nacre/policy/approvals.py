@@ -5,7 +5,7 @@ for in the client, where the policy trusts the person there, and always through 
 `nacre approvals`. Nobody who answers is a no.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
@@ -238,6 +238,10 @@ class Desk:
         if not self._store.answer(found, answer, now):
             raise ConflictError(f"{ticket} was answered just now; see 'nacre approvals list'")
         return answer
+
+    def forget(self, principals: Collection[str]) -> int:
+        """Remove all that these callers asked for or were granted; return how many."""
+        return self._store.forget(principals)
 
     def _now(self) -> int:
         return int(self._clock().timestamp() * 1000)
