@@ -1,8 +1,11 @@
 """The command `nacre forget`, on the laptop and on a stack."""
 
+import importlib
+import time
 from datetime import timedelta
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -22,6 +25,9 @@ from tests.cli.conftest import Nacre
 from tests.cli.worlds import World
 from tests.memory.keeping import a_node
 from tests.policy.approving import wish
+
+# The package has a command of the same name.
+forget = importlib.import_module("nacre.cli.forget")
 
 
 @pytest.fixture
@@ -207,7 +213,23 @@ def test_nothing_is_erased_without_a_yes(nacre: Nacre, world: World, being_id: s
     assert b"Zirkon" in world.content
 
 
-def test_a_patrol_that_runs_is_not_disturbed(nacre: Nacre, world: World, being_id: str) -> None:
+def test_a_patrol_that_ends_soon_is_waited_for(
+    nacre: Nacre, world: World, being_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [scene] = world.memory.scenes.record(being_id, [draft("hid the Zirkon")]).scenes
+    leases = Leases(world.table, now=system_clock)
+    lease = leases.take(Key(keys.home(being_id), "LOCK#PATROL"))
+    monkeypatch.setattr(forget, "time", SimpleNamespace(
+        monotonic=time.monotonic, sleep=lambda _seconds: leases.give_back(lease)
+    ))  # fmt: skip
+
+    assert nacre("forget", "scene", scene.scene_id, "--yes", *world.options).code == 0
+
+
+def test_a_patrol_that_runs_is_not_disturbed(
+    nacre: Nacre, world: World, being_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(forget, "_PATIENCE_SECONDS", 0.0)
     [scene] = world.memory.scenes.record(being_id, [draft("hid the Zirkon")]).scenes
     leases = Leases(world.table, now=system_clock)
     lease = leases.take(Key(keys.home(being_id), "LOCK#PATROL"))

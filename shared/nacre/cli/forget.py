@@ -1,6 +1,7 @@
 """The command `nacre forget`: erase memories, entries, messages or a whole Being."""
 
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from random import SystemRandom
@@ -14,8 +15,8 @@ from nacre.cli.outcome import FAILURE, OK
 from nacre.cli.place import Place, placed
 from nacre.cli.progress import telling
 from nacre.clock import system_clock
-from nacre.errors import InvalidInputError
-from nacre.jobs.lease import Leases
+from nacre.errors import InvalidInputError, LeaseHeldError
+from nacre.jobs.lease import Lease, Leases
 from nacre.memory import keys
 from nacre.memory.being_erasure import Stores, erase_being
 from nacre.memory.erased import Erased
@@ -35,6 +36,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 _SHOWN = 20  # traces that are named
 _SHORTEST = 12  # characters: a shorter text is found in others that have nothing to do with it
 _PATROL = "LOCK#PATROL"
+_PATIENCE_SECONDS = 10.0  # for a patrol that runs now
+_GLANCE_SECONDS = 0.1
 
 _OPTIONS = (
     click.option("--yes", is_flag=True, help="Do not ask."),
@@ -190,11 +193,23 @@ def _ask(question: str) -> None:
 def _no_patrol(home: Home, being: Being) -> Iterator[None]:
     """Keep patrols away, which might write down what is being erased."""
     leases = Leases(home.data, now=system_clock, holders=home.holders)
-    lease = leases.take(Key(keys.home(being.being_id), _PATROL))
+    lease = _taken(leases, Key(keys.home(being.being_id), _PATROL))
     try:
         yield
     finally:
         leases.give_back(lease)
+
+
+def _taken(leases: Leases, key: Key) -> Lease:
+    """Take a lease, after a patrol that is just running: most take a moment."""
+    end = time.monotonic() + _PATIENCE_SECONDS
+    while True:
+        try:
+            return leases.take(key)
+        except LeaseHeldError:
+            if time.monotonic() >= end:
+                raise
+        time.sleep(_GLANCE_SECONDS)
 
 
 def _memories(home: Home) -> Erasing:
