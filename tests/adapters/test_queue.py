@@ -382,3 +382,50 @@ def test_a_worker_that_waited_for_the_store_takes_no_message_of_another(
         SqliteQueue(first, "q", now=clock).send("1", group="g")
 
         assert SqliteQueue(second, "q", now=clock, visibility=60).receive() is None
+
+
+class Names:
+    """Processes by name; whoever is in `ended` is no more."""
+
+    def __init__(self, me: str, ended: set[str]) -> None:
+        self.me, self.ended = me, ended
+
+    def is_gone(self, name: str) -> bool:
+        return name in self.ended
+
+
+def test_what_a_process_had_that_was_killed_comes_at_once_to_the_next(
+    database: SqliteDatabase, clock: StillClock
+) -> None:
+    ended: set[str] = set()
+    first = SqliteQueue(database, "q", now=clock, holders=Names("first", ended))
+    next_one = SqliteQueue(database, "q", now=clock, holders=Names("next", ended))
+    unaware = SqliteQueue(database, "q", now=clock)
+    for body in ("1", "2"):
+        first.send(body, group="g")
+    lost = take(first)
+
+    assert next_one.receive() is None  # its holder may be at it
+    ended.add("first")
+    assert unaware.receive() is None
+    found = take(next_one)
+    assert (found.body, found.receives) == ("1", 2)
+    first.done(lost)  # too late
+    assert next_one.receive() is None
+    next_one.done(found)
+    assert drain(next_one) == ["2"]
+
+
+def test_a_job_that_kills_each_process_is_given_up(
+    database: SqliteDatabase, clock: StillClock
+) -> None:
+    ended: set[str] = set()
+    for number in range(3):
+        queue = SqliteQueue(database, "q", now=clock, holders=Names(f"p{number}", ended))
+        if number == 0:
+            queue.send("deadly", group="g")
+        assert take(queue).receives == number + 1
+        ended.add(f"p{number}")
+
+    assert SqliteQueue(database, "q", now=clock, holders=Names("p3", ended)).receive() is None
+    assert queue.depth() == Depth(waiting=0, in_flight=0, dead=1)

@@ -13,6 +13,7 @@ from nacre.limits import (
     MAX_RECEIVES,
     QUEUE_DEDUPE_SECONDS,
 )
+from nacre.ports.holders import Holders
 from nacre.ports.queue import Depth, Message
 
 # A delivery that would last longer than any does began before the clock was set back. A message
@@ -24,6 +25,9 @@ SELECT place, id, "group", body, receives FROM messages
 WHERE place IN (
     SELECT min(place) FROM messages WHERE queue = :queue AND dead_at IS NULL GROUP BY "group"
 ) AND {_FREE} ORDER BY place LIMIT 1
+"""  # noqa: S608  # fixed text
+_TAKEN = f"""
+SELECT receipt FROM messages WHERE queue = :queue AND dead_at IS NULL AND NOT {_FREE}
 """  # noqa: S608  # fixed text
 _COUNTS = f"""
 SELECT count(*) FILTER (WHERE dead_at IS NULL AND {_FREE}),
@@ -38,6 +42,9 @@ class SqliteQueue:
 
     A delivery and a pause last for `visibility` seconds at most. The clock is read inside each
     transaction: whoever waited for it must not think that the clock was set back meanwhile.
+
+    With `holders` a receipt names the process that took the message, and what a process has
+    that certainly ended is delivered again at once.
     """
 
     def __init__(
@@ -48,12 +55,14 @@ class SqliteQueue:
         now: Clock = system_clock,
         visibility: float = JOB_SECONDS,
         max_receives: int = MAX_RECEIVES,
+        holders: Holders | None = None,
     ) -> None:
         self._database = database
         self._name = name
         self._clock = now
         self._visibility = visibility
         self._max_receives = max_receives
+        self._holders = holders
 
     def send(self, body: str, *, group: str, repeat: str | None = None) -> str:
         """Add a message and return its id."""
@@ -75,14 +84,20 @@ class SqliteQueue:
     def receive(self) -> Message | None:
         """Take the next message that may be worked on; None when there is none now."""
         with self._database.read() as connection:  # an idle worker does not lock the file
-            if self._head(connection, self._now()) is None:
+            now = self._now()
+            if self._head(connection, now) is None and not self._left_behind(connection, now):
                 return None
         with self._database.write() as connection:
             now = self._now()
+            for receipt in self._left_behind(connection, now):
+                connection.execute(
+                    "UPDATE messages SET visible_at = ? WHERE queue = ? AND receipt = ?",
+                    (now, self._name, receipt),
+                )
             while (head := self._head(connection, now)) is not None:
                 place, message_id, group, body, receives = head
                 if receives < self._max_receives:
-                    receipt = str(uuid.uuid4())
+                    receipt = self._receipt()
                     connection.execute(
                         "UPDATE messages SET receives = ?, receipt = ?, visible_at = ?"
                         " WHERE place = ?",
@@ -115,6 +130,19 @@ class SqliteQueue:
         with self._database.read() as connection:
             row = connection.execute(_COUNTS, self._moment(self._now())).fetchone()
         return Depth(waiting=row[0], in_flight=row[1], dead=row[2])
+
+    def _receipt(self) -> str:
+        me = None if self._holders is None else self._holders.me
+        return str(uuid.uuid4()) if me is None else f"{uuid.uuid4()} {me}"
+
+    def _left_behind(self, connection: sqlite3.Connection, now: float) -> list[str]:
+        """Return the receipts of deliveries to processes that have ended."""
+        if self._holders is None:
+            return []
+        taken = connection.execute(_TAKEN, self._moment(now)).fetchall()
+        holder_of = {str(receipt): str(receipt).partition(" ")[2] for (receipt,) in taken}
+        gone = {name for name in set(holder_of.values()) if name and self._holders.is_gone(name)}
+        return [receipt for receipt, name in holder_of.items() if name in gone]
 
     def _head(
         self, connection: sqlite3.Connection, now: float

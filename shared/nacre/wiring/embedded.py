@@ -164,7 +164,8 @@ def _worker_loop(
 def _queue(database: SqliteDatabase, clock: Clock, bell: Bell) -> "Queue":
     from nacre.adapters.sqlite_queue import SqliteQueue
 
-    return AnnouncingQueue(SqliteQueue(database, QUEUE, now=clock), bell)
+    queue = SqliteQueue(database, QUEUE, now=clock, holders=_processes())
+    return AnnouncingQueue(queue, bell)
 
 
 def _home(folder: Path, clock: Clock) -> tuple[Home, SqliteDatabase]:
