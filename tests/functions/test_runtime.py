@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.functions.conftest import Store
 from tests.functions.runtime_api import Function, FunctionError
 from tests.infra.declared import FUNCTIONS, ROOT
 from tests.lambda_functions import deployed, runtime_python
@@ -49,12 +50,12 @@ def test_a_function_url_is_refused_unless_the_function_looks_tokens_up_itself() 
     assert "invalid_token" not in refused["headers"]["www-authenticate"]
 
 
-def test_a_tool_runs_with_the_schema_library_of_its_layer() -> None:
+def test_a_tool_runs_with_the_schema_library_of_its_layer(store: Store) -> None:
     event = recorded("http_api_mcp")
     call = {"name": "get_current_time", "arguments": {"timezone": "Asia/Tokyo"}}
     message = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call}
     wrong = {**message, "params": {**call, "arguments": {"timezone": 7}}}
-    with deployed("McpHttpFunction") as function:
+    with deployed("McpHttpFunction", variables=store.variables) as function:
         answers = [
             json.loads(function.invoke(event | {"body": json.dumps(each)})["body"])["result"]
             for each in (message, wrong)
