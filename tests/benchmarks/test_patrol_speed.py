@@ -1,4 +1,4 @@
-"""What a patrol of ten scenes costs: work above the disk, commits, and what it reads.
+"""What a patrol of ten scenes costs: time above the disk, commits, and what it reads.
 
 `NACRE_BENCH_LARGE=1` adds a hundred thousand memories, which take some minutes to write.
 """
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from statistics import median
-from time import perf_counter, process_time
+from time import perf_counter
 
 import pytest
 
@@ -34,7 +34,7 @@ class Cost:
     """The medians of patrols of ten scenes."""
 
     milliseconds: float
-    working: float  # milliseconds of this process, which waits for the disk besides
+    best: float  # of the milliseconds; the machine is shared
     commits: float
     reads: float
     items_read: float
@@ -73,7 +73,7 @@ def filled(path: Path, count: int) -> World:
 
 def patrolled(world: World, rng: Random) -> Cost:
     """Return what patrols of ten new scenes cost."""
-    milliseconds, working, seen = [], [], []
+    milliseconds, seen = [], []
     for number in range(ROUNDS):
         said = [
             f"{rng.choice(WHO)} and {rng.choice(WHAT)} {rng.choice(WHERE)}:"
@@ -82,9 +82,8 @@ def patrolled(world: World, rng: Random) -> Cost:
         ]
         world.note(*said)
         before = Fuse(world.fuse.writes, world.fuse.reads, world.fuse.items_read)
-        started, worked = perf_counter(), process_time()
+        started = perf_counter()
         receipt = world.run()
-        working.append((process_time() - worked) * 1000)
         milliseconds.append((perf_counter() - started) * 1000)
         assert receipt.state == "done"
         assert receipt.counts["nodes_created"] + receipt.counts.get("evidence_added", 0) == SCENES
@@ -96,7 +95,7 @@ def patrolled(world: World, rng: Random) -> Cost:
             )
         )
     commits, reads, items = (median(each) for each in zip(*seen[2:], strict=True))
-    return Cost(median(milliseconds[2:]), median(working[2:]), commits, reads, items)
+    return Cost(median(milliseconds[2:]), min(milliseconds[2:]), commits, reads, items)
 
 
 def disk(path: Path) -> float:
@@ -124,12 +123,12 @@ def test_a_patrol_costs_the_same_in_a_large_memory(tmp_path: Path) -> None:
     show(
         f"A patrol of {SCENES} scenes, built-in embeddings, no model, median of {ROUNDS - 2};"
         f" one write to this disk takes {floor:.2f} ms",
-        ("memories", "ms", "ms of work", "commits", "reads", "items read"),
+        ("memories", "ms", "best", "commits", "reads", "items read"),
         [
             (
                 f"{size:,}",
                 f"{cost.milliseconds:.0f}",
-                f"{cost.working:.0f}",
+                f"{cost.best:.0f}",
                 f"{cost.commits:.0f}",
                 f"{cost.reads:.0f}",
                 f"{cost.items_read:.0f}",
@@ -137,7 +136,8 @@ def test_a_patrol_costs_the_same_in_a_large_memory(tmp_path: Path) -> None:
             for size, cost in found.items()
         ],
     )
-    assert found[MANY].working <= ABOVE_DISK_MS
+    at_many = found[MANY]
+    assert at_many.best - at_many.commits * floor <= ABOVE_DISK_MS
     largest, smallest = found[sizes[-1]], found[FEW]
     assert largest.items_read <= GROWTH * smallest.items_read
     assert largest.commits <= GROWTH * smallest.commits
