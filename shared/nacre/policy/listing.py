@@ -49,13 +49,13 @@ class Listing:
         engine = policy.engine(self._talk.judge.where)
         server = self._talk.judge.server
         self._trust.flag(refused & set(flagged), (each["name"] for each in sound))
-        gone = [
+        gone = {
             place
             for place, each in enumerate(listed)
             if not _is_tool(each)
             or each["name"] in refused
             or not engine.may_pass("tool", each["name"], server)
-        ]
+        }
         enforces = self._talk.enforces()
         self._record(
             asked.method,

@@ -13,8 +13,7 @@ Span = tuple[int, int]
 def without_elements(raw: bytes, path: tuple[str, ...], places: Collection[int]) -> bytes:
     """Return the text without these elements of the list at the path."""
     text = raw.decode()
-    spans = _elements(text, _find(text, path))
-    return _without(text, spans, [place for place in range(len(spans)) if place in places])
+    return _without(text, _elements(text, _find(text, path)), frozenset(places))
 
 
 def without_members(raw: bytes, path: tuple[str, ...], names: Collection[str]) -> bytes:
@@ -22,13 +21,13 @@ def without_members(raw: bytes, path: tuple[str, ...], names: Collection[str]) -
     text = raw.decode()
     members = _members(text, _find(text, path))
     spans = [span for _, span, _ in members]
-    gone = [place for place, (name, _, _) in enumerate(members) if name in names]
+    gone = frozenset(place for place, (name, _, _) in enumerate(members) if name in names)
     return _without(text, spans, gone)
 
 
-def _without(text: str, spans: list[Span], gone: list[int]) -> bytes:
+def _without(text: str, spans: list[Span], gone: frozenset[int]) -> bytes:
     """Cut spans out of a row, each with the comma before it, or else the one after."""
-    kept = [place for place in range(len(spans)) if place not in set(gone)]
+    kept = [place for place in range(len(spans)) if place not in gone]
     if not gone:
         return text.encode()
     if not kept:
