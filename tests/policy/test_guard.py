@@ -507,6 +507,13 @@ def test_a_list_that_is_none_reaches_nobody(result: dict[str, Any]) -> None:
     )
 
 
+def test_a_long_list_takes_a_time_that_grows_with_its_length() -> None:
+    # Looking for each place among all that are gone took a minute here.
+    shown = passed(Scene(ALLOW).answered(request(1, "tools/list"), {"tools": [{}] * 60_000}))
+
+    assert shown["result"]["tools"] == []
+
+
 def test_what_is_no_tool_is_not_listed() -> None:
     listed = [TOOLS[0], {"name": 5}, "write", {}, TOOLS[2]]
     shown = passed(Scene(ALLOW).answered(request(1, "tools/list"), {"tools": listed}))
@@ -538,6 +545,16 @@ def test_without_an_audit_nothing_is_allowed() -> None:
     assert is_dropped(scene.up(notification("notifications/x")))
     assert error_code(scene.down(request("q", "sampling/createMessage", SAMPLING))) == -1
     assert all("disk is full" in each for each in scene.told)
+
+
+def test_what_cannot_be_recorded_reaches_neither_side() -> None:
+    scene = Scene(ALLOW).opened("2025-11-25", {"sampling": {}})
+    assert isinstance(scene.down(request("q", "sampling/createMessage", SAMPLING)), Forward)
+    scene.audit.fails = True
+
+    assert is_dropped(scene.down(notification("notifications/message", {"data": "x"})))
+    assert is_dropped(scene.down(notification("notifications/progress")))
+    assert passed(scene.up(response("q", {"role": "assistant"})))["error"]["code"] == -1
 
 
 def test_while_monitoring_an_audit_that_fails_is_only_told() -> None:

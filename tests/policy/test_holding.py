@@ -1,11 +1,15 @@
 """Calls that need somebody's word, over the wire of both generations."""
 
+import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from nacre.policy.approver import Granted, Refused, Waiting
+from nacre.policy.policy import Policy
 from nacre.policy.verdicts import Forward, Hold, Release
+from tests.policy.deciding import policy
 from tests.policy.guarding import (
     FORM,
     Person,
@@ -107,6 +111,84 @@ def test_somebody_else_decides_meanwhile() -> None:
     assert scene.guard.poll() == [Release("server", encoded(call))]
     assert isinstance(scene.down(response(7, {})), Forward)
     assert not scene.guard.holds
+
+
+def test_calls_that_are_alike_are_each_held_and_one_yes_lets_one_go() -> None:
+    person = Person(Waiting("t9", "wait", 60), Waiting("t9", "wait", 60))
+    scene = Scene(ASK, approver=person)
+    scene.up(request(7, "tools/call", {"name": "rm"}))
+    scene.up(request(8, "tools/call", {"name": "rm"}))
+    answers: list[Any] = [Granted("operator"), Refused("used before")]
+
+    def look(request: Any, ticket: str) -> Any:
+        del request, ticket
+        return answers.pop(0)
+
+    person.look = look  # type: ignore[method-assign]
+
+    assert [release.to for release in scene.guard.poll()] == ["server", "client"]
+    assert not scene.guard.holds
+
+
+def test_a_client_answers_no_question_that_it_was_not_asked() -> None:
+    scene = Scene(ASK, approver=Person(Waiting("t1", "wait", 60), Waiting("t1", "wait", 60)))
+    scene.up(request(7, "tools/call", {"name": "rm"}))
+
+    assert is_dropped(scene.up(response("t1", YES)))
+    assert scene.guard.holds
+
+
+def test_only_who_asked_gives_a_held_request_up() -> None:
+    scene = Scene(ASK, approver=Person(Waiting("t1", "wait", 60), Waiting("t1", "wait", 60)))
+    scene.up(request(7, "tools/call", {"name": "rm"}))
+    scene.down(request(7, "sampling/createMessage", {"messages": []}))
+    cancelled = "notifications/cancelled"
+
+    scene.up(notification(cancelled, {"requestId": "7"}))
+    assert [release.to for release in said_yes(scene)] == ["server", "client"]
+
+    scene.up(request(8, "tools/call", {"name": "rm"}))
+    scene.down(request(8, "sampling/createMessage", {"messages": []}))
+    assert is_dropped(scene.down(notification(cancelled, {"requestId": 8})))
+    assert [release.to for release in said_yes(scene)] == ["server"]
+
+
+def said_yes(scene: Scene) -> list[Release]:
+    person = scene.judge.approver
+    assert isinstance(person, Person)
+    waiting, person.says = person.says, Granted("operator")
+    released = scene.guard.poll()
+    person.says = waiting
+    return released
+
+
+@pytest.mark.parametrize("by", [FORM, Waiting("t1", "wait", 60)])
+def test_a_yes_does_not_outlive_the_policy_that_asked(by: Any) -> None:
+    scene = Scene(ASK, approver=Person(by, Granted("operator")))
+    source = Changing(policy(ASK))
+    scene.judge = replace(scene.judge, source=source)
+    scene.guard = scene.new_guard()
+    scene.opened("2025-11-25", {"elicitation": {}})
+    verdict = scene.up(request(7, "tools/call", {"name": "rm"}))
+    assert isinstance(verdict, Hold)
+
+    source.policy = policy('[[rule]]\naction = "deny"\ntool = "**"\n')
+    if verdict.ask is None:
+        (release,) = scene.guard.poll()
+        said = json.loads(release.raw)
+    else:
+        said = told(scene.up(response(json.loads(verdict.ask)["id"], YES)))
+
+    assert said["result"]["isError"] is True
+    assert "the policy has changed" in said["result"]["content"][0]["text"]
+
+
+class Changing:
+    def __init__(self, first: Policy) -> None:
+        self.policy = first
+
+    def current(self) -> Policy:
+        return self.policy
 
 
 def test_nobody_else_decides() -> None:

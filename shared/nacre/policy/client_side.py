@@ -143,7 +143,7 @@ class ClientSide:
         if type(state) is not str or not self._talk.continued:
             return False
         known = self._talk.continued.pop(state_key(state), None)
-        return known is not None and known == call_key(subject)
+        return known is not None and known == call_key(subject, self._talk.judge.policy().digest)
 
     def _answers(self, wire: Wire) -> Forward | Answer:
         """Look at what the client gives the server for its questions."""
@@ -192,15 +192,16 @@ class ClientSide:
             self._note("drop", wire, note="an answer to nothing that was asked")
             return Drop("an answer to nothing that was asked")
         if wire.result is None:
-            self._note("pass", wire, note=f"refusal of {asked.method}")
-            return Forward(wire.raw)
+            kept = self._note("pass", wire, note=f"refusal of {asked.method}")
+            return Forward(wire.raw if kept else _unaudited(asked))
         screened = self._talk.screen.answer(wire.result, self._talk.judge.policy())
         enforces = self._talk.enforces()
         if screened.objection is not None and enforces:
             self._note("deny", wire, note=f"answer to {asked.method}: {screened.note}")
             denied = Denied(screened.objection, None, "")
             return Forward(replies.denial(asked.method, asked.id, denied, is_modern=False))
-        self._note("pass", wire, note=_joined(f"answer to {asked.method}", screened.note))
+        if not self._note("pass", wire, note=_joined(f"answer to {asked.method}", screened.note)):
+            return Forward(_unaudited(asked))
         if screened.value is wire.result or not enforces:
             return Forward(wire.raw)
         return Forward(rewritten(wire.raw, ("result",), screened.value))
@@ -226,9 +227,15 @@ def state_key(state: str) -> str:
     return hashlib.sha256(state.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def call_key(subject: Subject) -> str:
-    """Return what stands for a call, the same in each of its rounds."""
-    return digest([subject.kind, subject.name, dict(subject.arguments)])
+def call_key(subject: Subject, policy: str) -> str:
+    """Return what stands for a call under a policy, the same in each of its rounds."""
+    return digest([policy, subject.kind, subject.name, dict(subject.arguments)])
+
+
+def _unaudited(asked: Asked) -> bytes:
+    """Return what a server gets in place of an answer that could not be recorded."""
+    denied = Denied("Blocked by policy (the audit cannot be written)", None, "")
+    return replies.denial(asked.method, asked.id, denied, is_modern=False)
 
 
 def _later(pending: Pending) -> str:

@@ -70,14 +70,16 @@ class Guard:
 
     def from_client(self, raw: bytes, headers: Mapping[str, str] | None = None) -> Verdict:
         """Decide about what the client sent; `headers` are HTTP's, with names in lower case."""
+        wire: Wire | None = None
         with self._lock:
             try:
                 value = read(raw, lines=self._lines)
                 if type(value) is list:
                     return self._batch_up(raw, value)
-                return self._client.take(message(raw, value), headers=headers)
+                wire = message(raw, value)
+                return self._client.take(wire, headers=headers)
             except Exception as error:  # noqa: BLE001 - whatever fails in here, nothing passes
-                return self._refused(error)
+                return self._refused(error, wire)
 
     def from_server(self, raw: bytes) -> Verdict:
         """Decide about what the server sent."""
@@ -97,10 +99,12 @@ class Guard:
 
     # What is not one whole message.
 
-    def _refused(self, error: Exception) -> Answer:
+    def _refused(self, error: Exception, wire: Wire | None = None) -> Answer:
         text, code = self._said(error)
         self._note("reject", "client", text)
-        return Answer(replies.error(_id_of(error), code, text), status=400)
+        known = wire.id if wire is not None and wire.kind == "request" else None
+        id_ = error.id if isinstance(error, WireError) else known
+        return Answer(replies.error(id_, code, text), status=400)
 
     def _discarded(self, raw: bytes, error: Exception) -> Verdict:
         """Drop it; who waits for it is told, and a request with a wrong spelling is answered."""
@@ -142,7 +146,7 @@ class Guard:
             try:
                 verdicts.append(self._client.take(part, alone=False))
             except NacreError as error:
-                verdicts.append(self._refused(error))
+                verdicts.append(self._refused(error, part))
         if all(isinstance(each, Forward) and each.raw is raw for each in verdicts):
             return Forward(raw)
         answers: list[bytes] = []
@@ -182,10 +186,6 @@ class Guard:
         if on:
             return Forward(_list(on), answer)
         return Answer(answer) if answer else Drop("nothing of the batch goes on")
-
-
-def _id_of(error: Exception) -> Id | None:
-    return error.id if isinstance(error, WireError) else None
 
 
 def _guessed_id(raw: bytes) -> Id | None:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from nacre.errors import InvalidParamsError
 from nacre.policy import replies
 from nacre.policy.approver import Question
+from nacre.policy.audit import Direction
 from nacre.policy.conversation import Asked, Conversation
 from nacre.policy.judge import Allowed, Call, Denied, Pending, Ruling
 from nacre.policy.spans import without_members
@@ -52,18 +53,19 @@ class Holding:
         held = _Held(wire, call, pending, until, "server" if from_client else "client")
         side = self._talk.up if from_client else self._talk.down
         side.add(Asked(str(wire.method), wire.id, wire.is_modern, call))
+        # Not the ticket: calls that are alike have one, and each of them is held.
+        own = f"nacre-{secrets.token_hex(8)}"
+        self._held[own] = held
         if isinstance(by, Question):
-            own = f"nacre-{secrets.token_hex(8)}"
-            self._held[own] = held
             return Hold(replies.request(own, "elicitation/create", by.params))
-        self._held[by.ticket] = held
         return Hold()
 
     def answered(self, wire: Wire) -> Verdict | None:
         """Take the client's answer to a question of ours; None when it answers another."""
-        held = self._held.pop(str(wire.id), None)
-        if held is None:
+        held = self._held.get(str(wire.id))
+        if held is None or not isinstance(held.pending.by, Question):
             return None
+        del self._held[str(wire.id)]
         judge, pending = self._talk.judge, held.pending
         given = wire.result if wire.result is not None else {"action": "cancel"}
         ruling = judge.answered(held.call, pending.request, pending.by.ticket, given)
@@ -73,10 +75,12 @@ class Holding:
         # This message came from the client, so what is for the client goes back.
         return Forward(release.raw) if release.to == "server" else Answer(release.raw)
 
-    def given_up(self, id_: object) -> bool:
+    def given_up(self, id_: object, sender: Direction = "client") -> bool:
         """Forget a held request that its sender cancels; nobody was told of it."""
         for name, held in list(self._held.items()):
-            if held.call.sender == "client" and held.wire.id == id_:
+            known = held.wire.id
+            # A number is another id than the text of its digits.
+            if held.call.sender == sender and type(known) is type(id_) and known == id_:
                 del self._held[name]
                 return True
         return False

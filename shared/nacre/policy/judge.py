@@ -142,7 +142,7 @@ class Judge:
     ) -> Ruling:
         """Take the answer to a Question about a call that is held."""
         policy = self.source.current()
-        approval = self._attempt(
+        approval = _outdated(request, policy) or self._attempt(
             request, lambda asked: self.approver.answered(asked, ticket, result)
         )
         return self._approved(call, policy, request, approval)
@@ -151,7 +151,9 @@ class Judge:
         """Return how a call stands that waits for somebody."""
         policy = self.source.current()
         ticket = pending.by.ticket
-        approval = self._attempt(pending.request, lambda asked: self.approver.look(asked, ticket))
+        approval = _outdated(pending.request, policy) or self._attempt(
+            pending.request, lambda asked: self.approver.look(asked, ticket)
+        )
         if isinstance(approval, Waiting):
             return pending
         return self._approved(call, policy, pending.request, approval)
@@ -251,6 +253,16 @@ class Judge:
         if outcome == "deny" and enforced:
             return Denied(decision.text, decision.rule, audit, settings.deny_style)
         return Allowed(audit, facts.get("approval"))
+
+
+def _outdated(request: ApprovalRequest, policy: Policy) -> Refused | None:
+    """Refuse a yes to what another policy asked: this one may deny the call."""
+    if request.policy == policy.digest:
+        return None
+    return Refused(
+        f"{request.decision.text}: the policy has changed since this was asked. "
+        "Make the call again."
+    )
 
 
 def _reason(error: Exception) -> str:

@@ -94,13 +94,17 @@ class ServerSide:
             self._note("drop", method, note="a request without an id")
             return Drop(f"{method} without an id")
         if method == "notifications/cancelled" and type(wire.params) is dict:
-            self._talk.down.give_up(wire.params.get("requestId"))
+            cancelled = wire.params.get("requestId")
+            self._talk.down.give_up(cancelled)
+            if self._holding.given_up(cancelled, "server"):
+                self._note("drop", method, note="of a request that was held")
+                return Drop("the request was held")
         if method != "notifications/message":
-            self._note("pass", method)
-            return Forward(wire.raw)
+            return self._recorded(wire, None) or Forward(wire.raw)
         # What a server logs reaches whoever reads the client's log, a model among them.
         screened = self._talk.screen.result(wire.params, self._talk.judge.policy())
-        self._note("pass", method, note=screened.note)
+        if (unrecorded := self._recorded(wire, screened.note)) is not None:
+            return unrecorded
         if not self._talk.enforces():
             return Forward(wire.raw)
         if screened.objection is not None:
@@ -108,6 +112,11 @@ class ServerSide:
         if screened.value is wire.params:
             return Forward(wire.raw)
         return Forward(rewritten(wire.raw, ("params",), screened.value))
+
+    def _recorded(self, wire: Wire, note: str | None) -> Drop | None:
+        """Record a notification; return its end where that fails and nothing may pass."""
+        kept = self._note("pass", str(wire.method), note=note)
+        return None if kept else Drop("the audit cannot be written")
 
     # Responses.
 
@@ -199,7 +208,8 @@ class ServerSide:
         state = wire.result.get("requestState")
         if asked.granted and asked.call is not None and type(state) is str:
             known = self._talk.continued
-            known[state_key(state)] = call_key(asked.call.subject)
+            policy = self._talk.judge.policy().digest
+            known[state_key(state)] = call_key(asked.call.subject, policy)
             if len(known) > _MOST_STATES:
                 del known[next(iter(known))]
 
