@@ -298,6 +298,21 @@ def test_an_audit_that_cannot_be_written_says_so(tmp_path: Path) -> None:
         AuditTrail(JsonlAudit(tmp_path / "audit"), Ticking()).record(entry())
 
 
+def test_what_would_be_written_to_a_file_that_is_gone_is_not_kept(folder: Path) -> None:
+    trail = AuditTrail(JsonlAudit(folder), Ticking())
+    trail.record(entry(1))
+    for path in folder.iterdir():
+        path.unlink()
+
+    with pytest.raises(UnavailableError, match="the file was removed"):
+        trail.record(entry(2))
+    trail.record(entry(3))
+    trail.close()
+
+    (chain,) = JsonlRecords(folder).chains()
+    assert [json.loads(line)["tool"] for line in chain.lines] == ["tool-3"]
+
+
 def test_an_append_that_fails_leaves_the_chain_as_it_was(folder: Path) -> None:
     class Failing(JsonlAudit):
         fails = False

@@ -115,6 +115,8 @@ class _Slot:
         if self._size and self._size + len(line) >= file_bytes:
             self._turn_over()
         try:
+            if not os.fstat(self._lines).st_nlink:  # what is written there, nobody can read
+                raise OSError(2, "the file was removed")  # noqa: TRY301 - as below
             if os.write(self._lines, line + b"\n") != len(line) + 1:
                 raise OSError(28, "the disk is full")  # noqa: TRY301 - as a whole write says it
             noted = f"{after.sequence:020d} {after.hash}\n".encode()
