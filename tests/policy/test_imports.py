@@ -46,6 +46,20 @@ def test_evaluating_needs_no_parser_of_policy_files() -> None:
     assert not {name for name in ours if not name.startswith(("nacre.policy", "nacre.errors"))}
 
 
+LISTING = """
+import os, tempfile
+from pathlib import Path
+from nacre.wiring.embedded import open_laptop
+from nacre.wiring.settings import Settings
+folder = Path(tempfile.mkdtemp())
+(folder / 'policy.toml').write_text('[[rule]]\\naction = "prompt"\\ntool = "*"\\n')
+named = Settings(
+    data_folder=str(folder), embeddings='none', policy_file=str(folder / 'policy.toml')
+)
+laptop = open_laptop(folder / 'data', named)
+assert laptop.application.surface.tools_for(None)
+laptop.close()
+"""
 LOOKING = {"injection", "injection_rules", "injection_text", "secrets", "redaction", "screen"}
 
 
@@ -59,6 +73,7 @@ LOOKING = {"injection", "injection_rules", "injection_text", "secrets", "redacti
         "import nacre.policy.entry, nacre.policy.entry_judge, nacre.policy.judge",
         "import nacre.faces.policy, nacre.faces.evaluating",
         "import nacre.faces.authorizer",
+        LISTING,
     ],
 )
 def test_a_start_does_not_wait_for_what_looks_at_texts(work: str) -> None:

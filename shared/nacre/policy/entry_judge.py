@@ -53,13 +53,15 @@ class EntryJudge:
             return whole
         if policy.settings.mode == "monitor":
             return whole
-        if self._shown is None or self._shown[:2] != (whole, policy.digest):
+        shown = self._shown  # once: another thread may put another policy's list there
+        if shown is None or shown[:2] != (whole, policy.digest):
             engine = policy.engine()
             kept = [
                 each for each in whole if engine.may_pass("tool", str(each["name"]), self._server)
             ]
-            self._shown = (whole, policy.digest, whole if len(kept) == len(whole) else tuple(kept))
-        return self._shown[2]
+            shown = (whole, policy.digest, whole if len(kept) == len(whole) else tuple(kept))
+            self._shown = shown
+        return shown[2]
 
     async def refused(
         self, tool: str, arguments: Mapping[str, Any], context: Context

@@ -90,8 +90,11 @@ def laptop_entry(
         @cache
         def judge(being_id: str) -> Judge:
             source = _Scoped(policies(), being_id or None)
-            approver = _approver(table(), lambda: source.current().settings, clock, is_session=True)
-            return Judge(source, trail, tell, OWN, approver=approver)
+
+            def approver() -> "Approver":
+                return _approver(table(), lambda: source.current().settings, clock, is_session=True)
+
+            return Judge(source, trail, tell, OWN, approver=_LateApprover(approver))
 
         return EntryJudge(judge)
 
