@@ -85,3 +85,14 @@ class StandIn:
     def _fails(self, kind: str) -> bool:
         self.asked.append(kind)
         return kind in self.silent
+
+
+class Refusing(StandIn):
+    """A stand-in that never reads what is vile."""
+
+    def extract(
+        self, being_id: str, messages: Sequence[Message]
+    ) -> Thought[tuple[SceneDraft, ...]]:
+        if any("vile" in message.content for message in messages):
+            return Thought(None, "it refuses", 4, 2, of_question=True)
+        return super().extract(being_id, messages)

@@ -7,16 +7,18 @@ import pytest
 
 from nacre.errors import InvalidInputError, NotFoundError, UnavailableError
 from nacre.jobs.lease import Lease
-from nacre.memory import keys
+from nacre.limits import PATROL_REFUSALS
+from nacre.memory import keys, room
 from nacre.memory.chain import Said
 from nacre.memory.model import Node
 from nacre.memory.think_notes import think_notes
+from nacre.patrol import asked_text
 from nacre.patrol.runs import run_id_of
 from nacre.ports.embedder import Vector
 from nacre.ports.table import Change, Key
 from tests.memory.minds import builtin
 from tests.patrol.invariants import check
-from tests.patrol.stand_in import StandIn
+from tests.patrol.stand_in import Refusing, StandIn
 from tests.patrol.worlds import World, new_world
 
 
@@ -394,4 +396,70 @@ def test_a_cluster_about_two_subjects_is_divided_by_a_model(thinking: World) -> 
     parent = thinking.memory.clusters.get(thinking.being_id, before[0].cluster_id)
     assert parent is not None
     assert (parent.state, len(parent.children)) == ("retired", 2)
+    sound(thinking)
+
+
+def test_messages_that_a_model_refuses_run_after_run_are_let_go_to_the_history(
+    thinking: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(asked_text, "ASKED_MESSAGES", 1)
+    thinking.thinking = Refusing()
+    texts = ("Dan planted a pear tree", "vile words", "Eve baked rye bread")
+    batch = [Said("user", text) for text in texts]
+    thinking.memory.history.add(thinking.being_id, batch, for_patrol=True)
+    receipts = [thinking.run() for _ in range(PATROL_REFUSALS)]
+
+    assert [r.counts.get("messages_read", 0) for r in receipts] == [1, 0, 2]
+    assert [r.counts.get("scenes_created", 0) for r in receipts] == [1, 0, 1]
+    assert all("extraction: it refuses" in r.reasons for r in receipts)
+    let_go = "extraction: messages that the model refused in 3 runs stay in the history only"
+    assert [let_go in r.reasons for r in receipts] == [False, False, True]
+    assert not any("nothing to do" in reason for r in receipts for reason in r.reasons)
+    assert thinking.memory.trigger.pending(thinking.being_id) == (0, 0)
+    assert not any("refused" in item for item in thinking.items())
+    found = thinking.memory.history.search(thinking.being_id, limit=5, query="vile").messages
+    assert [message.content for message in found] == ["vile words"]
+    sound(thinking)
+
+
+def test_messages_wait_as_long_as_a_provider_is_down(thinking: World) -> None:
+    thinking.thinking = StandIn(silent=frozenset({"extract"}))
+    batch = [Said("user", "Dan planted a pear tree")]
+    thinking.memory.history.add(thinking.being_id, batch, for_patrol=True)
+    for _ in range(PATROL_REFUSALS + 1):
+        receipt = thinking.run()
+
+    assert receipt.reasons == ("extraction: the model does not answer",)
+    assert thinking.memory.trigger.pending(thinking.being_id) == (0, 1)
+
+
+def test_an_event_that_fills_its_memory_goes_on_in_another(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(room, "NODE_LIST_BYTES", 120)  # three scenes and a day
+    for _ in range(4):
+        world.note(*["Ann fed the cat"] * 2)
+        world.run()
+
+    every = world.memory.nodes.page(world.being_id).nodes
+    assert sorted(len(node.evidence) for node in every) == [2, 3, 3]
+    assert {node.action for node in every} == {"Ann fed the cat"}
+    assert len({node.fingerprint for node in every}) == 3
+    sound(world)
+
+
+def test_memories_that_would_not_fit_one_are_not_merged(
+    thinking: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(room, "NODE_LIST_BYTES", 60)
+    thinking.note("the cat caught a mouse in the cellar", "the cat caught a mouse in the barn")
+    thinking.note("the cat caught a mouse in the attic", "Bob sold his boat")
+    receipt = thinking.run()
+
+    apart = "consolidation: memories of more scenes than one can hold stay apart"
+    assert apart in receipt.reasons
+    assert "merged" not in receipt.counts
+    ids = [node.node_id for node in nodes(thinking).values() if "mouse" in node.action]
+    with pytest.raises(InvalidInputError, match="more scenes than one can hold"):
+        thinking.memory.merges.merge(thinking.being_id, ids, action="a mouse")
     sound(thinking)

@@ -214,7 +214,7 @@ def _status_error(error: openai.APIStatusError) -> Exception:
         case 400 | 422 if "content" in code and "filter" in code:
             return ModelError("refused", "the provider's filter stopped it")
         case 400 | 422 if "context_length" in code:
-            return ModelError("unavailable", "the question is too long for the model")
+            return ModelError("refused", "the question is too long for the model")
         case 400 | 422:
             refused = f"the provider refused the request ({error.status_code}); see NACRE_LLM_MODEL"
             return _RefusedFormError(ModelError("unavailable", refused))

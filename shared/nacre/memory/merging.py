@@ -18,6 +18,7 @@ from nacre.memory.counters import count_in, counters, write_counted
 from nacre.memory.fields import checked_name, checked_text, optional_text
 from nacre.memory.model import UNDONE, Node, merged_id_of, moment
 from nacre.memory.nodes import Nodes, replacing
+from nacre.memory.room import has_room
 from nacre.memory.searchable import SearchIndex, searchable
 from nacre.memory.settled import settled
 from nacre.memory.uniting import strongest_of, united, with_what_was_learned
@@ -100,6 +101,10 @@ class Merges:
         before = found.pop(merged_id, None)
         sources = [found[each] for each in sorted(ids) if each in found]
         _check_sources(ids, sources)
+        if not has_room(sources):
+            raise InvalidInputError(
+                "these memories are of more scenes than one can hold; merge fewer of them"
+            )
         clock = count_in(counters(self._table, being_id), CLOCK)
         whole = united(sources, clock)
         new = replace(

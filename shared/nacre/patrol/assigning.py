@@ -78,8 +78,8 @@ def _assign(work: Round, scene_id: str, vector: Vector) -> None:
             _set_aside(work, scene, reason)
         case Known(node):
             _add_evidence(work, scene, node)
-        case New(home):
-            node = _node_of(work, scene)
+        case New(home, fingerprint):
+            node = _node_of(work, scene, fingerprint)
             cluster_id = cluster_of(work, home, node.node_id)
             node = replace(node, cluster_id=cluster_id)
             writes: list[Write] = [Put(node.to_item(work.being_id), Absent())]
@@ -148,10 +148,10 @@ def _commit(
     work.telling.tell(writes)
 
 
-def _node_of(work: Round, scene: Scene) -> Node:
+def _node_of(work: Round, scene: Scene, fingerprint: str) -> Node:
     stability = initial_stability(scene.importance)
     return Node(
-        node_id=node_id_of(work.being_id, scene.fingerprint),
+        node_id=node_id_of(work.being_id, fingerprint),
         action=scene.action,
         actors=scene.actors,
         when=scene.when,
@@ -163,7 +163,7 @@ def _node_of(work: Round, scene: Scene) -> Node:
         importance=scene.importance,
         evidence=(scene.scene_id,),
         trust=scene.trust,
-        fingerprint=scene.fingerprint,
+        fingerprint=fingerprint,
         clock0=work.run.clock,
         due=clock_below(work.run.clock, stability, DYING_BELOW),
         valid_from=min(scene.when, default=None),

@@ -13,6 +13,7 @@ from typing import Any
 from nacre.limits import MERGE_GROUP, PATROL_MERGES
 from nacre.memory.model import Cluster, Node, merged_id_of
 from nacre.memory.nodes import replacing
+from nacre.memory.room import has_room
 from nacre.memory.settled import settled
 from nacre.memory.uniting import strongest_of, united
 from nacre.patrol.changes import dirty_clusters, dirtying
@@ -152,6 +153,9 @@ def _apply(work: Round, entry: dict[str, Any]) -> None:
     counts: dict[str, int] = {}
     sources = [found[each] for each in ids if each in found and found[each].is_living]
     can_merge = len(ids) > 1 and len(sources) == len(ids) and before is None and bool(plan.action)
+    if can_merge and not has_room(sources):
+        can_merge = False
+        work.ledger.note("consolidation: memories of more scenes than one can hold stay apart")
     if can_merge:
         new = _merged(work, plan, merged_id, sources)
         writes.append(Put(new.to_item(work.being_id), Absent()))

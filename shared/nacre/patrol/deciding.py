@@ -1,11 +1,13 @@
 """What becomes of a scene: a memory of its own, evidence of one that is there, or nothing."""
 
 from dataclasses import dataclass
+from itertools import count
 
 from nacre.errors import InvalidInputError
 from nacre.memory.known_events import known_nodes
 from nacre.memory.model import Node, Scene
 from nacre.memory.nodes import Nodes
+from nacre.memory.room import has_room, sequel_of
 from nacre.memory.scenes import SceneDraft, checked_scene
 from nacre.patrol.geometry import cosine, numbers
 from nacre.patrol.guard import may_be_one
@@ -24,9 +26,10 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class New:
-    """Nothing like it is known; it belongs to a cluster, or to none yet."""
+    """Nothing like it is known that has room; it belongs to a cluster, or to none yet."""
 
     home: Home | None
+    fingerprint: str  # of the memory: the scene's own, unless that one is full
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +59,7 @@ class Deciding:
         reason = _fault(scene)
         if reason is not None:
             return Invalid(reason)
-        known = self._by_fingerprint(scene.fingerprint)
+        known, fingerprint = self._by_fingerprint(scene)
         if known is not None:
             return Known(known)
         near = self._nearest.around(vector, scene.action, self._space)
@@ -64,9 +67,22 @@ class Deciding:
         if same is not None:
             return Known(same)
         join = self._space.join(scene.action)
-        return New(self._nearest.best(vector, near.cluster_ids, self._space, join))
+        home = self._nearest.best(vector, near.cluster_ids, self._space, join)
+        return New(home, fingerprint)
 
-    def _by_fingerprint(self, fingerprint: str) -> Node | None:
+    def _by_fingerprint(self, scene: Scene) -> tuple[Node | None, str]:
+        """Return the memory of this event, and the fingerprint that it has or will have.
+
+        Where a memory is full, another goes on with the event.
+        """
+        for number in count(1):
+            fingerprint = sequel_of(scene.fingerprint, number)
+            node = self._standing(fingerprint)
+            if node is None or has_room([node], scene):
+                break
+        return node, fingerprint
+
+    def _standing(self, fingerprint: str) -> Node | None:
         """Return the memory of this fingerprint, or what it was merged into."""
         known = known_nodes(self._table, self._being_id, [fingerprint])
         node = known.get(fingerprint)
@@ -86,6 +102,7 @@ class Deciding:
             node
             for node in found.values()
             if node.is_living
+            and has_room([node], scene)
             and (
                 node.fingerprint == scene.fingerprint
                 or may_be_one(

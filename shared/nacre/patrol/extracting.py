@@ -5,10 +5,12 @@ Without a model the messages stay what they are, a history that can be searched.
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 from nacre.errors import InvalidInputError
+from nacre.limits import PATROL_REFUSALS
 from nacre.memory.chain import marker_id_of
-from nacre.memory.counters import PENDING_MESSAGES, PENDING_SCENES
+from nacre.memory.counters import PENDING_MESSAGES, PENDING_SCENES, count_in
 from nacre.memory.model import Message, Scene
 from nacre.memory.scenes import SceneDraft as Told
 from nacre.memory.scenes import checked_scene
@@ -22,13 +24,19 @@ from nacre.ports.table import Absent, Change, Key, Present, Put, Update, Value
 
 PLAN = "EXTRACT"
 _AT_ONCE = 40  # messages in one transaction
-_UNREAD = frozenset({"gsi1pk", "gsi1sk"})
+_REFUSED = "refused"  # of a message that waits: in so many runs a model would not read on here
+_UNREAD = frozenset({"gsi1pk", "gsi1sk", _REFUSED})
+_LET_GO = (
+    f"extraction: messages that the model refused in {PATROL_REFUSALS} runs stay in the history"
+    " only"
+)
 
 
 def extract(work: Round) -> None:
     """Record the scenes of the run's messages, and let the messages wait no more.
 
-    When the model fails they go on waiting, for the next run.
+    When the model fails they go on waiting, for the next run; but what it refuses again and
+    again holds up the others no longer.
     """
     places = messages_of(work)
     if not places:
@@ -40,6 +48,8 @@ def extract(work: Round) -> None:
         if entry.get("scene_id"):
             settled(partial(_record, work, SceneDraft.from_plain(entry)))
     for entry in planned:
+        if entry.get(_REFUSED):
+            settled(partial(_refused, work, entry))
         count = entry.get("read")
         if isinstance(count, int):
             _read(work, places[:count])
@@ -47,7 +57,8 @@ def extract(work: Round) -> None:
 
 def _plan(work: Round, places: Sequence[Key]) -> list[dict[str, Value]]:
     """Decide what was said, portion by portion: what follows a failure is for the next run."""
-    messages = _messages(work, places)
+    found = work.table.get_many(places)
+    messages = {place: Message.from_item(found[place]) for place in places if place in found}
     entries: list[dict[str, Value]] = []
     reasons: list[str] = []
     counts = {INPUT_TOKENS: 0, OUTPUT_TOKENS: 0}
@@ -63,9 +74,16 @@ def _plan(work: Round, places: Sequence[Key]) -> list[dict[str, Value]]:
             counts[OUTPUT_TOKENS] += thought.output_tokens
             if thought.value is None:
                 reasons.append(f"extraction: {thought.reason}")
-                read = done
-                break
-            entries += [draft.to_plain() for draft in thought.value]
+                first = next(place for place in places if place.sk == portion[0].place)
+                times = count_in(found[first], _REFUSED) + 1
+                if not thought.of_question or times < PATROL_REFUSALS:
+                    if thought.of_question:
+                        entries.append({_REFUSED: times, "at": list(first)})
+                    read = done
+                    break
+                reasons.append(_LET_GO)
+            else:
+                entries += [draft.to_plain() for draft in thought.value]
             last = portion[-1].place
             done = 1 + next(number for number, place in enumerate(places) if place.sk == last)
     ends = [messages[place] for place in places[:read] if place in messages]
@@ -78,9 +96,12 @@ def _plan(work: Round, places: Sequence[Key]) -> list[dict[str, Value]]:
     return entries
 
 
-def _messages(work: Round, places: Sequence[Key]) -> dict[Key, Message]:
-    found = work.table.get_many(places)
-    return {place: Message.from_item(found[place]) for place in places if place in found}
+def _refused(work: Round, entry: dict[str, Any]) -> None:
+    """Keep with a message, as long as it waits, how often a model would not read on there."""
+    place, times = Key(*entry["at"]), entry[_REFUSED]
+    item = work.table.get(place)
+    if item is not None and "gsi1pk" in item and item.get(_REFUSED) != times:
+        work.ledger.commit([Update(place, Change(set={_REFUSED: times}), Present("gsi1pk"))])
 
 
 def _record(work: Round, draft: SceneDraft) -> None:

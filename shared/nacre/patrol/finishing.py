@@ -71,7 +71,8 @@ def _finish(work: Round, reasons: list[str]) -> None:
     meta = counters(work.table, work.being_id)
     counts = work.ledger.counts()
     backlog = _backlog(meta, counts)
-    if not counts:
+    run = work.runs.at(work.being_id, work.run.seq)
+    if not counts and not (run and run.reasons):
         reasons.append("nothing to do: no scene and no message waits, and nothing is due")
     elif work.thinking is None:
         reasons += [
@@ -80,7 +81,6 @@ def _finish(work: Round, reasons: list[str]) -> None:
             if work.runs.plan(work.being_id, work.run.seq, plan) is None
         ]
     queued = backlog > 0 and _queued(work, reasons)
-    run = work.runs.at(work.being_id, work.run.seq)
     marker = None if run is None else run.marker_out
     set_: dict[str, Value] = {} if marker is None else {MARKER: marker}
     if queued:

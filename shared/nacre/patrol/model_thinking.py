@@ -1,6 +1,7 @@
 """Thinking with a language model, within a day's budget, believing nothing unchecked."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from nacre.errors import ModelError
@@ -19,6 +20,7 @@ from nacre.ports.model import Model
 
 T = TypeVar("T")
 _HALF = 12 * 1024  # bytes of one half of a cluster
+_OF_QUESTION = ("refused", "truncated")  # faults that are not the provider's
 _PATIENCE = 2  # so many failures in a row, and the provider is left alone until the next run
 
 
@@ -47,7 +49,7 @@ class ModelThinking:
             input_tokens += thought.input_tokens
             output_tokens += thought.output_tokens
             if thought.value is None:
-                return Thought(None, thought.reason, input_tokens, output_tokens)
+                return replace(thought, input_tokens=input_tokens, output_tokens=output_tokens)
             found += thought.value
         return Thought(tuple(found), None, input_tokens, output_tokens)
 
@@ -141,16 +143,17 @@ class ModelThinking:
         except ModelError as error:
             input_tokens, output_tokens = error.input_tokens, error.output_tokens
             self._take_note(error)
-            return Thought(None, str(error), input_tokens, output_tokens)
+            mine = error.kind in _OF_QUESTION
+            return Thought(None, str(error), input_tokens, output_tokens, of_question=mine)
         except UnusableError as error:
             reason = f"the language model's answer cannot be used: {error}"
-            return Thought(None, reason, input_tokens, output_tokens)
+            return Thought(None, reason, input_tokens, output_tokens, of_question=True)
         finally:
             self._spending.settle(held, input_tokens=input_tokens, output_tokens=output_tokens)
 
     def _take_note(self, error: ModelError) -> None:
         self._last_failure = str(error)
-        if error.kind in ("refused", "truncated"):  # of this question, and not of the provider
+        if error.kind in _OF_QUESTION:
             self._failures = 0
         else:
             self._failures += _PATIENCE if error.kind == "rejected_key" else 1

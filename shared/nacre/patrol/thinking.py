@@ -18,12 +18,17 @@ Plain = dict[str, Value]
 
 @dataclass(frozen=True, slots=True)
 class Thought(Generic[T]):
-    """What came of one question; without a value, the reason says why."""
+    """What came of one question; without a value, the reason says why.
+
+    `of_question` says that it failed for what was asked: another model or another day would not
+    help, as it does where a provider is down.
+    """
 
     value: T | None
     reason: str | None
     input_tokens: int = 0
     output_tokens: int = 0
+    of_question: bool = False
 
     def __post_init__(self) -> None:
         if (self.value is None) is (self.reason is None):
