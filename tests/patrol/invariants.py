@@ -38,6 +38,26 @@ def check(items: Sequence[Item], being_id: str, *, emb_id: str | None) -> None:
     _the_being_counts_right(items, being_id, scenes)
 
 
+def check_growth(before: Sequence[Item], after: Sequence[Item], being_id: str) -> None:
+    """Raise AssertionError where a patrol has taken something away from what was there."""
+    scenes = [
+        {str(i["sk"]) for i in each if i["pk"] == keys.scenes(being_id)} for each in (before, after)
+    ]
+    assert scenes[0] <= scenes[1]
+    earlier, later = (
+        {str(i["sk"]): Node.from_item(i) for i in each if i["pk"] == keys.nodes(being_id)}
+        for each in (before, after)
+    )
+    for node_id, node in earlier.items():
+        now = later[node_id]
+        assert set(node.evidence) <= set(now.evidence), node_id
+        assert set(node.when) <= set(now.when), node_id
+        assert node.importance <= now.importance, node_id
+        assert node.reactivation_count <= now.reactivation_count, node_id
+        assert node.pinned <= now.pinned, node_id
+        assert not (node.pinned and node.is_living and now.status == "dead"), node_id
+
+
 def _every_scene_has_its_place(scenes: dict[str, Scene], nodes: dict[str, Node]) -> None:
     standing = [n for n in nodes.values() if n.status != "merged" and n.reason != UNDONE]
     held = Counter(scene_id for node in standing for scene_id in node.evidence)
@@ -61,18 +81,22 @@ def _every_living_node_is_in_a_living_cluster(
         assert cluster.n_active == counts[cluster.cluster_id], cluster.cluster_id
         assert cluster.n_active <= CLUSTER_MEMBERS
         assert not cluster.dirty, cluster.cluster_id
+        assert cluster.digest or not cluster.n_active, cluster.cluster_id
 
 
 def _retired_clusters_form_a_forest(clusters: dict[str, Cluster]) -> None:
     for cluster in clusters.values():
         assert not cluster.children or cluster.state == "retired"
-        seen, left = {cluster.cluster_id}, list(cluster.children)
+        # Several may have gone into one, so that one is met again; what never may be is a circle.
+        seen: set[str] = set()
+        left = list(cluster.children)
         while left:
             child = left.pop()
             assert child in clusters
-            assert child not in seen, "a cluster is among its own descendants"
-            seen.add(child)
-            left += clusters[child].children
+            assert child != cluster.cluster_id, "a cluster is among its own descendants"
+            if child not in seen:
+                seen.add(child)
+                left += clusters[child].children
 
 
 def _nodes_are_trusted_as_their_evidence(scenes: dict[str, Scene], nodes: dict[str, Node]) -> None:

@@ -1,8 +1,8 @@
 """Worlds for patrols: a Being on real stores that can stop before any write, and be copied."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from random import Random
 from typing import Any
 
@@ -11,6 +11,7 @@ from nacre.adapters.local_vectors import LocalVectors
 from nacre.adapters.sqlite_database import SqliteDatabase
 from nacre.adapters.sqlite_queue import SqliteQueue
 from nacre.adapters.sqlite_table import SqliteTable
+from nacre.errors import UnavailableError
 from nacre.memory import keys
 from nacre.memory.cluster_vectors import ClusterMeans
 from nacre.memory.indexing import Indexing
@@ -40,16 +41,33 @@ class Fuse:
     writes: int = 0
     reads: int = 0
     items_read: int = 0
+    searches: int = 0
     stop_before: int | None = None  # the number of the write, from 0
+    failing_writes: Collection[int] = ()  # the numbers of those that are not done
+    failing_reads: Collection[int] = ()
+    failing_searches: Collection[int] = ()
+    before: Callable[[int], object] | None = None  # is called with the number of each write
 
     def burn(self) -> None:
         if self.stop_before is not None and self.writes >= self.stop_before:
             raise Stopped
+        number = self.writes
         self.writes += 1
+        if self.before is not None:
+            self.before(number)
+        if number in self.failing_writes:
+            raise UnavailableError("the store does not answer")
 
     def read(self, items: int) -> None:
         self.reads += 1
         self.items_read += items
+        if self.reads - 1 in self.failing_reads:
+            raise UnavailableError("the store does not answer")
+
+    def search(self) -> None:
+        self.searches += 1
+        if self.searches - 1 in self.failing_searches:
+            raise UnavailableError("the index does not answer")
 
 
 @dataclass
@@ -132,6 +150,7 @@ class FusedIndex:
         where: Filter,
         limit: int,
     ) -> Candidates:
+        self.fuse.search()
         return self.index.search(being_id, dense=dense, sparse=sparse, where=where, limit=limit)
 
     def scan(self, being_id: str, *, after: str | None, limit: int) -> list[tuple[str, str]]:
@@ -225,6 +244,13 @@ class World:
             "messages": messages,
             "index": sorted(points),
         }
+
+    def process(self, *, seconds: float = 0, generation: int | None = None) -> "World":
+        """Return a new process without a memory, so much later, on the same store."""
+        clock = StillClock()
+        clock.time = self.clock.time + timedelta(seconds=seconds)
+        generation = self.generation + 1 if generation is None else generation
+        return _world(self.database, clock, self.being_id, self.embedder, self.thinking, generation)
 
     def copy(self) -> "World":
         """Return a world in the same state, with a new fuse and processes without a memory."""

@@ -1,0 +1,157 @@
+"""Patrols in company: users who write meanwhile, a second worker, messages that come twice."""
+
+from contextlib import suppress
+from datetime import timedelta
+
+import pytest
+from hypothesis import strategies as st
+
+from nacre.errors import LeaseLostError
+from nacre.jobs.lease import Leases
+from nacre.patrol import splitting
+from nacre.patrol.calls import lease_of
+from nacre.patrol.runs import Receipt
+from tests.memory.minds import builtin
+from tests.patrol.crashing import hold, hypothesised, same, state_of
+from tests.patrol.histories import (
+    Note,
+    UserStep,
+    nodes_of,
+    stretches,
+    user_steps,
+)
+from tests.patrol.stand_in import StandIn
+from tests.patrol.worlds import Stopped, World, new_world
+
+EMBEDDER = builtin()[0]
+LEASE = timedelta(seconds=300)
+
+
+@pytest.fixture(autouse=True)
+def small_clusters_split(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(splitting, "SPLIT_FROM", 6)
+
+
+def lived(data: st.DataObject) -> World:
+    """Return a Being with a past, for which something waits."""
+    thinking = StandIn() if data.draw(st.booleans(), label="with a model") else None
+    world = new_world(
+        EMBEDDER if data.draw(st.booleans(), label="with vectors") else None, thinking
+    )
+    history = data.draw(st.lists(stretches, min_size=1, max_size=2), label="history")
+    for number, stretch in enumerate(history):
+        for step in stretch:
+            step.do(world)
+        if number < len(history) - 1:
+            world.run()
+    return world.process()
+
+
+def test_what_users_write_between_the_writes_of_a_patrol_stays() -> None:
+    def body(data: st.DataObject) -> None:
+        world = lived(data)
+        meanwhile = data.draw(
+            st.dictionaries(st.integers(0, 40), user_steps, min_size=1, max_size=3),
+            label="meanwhile",
+        )
+        promised = Promised()
+        process = world.process()
+        plant(process, meanwhile, promised)
+        process.fuse.stop_before = data.draw(st.integers(1, 60), label="stops before")
+        with suppress(Stopped):
+            process.run()
+        last = process.process(seconds=600)
+        for _ in range(3):  # what came meanwhile is for the next one
+            assert last.run().state == "done"
+        hold(last)
+        promised.check(last)
+        world.database.close()
+
+    hypothesised(body, examples=60)
+
+
+class Promised:
+    """What was acknowledged to users, and has to be there afterwards."""
+
+    def __init__(self) -> None:
+        self._scenes: set[str] = set()
+        self._pinned: set[str] = set()
+        self._recalls: dict[str, int] = {}
+
+    def after(self, world: World, step: UserStep) -> None:
+        """Keep what a step has promised."""
+        nodes = nodes_of(world)
+        here = {str(i["sk"]) for i in world.items() if str(i["pk"]).endswith("#S")}
+        self._scenes = here if isinstance(step, Note) else self._scenes & here
+        every = {node.node_id: node for node in nodes}
+        self._pinned = {each for each, node in every.items() if node.pinned}
+        self._recalls = {each: node.reactivation_count for each, node in every.items()}
+
+    def check(self, world: World) -> None:
+        """Raise AssertionError for what is not there any more."""
+        here = {str(i["sk"]) for i in world.items() if str(i["pk"]).endswith("#S")}
+        assert self._scenes <= here
+        found = {node.node_id: node for node in nodes_of(world)}
+        for node_id in self._pinned:
+            assert found[node_id].pinned
+        for node_id, count in self._recalls.items():
+            assert found[node_id].reactivation_count >= count
+
+
+def plant(process: World, meanwhile: dict[int, UserStep], promised: Promised) -> None:
+    """Let users write just before these writes of a process, each once."""
+    user = process.process(generation=500)
+
+    def before(number: int) -> None:
+        step = meanwhile.get(number)
+        if step is not None:
+            step.do(user)
+            promised.after(user, step)
+
+    process.fuse.before = before
+
+
+def test_of_two_workers_one_does_the_patrol() -> None:
+    taken_over = 0
+
+    def body(data: st.DataObject) -> None:
+        nonlocal taken_over
+        start = lived(data)
+        whole = start.copy()
+        assert leased(whole).state == "done"
+        expected = state_of(whole)
+
+        number = data.draw(st.integers(0, whole.fuse.writes - 1), label="is slow before")
+        gets = data.draw(st.one_of(st.none(), st.integers(3, 30)), label="the other one gets to")
+        slow = start.copy()
+        fast = slow.process(generation=700)
+        fast.fuse.stop_before = gets
+
+        def take_over(at: int) -> None:
+            if at == number:
+                with suppress(Stopped):
+                    leased(fast, ahead=2 * LEASE)
+
+        slow.fuse.before = take_over
+        try:
+            leased(slow)
+        except LeaseLostError:
+            taken_over += 1
+        last = slow.process(generation=800)
+        if last.patrol.runs.open(last.being_id) is not None:
+            last.run()
+        same(state_of(last), expected, (number, gets))
+        for world in (start, whole, slow):
+            world.database.close()
+
+    hypothesised(body, examples=60)
+    assert taken_over > 20
+
+
+def leased(world: World, *, ahead: timedelta = timedelta()) -> Receipt:
+    """Do a patrol as a worker does, under the lease; one that is ahead finds it run out."""
+    leases = Leases(world.table.table, now=lambda: world.clock() + ahead, duration=LEASE)
+    lease = leases.take(lease_of(world.being_id))
+    return world.patrol.run(
+        world.being_id, trigger="manual", keep=lambda: None, thinking=world.thinking, lease=lease
+    )
