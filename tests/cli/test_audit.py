@@ -55,6 +55,7 @@ def test_nothing_recorded_is_said(nacre: Nacre) -> None:
     nacre("owner", "list")
 
     assert nacre("audit", "tail").err == "Nothing was recorded yet.\n"
+    assert nacre("audit", "tail", "-n", "0").code == 2
     assert nacre("audit", "verify").code == 0
 
 

@@ -30,7 +30,15 @@ def audit() -> None:
 
 
 @audit.command()
-@click.option("-n", "--lines", "count", default=20, show_default=True, help="How many.")
+@click.option(
+    "-n",
+    "--lines",
+    "count",
+    type=click.IntRange(min=1),
+    default=20,
+    show_default=True,
+    help="How many.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Answer with the records as they are kept.")
 @placed
 def tail(count: int, *, as_json: bool, place: Place) -> None:
