@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from hypothesis import strategies as st
 
-from nacre.errors import LeaseLostError
+from nacre.errors import LeaseLostError, UnavailableError
 from nacre.jobs.lease import Leases
 from nacre.patrol import splitting
 from nacre.patrol.calls import lease_of
@@ -133,10 +133,17 @@ def test_of_two_workers_one_does_the_patrol() -> None:
                     leased(fast, ahead=2 * LEASE)
 
         slow.fuse.before = take_over
-        try:
-            leased(slow)
-        except LeaseLostError:
-            taken_over += 1
+        slow.fuse.failing_writes = data.draw(
+            st.sampled_from([(), (number,), (number + 1,)]), label="what fails then"
+        )
+        with suppress(UnavailableError):
+            try:
+                leased(slow)
+            except LeaseLostError:
+                taken_over += 1
+        slow.fuse.failing_writes = ()
+        run = slow.patrol.runs.open(slow.being_id)
+        assert run is None or run.state == "open", "who has lost the lease blocked the other's run"
         last = slow.process(generation=800)
         if last.patrol.runs.open(last.being_id) is not None:
             last.run()

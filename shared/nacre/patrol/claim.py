@@ -5,7 +5,7 @@ import json
 from collections.abc import Sequence
 
 from nacre import limits
-from nacre.errors import LeaseLostError
+from nacre.errors import ConditionFailedError, LeaseLostError
 from nacre.jobs.lease import Lease
 from nacre.memory import keys
 from nacre.memory.counters import WORK_SEQ, count_in, counters
@@ -126,7 +126,12 @@ def _begin(
     ]
     if lease is not None:
         writes.append(lease.still_held())
-    table.transact(writes)
+    try:
+        table.transact(writes)
+    except ConditionFailedError as error:
+        if lease is not None and error.place == len(writes) - 1:
+            raise LeaseLostError("the patrol was taken over before it began") from error
+        raise
 
 
 def _unblocked(table: Table, being_id: str, run: Run, lease: Lease | None) -> Run:

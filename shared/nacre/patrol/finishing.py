@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from nacre.errors import ConditionFailedError, UnavailableError
+from nacre.errors import ConditionFailedError, LeaseLostError, UnavailableError
 from nacre.jobs.job import Job, encode_job
 from nacre.limits import (
     PATROL_AT,
@@ -28,7 +28,7 @@ from nacre.patrol import consolidating, splitting
 from nacre.patrol.claim import MARKER
 from nacre.patrol.journal import thinking_writes
 from nacre.patrol.round import Round
-from nacre.patrol.runs import OPEN_RUN, run_key
+from nacre.patrol.runs import OPEN_RUN
 from nacre.ports.table import (
     Absent,
     Change,
@@ -56,14 +56,12 @@ def finish(work: Round, reasons: Sequence[str]) -> None:
 
 def block(work: Round, reason: str) -> None:
     """Let the run rest until the next one takes it up; what it has not done goes on waiting."""
-    rests = Change(set={"state": "blocked", "blocked": f"blocked: {reason}"})
     fires_again = Change(remove=frozenset({QUEUED_AT}))
-    with suppress(ConditionFailedError):  # somebody else has gone on, or the Being is gone
-        work.table.transact(
-            [
-                Update(run_key(work.being_id, work.run.seq), rests, Compare("state", "=", "open")),
-                Update(keys.meta(work.being_id), fires_again, Present()),
-            ]
+    # Somebody else has gone on, or the Being is gone.
+    with suppress(ConditionFailedError, LeaseLostError):
+        work.ledger.commit(
+            [Update(keys.meta(work.being_id), fires_again, Present())],
+            also={"state": "blocked", "blocked": f"blocked: {reason}"},
         )
 
 
