@@ -155,6 +155,9 @@ def test_a_dry_run_writes_nothing(nacre: Nacre, world: World, being_id: str) -> 
     assert nodes(world, being_id) == []
     assert patrol(nacre, world, "history") == []
     assert patrol(nacre, world, "status")["pending_scenes"] == 3
+    shown = nacre("patrol", "dry-run", *world.options).out
+    assert shown.startswith("Dry run, ")
+    assert "Run id" not in shown
 
 
 def test_taking_back_a_run_that_merged_nothing_says_so(

@@ -33,11 +33,12 @@ def counted(counts: Mapping[str, int]) -> list[str]:
 
 def receipt_lines(receipt: Mapping[str, Any]) -> Iterator[str]:
     """Give a receipt, in the form of JSON, line by line."""
-    state = {"open": "not finished", "dry": "nothing was written"}.get(
-        receipt["state"], receipt["state"]
-    )
-    yield f"Run {receipt['seq']} ({receipt['trigger']}), {receipt['started']}: {state}"
-    yield f"Run id: {receipt['run_id']}"
+    state = "not finished" if receipt["state"] == "open" else receipt["state"]
+    if receipt["state"] == "dry":  # which is no run, and has neither number nor id
+        yield f"Dry run, {receipt['started']}: nothing was written"
+    else:
+        yield f"Run {receipt['seq']} ({receipt['trigger']}), {receipt['started']}: {state}"
+        yield f"Run id: {receipt['run_id']}"
     done: Sequence[str] = counted(receipt["counts"]) or ["nothing to do"]
     yield from (f"  {line}" for line in done)
     if receipt["reasons"]:
