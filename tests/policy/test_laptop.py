@@ -82,7 +82,7 @@ def test_the_file_comes_first_then_what_was_pushed_then_the_built_in(laptop: Lap
 
     assert nothing == ("prompt", "built-in")
     assert pushed == ("deny", "global")
-    assert written == ("allow", str(laptop.path))
+    assert written == ("allow", laptop.path.name)
 
 
 def test_a_file_that_appears_counts_within_a_second(laptop: Laptop) -> None:
@@ -92,7 +92,7 @@ def test_a_file_that_appears_counts_within_a_second(laptop: Laptop) -> None:
     laptop.time += 1
 
     assert at_once == ("prompt", "built-in")
-    assert decides(policies) == ("allow", str(laptop.path))
+    assert decides(policies) == ("allow", laptop.path.name)
     assert laptop.told == [f"{laptop.path}: the policy was read"]
 
 

@@ -44,7 +44,8 @@ class LaptopPolicies:
             self._look()
         if self._file is None:
             return self._stored.of(being_id)
-        return InForce(self._file.current(), str(self._path), 0)
+        # The name alone: who asks the evaluator need not know the folders of this machine.
+        return InForce(self._file.current(), self._path.name, 0)
 
     def _look(self) -> None:
         with self._lock:
