@@ -93,6 +93,10 @@ stack: .venv/.ready-dev ## A whole deployment to an emulator on loopback, then c
 slow: .venv/.ready-dev ## Every other slow test: the wheel, crashes, long runs
 	$(SLOW) tests $(foreach part,clients conformance functions infra,--ignore tests/$(part)) $(ARGS)
 
+.PHONY: crashes
+crashes: .venv/.ready-dev ## Stop patrols of random histories a hundred thousand times (NACRE_CRASHES=1000)
+	NACRE_CRASHES=$${NACRE_CRASHES:-100000} $(SLOW) -s tests/patrol/test_random_crashes.py $(ARGS)
+
 .PHONY: bench
 bench: .venv/.ready-dev .tools/node/.ready ## Measure; every figure is a ratio within the same run
 	$(PYTEST) -m benchmark -s tests/benchmarks $(ARGS)

@@ -240,4 +240,4 @@ def crash_through(wanted: int, embedder: Embedder) -> Tally:
 
 def crashes_asked_for() -> int:
     """Return how many crashes the long run is to do."""
-    return int(os.environ.get("NACRE_CRASHES", "15000"))
+    return int(os.environ.get("NACRE_CRASHES", "10000"))

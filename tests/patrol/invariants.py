@@ -118,6 +118,8 @@ def _clusters_follow_from_their_members(
     kept = {str(item["sk"]): item for item in items if item["pk"] == vectors(being_id)}
     for cluster in clusters.values():
         members = [n for n in nodes.values() if n.is_living and n.cluster_id == cluster.cluster_id]
+        if members:
+            _describes(cluster, members)
         if emb_id is None:
             every = [hashed(node.action) for node in members]
         else:
@@ -133,6 +135,16 @@ def _clusters_follow_from_their_members(
         assert isinstance(found, bytes)
         for one, other in zip(numbers(found), numbers(mean[0]), strict=True):
             assert abs(one - other) < 1e-5
+
+
+def _describes(cluster: Cluster, members: Sequence[Node]) -> None:
+    days = sorted(day for node in members for day in node.when)
+    assert [cluster.first_day, cluster.last_day] == [days[0], days[-1]], cluster.cluster_id
+    if cluster.digest_source == "rules":
+        told = [line[2:] for line in (cluster.digest or "").splitlines() if line.startswith("- ")]
+        assert len(told) == min(3, len(members)), cluster.cluster_id
+        actions = [" ".join(node.action.split()) for node in members]
+        assert all(any(each.startswith(line.rstrip("…")) for each in actions) for line in told)
 
 
 def _the_being_counts_right(items: Sequence[Item], being_id: str, scenes: dict[str, Scene]) -> None:

@@ -7,10 +7,16 @@ import pytest
 from hypothesis import strategies as st
 
 from nacre.errors import LeaseLostError, UnavailableError
+from nacre.jobs.job import Job, encode_job
 from nacre.jobs.lease import Leases
+from nacre.jobs.worker import Worker
+from nacre.memory.trigger import KIND
 from nacre.patrol import splitting
 from nacre.patrol.calls import lease_of
+from nacre.patrol.jobs import PatrolJobs
 from nacre.patrol.runs import Receipt
+from nacre.patrol.thinking import Thinking
+from nacre.ports.queue import Message
 from tests.memory.minds import builtin
 from tests.patrol.crashing import hold, hypothesised, same, state_of
 from tests.patrol.histories import (
@@ -162,3 +168,58 @@ def leased(world: World, *, ahead: timedelta = timedelta()) -> Receipt:
     return world.patrol.run(
         world.being_id, trigger="manual", keep=lambda: None, thinking=world.thinking, lease=lease
     )
+
+
+def test_messages_that_come_twice_and_in_any_order_do_one_patrol() -> None:
+    def body(data: st.DataObject) -> None:
+        start = lived(data)
+        once = start.copy()
+        deliver(once, 1)
+        expected = state_of(once)
+
+        world = start.copy()
+        ends = data.draw(
+            st.lists(st.one_of(st.none(), st.integers(0, 20)), max_size=8), label="stops before"
+        )
+        process = world
+        for number, end in enumerate([*ends, None, None], start=1):
+            process = process.process(generation=900 + number)
+            process.fuse.stop_before = end
+            with suppress(Stopped):
+                deliver(process, number)
+        process.fuse.stop_before = None
+        same(state_of(process), expected, ends)
+        for each in (start, once, world):
+            each.database.close()
+
+    hypothesised(body, examples=60)
+
+
+def deliver(world: World, attempt: int) -> None:
+    """Hand a patrol's message to the worker, as the queue does."""
+    leases = Leases(world.table.table, now=lambda: world.clock() + attempt * LEASE, duration=LEASE)
+    jobs = PatrolJobs(
+        patrol=world.patrol,
+        table=world.table,
+        queue=world.queue,
+        thinkers=Always(world.thinking),  # type: ignore[arg-type]
+        trigger=world.memory.trigger,
+        clock=world.clock,
+    )
+    worker = Worker(leases)
+    jobs.register(worker)
+    body = encode_job(Job(KIND, world.being_id, {"trigger": "auto"}))
+    worker.run(Message(f"m{attempt}", world.being_id, body, attempt, f"r{attempt}"))
+
+
+class Always:
+    """Thinkers that give every job the same."""
+
+    def __init__(self, thinking: Thinking | None) -> None:
+        self._thinking = thinking
+
+    def for_job(self, being_id: str, job: Job) -> Thinking | None:
+        return self._thinking
+
+    def job_ended(self, being_id: str, job: Job) -> None:
+        return
