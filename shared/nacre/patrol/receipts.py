@@ -39,7 +39,7 @@ def receipt_lines(receipt: Mapping[str, Any]) -> Iterator[str]:
     else:
         yield f"Run {receipt['seq']} ({receipt['trigger']}), {receipt['started']}: {state}"
         yield f"Run id: {receipt['run_id']}"
-    done: Sequence[str] = counted(receipt["counts"]) or ["nothing to do"]
+    done: Sequence[str] = counted(receipt["counts"]) or ["nothing changed"]
     yield from (f"  {line}" for line in done)
     if receipt["reasons"]:
         yield "Why not more:"
