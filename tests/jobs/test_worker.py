@@ -424,6 +424,23 @@ def test_a_message_whose_being_is_at_work_comes_back_when_that_lease_ends(shop: 
     assert [(line["level"], line["event"]) for line in lines] == [("info", "job_busy")]
 
 
+class Invocation:
+    """What Lambda tells a function of its time."""
+
+    def get_remaining_time_in_millis(self) -> int:
+        return 900_000
+
+
+def test_a_message_whose_function_is_stopped_comes_back_soon_after(shop: Shop) -> None:
+    handle = worker_handler(lambda: shop.worker, shop.postpone, Log(stream=io.StringIO()))
+    good, bad = record(1, "a", encode_job(Job("note"))), record(2, "a", encode_job(Job("fail")))
+    handle({"Records": [good]}, Invocation())
+    assert shop.postponed == [("receipt-1", 930.0)]
+
+    handle({"Records": [bad]}, Invocation())
+    assert shop.postponed[1:] == [("receipt-2", 930.0), ("receipt-2", JOB_RETRY_SECONDS)]
+
+
 def test_a_queue_that_is_down_fails_no_other_message(shop: Shop) -> None:
     def no_queue(_message: Message, _seconds: float) -> None:
         raise UnavailableError("the queue cannot answer")

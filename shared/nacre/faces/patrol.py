@@ -19,6 +19,9 @@ Handler = Callable[[Event, object], dict[str, Any]]
 Postpone = Callable[[Message, float], None]
 
 
+_AFTER_SECONDS = 30  # a function that runs out of time is surely gone by then
+
+
 class _NotDoneError(NacreError):
     """A message is not done; why is in the log, and not in what Powertools may print."""
 
@@ -28,22 +31,33 @@ def worker_handler(worker: Callable[[], Worker], postpone: Postpone, log: Log) -
 
     It answers which messages failed, so that SQS deletes the others. After the first
     failure in a group the group's later messages count as failed too, or they would
-    overtake it. `postpone` lets a failed one come back before its long delivery is over.
+    overtake it. `postpone` lets a failed one come back before its long delivery is over, and
+    one whose function was stopped soon after its time.
     An event without messages is answered with a sign of life.
     """
 
-    def handle(event: Event, _context: object) -> dict[str, Any]:
+    def handle(event: Event, context: object) -> dict[str, Any]:
         if "Records" not in event:
             return {"status": "ok", "function": "patrol_worker", "version": __version__}
         batch = SqsFifoPartialProcessor(skip_group_on_error=True)
         # With batches of one message every failure is one of the whole batch.
         batch.raise_on_entire_batch_failure = False
-        with batch(records=list(event["Records"]), handler=deal_with):
+        with batch(records=list(event["Records"]), handler=taking(context)):
             batch.process()
         return dict(batch.response())
 
-    def deal_with(record: SQSRecord) -> None:
-        message = message_of(record)
+    def taking(context: object) -> Callable[[SQSRecord], None]:
+        def take(record: SQSRecord) -> None:
+            message = message_of(record)
+            left = _seconds_left(context)
+            if left is not None:
+                with suppress(NacreError):
+                    postpone(message, left + _AFTER_SECONDS)
+            deal_with(message)
+
+        return take
+
+    def deal_with(message: Message) -> None:
         known: dict[str, Any] = {
             "message": message.id,
             "group": message.group,
@@ -66,6 +80,12 @@ def worker_handler(worker: Callable[[], Worker], postpone: Postpone, log: Log) -
         raise _NotDoneError("the message is not done")
 
     return handle
+
+
+def _seconds_left(context: object) -> float | None:
+    """Return how long the function may still run; None where nobody stops it."""
+    milliseconds = getattr(context, "get_remaining_time_in_millis", None)
+    return None if milliseconds is None else milliseconds() / 1000
 
 
 def message_of(record: SQSRecord) -> Message:
