@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nacre.policy.languages import Language, covers, memberships
 from nacre.policy.lint import Kind, lint
 from nacre.policy.packs import PACKS, text_of
 from tests.policy.deciding import call, policy
@@ -113,3 +114,14 @@ def test_a_rule_that_is_called_unreachable_or_redundant_can_be_left_out(
         for tool, arguments in calls:
             subject = call(tool, arguments)
             assert rest.decide(subject).action == whole.decide(subject).action
+
+
+globs = st.text(alphabet="ab/*?", min_size=1, max_size=6)
+
+
+@given(globs, globs)
+@settings(max_examples=300, deadline=None)
+def test_what_an_example_refutes_is_refuted_by_all_texts(wide: str, narrow: str) -> None:
+    assert covers([wide], [narrow]) == (
+        0 not in memberships([Language([narrow])], [Language([wide])])
+    )

@@ -92,6 +92,9 @@ def _candidates(
         [Language([asked.name]), Language([scope.name])],
         *(list(_wanted(place, rule, shape, where)) for place in keys),
     ]
+    # Of most rules nothing is in the shape, and no earlier rule has to be looked at.
+    if not all(memberships(languages, []) for languages in inside):
+        return
     barriers = [
         region
         for each in earlier
