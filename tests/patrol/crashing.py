@@ -42,11 +42,11 @@ cuts = st.one_of(
     st.builds(Cut, st.just("stop"), st.integers(1, 12)),
     st.builds(Cut, st.just("stop"), st.integers(1, 4)),
     st.builds(Cut, st.just("stop"), st.integers(2, 3)),
-    st.builds(Cut, st.just("stop"), st.integers(2, 5)),
+    st.builds(Cut, st.just("stop"), st.integers(2, 3)),
     st.builds(Cut, st.sampled_from(("write", "read")), st.integers(0, 30)),
     st.builds(Cut, st.sampled_from(("search", "embed")), st.integers(0, 4)),
 )
-plans = st.lists(cuts, min_size=20, max_size=60)
+plans = st.lists(cuts, min_size=30, max_size=60)
 
 
 class HiccupEmbedder:
