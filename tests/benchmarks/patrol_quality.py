@@ -16,10 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
+from nacre.patrol.thinking import Thinking
 from tests.benchmarks.patrolled import Patrolled
 from tests.benchmarks.recall_quality import DATA, LOCOMO
 from tests.benchmarks.table import show
 from tests.benchmarks.variants import OTHER, SAME, Variant
+from tests.patrol.stand_in import StandIn
 
 CLINC = DATA / "clinc_sample.json"
 SENTENCES = 400
@@ -63,6 +65,11 @@ def duplicates(file: Path, count: int = SENTENCES) -> dict[str, tuple[float, int
     return found
 
 
+def dividing() -> StandIn:
+    """Return a model that lets every cluster fall apart that may, and does nothing else."""
+    return StandIn(silent=frozenset({"extract", "consolidate", "digest", "diary", "think"}))
+
+
 @dataclass(frozen=True, slots=True)
 class Grouping:
     """How well clusters and labels agree."""
@@ -99,12 +106,12 @@ def labelled(file: Path) -> Iterator[tuple[str, str]]:
     yield from {row["text"]: row["label"] for row in rows}.items()
 
 
-def clustered(file: Path, embeddings: str) -> Grouping:
+def clustered(file: Path, embeddings: str, thinking: Thinking | None = None) -> Grouping:
     """Return how well patrols put texts of one label together."""
     texts = list(labelled(file))
     Random(1).shuffle(texts)
     with tempfile.TemporaryDirectory() as folder:
-        being = Patrolled(Path(folder), embeddings=embeddings)
+        being = Patrolled(Path(folder), embeddings=embeddings, thinking=thinking)
         try:
             noted = being.note([{"action": text, "actors": []} for text, _ in texts])
             being.patrol()
@@ -118,6 +125,15 @@ def clustered(file: Path, embeddings: str) -> Grouping:
             being.close()
     assert len(pairs) == len(texts)
     return grouping(pairs)
+
+
+def groupings(file: Path) -> dict[str, Grouping]:
+    """Return how well it goes with and without vectors, and with a model that divides."""
+    return {
+        "builtin": clustered(file, "builtin"),
+        "none": clustered(file, "none"),
+        "builtin, with splits": clustered(file, "builtin", dividing()),
+    }
 
 
 def report_duplicates(found: Mapping[str, tuple[float, int]]) -> None:
@@ -145,7 +161,7 @@ def main() -> None:
     parser.add_argument("--clinc", type=Path, default=CLINC)
     given = parser.parse_args()
     report_duplicates(duplicates(given.locomo))
-    report_clusters({name: clustered(given.clinc, name) for name in ("builtin", "none")})
+    report_clusters(groupings(given.clinc))
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from tests.benchmarks.patrol_quality import (
     CLINC,
     clustered,
     duplicates,
+    groupings,
     report_clusters,
     report_duplicates,
 )
@@ -36,13 +37,14 @@ def test_the_same_is_merged_and_something_else_is_not() -> None:
 
 @pytest.mark.skipif(not LABELLED.exists(), reason="NACRE_BENCH_CLINC names no file")
 def test_texts_of_one_label_come_together() -> None:
-    found = {name: clustered(LABELLED, name) for name in ("builtin", "none")}
+    found = groupings(LABELLED)
     again = clustered(LABELLED, "builtin")
 
     report_clusters(found)
     assert again == found["builtin"]
     assert found["builtin"].purity >= PURITY
     assert found["builtin"].nmi >= NMI
+    assert found["builtin, with splits"].purity > found["builtin"].purity
 
 
 @pytest.mark.skipif(not CONVERSATIONS.exists(), reason="NACRE_BENCH_LOCOMO names no file")
