@@ -2,7 +2,7 @@
 
 import json
 import threading
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -79,7 +79,7 @@ class DynamoDb:
     def passed_on(self, operation: str, asked: dict[str, Any]) -> tuple[int, bytes]:
         method = "".join(f"_{each.lower()}" if each.isupper() else each for each in operation)
         try:
-            found = getattr(self.client, method[1:])(**asked)
+            found = getattr(self.client, method[1:])(**unpacked(asked))
         except ClientError as error:
             kind = error.response["Error"]["Code"]
             return 400, json.dumps({"__type": f"com.amazonaws#{kind}"}).encode()
@@ -99,6 +99,15 @@ class DynamoDb:
             f"AWS4-HMAC-SHA256 Credential={signer.scope(request)}, SignedHeaders={signed}, "
             f"Signature={signer.signature(text, request)}"
         )
+
+
+def unpacked(value: Any) -> Any:
+    """Return a request with its binary values as bytes, as boto3 takes them."""
+    if isinstance(value, dict):
+        if value.keys() == {"B"}:
+            return {"B": b64decode(value["B"])}
+        return {name: unpacked(each) for name, each in value.items()}
+    return [unpacked(each) for each in value] if isinstance(value, list) else value
 
 
 def b64(value: Any) -> str:

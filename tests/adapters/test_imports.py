@@ -9,7 +9,6 @@ LIGHT = [
     "nacre.adapters.sqlite_table",
     "nacre.adapters.sqlite_queue",
     "nacre.adapters.file_blobs",
-    "nacre.faces.patrol",
     "nacre.jobs.loop",
     "nacre.ports.item_schema",
 ]

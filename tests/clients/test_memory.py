@@ -27,10 +27,11 @@ from nacre.faces.lambda_events import Handler, mcp_handler
 from nacre.faces.logs import Log
 from nacre.protocol.request_state import RequestStates
 from nacre.wiring import aws
-from nacre.wiring.settings import Settings
+from nacre.wiring.settings import Secret, Settings
 from tests.aws_stack import REGION, Stack
 from tests.cli.processes import serving
 from tests.clients.lambda_transport import LambdaTransport
+from tests.dynamodb_http import CREDENTIALS, dynamodb_over_http
 from tests.lambda_events import FULL_ACCESS, Sent, http_api_event
 from tests.memory.minds import Minded
 
@@ -151,28 +152,32 @@ def called(handler: Handler, being_id: str, mode: Any) -> Callable[[], Any]:
     )
 
 
+# Lambda ends its environments without a word; nobody closes their connections.
 @both_eras
-def test_functions_on_aws_share_a_memory(
-    stack: Stack, mode: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.filterwarnings(
+    "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
+)
+def test_functions_on_aws_share_a_memory(stack: Stack, mode: Any) -> None:
     """Without a Qdrant the vector items are searched; each handler is a function of its own."""
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
     beings = Beings(
         DynamoTable(stack.dynamodb, stack.ids["DataTable"]), clock=system_clock, rng=Random(1)
     )
     being = beings.create("Ann", owner="me")
-    settings = Settings(
-        data_folder="",
-        region=REGION,
-        data_table=stack.ids["DataTable"],
-        queue_url=stack.ids["PatrolQueue"],
-        key_arn=stack.ids["NacreKey"],
-    )
-
-    for conversation in (tell, ask):
-        handler = mcp_handler(aws.mcp_application(settings), log=Log(stream=StringIO()))
-        talk(called(handler, being.being_id, mode), conversation)
+    with dynamodb_over_http(stack) as dynamodb:
+        settings = Settings(
+            data_folder="",
+            region=REGION,
+            data_table=stack.ids["DataTable"],
+            queue_url=stack.ids["PatrolQueue"],
+            key_arn=stack.ids["NacreKey"],
+            access_key_id=CREDENTIALS.access_key_id,
+            secret_access_key=Secret(CREDENTIALS.secret_access_key),
+            session_token=Secret(CREDENTIALS.session_token),
+            endpoint_url=dynamodb.url,
+        )
+        for conversation in (tell, ask):
+            handler = mcp_handler(aws.mcp_application(settings), log=Log(stream=StringIO()))
+            talk(called(handler, being.being_id, mode), conversation)
     stack.clear("DataTable")
 
 

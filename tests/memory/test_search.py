@@ -1,5 +1,6 @@
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -127,6 +128,25 @@ def test_what_the_items_no_longer_hold_is_dropped(mind: Minded) -> None:
     assert [hit.memory.id for hit in find(mind, "cat").hits] == [a_node(4).node_id]
     asked = find(mind, "cat", superseded=True)
     assert {hit.memory.id for hit in asked.hits} == {a_node(2).node_id, a_node(4).node_id}
+
+
+def test_what_a_patrol_just_made_of_a_scene_is_found_in_its_place(mind: Minded) -> None:
+    """Between a patrol's commit and the index, and once more after a merge of what it made."""
+    [scene_id] = mind.note(CAT)
+    scenes, table = mind.mind.memory.scenes, mind.table
+    scene = scenes.get_many(mind.being_id, [scene_id])[scene_id]
+    node, merged = a_node(2, action=CAT), a_node(3, action=CAT)
+    for made in (
+        replace(node, status="merged", merged_into=merged.node_id),
+        merged,
+        replace(scene, status="consumed", node_id=node.node_id),
+    ):
+        table.put(made.to_item(mind.being_id))
+
+    [hit] = find(mind, "Who fed the cat?").hits
+
+    assert hit.memory.id == merged.node_id
+    assert set(hit.channels) == {"vector", "words", "tokens"}
 
 
 def test_long_unused_nodes_stand_lower(mind: Minded) -> None:

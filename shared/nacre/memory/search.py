@@ -5,7 +5,7 @@ another state there, is dropped here; nothing else has to be in step.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import log
 from typing import Literal
@@ -123,9 +123,7 @@ class Search:
             remarks += ["only the newest memories were looked at"] * candidates.truncated
             pool = _EVERY_WORD_POOL if mode == "and" and kind == "words" else _POOL
             proposals = _proposals(candidates, scale, pool)
-            memories = self._shelf.read(
-                being_id, {each: proposals.kinds[each] for each in proposals.worth}
-            )
+            memories, proposals = self._read(being_id, proposals)
         memories = [
             memory
             for memory in memories
@@ -135,6 +133,23 @@ class Search:
             memories = [each for each in memories if set(words).issubset(terms(each.text))]
         hits = self._ranked(query, words, memories, proposals, scale.weights, limit)
         return Answer(tuple(hits), kind, tuple(remarks))
+
+    def _read(self, being_id: str, proposals: _Proposals) -> tuple[list[Remembered], _Proposals]:
+        """Read what is worth it, and in its place what has just been made of it.
+
+        While a patrol runs, the index may still hold a scene or a source of a merge whose node
+        it does not know yet.
+        """
+        memories = self._shelf.read(
+            being_id, {each: proposals.kinds[each] for each in proposals.worth}
+        )
+        worth = dict(proposals.worth)
+        last = memories
+        while successors := _successors(last, worth):
+            last = self._shelf.read(being_id, dict.fromkeys(successors, "node"))
+            memories += last
+            worth |= successors
+        return memories, replace(proposals, worth=worth)
 
     def _scanned(
         self, being_id: str, words: Sequence[str], where: Filter
@@ -223,6 +238,17 @@ def _proposals(candidates: Candidates, scale: _Scale, pool: int) -> _Proposals:
     return _Proposals(
         {each.id: hits[each.id].kind for each in best}, {each.id: each for each in best}, field
     )
+
+
+def _successors(
+    memories: Sequence[Remembered], worth: Mapping[str, Candidate]
+) -> dict[str, Candidate]:
+    """Return what became of memories and is not among the proposals, with their scores."""
+    found: dict[str, Candidate] = {}
+    for memory in memories:
+        if memory.became is not None and memory.became not in worth:
+            found.setdefault(memory.became, worth[memory.id]._replace(id=memory.became))
+    return found
 
 
 def _channels(candidate: Candidate) -> dict[str, float]:

@@ -50,6 +50,13 @@ class Remembered:
         )
 
     @property
+    def became(self) -> str | None:
+        """Return the id of the node that a patrol or a merge made of it."""
+        if isinstance(self.told, Node):
+            return self.told.merged_into if self.told.status == "merged" else None
+        return self.told.node_id if self.told.status == "consumed" else None
+
+    @property
     def groups(self) -> tuple[str, ...]:
         """Return what it happened together with: its days and its cluster."""
         return groups_of(self.told.when, self.cluster_id)
