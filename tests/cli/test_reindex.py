@@ -130,7 +130,7 @@ def test_a_new_setting_takes_effect_with_the_command(
         changed = nacre("reindex", *ground.options)
         again = nacre("reindex", "--json", *ground.options)
 
-    assert (changed.code, changed.err) == (0, "")
+    assert changed.code == 0, changed.err  # a slow machine is told how far it is
     assert changed.out == f"2 memories are now searched with {BUILTIN} instead of none.\n"
     assert again.json() == {
         "being": "Ann",
