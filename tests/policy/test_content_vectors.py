@@ -42,7 +42,6 @@ def test_poisoned_definitions_are_found() -> None:
     assert share(judged_definitions(poisoned=True)) >= 0.8
 
 
-@pytest.mark.xfail(reason="3 of 140 are flagged; whoever mends it must not read the held-out half")
 def test_clean_definitions_are_left_alone() -> None:
     assert share(judged_definitions(poisoned=False)) <= 0.02
 

@@ -148,7 +148,8 @@ _MODEL = _any(
     "copilot", "cursor",
 )  # fmt: skip
 
-# A definition that says how changes are reviewed is not one that hides them.
+# A definition that says how changes are reviewed is not one that hides them; one that only
+# announces a change is left to the pins, which hold back whatever did change.
 _UNANNOUNCED = (
     r"(?![^.\n]{0,200}\b(?:never|not|cannot|requires?|safety)\b)"
     r"(?!.{0,300}\b(?:re-?approv\w{1,3}|announce\w{0,5}|transparen\w{1,4}|changelog|versioning)\b)"
@@ -411,7 +412,7 @@ RULES: tuple[InjectionRule, ...] = (
         ("approv", "trusted", "later", "review", "initially", "at first", "for now", "until",
          "after", "will", "may ", "future"),
         (
-            _UNANNOUNCED + r"\b(?:later|future|next|after|once|post)\b[^.\n]{0,60}\b(?:approv\w{1,5}|trusted|review)\b[^.\n]{0,100}\b(?:(?:will|would|can|to|may) (?:silently|secretly|quietly)|swap|(?:will|to) (?:\w{1,20} ){0,2}(?:add|change|read|send|include|upload|exfiltrate|begin|start)\b[^.\n]{0,60}(?:directive|instruction|secret|keys?|credential|exfiltrat|hidden|ssh|clipboard|passwords?|tokens?|data|messages?|files?|emails?|user))",
+            _UNANNOUNCED + r"\b(?:later|future|next|after|once|post)\b[^.\n]{0,60}\b(?:approv\w{1,5}|trusted|review)\b[^.\n]{0,100}\b(?:will|would|can|to|may) (?:silently|secretly|quietly)\b",
             _UNANNOUNCED + r"\b(?:initially|at first|for now|until)\b[^.\n]{0,80}\b(?:later|afterwards|then|once|after)\b[^.\n]{0,60}\b(?:malicious|exfiltrat\w{1,3}|secret\w{0,2}|steal\w{0,3}|payload|hidden|credentials)\b",
             _UNANNOUNCED + r"\b(?:later|future|next) (?:version|update|release)\b[^.\n]{0,60}\b(?:silently|secretly|quietly|exfiltrate)\b",
             _UNANNOUNCED + r"\bafter (?:the )?(?:\w{1,20} )?(?:\d{1,4}|several|few|first|second|some) (?:\w{1,20} )?(?:uses?|calls?|invocations?|days?|runs?)\b[^.\n]{0,60}\b(?:behaves? different\w{0,2}|switch\w{0,3} (?:its|to)|changes? its (?:behaviou?r|description)|becomes? malicious|(?:payload|attack|injection) )",
