@@ -17,10 +17,14 @@ from nacre.patrol.thinking import (
 
 @dataclass
 class StandIn:
-    """A Thinking that merges, divides and describes by rule; `silent` are kinds that fail."""
+    """A Thinking that merges, divides and describes by rule.
+
+    `silent` are kinds of questions that fail, `failing` the numbers of those that do, from 0.
+    """
 
     model: str = "stand-in"
     silent: frozenset[str] = frozenset()
+    failing: frozenset[int] = frozenset()
     asked: list[str] = field(default_factory=list)
 
     def extract(
@@ -83,8 +87,9 @@ class StandIn:
         return Thought((f"{len(nodes)} memories, {len(clusters)} subjects",), None, 7, 3)
 
     def _fails(self, kind: str) -> bool:
+        number = len(self.asked)
         self.asked.append(kind)
-        return kind in self.silent
+        return kind in self.silent or number in self.failing
 
 
 class Refusing(StandIn):

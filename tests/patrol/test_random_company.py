@@ -161,6 +161,35 @@ def test_of_two_workers_one_does_the_patrol() -> None:
     assert taken_over > 20
 
 
+def test_a_model_that_fails_at_any_question_harms_nothing() -> None:
+    failed = 0
+
+    def body(data: st.DataObject) -> None:
+        nonlocal failed
+        start = lived(data)
+        failing = data.draw(st.frozensets(st.integers(0, 12), min_size=1), label="fails at")
+        model = StandIn(failing=failing)
+        start.thinking = model
+        process = start.process()
+        process.fuse.stop_before = data.draw(
+            st.one_of(st.none(), st.integers(1, 60)), label="stops before"
+        )
+        with suppress(Stopped):
+            process.run()
+        last = process.process(seconds=600)
+        assert last.run().state == "done"
+        hold(last)
+        failed += sum(number < len(model.asked) for number in failing)
+        last.thinking = StandIn()
+        for _ in range(2):  # what failed is asked again, or let be
+            assert last.run().state == "done"
+            hold(last)
+        start.database.close()
+
+    hypothesised(body, examples=60)
+    assert failed > 60
+
+
 def leased(world: World, *, ahead: timedelta = timedelta()) -> Receipt:
     """Do a patrol as a worker does, under the lease; one that is ahead finds it run out."""
     leases = Leases(world.table.table, now=lambda: world.clock() + ahead, duration=LEASE)
