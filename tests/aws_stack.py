@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import boto3
@@ -63,13 +64,29 @@ def aws_stack(name: str = STACK) -> Iterator[Stack]:
         cloudformation = session.client("cloudformation")
         cloudformation.create_stack(StackName=name, TemplateBody=data_template())
         rows = cloudformation.describe_stack_resources(StackName=name)["StackResources"]
+        dynamodb = session.client("dynamodb")
+        one_at_a_time(dynamodb)
         yield Stack(
-            dynamodb=session.client("dynamodb"),
+            dynamodb=dynamodb,
             sqs=session.client("sqs"),
             s3=session.client("s3"),
             kms=session.client("kms"),
             ids={row["LogicalResourceId"]: row["PhysicalResourceId"] for row in rows},
         )
+
+
+def one_at_a_time(client: Any) -> None:
+    """Let requests of several threads wait for each other.
+
+    DynamoDB checks a condition and writes in one step; moto does not, so that two would pass.
+    """
+    call, turn = client._make_api_call, Lock()
+
+    def in_turn(*arguments: Any) -> Any:
+        with turn:
+            return call(*arguments)
+
+    client._make_api_call = in_turn
 
 
 @cache

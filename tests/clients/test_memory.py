@@ -1,6 +1,7 @@
 """The official client and a memory that outlives servers: over stdio, HTTP and Lambda."""
 
 import asyncio
+import gc
 import json
 import os
 import signal
@@ -178,6 +179,8 @@ def test_functions_on_aws_share_a_memory(stack: Stack, mode: Any) -> None:
         for conversation in (tell, ask):
             handler = mcp_handler(aws.mcp_application(settings), log=Log(stream=StringIO()))
             talk(called(handler, being.being_id, mode), conversation)
+            del handler
+            gc.collect()  # so that the connections end here, where nobody minds
     stack.clear("DataTable")
 
 
