@@ -30,6 +30,7 @@ from nacre.memory.marking import MarkingIndex
 from nacre.memory.merging import Merges
 from nacre.memory.model import UNDONE, Cluster, Node, Scene
 from nacre.memory.nodes import Nodes
+from nacre.memory.patrol_diary import erase_written
 from nacre.memory.rebuilding import rebuilt
 from nacre.memory.searchable import searchable
 from nacre.memory.settled import settled
@@ -49,6 +50,7 @@ from nacre.ports.table import (
 from nacre.ports.vectors import VectorIndex
 
 _AT_ONCE = 30  # memories in one transaction, each with its vector
+_JOURNAL = "#PLAN#JOURNAL#"  # in the place of what a run is about to write into the diary
 _SHORTEST = 12  # characters of a text that is looked for within others
 
 
@@ -57,6 +59,8 @@ class Erasing:
 
     def __init__(self, table: Table, *, clock: Clock, rng: Random) -> None:
         self._table = table
+        self._clock = clock
+        self._rng = rng
         self._index = MarkingIndex(table, clock=clock, rng=rng)
         self._nodes = Nodes(table, self._index, clock=clock)
         self._clusters = Clusters(table)
@@ -131,6 +135,8 @@ class Erasing:
         changed = [every[each] for each in made_of if each in every]
         self._empty_clusters(being_id, [*gone, *changed], gone)
         self._scrub_runs(being_id, {*ids, *told}, texts_of([*gone, *told.values()]))
+        runs = {scene.run_id for scene in told.values() if scene.run_id is not None}
+        erase_written(self._table, being_id, runs, clock=self._clock, rng=self._rng)
         asked = {*node_ids, *(scene.scene_id for scene in scenes)}
         every_memory: list[Node | Scene] = [*told.values(), *gone]
         # What was asked for goes last: a command that broke off finds it again.
@@ -224,7 +230,13 @@ class Erasing:
     def _scrub_runs(self, being_id: str, ids: set[str], texts: Sequence[str]) -> None:
         """Take ids and texts out of what patrols wrote down about their work."""
         for item in items_in(self._table, f"{keys.home(being_id)}#R"):
-            scrubbed = {name: _scrubbed(value, ids, texts) for name, value in item.items()}
+            if _JOURNAL in str(item["sk"]):  # a model's words about all that a run took in
+                self._table.delete(Key(str(item["pk"]), str(item["sk"])))
+                continue
+            scrubbed = {
+                name: _scrubbed(_without_mentions(value, ids), ids, texts)
+                for name, value in item.items()
+            }
             if scrubbed != item:
                 self._table.put(scrubbed, when=Present())
 
@@ -268,6 +280,21 @@ def _made_of(every: dict[str, Node], sources: set[str]) -> list[Node]:
     }:
         made |= more
     return list(made.values())
+
+
+def _without_mentions(value: Value, ids: set[str]) -> Value:
+    """Return a plan without the entries that name an id: a model's words go with them."""
+    if not isinstance(value, list):
+        return value
+    return [each for each in value if not isinstance(each, dict) or not _names(each, ids)]
+
+
+def _names(value: Value, ids: set[str]) -> bool:
+    if isinstance(value, dict):
+        return any(name in ids or _names(each, ids) for name, each in value.items())
+    if isinstance(value, list):
+        return any(_names(each, ids) for each in value)
+    return isinstance(value, str) and value in ids
 
 
 def _scrubbed(value: Value, ids: set[str], texts: Sequence[str]) -> Value:

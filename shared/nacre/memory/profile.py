@@ -6,7 +6,7 @@ from random import Random
 from typing import Literal, assert_never
 
 from nacre.clock import Clock
-from nacre.errors import InvalidInputError
+from nacre.errors import InvalidInputError, NotFoundError
 from nacre.ids import ulid_milliseconds, ulids
 from nacre.memory import keys
 from nacre.memory.counters import write_counted
@@ -159,6 +159,21 @@ class Profile:
         if outcome.version == 1 and outcome.before is None and outcome.remark is None:
             return replace(outcome, remark="there was no entry of this key: it was made")
         return outcome
+
+    def revise(
+        self, being_id: str, target: Target, key: str, change: Callable[[str], str]
+    ) -> Outcome:
+        """Make an entry's text what a function makes of it, or remove it when nothing is left."""
+
+        def edit(before: Entry | None) -> Entry:
+            if before is None:
+                raise NotFoundError(f"there is no entry '{key[:50]}'")
+            return self._made(target, key, change(before.text or ""), before, None)
+
+        before = self._find(being_id, target, key)
+        if before is not None and not change(before.text or "").strip():
+            return settled(lambda: self._delete(being_id, target, key))
+        return self._edit(being_id, target, key, edit)
 
     def delete(self, being_id: str, target: Target, key: str) -> Outcome:
         """Remove the entry; where versions are kept the last text is one of them."""

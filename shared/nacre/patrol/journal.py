@@ -6,6 +6,7 @@ from random import Random
 
 from nacre.errors import InvalidInputError
 from nacre.memory.model import Scene
+from nacre.memory.patrol_diary import head_of, paragraph_of
 from nacre.memory.profile import Profile
 from nacre.memory.targets import DIARY
 from nacre.memory.think_notes import THINK, think_key
@@ -79,14 +80,14 @@ def _plan(work: Round, scenes: Sequence[Scene]) -> None:
 def _into_diary(work: Round, text: str) -> str | None:
     now = datetime.fromisoformat(work.run.now)
     profile = Profile(work.table, clock=lambda: now, rng=Random(0))  # noqa: S311  makes no ids
-    section = f"patrol:{work.run.run_id}"
     before = profile.get(work.being_id, DIARY, work.run.today)
     if before is not None:
         whole = profile.with_text(work.being_id, DIARY, before).text or ""
-        if section in whole:
+        if head_of(work.run.run_id) in whole:
             return None  # an attempt that was stopped later has written it
     try:
-        profile.append(work.being_id, DIARY, f"{section}\n{text}", key=work.run.today)
+        paragraph = paragraph_of(work.run.run_id, text)
+        profile.append(work.being_id, DIARY, paragraph, key=work.run.today)
     except InvalidInputError as error:
         return f"diary: {error}"
     return None
