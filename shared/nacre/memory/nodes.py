@@ -107,17 +107,27 @@ class Nodes:
         write_counted(self._table, being_id, writes, has_work=True)
         self._index.apply(being_id, entries)
 
-    def touch(self, being_id: str, amounts: Mapping[str, int]) -> None:
+    def touch(
+        self, being_id: str, amounts: Mapping[str, int], *, known: Mapping[str, Node] | None = None
+    ) -> None:
         """Count that these nodes were recalled, each by its amount.
+
+        `known` are the nodes as they were just read, which saves reading them again.
 
         A living node joins those that the next patrol refreshes. A dead one with two more
         since its death is brought back by that patrol. Merged nodes and ids that do not
         exist are left alone.
         """
-        settled(lambda: self._touch(being_id, amounts))
+        just_read = [known] if known is not None else []
 
-    def _touch(self, being_id: str, amounts: Mapping[str, int]) -> None:
-        found = self.get_many(being_id, amounts)
+        def once() -> None:
+            # The second attempt comes after somebody else's write, so it reads them anew.
+            found = just_read.pop() if just_read else self.get_many(being_id, amounts)
+            self._touch(being_id, amounts, found)
+
+        settled(once)
+
+    def _touch(self, being_id: str, amounts: Mapping[str, int], found: Mapping[str, Node]) -> None:
         writes: list[Write] = []
         revived = False
         for node_id, node in found.items():

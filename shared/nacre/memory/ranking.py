@@ -193,7 +193,10 @@ def _best_of(
     for candidate, score in zip(found, scores, strict=True):
         for group in candidate.groups:
             members[group].append(score)
-    return {group: sorted(all_of, reverse=True)[:SESSION_BEST] for group, all_of in members.items()}
+    return {  # most groups have one member
+        group: sorted(all_of, reverse=True)[:SESSION_BEST] if len(all_of) > 1 else all_of
+        for group, all_of in members.items()
+    }
 
 
 def _together(

@@ -8,6 +8,7 @@ from nacre.limits import RECALL_MEMORIES
 from nacre.memory.explore import Explore
 from nacre.memory.fields import checked_days
 from nacre.memory.listing import found_text, trace
+from nacre.memory.model import Node
 from nacre.memory.nodes import Nodes
 from nacre.memory.rendering import Fragment, recall_block, shown_line
 from nacre.memory.search import FINDABLE, LIVING, Mode, Search
@@ -89,10 +90,7 @@ class Recollection:
 
     def _count(self, being_id: str, memories: Iterable[Remembered], *, counted: bool) -> None:
         # A dead node gets two at once, which makes it eligible for revival.
-        amounts = {
-            memory.id: 2 if memory.told.status == "dead" else 1
-            for memory in memories
-            if memory.kind == "node"
-        }
+        nodes = {memory.id: memory.told for memory in memories if isinstance(memory.told, Node)}
+        amounts = {node_id: 2 if node.status == "dead" else 1 for node_id, node in nodes.items()}
         if counted and amounts:
-            self._nodes.touch(being_id, amounts)
+            self._nodes.touch(being_id, amounts, known=nodes)
