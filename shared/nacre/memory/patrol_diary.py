@@ -5,6 +5,7 @@ from random import Random
 
 from nacre.clock import Clock
 from nacre.memory import keys
+from nacre.memory.entries import entry_in
 from nacre.memory.profile import Profile
 from nacre.memory.targets import DIARY
 from nacre.memory.think_notes import think_key
@@ -46,10 +47,6 @@ def erase_written(
     profile = Profile(table, clock=clock, rng=rng)
     heads = tuple(head_of(run_id) for run_id in run_ids)
     for item in items_in(table, keys.home(being_id), Range(prefix=DIARY.prefix)):
-        day = str(item["sk"])[len(DIARY.prefix) :]
-        entry = profile.get(being_id, DIARY, day)
-        if entry is None:
-            continue
-        text = profile.with_text(being_id, DIARY, entry).text or ""
-        if any(head in text for head in heads):
-            profile.revise(being_id, DIARY, day, lambda before: without_runs(before, run_ids))
+        day = profile.with_text(being_id, DIARY, entry_in(item))
+        if any(head in (day.text or "") for head in heads):
+            profile.revise(being_id, DIARY, day.key, lambda text: without_runs(text, run_ids))

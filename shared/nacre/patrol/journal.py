@@ -81,10 +81,8 @@ def _into_diary(work: Round, text: str) -> str | None:
     now = datetime.fromisoformat(work.run.now)
     profile = Profile(work.table, clock=lambda: now, rng=Random(0))  # noqa: S311  makes no ids
     before = profile.get(work.being_id, DIARY, work.run.today)
-    if before is not None:
-        whole = profile.with_text(work.being_id, DIARY, before).text or ""
-        if head_of(work.run.run_id) in whole:
-            return None  # an attempt that was stopped later has written it
+    if before is not None and head_of(work.run.run_id) in (before.text or ""):
+        return None  # an attempt that was stopped later has written it
     try:
         paragraph = paragraph_of(work.run.run_id, text)
         profile.append(work.being_id, DIARY, paragraph, key=work.run.today)
