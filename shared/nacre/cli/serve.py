@@ -14,6 +14,7 @@ import uvicorn
 from nacre.access.scopes import NAMES
 from nacre.access.tokens import API
 from nacre.cli.client_config import stdio_command, token_command, welcome
+from nacre.cli.job_log import log_job
 from nacre.cli.listening import bind, fences, is_loopback, url_of
 from nacre.cli.place import Place, placed
 from nacre.errors import InvalidInputError
@@ -22,7 +23,7 @@ from nacre.faces.evaluating import Evaluator
 from nacre.faces.http import asgi_app, not_found
 from nacre.faces.logs import Level, Log, log_at, where
 from nacre.faces.policy_http import policy_endpoint
-from nacre.jobs.loop import Outcome, WorkerLoop
+from nacre.jobs.loop import WorkerLoop
 from nacre.limits import API_TOKEN_DAYS, DRAIN_SECONDS
 from nacre.protocol.http_messages import HttpRequest
 from nacre.protocol.principal import Principal
@@ -84,7 +85,7 @@ def _app(
 
     @asynccontextmanager
     async def working() -> AsyncIterator[None]:
-        loop = laptop.worker_loop(lambda outcome: _report(log, outcome))
+        loop = laptop.worker_loop(lambda outcome: log_job(log, outcome, fine="info"))
         loop.start()
         try:
             yield
@@ -118,19 +119,6 @@ async def _stop(loop: WorkerLoop, hurried: Callable[[], bool]) -> None:
     while not await asyncio.to_thread(loop.stop, _GLANCE_SECONDS):
         if hurried() or time() >= end:
             return
-
-
-def _report(log: Log, outcome: Outcome) -> None:
-    level: Level = "info" if outcome.result in ("done", "busy") else "error"
-    log.write(
-        level,
-        "job",
-        message=outcome.message_id or None,
-        group=outcome.group or None,
-        attempt=outcome.attempt or None,
-        result=outcome.result,
-        error=outcome.error,
-    )
 
 
 class _Server(uvicorn.Server):

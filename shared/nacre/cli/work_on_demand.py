@@ -47,16 +47,9 @@ class WorkOnDemand:
         loop.start()
 
     def _report(self, outcome: "Outcome") -> None:
-        is_fine = outcome.result in ("done", "busy")
-        self._log.write(
-            "debug" if is_fine else "error",
-            "job",
-            message=outcome.message_id or None,
-            group=outcome.group or None,
-            attempt=outcome.attempt or None,
-            result=outcome.result,
-            error=outcome.error,
-        )
+        from nacre.cli.job_log import log_job
+
+        log_job(self._log, outcome, fine="debug")
 
 
 def _unheard() -> None:

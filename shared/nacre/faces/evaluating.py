@@ -3,14 +3,13 @@
 What cannot be decided is denied, in so many words.
 """
 
-import base64
-import binascii
 import json
 from collections.abc import Callable, Mapping
 from time import perf_counter
 from typing import Any, Protocol
 
 from nacre.errors import InvalidInputError, NacreError, UnavailableError
+from nacre.faces.event_body import event_body
 from nacre.faces.logs import Log, log_at, where
 from nacre.limits import MAX_EVALUATED_CALLS
 from nacre.policy.call import DescribedCall, decide, read_call
@@ -76,7 +75,7 @@ class Evaluator:
 
     def of_event(self, event: Event, being_id: str, token: str | None) -> tuple[int, bytes]:
         """Return the same for an event of API Gateway."""
-        return self.answer(_body(event), being_id, token)
+        return self.answer(event_body(event), being_id, token)
 
     def of_payload(self, event: object) -> dict[str, Any]:
         """Return the answer to a direct invocation: the payload is the body.
@@ -141,13 +140,3 @@ def _verdict(call: DescribedCall, force: InForce) -> dict[str, Any]:
     if call.expected is not None:
         verdict |= {"expected": call.expected, "as_expected": call.expected == decision.action}
     return verdict
-
-
-def _body(event: Event) -> bytes:
-    body = event.get("body") or ""
-    if not event.get("isBase64Encoded"):
-        return str(body).encode("utf-8", "surrogatepass")
-    try:
-        return base64.b64decode(body)
-    except (binascii.Error, ValueError):
-        return b""

@@ -1,13 +1,12 @@
 """Lambda: the MCP endpoint behind API Gateway, HTTP and REST, and function URLs."""
 
-import base64
-import binascii
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from nacre.access.gate import Gate, admit_context
 from nacre.app import Application
 from nacre.errors import ClientCapabilityError, UnauthorizedError
+from nacre.faces.event_body import event_body
 from nacre.faces.logs import Log
 from nacre.faces.mcp import CallLog, endpoint
 from nacre.limits import LAMBDA_ANSWER_BYTES
@@ -103,7 +102,7 @@ def read_event(event: Event) -> HttpRequest:
         path=_path(event, request_context),
         query=event.get("queryStringParameters") or {},
         headers=_headers(event),
-        body=_body(event),
+        body=event_body(event),
         authorizer=_authorizer(request_context),
     )
 
@@ -164,16 +163,6 @@ def _headers(event: Event) -> dict[str, str]:
     if several:
         return {name.lower(): ", ".join(values) for name, values in several.items()}
     return {name.lower(): value for name, value in (event.get("headers") or {}).items()}
-
-
-def _body(event: Event) -> bytes:
-    body = event.get("body") or ""
-    if not event.get("isBase64Encoded"):
-        return str(body).encode("utf-8", "surrogatepass")
-    try:
-        return base64.b64decode(body)
-    except (binascii.Error, ValueError):
-        return b""
 
 
 def _authorizer(request_context: Mapping[str, Any]) -> Mapping[str, Any] | None:

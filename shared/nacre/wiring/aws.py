@@ -35,19 +35,11 @@ _OUTPUTS = (
 
 def token_lookup(settings: "Settings") -> Lookup:
     """Return how the authorizer finds a token: one signed request, without boto3."""
-    from nacre.adapters.dynamodb_get import Credentials, SignedGet
+    from nacre.adapters.dynamodb_get import SignedGet
+    from nacre.wiring.signed import signed
 
     settings.require("tokens_table", "region", "access_key_id", "secret_access_key")
-    tokens = SignedGet(
-        settings.tokens_table,
-        region=settings.region,
-        credentials=Credentials(
-            settings.access_key_id,
-            settings.secret_access_key.reveal(),
-            settings.session_token.reveal(),
-        ),
-        endpoint_url=settings.endpoint_url,
-    )
+    tokens = signed(SignedGet, settings.tokens_table, settings)
     return lambda sha256: tokens.get(token_key(sha256))
 
 

@@ -153,20 +153,11 @@ class BeingTrails:
 
     def __init__(self, settings: "Settings", clock: "Clock") -> None:
         from nacre.adapters.dynamodb_append import SignedAppend
-        from nacre.adapters.dynamodb_get import Credentials
+        from nacre.wiring.signed import signed
 
         self._clock = clock
         self._trails: dict[str, AuditTrail] = {}
-        self._table = SignedAppend(
-            settings.data_table,
-            region=settings.region,
-            credentials=Credentials(
-                settings.access_key_id,
-                settings.secret_access_key.reveal(),
-                settings.session_token.reveal(),
-            ),
-            endpoint_url=settings.endpoint_url,
-        )
+        self._table = signed(SignedAppend, settings.data_table, settings)
 
     def record(self, entry: "AuditEntry") -> str:
         """Keep one record in the chain of its Being."""

@@ -43,20 +43,10 @@ def stack_policies(settings: Settings, tell: Tell) -> "StoredPolicies":
 
     def read(key: tuple[str, str]) -> Mapping[str, Any] | None:
         if not reader:
-            from nacre.adapters.dynamodb_get import Credentials, SignedGet
+            from nacre.adapters.dynamodb_get import SignedGet
+            from nacre.wiring.signed import signed
 
-            reader.append(
-                SignedGet(
-                    settings.data_table,
-                    region=settings.region,
-                    credentials=Credentials(
-                        settings.access_key_id,
-                        settings.secret_access_key.reveal(),
-                        settings.session_token.reveal(),
-                    ),
-                    endpoint_url=settings.endpoint_url,
-                ).get
-            )
+            reader.append(signed(SignedGet, settings.data_table, settings).get)
         return reader[0](key)
 
     return StoredPolicies(read, built_in, tick=monotonic, tell=tell)
