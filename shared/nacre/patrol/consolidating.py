@@ -4,8 +4,9 @@ Only groups with a member that is new or dying are looked at, in clusters that c
 model says is stored before anything is done, and then each group is one transaction.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import combinations
 from typing import Any
@@ -28,15 +29,22 @@ STEP = 4
 PLAN = "MERGE"
 
 
+@dataclass(frozen=True, slots=True)
+class Proposals:
+    """What a model would merge, group by group, and what asking it has cost."""
+
+    plans: list[tuple[list[str], MergePlan]] = field(default_factory=list)
+    considered: list[str] = field(default_factory=list)  # clusters with nothing left unasked
+    reasons: list[str] = field(default_factory=list)
+    tokens: Counter[str] = field(default_factory=Counter)
+
+
 def consolidate(work: Round) -> None:
     """Merge what says the same and mark what is no longer so; decided for all groups first."""
     if work.run.step < STEP:
         if work.thinking is None:
             return
-        dirty = [
-            each for each in dirty_clusters(work) if each.state == "active" and each.n_active > 1
-        ]
-        _plan(work, dirty)
+        _plan(work)
     for entry in work.runs.plan(work.being_id, work.run.seq, PLAN) or []:
         if isinstance(entry.get("plan"), dict):
             settled(partial(_apply, work, entry))
@@ -93,14 +101,14 @@ def _is_fresh(node: Node, cluster: Cluster) -> bool:
     return is_new or node.status == "dying"
 
 
-def _plan(work: Round, dirty: Sequence[Cluster]) -> None:
+def proposed(work: Round) -> Proposals:
+    """Ask the model about the groups of all clusters that changed; nothing is stored."""
     assert work.thinking is not None
-    entries: list[Value] = []
-    done: list[Value] = []
-    reasons: list[str] = []
-    tokens = {INPUT_TOKENS: 0, OUTPUT_TOKENS: 0}
+    found = Proposals()
     asked = 0
-    for cluster in dirty:
+    for cluster in dirty_clusters(work):
+        if cluster.state != "active" or cluster.n_active < 2:
+            continue
         members = {node.node_id: node for node in work.nearest.members(cluster.cluster_id)}
         vectors = work.nearest.subjects(list(members.values()), work.space)
         groups = groups_of(cluster, list(members.values()), vectors, Nearness(work))
@@ -111,21 +119,28 @@ def _plan(work: Round, dirty: Sequence[Cluster]) -> None:
                 work.being_id, [members[node_id] for node_id in group]
             )
             work.keep()
-            tokens[INPUT_TOKENS] += thought.input_tokens
-            tokens[OUTPUT_TOKENS] += thought.output_tokens
+            found.tokens[INPUT_TOKENS] += thought.input_tokens
+            found.tokens[OUTPUT_TOKENS] += thought.output_tokens
             if thought.value is None:
-                reasons.append(f"consolidation: {thought.reason}")
-            elif (fault := fault_of(thought.value, group)) is not None:
-                reasons.append(f"consolidation: {fault}")
-                answered += 1
-            else:
-                answered += 1
-                if thought.value.merge or thought.value.supersede:
-                    entries.append({"group": list(group), "plan": thought.value.to_plain()})
+                found.reasons.append(f"consolidation: {thought.reason}")
+                continue
+            answered += 1
+            if (fault := fault_of(thought.value, group)) is not None:
+                found.reasons.append(f"consolidation: {fault}")
+            elif thought.value.merge or thought.value.supersede:
+                found.plans.append((group, thought.value))
         if answered == len(groups):
-            done.append(cluster.cluster_id)
-    entries.append({"considered": done})
-    work.ledger.plan(PLAN, entries, step=STEP, reasons=reasons, counts=tokens)
+            found.considered.append(cluster.cluster_id)
+    return found
+
+
+def _plan(work: Round) -> None:
+    found = proposed(work)
+    entries: list[Value] = [
+        {"group": list(group), "plan": plan.to_plain()} for group, plan in found.plans
+    ]
+    entries.append({"considered": list(found.considered)})
+    work.ledger.plan(PLAN, entries, step=STEP, reasons=found.reasons, counts=found.tokens)
 
 
 def fault_of(plan: MergePlan, group: Sequence[str]) -> str | None:

@@ -5,16 +5,17 @@ with the same words are counted as one.
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 
-from nacre.limits import PATROL_FORGOTTEN, PATROL_MERGES, PATROL_MOVES, PATROL_SCENES, SPLIT_FROM
+from nacre.limits import PATROL_FORGOTTEN, PATROL_MOVES, PATROL_SCENES, SPLIT_FROM
 from nacre.memory import keys
 from nacre.memory.counters import PENDING_MESSAGES, PENDING_SCENES, count_in, counters
-from nacre.memory.model import Node
+from nacre.memory.model import Node, Scene
 from nacre.patrol.assigning import known_vectors
 from nacre.patrol.changes import dirty_clusters
 from nacre.patrol.claim import clock_of, pending_scenes
-from nacre.patrol.consolidating import Nearness, fault_of, groups_of
+from nacre.patrol.consolidating import proposed
 from nacre.patrol.deciding import Invalid, Known
 from nacre.patrol.flagging import faded
 from nacre.patrol.round import Round
@@ -31,7 +32,7 @@ def rehearse(work: Round) -> Receipt:
     clock = clock_of(meta, work.run.today, is_active=bool(scenes or unread))
     counts: Counter[str] = Counter(scenes_taken=len(scenes))
     reasons: list[str] = []
-    _assigned(work, counts)
+    _assigned(work, scenes, counts)
     _flagged(work, clock, counts)
     partition = keys.revivable(work.being_id)
     revived = work.table.query(partition, index="gsi3", limit=PATROL_MOVES)
@@ -52,8 +53,7 @@ def rehearse(work: Round) -> Receipt:
     return replace(run.receipt, state="dry", backlog=left)
 
 
-def _assigned(work: Round, counts: Counter[str]) -> None:
-    scenes = pending_scenes(work.table, work.being_id, limit=PATROL_SCENES)
+def _assigned(work: Round, scenes: Sequence[Scene], counts: Counter[str]) -> None:
     vectors = work.space.vectors_of(
         {scene.scene_id: scene.action for scene in scenes}, known_vectors(work, scenes)
     )
@@ -87,25 +87,12 @@ def _flagged(work: Round, clock: int, counts: Counter[str]) -> None:
 
 
 def _consolidated(work: Round, counts: Counter[str], reasons: list[str]) -> None:
-    assert work.thinking is not None
-    asked = 0
-    for cluster in dirty_clusters(work):
-        members = {node.node_id: node for node in work.nearest.members(cluster.cluster_id)}
-        vectors = work.nearest.subjects(list(members.values()), work.space)
-        groups = groups_of(cluster, list(members.values()), vectors, Nearness(work))
-        for group in groups[: PATROL_MERGES - asked]:
-            asked += 1
-            of_group = [members[node_id] for node_id in group]
-            thought = work.thinking.consolidate(work.being_id, of_group)
-            counts[INPUT_TOKENS] += thought.input_tokens
-            counts[OUTPUT_TOKENS] += thought.output_tokens
-            if thought.value is None:
-                reasons.append(f"consolidation: {thought.reason}")
-            elif (fault := fault_of(thought.value, group)) is not None:
-                reasons.append(f"consolidation: {fault}")
-            else:
-                counts["merged"] += len(thought.value.merge)
-                counts["superseded"] += len(thought.value.supersede)
+    found = proposed(work)
+    counts.update(found.tokens)
+    reasons += found.reasons
+    for _, plan in found.plans:
+        counts["merged"] += len(plan.merge)
+        counts["superseded"] += len(plan.supersede)
 
 
 def _split(work: Round, counts: Counter[str], reasons: list[str]) -> None:
