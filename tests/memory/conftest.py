@@ -9,21 +9,13 @@ from nacre.adapters.local_vectors import LocalVectors
 from nacre.adapters.sqlite_database import SqliteDatabase
 from nacre.adapters.sqlite_table import SqliteTable
 from tests.adapters.conftest import StillClock
-from tests.aws_stack import Stack, aws_stack
+from tests.aws_stack import Stack
 from tests.memory.keeping import Keeper, keeper, queue_of
 from tests.memory.lambda_face import LambdaFace
 from tests.memory.minds import Minded, builtin, minded
+from tests.two_stores import clock, stack
 
-
-@pytest.fixture
-def clock() -> StillClock:
-    return StillClock()
-
-
-@pytest.fixture(scope="module")
-def stack() -> Iterator[Stack]:
-    with aws_stack() as stack:
-        yield stack
+__all__ = ["clock", "stack"]
 
 
 @pytest.fixture(params=["sqlite", "dynamodb"])

@@ -1,6 +1,5 @@
 """The same on DynamoDB: a patrol that was stopped ends as if nothing had happened."""
 
-from collections.abc import Iterator
 from random import Random
 from typing import Any
 
@@ -17,18 +16,12 @@ from nacre.memory.memory import memory_over
 from nacre.memory.nodes import Nodes
 from nacre.patrol.patrol import patrol_over
 from tests.adapters.conftest import StillClock
-from tests.aws_stack import Stack, aws_stack
+from tests.aws_stack import Stack
 from tests.memory.minds import builtin
 from tests.patrol.stand_in import StandIn
 from tests.patrol.worlds import Fuse, FusedQueue, FusedTable, Stopped, World
 
 EVERY = 9  # writes, between two that a run is stopped before
-
-
-@pytest.fixture(scope="module")
-def stack() -> Iterator[Stack]:
-    with aws_stack() as stack:
-        yield stack
 
 
 def rows(stack: Stack) -> list[Any]:

@@ -17,21 +17,10 @@ from nacre.patrol.llm_keys import LlmKeys, StoredKey, checked_llm_key
 from nacre.ports.table import Key, Table
 from nacre.ports.vault import Vault
 from tests.adapters.conftest import StillClock
-from tests.aws_stack import Stack, aws_stack
+from tests.aws_stack import Stack
 from tests.patrol.thinkers import being_in
 
 SECRET = "sk-very-secret-key"
-
-
-@pytest.fixture
-def clock() -> StillClock:
-    return StillClock()
-
-
-@pytest.fixture(scope="module")
-def stack() -> Iterator[Stack]:
-    with aws_stack() as stack:
-        yield stack
 
 
 @pytest.fixture(params=["laptop", "aws"])

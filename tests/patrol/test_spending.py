@@ -1,42 +1,16 @@
 """A day's budget: never passed, whoever asks at one time."""
 
 import threading
-from collections.abc import Iterator
 
 import pytest
 
-from nacre.adapters.dynamodb_table import DynamoTable
 from nacre.adapters.sqlite_database import SqliteDatabase
 from nacre.adapters.sqlite_table import SqliteTable
 from nacre.memory import keys
 from nacre.patrol.spending import Budget, Reservation, Spending
 from nacre.ports.table import Key, Table
 from tests.adapters.conftest import StillClock
-from tests.aws_stack import Stack, aws_stack
 from tests.patrol.thinkers import being_in
-
-
-@pytest.fixture
-def clock() -> StillClock:
-    return StillClock()
-
-
-@pytest.fixture(scope="module")
-def stack() -> Iterator[Stack]:
-    with aws_stack() as stack:
-        yield stack
-
-
-@pytest.fixture(params=["sqlite", "dynamodb"])
-def table(request: pytest.FixtureRequest, clock: StillClock) -> Iterator[Table]:
-    if request.param == "dynamodb":
-        stack: Stack = request.getfixturevalue("stack")
-        yield DynamoTable(stack.dynamodb, stack.ids["DataTable"], now=clock)
-        stack.clear("DataTable")
-        return
-    database = SqliteDatabase(":memory:")
-    yield SqliteTable(database, now=clock)
-    database.close()
 
 
 def held(spending: Spending, being_id: str, *tokens: int) -> Reservation:
