@@ -17,7 +17,8 @@ NacreError
 ├── ToolError                      a tool says why it cannot do what was asked
 ├── UnauthorizedError              no token, or one that is not valid
 ├── ForbiddenError                 a valid caller, but not for this
-│   └── InsufficientScopeError
+│   ├── InsufficientScopeError
+│   └── PrivateAddressError        a host that does not lead to the public internet
 ├── BlockedError                   the policy says no
 ├── NotFoundError                  a named thing does not exist
 │   ├── UnknownBeingError
@@ -156,6 +157,16 @@ class InsufficientScopeError(ForbiddenError):
     def __init__(self, what: str, *, required: tuple[str, ...]) -> None:
         super().__init__(f"{what} needs a token with full scope; this token is read-only")
         self.required = required
+
+
+class PrivateAddressError(ForbiddenError):
+    """A host that does not lead to the public internet; its address is not repeated."""
+
+    def __init__(self, host: str) -> None:
+        super().__init__(
+            f"'{host[:253]}' leads to a private address, which this server does not connect to"
+        )
+        self.host = host
 
 
 class BlockedError(NacreError):
