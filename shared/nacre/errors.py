@@ -24,6 +24,7 @@ NacreError
 │   ├── UnknownBeingError
 │   ├── UnknownMethodError
 │   └── UnknownResourceError
+├── RateLimitedError               too many attempts; it says when to come back
 ├── ConflictError                  the state is not what the write required
 │   ├── ConditionFailedError       a conditional write of the item store
 │   ├── LeaseHeldError             someone else is at work
@@ -202,6 +203,14 @@ class UnknownMethodError(NotFoundError):
 
     def __init__(self, method: str) -> None:
         super().__init__(f"Method not found: {method[:100]}")
+
+
+class RateLimitedError(NacreError):
+    """Too many attempts within a while; `seconds` is how long to wait."""
+
+    def __init__(self, what: str, *, seconds: int) -> None:
+        super().__init__(f"too many {what}; try again in {seconds} seconds")
+        self.seconds = seconds
 
 
 class ConflictError(NacreError):

@@ -13,6 +13,7 @@ from nacre.errors import (
     MalformedMessageError,
     NacreError,
     NotFoundError,
+    RateLimitedError,
     TooLargeError,
     UnauthorizedError,
     UnavailableError,
@@ -39,6 +40,7 @@ _TABLE: tuple[tuple[type[Exception], int, int, int], ...] = (
     (NotFoundError, -32602, 400, 200),
     (UnauthorizedError, 401, 401, 401),
     (ForbiddenError, 403, 403, 403),
+    (RateLimitedError, 429, 429, 429),
     (UnavailableError, 503, 503, 200),
 )
 _LEGACY_RESOURCE_NOT_FOUND = -32002
