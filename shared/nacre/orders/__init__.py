@@ -1,0 +1,1 @@
+"""Orders: the Being as one tool, with sessions and media."""

@@ -1,0 +1,145 @@
+"""An order as parts of a chat message: the words first, then what came with them."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from nacre.errors import InvalidInputError, UnavailableError
+from nacre.limits import ATTACHED_TEXT_BYTES
+from nacre.orders.media_content import decoder
+from nacre.orders.media_in import Attachment
+from nacre.orders.media_limits import readable
+from nacre.orders.media_types import ALL
+from nacre.ports.documents import DocumentReader, DocumentText
+from nacre.ports.transcriber import Transcriber
+
+_TICKS = re.compile("`{3,}")
+_LANGUAGES = {
+    "text/markdown": "markdown",
+    "text/html": "html",
+    "text/csv": "csv",
+    "application/json": "json",
+}
+
+Part = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MediaAbilities:
+    """What the model takes beside text, and what turns the rest into text."""
+
+    images: bool = True
+    files: bool = False  # whether it takes a PDF as it is
+    documents: DocumentReader | None = None
+    transcriber: Transcriber | None = None
+
+
+async def parts_for(
+    message: str, attachments: Sequence[Attachment], abilities: MediaAbilities
+) -> list[Part]:
+    """Return the parts of a user's message: the message unmodified, then each attachment.
+
+    Each attachment has a line that names it. What the model cannot be given is named with
+    the reason. Reading a document and transcribing a sound block, as long as their ports allow.
+    """
+    parts = [_text(message)]
+    for number, attachment in enumerate(attachments, 1):
+        parts.extend(_parts(number, attachment, abilities))
+    return parts
+
+
+def _parts(number: int, attachment: Attachment, abilities: MediaAbilities) -> Iterator[Part]:
+    match ALL[attachment.mime_type].group:
+        case "image":
+            yield from _image(number, attachment, abilities)
+        case "text":
+            head = attachment.head(ATTACHED_TEXT_BYTES)
+            text = decoder(head).decode(head)
+            note = _cut_note(attachment.size, len(head))
+            yield _fenced(number, attachment, text, note)
+        case "document":
+            yield from _document(number, attachment, abilities)
+        case "audio":
+            yield _sound(number, attachment, abilities)
+        case "video" | "archive":
+            yield _text(_line(number, attachment, f"not opened, SHA-256 {attachment.sha256}"))
+
+
+def _image(number: int, attachment: Attachment, abilities: MediaAbilities) -> Iterator[Part]:
+    if not abilities.images:
+        yield _text(_line(number, attachment, "not shown: the model takes no images"))
+        return
+    yield _text(_line(number, attachment))
+    yield {"type": "image_url", "image_url": {"url": _data_uri(attachment)}}
+
+
+def _document(number: int, attachment: Attachment, abilities: MediaAbilities) -> Iterator[Part]:
+    found = _read(attachment, abilities.documents)
+    if isinstance(found, DocumentText):
+        pages = f"{found.read} of {found.pages} pages"
+        text, note = _bounded(found.text)
+        yield _fenced(number, attachment, text, pages + (f"; {note}" if note else ""))
+    elif abilities.files:
+        yield _text(_line(number, attachment))
+        file = {"filename": attachment.name, "file_data": _data_uri(attachment)}
+        yield {"type": "file", "file": file}
+    else:
+        yield _text(_line(number, attachment, f"not read: {found}"))
+
+
+def _read(attachment: Attachment, reader: DocumentReader | None) -> DocumentText | str:
+    """Return the text of a document, or why there is none."""
+    if reader is None:
+        return "no reader for PDFs is installed"
+    try:
+        found = reader.read(attachment.data)
+    except (InvalidInputError, UnavailableError) as error:
+        return str(error)
+    return found if found.text.strip() else "it holds no text"
+
+
+def _sound(number: int, attachment: Attachment, abilities: MediaAbilities) -> Part:
+    if abilities.transcriber is None:
+        reason = "not transcribed: no transcriber is configured"
+        return _text(_line(number, attachment, reason))
+    try:
+        words = abilities.transcriber.transcribe(
+            attachment.data, name=attachment.name, mime_type=attachment.mime_type
+        )
+    except UnavailableError as error:
+        return _text(_line(number, attachment, f"not transcribed: {error}"))
+    text, note = _bounded(words)
+    return _fenced(number, attachment, text, "transcript" + (f"; {note}" if note else ""))
+
+
+def _bounded(text: str) -> tuple[str, str]:
+    # A lone surrogate, which PDFs can spell, is no text that travels.
+    raw = text.encode("utf-8", "replace")
+    kept = raw[:ATTACHED_TEXT_BYTES].decode("utf-8", "ignore")
+    return kept, _cut_note(len(raw), ATTACHED_TEXT_BYTES)
+
+
+def _cut_note(size: int, kept: int) -> str:
+    return f"the first {readable(kept)} of {readable(size)}" if size > kept else ""
+
+
+def _line(number: int, attachment: Attachment, note: str = "") -> str:
+    facts = [attachment.mime_type, readable(attachment.size), *([note] if note else [])]
+    return f"[attachment {number}: {attachment.name}, {', '.join(facts)}]"
+
+
+def _fenced(number: int, attachment: Attachment, text: str, note: str) -> Part:
+    longest = max(map(len, _TICKS.findall(text)), default=2)
+    fence = "`" * (longest + 1)
+    language = _LANGUAGES.get(attachment.mime_type, "")
+    end = "" if text.endswith("\n") else "\n"
+    return _text(f"{_line(number, attachment, note)}\n{fence}{language}\n{text}{end}{fence}")
+
+
+def _data_uri(attachment: Attachment) -> str:
+    return f"data:{attachment.mime_type};base64,{attachment.base64}"
+
+
+def _text(text: str) -> Part:
+    return {"type": "text", "text": text}
