@@ -40,7 +40,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 ModelFault = Literal[
-    "refused", "timeout", "rate_limited", "unavailable", "rejected_key", "truncated"
+    "refused", "timeout", "rate_limited", "unavailable", "rejected_key", "truncated", "too_long"
 ]
 
 
@@ -122,6 +122,20 @@ class ClientCapabilityError(InvalidInputError):
     def __init__(self, capability: str) -> None:
         super().__init__(f"This call needs a client with the '{capability}' capability")
         self.capability = capability
+
+    @property
+    def required(self) -> dict[str, Any]:
+        """What the client would have had to declare."""
+        return {self.capability: {}}
+
+
+class ClientExtensionError(ClientCapabilityError):
+    """The client did not declare the extension that the call needs."""
+
+    @property
+    def required(self) -> dict[str, Any]:
+        """What the client would have had to declare."""
+        return {"extensions": {self.capability: {}}}
 
 
 class TooLargeError(InvalidInputError):

@@ -122,7 +122,7 @@ def test_a_request_that_is_refused_in_every_form_fails(server: ModelServer) -> N
         (failing(404), "unavailable", 1),
         (failing(402), "unavailable", 1),
         (failing(400, code="content_filter"), "refused", 1),
-        (failing(400, code="context_length_exceeded"), "refused", 1),
+        (failing(400, code="context_length_exceeded"), "too_long", 1),
         (failing(429), "rate_limited", MODEL_RETRIES + 1),
         (failing(429, code="insufficient_quota"), "rate_limited", 1),
         (failing(500), "unavailable", MODEL_RETRIES + 1),

@@ -4,7 +4,7 @@ import re
 import unicodedata
 
 from nacre.errors import InvalidInputError
-from nacre.limits import MAX_NAME_LENGTH
+from nacre.limits import MAX_NAME_LENGTH, MAX_ORDER_NAME
 
 _SECRET_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
 
@@ -36,3 +36,29 @@ def checked_secret_name(name: str) -> str:
             "a letter, such as OPENAI_API_KEY"
         )
     return name
+
+
+def one_line(text: str, length: int) -> str:
+    """Return what a stranger calls something, as it may stand in a line: cut, nothing invisible."""
+    shown = "".join(letter for letter in text[: length * 4] if letter.isprintable())
+    normal = unicodedata.normalize("NFC", shown).strip()
+    return normal if len(normal) <= length else f"{normal[: length - 1]}…"
+
+
+_ORDER_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9 _-]*[A-Za-z0-9])?")
+
+
+def checked_order_name(text: str) -> str:
+    """Return the name as it is shown, or raise InvalidInputError saying what one looks like."""
+    name = " ".join(text.split())
+    if not _ORDER_NAME.fullmatch(name) or len(name) > MAX_ORDER_NAME:
+        raise InvalidInputError(
+            f"an order's name has 1 to {MAX_ORDER_NAME} of A-Z, a-z, 0-9, blank, '_' and '-', and "
+            "begins and ends with a letter or digit, such as Clawdbot"
+        )
+    return name
+
+
+def order_slug(name: str) -> str:
+    """Return what follows `order_` in the name of the tool: `order_clawdbot` for Clawdbot."""
+    return name.lower().replace(" ", "_")

@@ -20,7 +20,7 @@ from nacre.ports.model import Model
 
 T = TypeVar("T")
 _HALF = 12 * 1024  # bytes of one half of a cluster
-_OF_QUESTION = ("refused", "truncated")  # faults that are not the provider's
+_OF_QUESTION = ("refused", "truncated", "too_long")  # faults that are not the provider's
 _PATIENCE = 2  # so many failures in a row, and the provider is left alone until the next run
 
 

@@ -1,0 +1,60 @@
+"""A language model in a conversation: it answers in words, or asks for tools to be called."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRequest:
+    """A call that the model wants made; `arguments` is JSON, as far as the model could write it."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChatMedia:
+    """An image or a sound that the model has made."""
+
+    mime_type: str
+    data: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ChatAnswer:
+    """What a model said, what it wants called, and what that cost."""
+
+    text: str
+    requests: tuple[ToolRequest, ...] = ()
+    media: tuple[ChatMedia, ...] = ()
+    is_cut: bool = False  # it did not come to an end within the tokens it had
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+
+class Chat(Protocol):
+    """One model with one key, for one conversation; what it says is checked by whoever asks."""
+
+    name: str
+
+    async def complete(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        tools: Sequence[Mapping[str, Any]],
+        *,
+        may_call: bool,
+        max_tokens: int,
+        seconds: float,
+    ) -> ChatAnswer:
+        """Return the next answer within so many seconds.
+
+        Messages and tools are in the form of OpenAI's chat completions. Raises ModelError when
+        there is no answer to be had; its kind is `too_long` when the model cannot hold so much.
+        """
+        ...
+
+    async def close(self) -> None:
+        """End what lines are open."""
+        ...
