@@ -37,7 +37,7 @@ NacreError
 """
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 ModelFault = Literal[
     "refused", "timeout", "rate_limited", "unavailable", "rejected_key", "truncated", "too_long"
@@ -124,7 +124,7 @@ class ClientCapabilityError(InvalidInputError):
         self.capability = capability
 
     @property
-    def required(self) -> dict[str, Any]:
+    def required(self) -> dict[str, object]:
         """What the client would have had to declare."""
         return {self.capability: {}}
 
@@ -133,7 +133,7 @@ class ClientExtensionError(ClientCapabilityError):
     """The client did not declare the extension that the call needs."""
 
     @property
-    def required(self) -> dict[str, Any]:
+    def required(self) -> dict[str, object]:
         """What the client would have had to declare."""
         return {"extensions": {self.capability: {}}}
 
