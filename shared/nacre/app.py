@@ -25,6 +25,7 @@ from nacre.tools.server import ToolServer
 if TYPE_CHECKING:
     from nacre.memory.mind import Mind
     from nacre.patrol.calls import PatrolCalls
+    from nacre.protocol.tasks import Tasks
 
 INSTRUCTIONS = (
     "Tools of a Being: a persistent identity with a memory of its own. "
@@ -43,6 +44,8 @@ class Application:
     # Deprecated parts of the protocol that cost every client a request when advertised.
     advertises_logging: bool = False
     advertises_subscriptions: bool = False
+    # Keeps the calls that go on as tasks; called when one does.
+    tasks: "Callable[[], Tasks] | None" = None
 
 
 def being_server(

@@ -37,7 +37,7 @@ NacreError
 """
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 ModelFault = Literal[
     "refused", "timeout", "rate_limited", "unavailable", "rejected_key", "truncated", "too_long"

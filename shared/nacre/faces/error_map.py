@@ -68,7 +68,7 @@ def _data(error: Exception) -> dict[str, Any] | None:
         case UnsupportedVersionError():
             return {"supported": list(error.supported), "requested": error.requested}
         case ClientCapabilityError():
-            return {"requiredCapabilities": {error.capability: {}}}
+            return {"requiredCapabilities": error.required}
         case UnknownResourceError():
             return {"uri": error.uri}
         case UnauthorizedError() | ForbiddenError():

@@ -35,6 +35,7 @@ def dispatcher(app: Application) -> Dispatcher:
         states=app.states,
         logging=app.advertises_logging,
         subscriptions=app.advertises_subscriptions,
+        tasks=app.tasks,
     )
 
 

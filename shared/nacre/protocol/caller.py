@@ -7,7 +7,7 @@ from typing import Any
 from nacre.errors import InvalidParamsError
 from nacre.protocol.messages import Request
 from nacre.protocol.principal import Principal
-from nacre.protocol.versions import META_CAPABILITIES, META_CLIENT
+from nacre.protocol.versions import META_CAPABILITIES, META_CLIENT, TASKS, is_modern
 
 
 @dataclass(slots=True)
@@ -27,6 +27,13 @@ class Caller:
     principal: Principal | None = None
     peer: Peer = field(default_factory=Peer)
     llm_api_key: str | None = field(default=None, repr=False)
+
+    @property
+    def takes_tasks(self) -> bool:
+        """Whether the caller declared that it takes a task in place of a result."""
+        extensions = self.peer.capabilities.get("extensions")
+        declared = isinstance(extensions, Mapping) and TASKS in extensions
+        return declared and is_modern(self.version) and self.principal is not None
 
 
 def declared_peer(request: Request) -> Peer:

@@ -3,12 +3,12 @@
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nacre.errors import BlockedError, ClientCapabilityError, ForbiddenError, InvalidParamsError
 from nacre.protocol.answers import Answer, answer, refusal
 from nacre.protocol.caller import Caller
-from nacre.protocol.context import Channel, Context, InputRequired, log_level
+from nacre.protocol.context import Channel, Context, InputRequired, TaskWanted, log_level
 from nacre.protocol.messages import Request
 from nacre.protocol.request_state import RequestStates
 from nacre.protocol.results import Results, cacheable, tool_error
@@ -16,6 +16,9 @@ from nacre.protocol.rounds import next_question, read_round
 from nacre.protocol.rulebook import Rulebook
 from nacre.protocol.surface import Surface, WireTool
 from nacre.protocol.versions import META_LOG_LEVEL, is_modern
+
+if TYPE_CHECKING:
+    from nacre.protocol.tasks import Tasks
 
 
 @dataclass(slots=True)
@@ -37,12 +40,14 @@ class Calls:
         rules: Rulebook,
         states: RequestStates,
         logging: bool,
+        tasks: "Callable[[], Tasks] | None" = None,
     ) -> None:
         self._surface = surface
         self._results = results
         self._rules = rules
         self._states = states
         self._logging = logging
+        self._tasks = tasks
 
     def call_tool(self, request: Request, caller: Caller) -> Call:
         """Prepare `tools/call`."""
@@ -105,10 +110,12 @@ class Calls:
                     found: Mapping[str, Any] = done if tool is None else done.to_dict()
                 except InputRequired as question:
                     found = next_question(question, so_far, request, caller, self._states)
+                except TaskWanted as wanted:
+                    found = await self._task(request, context, wanted.group, tool)
                 except SystemExit as error:
                     raise RuntimeError("a handler may not end the server") from error
             except Exception as error:  # noqa: BLE001 - the edge: every request gets an answer
-                if tool is None or _concerns_message(error, modern=modern):
+                if tool is None or concerns_message(error, modern=modern):
                     return self._refuse(request, error, modern=modern)
                 cause = error
                 found = tool_error(self._rules.tool_error(request.text("name"), error))
@@ -118,6 +125,18 @@ class Calls:
                 return self._refuse(request, error, modern=modern)
 
         return Call(tool is not None and tool.blocking, run)
+
+    async def _task(
+        self, request: Request, context: Context, group: str | None, tool: WireTool | None
+    ) -> dict[str, Any]:
+        """Return the result that stands for a task, which is durable from then on."""
+        assert self._tasks is not None  # else the context takes none
+        name, arguments = request.text("name"), request.mapping("arguments")
+        if tool is None or tool.blocking:
+            return self._tasks().create(name, arguments, context, group)
+        import asyncio  # noqa: PLC0415 - a handler that does not block has loaded it
+
+        return await asyncio.to_thread(self._tasks().create, name, arguments, context, group)
 
     def _refuse(self, request: Request, error: Exception, *, modern: bool) -> Answer:
         return refusal(request.id, self._rules.explain(error, modern=modern), error)
@@ -137,6 +156,7 @@ class Calls:
             log_level=self._wanted_level(meta, caller),
             progress_token=token if isinstance(token, (str, int)) else None,
             answers=answers,
+            takes_task=self._tasks is not None and caller.takes_tasks,
         )
 
     def _wanted_level(self, meta: Mapping[str, Any], caller: Caller) -> str | None:
@@ -146,7 +166,7 @@ class Calls:
         return (caller.peer.log_level or "info") if self._logging else None
 
 
-def _concerns_message(error: Exception, *, modern: bool) -> bool:
+def concerns_message(error: Exception, *, modern: bool) -> bool:
     """Whether an error is about the message, not the tool's work: never an `isError` result."""
     if isinstance(error, ClientCapabilityError):
         return modern  # legacy clients have no such code; their model reads it

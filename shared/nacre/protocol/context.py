@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
-from nacre.errors import ClientCapabilityError, InvalidParamsError
+from nacre.errors import ClientCapabilityError, ClientExtensionError, InvalidParamsError
 from nacre.protocol.messages import RequestId
 from nacre.protocol.principal import Principal
-from nacre.protocol.versions import LEGACY_VERSIONS, is_modern
+from nacre.protocol.versions import LEGACY_VERSIONS, TASKS, is_modern
 
 LOG_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 
@@ -37,6 +37,44 @@ class InputRequired(Exception):  # noqa: N818 - a question to the client, not an
     def __init__(self, requests: Mapping[str, Mapping[str, Any]]) -> None:
         super().__init__("input required")
         self.requests = requests
+
+
+class TaskWanted(Exception):  # noqa: N818 - as above
+    """The handler goes on as a task: it runs again from its start in the worker.
+
+    Tasks of one group run one after the other.
+    """
+
+    def __init__(self, group: str | None = None) -> None:
+        super().__init__("task wanted")
+        self.group = group
+
+
+class TaskRun(Protocol):
+    """One attempt at a task, as its handler sees it."""
+
+    @property
+    def id(self) -> str:
+        """The task's id, the same at every attempt."""
+        ...
+
+    @property
+    def attempt(self) -> int:
+        """How often the handler has begun, this time included."""
+        ...
+
+    @property
+    def notes(self) -> Mapping[str, Any]:
+        """What earlier attempts have kept."""
+        ...
+
+    def keep(self, notes: Mapping[str, Any]) -> None:
+        """Keep these notes in place of the earlier ones, durably; at most 32 kB of JSON."""
+        ...
+
+    def go_on_later(self) -> NoReturn:
+        """End this attempt, so that other work gets its turn, and begin another soon."""
+        ...
 
 
 class Channel(Protocol):
@@ -93,6 +131,9 @@ class Context:
     progress_token: RequestId | None = None
     answers: Mapping[str, dict[str, Any]] = field(default_factory=dict, repr=False)
     channel: Channel = field(default_factory=Silence, repr=False)
+    # Whether the caller takes a task in place of a result.
+    takes_task: bool = False
+    task: TaskRun | None = None  # set where the call runs as one
 
     @classmethod
     def detached(cls) -> "Context":
@@ -130,6 +171,22 @@ class Context:
         """Raise ClientCapabilityError unless the client declared the capability."""
         if capability not in self.capabilities:
             raise ClientCapabilityError(capability)
+
+    async def as_task(self, group: str | None = None, *, required: bool = False) -> None:
+        """Go on as a task where the caller takes one, else here and now.
+
+        As a task the call ends here and is made again by the worker, where this returns at
+        once; so what a handler does before it must be repeatable. Tasks of one group run one
+        after the other. With `required` a caller that takes no task meets
+        ClientExtensionError. A token that only reads gets a task where one is required only.
+        """
+        if self.task is not None:
+            return
+        may_write = self.principal is not None and self.principal.may_write
+        if self.takes_task and (may_write or required):
+            raise TaskWanted(group)
+        if required:
+            raise ClientExtensionError(TASKS)
 
     async def ask(self, requests: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
         """Return the client's answer to each request, by its key.

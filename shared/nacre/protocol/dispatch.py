@@ -1,6 +1,7 @@
 """From a request to its answer: the methods of both eras over one surface."""
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from nacre.errors import UnknownMethodError
 from nacre.protocol.answers import Answer, answer, refusal
@@ -16,6 +17,9 @@ from nacre.protocol.rulebook import Rulebook
 from nacre.protocol.surface import Surface
 from nacre.protocol.versions import is_modern
 
+if TYPE_CHECKING:
+    from nacre.protocol.tasks import TaskMethods, Tasks
+
 Immediate = Callable[[Request, Caller], bytes]
 
 
@@ -30,13 +34,20 @@ class Dispatcher:
         states: RequestStates,
         logging: bool = False,
         subscriptions: bool = False,
+        tasks: "Callable[[], Tasks] | None" = None,
     ) -> None:
         self._surface = surface
         self._rules = rules
         results = Results(surface)
-        says = Introduction(surface, results, logging=logging, subscriptions=subscriptions)
+        says = Introduction(
+            surface,
+            results,
+            logging=logging,
+            subscriptions=subscriptions,
+            tasks=tasks is not None,
+        )
         lists = Catalogue(surface, results)
-        calls = Calls(surface, results, rules=rules, states=states, logging=logging)
+        calls = Calls(surface, results, rules=rules, states=states, logging=logging, tasks=tasks)
         shared: dict[str, Immediate] = {
             "tools/list": lists.tools,
             "prompts/list": lists.prompts,
@@ -58,6 +69,20 @@ class Dispatcher:
             "prompts/get": calls.get_prompt,
             "completion/complete": calls.complete,
         }
+        self._modern_calls = dict(self._calls)
+        if tasks is not None:
+
+            def methods() -> "TaskMethods":
+                # Few clients send these, and none at the start.
+                from nacre.protocol.tasks import TaskMethods  # noqa: PLC0415
+
+                return TaskMethods(tasks, results, rules)
+
+            self._modern_calls |= {
+                "tasks/get": lambda request, caller: methods().get(request, caller),
+                "tasks/update": lambda request, caller: methods().update(request, caller),
+                "tasks/cancel": lambda request, caller: methods().cancel(request, caller),
+            }
 
     def begin(self, request: Request, caller: Caller) -> Answer | Call:
         """Check the request; return its answer, or the call that will give it."""
@@ -67,7 +92,8 @@ class Dispatcher:
             immediate = (self._modern if modern else self._legacy).get(request.method)
             if immediate is not None:
                 return answer(request.id, immediate(request, caller))
-            return self._calls.get(request.method, _unknown)(request, caller)
+            calls = self._modern_calls if modern else self._calls
+            return calls.get(request.method, _unknown)(request, caller)
         except Exception as error:  # noqa: BLE001 - the edge: every request gets an answer
             return refusal(request.id, self._rules.explain(error, modern=modern), error)
 

@@ -18,7 +18,10 @@ METHOD_HEADER = "mcp-method"
 NAME_HEADER = "mcp-name"
 PARAM_PREFIX = "mcp-param-"
 
-_NAME_OF = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+_NAME_OF = {
+    **{"tools/call": "name", "prompts/get": "name", "resources/read": "uri"},
+    **dict.fromkeys(("tasks/get", "tasks/update", "tasks/cancel"), "taskId"),
+}
 _DECIMAL = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
 _MISSING = object()
 

@@ -6,19 +6,26 @@ from nacre.protocol.caller import Caller
 from nacre.protocol.messages import Request
 from nacre.protocol.results import Results, cacheable
 from nacre.protocol.surface import Surface
-from nacre.protocol.versions import SUPPORTED_VERSIONS, negotiate
+from nacre.protocol.versions import SUPPORTED_VERSIONS, TASKS, negotiate
 
 
 class Introduction:
     """Answers `initialize` and `server/discover`."""
 
     def __init__(
-        self, surface: Surface, results: Results, *, logging: bool, subscriptions: bool
+        self,
+        surface: Surface,
+        results: Results,
+        *,
+        logging: bool,
+        subscriptions: bool,
+        tasks: bool,
     ) -> None:
         self._surface = surface
         self._results = results
         self._logging = logging
         self._subscriptions = subscriptions
+        self._tasks = tasks
 
     def initialize(self, request: Request, caller: Caller) -> bytes:
         """Answer a legacy client, and note what it says of itself."""
@@ -55,4 +62,6 @@ class Introduction:
             capabilities["completions"] = {}
         if self._logging:
             capabilities["logging"] = {}
+        if self._tasks and modern:
+            capabilities["extensions"] = {TASKS: {}}
         return capabilities
