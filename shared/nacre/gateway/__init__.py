@@ -1,0 +1,1 @@
+"""Other people's MCP servers: in front of them, and behind the same URL."""
