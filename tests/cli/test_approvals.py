@@ -18,7 +18,7 @@ from nacre.policy.approvals import Approvals, Desk
 from nacre.policy.approver import ApprovalRequest, Granted, Refused, Waiting
 from nacre.policy.sections import Settings
 from nacre.ports.table import Table
-from nacre.wiring.embedded import DATABASE
+from nacre.wiring.data_folder import DATABASE
 from tests.aws_stack import REGION
 from tests.cli.conftest import Nacre
 from tests.policy.approving import wish

@@ -11,7 +11,7 @@ from nacre.clock import system_clock
 from nacre.policy.audit import AuditEntry, AuditTrail
 from nacre.policy.audit_items import ItemAudit
 from nacre.policy.pins import GLOBAL, Pins
-from nacre.wiring.embedded import DATABASE
+from nacre.wiring.data_folder import DATABASE
 from nacre.wiring.guarding import laptop_trail
 from tests.cli.conftest import Nacre
 from tests.cli.worlds import World

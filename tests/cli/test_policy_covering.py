@@ -14,7 +14,7 @@ from nacre.clock import system_clock
 from nacre.policy.audit import AuditEntry
 from nacre.policy.pins import GLOBAL, Pins
 from nacre.ports.table import Table
-from nacre.wiring.embedded import DATABASE
+from nacre.wiring.data_folder import DATABASE
 from nacre.wiring.guarding import laptop_trail
 from tests.aws_stack import REGION
 from tests.cli.conftest import Nacre

@@ -26,7 +26,8 @@ from nacre.memory.vector_items import point_key
 from nacre.ports.queue import Queue
 from nacre.ports.table import Delete, Put, Table
 from nacre.wiring import aws
-from nacre.wiring.embedded import DATABASE, QUEUE
+from nacre.wiring.data_folder import DATABASE
+from nacre.wiring.embedded import QUEUE
 from nacre.wiring.indexing import SearchIndex, laptop_index, stack_index
 from nacre.wiring.settings import Settings
 from tests.aws_stack import REGION

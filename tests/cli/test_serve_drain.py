@@ -21,6 +21,7 @@ from nacre.adapters.sqlite_database import SqliteDatabase
 from nacre.adapters.sqlite_queue import SqliteQueue
 from nacre.jobs.job import Job, encode_job
 from nacre.wiring import embedded
+from nacre.wiring.data_folder import DATABASE
 from tests.cli.conftest import Nacre
 from tests.cli.processes import Server
 
@@ -59,7 +60,7 @@ class Slow:
 
     @contextmanager
     def jobs(self) -> Iterator[SqliteQueue]:
-        with closing(SqliteDatabase(self.folder / embedded.DATABASE)) as database:
+        with closing(SqliteDatabase(self.folder / DATABASE)) as database:
             yield SqliteQueue(database, embedded.QUEUE)
 
     def go(self) -> None:

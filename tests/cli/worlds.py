@@ -23,7 +23,8 @@ from nacre.memory.memory import Memory, memory_over
 from nacre.ports.queue import Queue
 from nacre.ports.table import Table
 from nacre.wiring import aws
-from nacre.wiring.embedded import DATABASE, QUEUE
+from nacre.wiring.data_folder import DATABASE
+from nacre.wiring.embedded import QUEUE
 from nacre.wiring.embedding import embedders
 from nacre.wiring.indexing import laptop_index, stack_index
 from nacre.wiring.settings import Settings

@@ -75,7 +75,8 @@ def _is_open(path: Path) -> bool:
 
 
 def _check_store(folder: Path) -> Iterator[Finding]:
-    from nacre.wiring.embedded import DATABASE, store_problems
+    from nacre.wiring.data_folder import DATABASE
+    from nacre.wiring.embedded import store_problems
 
     if not (folder / DATABASE).exists():
         yield Finding("store", "warn", "there is no store yet", "run 'nacre serve'")

@@ -7,7 +7,7 @@ import threading
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from nacre.errors import NacreError, PolicyError, UnavailableError
 from nacre.limits import MAX_POLICY_SCOPES, POLICY_TTL_SECONDS
@@ -112,10 +112,18 @@ class StoredPolicies:
         return InForce(unpacked(item), scope, version)
 
 
+class Policies(Protocol):
+    """Knows what counts for each Being: StoredPolicies and LaptopPolicies do."""
+
+    def of(self, being_id: str | None) -> InForce:
+        """Return what counts for a Being, or for nobody in particular."""
+        ...
+
+
 class ScopedPolicy:
     """The policy of one Being, as a source for a judge."""
 
-    def __init__(self, policies: StoredPolicies, being_id: str | None) -> None:
+    def __init__(self, policies: Policies, being_id: str | None) -> None:
         self._policies = policies
         self._being_id = being_id
 

@@ -5,6 +5,9 @@ from pathlib import Path
 
 from nacre.errors import ConfigurationError
 
+DATABASE = "nacre.db"
+VAULT = "vault.key"
+
 
 def prepare_data_folder(path: str | Path) -> Path:
     """Return the folder, made (0700) when it was not there.

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from random import SystemRandom
 from typing import TYPE_CHECKING
@@ -10,7 +9,6 @@ from typing import TYPE_CHECKING
 from nacre.access.beings import Being, Beings
 from nacre.access.gate import Gate
 from nacre.access.owners import DEFAULT_OWNER, Owners
-from nacre.access.signing_keys import StoredSigningKeys
 from nacre.access.token_store import TokenStore
 from nacre.adapters.file_secrets import FileSecrets
 from nacre.adapters.sqlite_database import SqliteDatabase
@@ -20,9 +18,10 @@ from nacre.clock import Clock, system_clock
 from nacre.errors import ConflictError
 from nacre.jobs.announcing import AnnouncingQueue, Bell
 from nacre.protocol.request_state import RequestStates, SigningKeys
-from nacre.wiring.data_folder import prepare_data_folder
+from nacre.wiring.data_folder import DATABASE, VAULT, prepare_data_folder
 from nacre.wiring.guarding import laptop_entry
 from nacre.wiring.home import Home
+from nacre.wiring.laptop_keys import request_state_keys
 from nacre.wiring.mind import Minded, laptop_mind, register_memory_jobs, sweep_memories
 from nacre.wiring.settings import Settings
 
@@ -37,9 +36,7 @@ if TYPE_CHECKING:
     from nacre.ports.residue import Residue
     from nacre.ports.vault import Vault
 
-DATABASE = "nacre.db"
 SECRETS = "secrets"
-VAULT = "vault.key"
 QUEUE = "jobs"
 BLOBS = "blobs"
 FIRST_BEING = "me"
@@ -72,7 +69,7 @@ def open_laptop(
     """Return the parts of a server over the data folder; without settings, the defaults."""
     prepared = prepare_data_folder(folder)
     home, database = _home(prepared, clock)
-    keys = _request_state_keys(prepared, database, clock)
+    keys = request_state_keys(prepared, lambda: home.data, clock)
     chosen = settings or Settings(data_folder=str(prepared))
     bell = Bell()
     minded = laptop_mind(
@@ -125,21 +122,6 @@ def first_being(home: Home, owner: str = DEFAULT_OWNER) -> Being | None:
         return home.beings.create(FIRST_BEING, owner=owner)
     except ConflictError:  # another process was faster
         return None
-
-
-def _request_state_keys(
-    folder: Path, database: SqliteDatabase, clock: Clock
-) -> Callable[[], SigningKeys]:
-    """Return the keys that seal requestState; few calls need them, so they load on first use."""
-
-    @cache
-    def stored() -> StoredSigningKeys:
-        from nacre.adapters.file_vault import FileVault
-
-        data = SqliteTable(database, "data", now=clock)
-        return StoredSigningKeys(data, FileVault(folder / VAULT), clock=clock, rng=SystemRandom())
-
-    return lambda: stored()()
 
 
 def _worker_loop(

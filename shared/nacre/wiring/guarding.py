@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Mapping
 from functools import cache
 from random import SystemRandom
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from nacre.policy.entry import GuardedSurface
 from nacre.wiring.mind import Once
@@ -19,9 +19,8 @@ if TYPE_CHECKING:
     from nacre.policy.approver import Approver
     from nacre.policy.audit import AuditEntry, AuditTrail
     from nacre.policy.entry import Entry
-    from nacre.policy.policy import Policy
+    from nacre.policy.laptop import LaptopPolicies
     from nacre.policy.sections import Settings as PolicySettings
-    from nacre.policy.stored import InForce
     from nacre.ports.audit import AuditRecords
     from nacre.ports.table import Table
     from nacre.protocol.surface import Surface
@@ -31,22 +30,6 @@ AUDIT = "audit"
 _MOST_BEINGS = 256  # whose trails one process keeps; the chain of one that is let go has ended
 
 Tell = Callable[[str], None]
-
-
-class _Policies(Protocol):
-    def of(self, being_id: str | None) -> "InForce": ...
-
-
-class _Scoped:
-    """The policy of one Being."""
-
-    def __init__(self, policies: _Policies, being_id: str | None) -> None:
-        self._policies = policies
-        self._being_id = being_id
-
-    def current(self) -> "Policy":
-        """Return the policy that counts now."""
-        return self._policies.of(self._being_id).policy
 
 
 def to_stderr(said: str) -> None:
@@ -70,7 +53,7 @@ def laptop_entry(
     """
     opened: list[AuditTrail] = []
 
-    def read_policies() -> "_Policies":
+    def read_policies() -> "LaptopPolicies":
         from nacre.wiring.policies import laptop_policies
 
         return laptop_policies(settings, table(), tell)
@@ -83,18 +66,21 @@ def laptop_entry(
     def entry() -> "Entry":
         from nacre.policy.entry_judge import OWN, EntryJudge
         from nacre.policy.judge import Judge
+        from nacre.policy.stored import ScopedPolicy
 
         trail = laptop_trail(folder, table(), clock)
         opened.append(trail)
 
         @cache
         def judge(being_id: str) -> Judge:
-            source = _Scoped(policies(), being_id or None)
+            source = ScopedPolicy(policies(), being_id or None)
 
             def approver() -> "Approver":
-                return _approver(table(), lambda: source.current().settings, clock, is_session=True)
+                return approver_over(
+                    table(), lambda: source.current().settings, clock, is_session=True
+                )
 
-            return Judge(source, trail, tell, OWN, approver=_LateApprover(approver))
+            return Judge(source, trail, tell, OWN, approver=LateApprover(approver))
 
         return EntryJudge(judge)
 
@@ -127,6 +113,7 @@ def stack_entry(
     def entry() -> "Entry":
         from nacre.policy.entry_judge import OWN, EntryJudge
         from nacre.policy.judge import Judge
+        from nacre.policy.stored import ScopedPolicy
         from nacre.wiring.policies import stack_policies
 
         policies = stack_policies(settings, tell)
@@ -134,14 +121,18 @@ def stack_entry(
 
         @cache
         def judge(being_id: str) -> Judge:
-            source = _Scoped(policies, being_id or None)
+            source = ScopedPolicy(policies, being_id or None)
 
             def approver() -> "Approver":
-                return _approver(
-                    table(), lambda: source.current().settings, clock, is_session=False
+                return approver_over(
+                    table(),
+                    lambda: source.current().settings,
+                    clock,
+                    is_session=False,
+                    place=" --stack NAME",
                 )
 
-            return Judge(source, trails, tell, OWN, approver=_LateApprover(approver))
+            return Judge(source, trails, tell, OWN, approver=LateApprover(approver))
 
         return EntryJudge(judge)
 
@@ -182,7 +173,7 @@ class BeingTrails:
         return AuditTrail(log, self._clock, log_line=_to_log)
 
 
-class _LateApprover:
+class LateApprover:
     """An approver that is made when somebody has to be asked."""
 
     def __init__(self, make: "Callable[[], Approver]") -> None:
@@ -201,15 +192,20 @@ class _LateApprover:
         return self._make().look(request, ticket)
 
 
-def _approver(
-    table: "Table", settings: "Callable[[], PolicySettings]", clock: "Clock", *, is_session: bool
+def approver_over(
+    table: "Table",
+    settings: "Callable[[], PolicySettings]",
+    clock: "Clock",
+    *,
+    is_session: bool,
+    place: str = "",
 ) -> "Approver":
+    """Return who asks people; `place` are the options with which `nacre` finds the table."""
     from nacre.ids import short_id
     from nacre.policy.approvals import Approvals
 
     rng = SystemRandom()
     session = short_id(rng) if is_session else None
-    place = "" if is_session else " --stack NAME"
     return Approvals(table, settings, clock=clock, rng=rng, session=session, place=place)
 
 

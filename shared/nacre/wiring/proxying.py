@@ -1,0 +1,77 @@
+"""What stands between a client and somebody else's server: policy, pins, approvals, audit."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from nacre.adapters.sqlite_database import SqliteDatabase
+from nacre.adapters.sqlite_table import SqliteTable
+from nacre.clock import Clock, system_clock
+from nacre.policy.guard import Guard
+from nacre.policy.judge import Judge
+from nacre.policy.pins import GLOBAL, Pins
+from nacre.policy.rule import NOWHERE, Surroundings
+from nacre.policy.stored import ScopedPolicy
+from nacre.protocol.request_state import RequestStates
+from nacre.wiring.data_folder import DATABASE, prepare_data_folder
+from nacre.wiring.guarding import (
+    LateApprover,
+    Tell,
+    approver_over,
+    laptop_trail,
+    to_stderr,
+)
+from nacre.wiring.laptop_keys import request_state_keys
+from nacre.wiring.policies import laptop_policies
+from nacre.wiring.settings import Settings
+
+if TYPE_CHECKING:
+    from nacre.policy.approver import Approver
+
+
+@dataclass(frozen=True, slots=True)
+class ProxyParts:
+    """What a proxy is made of; conversations of one server share it, threads too."""
+
+    new_guard: Callable[..., Guard]
+    close: Callable[[], None]
+
+
+def open_proxy(
+    settings: Settings,
+    server: str,
+    *,
+    where: Surroundings = NOWHERE,
+    place: str = "",
+    clock: Clock = system_clock,
+    tell: Tell = to_stderr,
+) -> ProxyParts:
+    """Return the parts of a proxy before a server that rules, pins and audit know by a name.
+
+    `new_guard(lines=True, principal="local")` gives the guard of one conversation. `place`
+    are the options with which the commands that people are told of find the data folder.
+    Raises PolicyError for a policy file that is wrong.
+    """
+    folder = prepare_data_folder(settings.data_folder)
+    database = SqliteDatabase(folder / DATABASE)
+    table = SqliteTable(database, "data", now=clock)
+    source = ScopedPolicy(laptop_policies(settings, table, tell), None)
+    trail = laptop_trail(folder, table, clock)
+
+    def approver() -> "Approver":
+        return approver_over(
+            table, lambda: source.current().settings, clock, is_session=True, place=place
+        )
+
+    judge = Judge(source, trail, tell, server, where, approver=LateApprover(approver))
+    pins = Pins(table, GLOBAL)
+    states = RequestStates(request_state_keys(folder, lambda: table, clock), clock)
+
+    def new_guard(*, lines: bool = True, principal: str = "local") -> Guard:
+        return Guard(judge, pins=pins, states=states, principal=principal, lines=lines)
+
+    def close() -> None:
+        trail.close()
+        database.close()
+
+    return ProxyParts(new_guard, close)
