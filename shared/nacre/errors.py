@@ -20,6 +20,7 @@ NacreError
 │   ├── InsufficientScopeError
 │   └── PrivateAddressError        a host that does not lead to the public internet
 ├── BlockedError                   the policy says no
+├── RelayedError                   somebody else's server answered with an error
 ├── NotFoundError                  a named thing does not exist
 │   ├── UnknownBeingError
 │   ├── UnknownMethodError
@@ -31,13 +32,14 @@ NacreError
 │   └── LeaseLostError             the lease ran out and went to someone else
 └── UnavailableError               a service or the store cannot answer now
     ├── UnansweredError            a client was asked and stays silent
+    ├── UpstreamError              somebody else's server cannot be used now
     ├── ModelError                 a language model gave no answer
     └── StoreError                 the store itself needs a person's hand
         └── NewerSchemaError       written by a newer version
 """
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 ModelFault = Literal[
     "refused", "timeout", "rate_limited", "unavailable", "rejected_key", "truncated", "too_long"
@@ -193,6 +195,18 @@ class BlockedError(NacreError):
         self.audit = audit
 
 
+class RelayedError(NacreError):
+    """The error with which somebody else's server answered a request, as it is."""
+
+    code: int = -32603
+    data: Any = None
+
+    def __init__(self, code: int, message: str, data: Any = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.data = data
+
+
 class NotFoundError(NacreError):
     """A named thing does not exist."""
 
@@ -264,6 +278,15 @@ class UnansweredError(UnavailableError):
 
     def __init__(self, seconds: float) -> None:
         super().__init__(f"the client did not answer within {seconds} seconds; make the call again")
+
+
+class UpstreamError(UnavailableError):
+    """Somebody else's server cannot be used now; `reason` names no address and no secret."""
+
+    def __init__(self, server: str, reason: str) -> None:
+        super().__init__(f"the server '{server}' {reason}")
+        self.server = server
+        self.reason = reason
 
 
 class ModelError(UnavailableError):

@@ -14,6 +14,7 @@ from nacre.errors import (
     NacreError,
     NotFoundError,
     RateLimitedError,
+    RelayedError,
     TooLargeError,
     UnauthorizedError,
     UnavailableError,
@@ -48,6 +49,8 @@ _LEGACY_RESOURCE_NOT_FOUND = -32002
 
 def explain(error: Exception, *, modern: bool) -> Failure:
     """Return the JSON-RPC error for an exception; only our own errors show their text."""
+    if isinstance(error, RelayedError):
+        return Failure(error.code, str(error), error.data, status=200)
     for kind, code, modern_status, legacy_status in _TABLE:
         if isinstance(error, kind):
             if isinstance(error, UnknownResourceError) and not modern:

@@ -13,7 +13,7 @@ class Failure:
 
     code: int
     message: str
-    data: dict[str, Any] | None = None
+    data: Any = None
     status: int = 400
 
 

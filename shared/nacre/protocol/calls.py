@@ -5,14 +5,20 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from nacre.errors import BlockedError, ClientCapabilityError, ForbiddenError, InvalidParamsError
+from nacre.errors import (
+    BlockedError,
+    ClientCapabilityError,
+    ForbiddenError,
+    InvalidParamsError,
+    RelayedError,
+)
 from nacre.protocol.answers import Answer, answer, refusal
 from nacre.protocol.caller import Caller
 from nacre.protocol.context import Channel, Context, InputRequired, TaskWanted, log_level
 from nacre.protocol.messages import Request
 from nacre.protocol.request_state import RequestStates
 from nacre.protocol.results import Results, cacheable, tool_error
-from nacre.protocol.rounds import next_question, read_round
+from nacre.protocol.rounds import Round, next_question, read_round
 from nacre.protocol.rulebook import Rulebook
 from nacre.protocol.surface import Surface, WireTool
 from nacre.protocol.versions import META_LOG_LEVEL, is_modern
@@ -99,7 +105,7 @@ class Calls:
     ) -> Call:
         modern = is_modern(caller.version)
         so_far = read_round(request, caller, self._states)
-        context = self._context(request, caller, so_far.answers)
+        context = self._context(request, caller, so_far)
 
         async def run(channel: Channel) -> Answer:
             context.channel = channel
@@ -141,9 +147,7 @@ class Calls:
     def _refuse(self, request: Request, error: Exception, *, modern: bool) -> Answer:
         return refusal(request.id, self._rules.explain(error, modern=modern), error)
 
-    def _context(
-        self, request: Request, caller: Caller, answers: dict[str, dict[str, Any]]
-    ) -> Context:
+    def _context(self, request: Request, caller: Caller, so_far: Round) -> Context:
         meta = request.meta
         token = meta.get("progressToken")
         return Context(
@@ -155,7 +159,8 @@ class Calls:
             llm_api_key=caller.llm_api_key,
             log_level=self._wanted_level(meta, caller),
             progress_token=token if isinstance(token, (str, int)) else None,
-            answers=answers,
+            answers=so_far.answers,
+            kept=so_far.kept,
             takes_task=self._tasks is not None and caller.takes_tasks,
         )
 
@@ -170,7 +175,7 @@ def concerns_message(error: Exception, *, modern: bool) -> bool:
     """Whether an error is about the message, not the tool's work: never an `isError` result."""
     if isinstance(error, ClientCapabilityError):
         return modern  # legacy clients have no such code; their model reads it
-    return isinstance(error, (BlockedError, InvalidParamsError, ForbiddenError))
+    return isinstance(error, (BlockedError, InvalidParamsError, ForbiddenError, RelayedError))
 
 
 def _strings(request: Request, name: str) -> dict[str, str]:

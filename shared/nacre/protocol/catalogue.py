@@ -8,7 +8,7 @@ from nacre.limits import LIST_PAGE
 from nacre.protocol.caller import Caller
 from nacre.protocol.messages import Request
 from nacre.protocol.results import Results, cacheable
-from nacre.protocol.surface import Definitions, SelectiveSource, Surface
+from nacre.protocol.surface import Definitions, GatheringSource, SelectiveSource, Surface
 from nacre.protocol.versions import is_modern
 
 
@@ -20,7 +20,10 @@ class Catalogue:
         self._selective = surface if isinstance(surface, SelectiveSource) else None
         self._results = results
         self._legacy: tuple[Definitions, Definitions] | None = None
-        self._encoded: dict[tuple[str, bool], tuple[Definitions, bytes]] = {}
+        self._gathering = surface if isinstance(surface, GatheringSource) else None
+        self._encoded: dict[
+            tuple[str, bool], tuple[Definitions, Mapping[str, Any] | None, bytes]
+        ] = {}
 
     def tools(self, request: Request, caller: Caller) -> bytes:
         """Answer `tools/list`."""
@@ -53,19 +56,22 @@ class Catalogue:
 
     def _page(self, request: Request, caller: Caller, kind: str, definitions: Definitions) -> bytes:
         modern = is_modern(caller.version)
+        meta = None if self._gathering is None else self._gathering.list_meta()
         if len(definitions) > LIST_PAGE or request.params.get("cursor") is not None:
-            return self._encode(_page(request, kind, definitions), modern=modern)
+            return self._encode(_page(request, kind, definitions, meta), modern=modern)
         known = self._encoded.get((kind, modern))
-        if known is None or known[0] is not definitions:
-            encoded = self._encode(_page(request, kind, definitions), modern=modern)
-            known = self._encoded[kind, modern] = (definitions, encoded)
-        return known[1]
+        if known is None or known[0] is not definitions or known[1] != meta:
+            encoded = self._encode(_page(request, kind, definitions, meta), modern=modern)
+            known = self._encoded[kind, modern] = (definitions, meta, encoded)
+        return known[2]
 
     def _encode(self, page: Mapping[str, Any], *, modern: bool) -> bytes:
         return self._results.encode(cacheable(page, modern=modern), modern=modern)
 
 
-def _page(request: Request, kind: str, definitions: Definitions) -> dict[str, Any]:
+def _page(
+    request: Request, kind: str, definitions: Definitions, meta: Mapping[str, Any] | None
+) -> dict[str, Any]:
     cursor = request.params.get("cursor")
     start = 0
     if cursor is not None:
@@ -76,6 +82,8 @@ def _page(request: Request, kind: str, definitions: Definitions) -> dict[str, An
     page: dict[str, Any] = {kind: list(definitions[start : start + LIST_PAGE])}
     if start + LIST_PAGE < len(definitions):
         page["nextCursor"] = str(start + LIST_PAGE)
+    if meta:
+        page["_meta"] = dict(meta)
     return page
 
 

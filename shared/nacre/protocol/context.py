@@ -130,6 +130,9 @@ class Context:
     log_level: str | None = None
     progress_token: RequestId | None = None
     answers: Mapping[str, dict[str, Any]] = field(default_factory=dict, repr=False)
+    # What a handler wants to find again when it is run once more with the answers; it
+    # travels sealed, and is empty in the first round.
+    kept: dict[str, Any] = field(default_factory=dict, repr=False)
     channel: Channel = field(default_factory=Silence, repr=False)
     # Whether the caller takes a task in place of a result.
     takes_task: bool = False

@@ -1,6 +1,7 @@
 """From a request to its answer: the methods of both eras over one surface."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from nacre.errors import UnknownMethodError
@@ -8,13 +9,13 @@ from nacre.protocol.answers import Answer, answer, refusal
 from nacre.protocol.caller import Caller
 from nacre.protocol.calls import Call, Calls
 from nacre.protocol.catalogue import Catalogue
-from nacre.protocol.context import log_level
+from nacre.protocol.context import Channel, log_level
 from nacre.protocol.introduction import Introduction
 from nacre.protocol.messages import Request
 from nacre.protocol.request_state import RequestStates
 from nacre.protocol.results import Results
 from nacre.protocol.rulebook import Rulebook
-from nacre.protocol.surface import Surface
+from nacre.protocol.surface import GatheringSource, Surface
 from nacre.protocol.versions import is_modern
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ class Dispatcher:
         tasks: "Callable[[], Tasks] | None" = None,
     ) -> None:
         self._surface = surface
+        self._gathering = surface if isinstance(surface, GatheringSource) else None
         self._rules = rules
         results = Results(surface)
         says = Introduction(
@@ -54,6 +56,7 @@ class Dispatcher:
             "resources/list": lists.resources,
             "resources/templates/list": lists.templates,
         }
+        self._lists = frozenset(shared)
         self._modern: dict[str, Immediate] = {**shared, "server/discover": says.discover}
         self._legacy: dict[str, Immediate] = {
             **shared,
@@ -90,11 +93,31 @@ class Dispatcher:
         try:
             self._permit(request, caller)
             immediate = (self._modern if modern else self._legacy).get(request.method)
+            if immediate is not None and self._must_gather(request):
+                return Call(True, partial(self._listed, immediate, request, caller))
             if immediate is not None:
                 return answer(request.id, immediate(request, caller))
             calls = self._modern_calls if modern else self._calls
             return calls.get(request.method, _unknown)(request, caller)
         except Exception as error:  # noqa: BLE001 - the edge: every request gets an answer
+            return refusal(request.id, self._rules.explain(error, modern=modern), error)
+
+    def _must_gather(self, request: Request) -> bool:
+        gathering = self._gathering
+        return (
+            gathering is not None and request.method in self._lists and not gathering.is_gathered()
+        )
+
+    async def _listed(
+        self, immediate: Immediate, request: Request, caller: Caller, _channel: Channel
+    ) -> Answer:
+        """Gather what a list needs, and answer."""
+        assert self._gathering is not None
+        try:
+            self._gathering.gather()
+            return answer(request.id, immediate(request, caller))
+        except Exception as error:  # noqa: BLE001 - the edge: every request gets an answer
+            modern = is_modern(caller.version)
             return refusal(request.id, self._rules.explain(error, modern=modern), error)
 
     def _permit(self, request: Request, caller: Caller) -> None:

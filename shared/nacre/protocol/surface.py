@@ -56,6 +56,23 @@ class SelectiveSource(Protocol):
         ...
 
 
+@runtime_checkable
+class GatheringSource(Protocol):
+    """Lists of which parts come from elsewhere."""
+
+    def is_gathered(self) -> bool:
+        """Tell whether the lists can be given at once."""
+        ...
+
+    def gather(self) -> None:
+        """Fetch what is missing, for a bounded time; what cannot be had is left out."""
+        ...
+
+    def list_meta(self) -> Mapping[str, Any] | None:
+        """Return what a list says of itself, such as which parts are missing."""
+        ...
+
+
 class ResourceSource(Protocol):
     """Resources by URI."""
 
