@@ -70,6 +70,7 @@ def test_the_environment_that_the_template_sets_is_what_settings_read() -> None:
         "NACRE_RESOLVE_TOKENS",  # for fronts without the authorizer
         # NACRE_QDRANT_SECRET and its like say where these are kept
         *("NACRE_QDRANT_API_KEY", "NACRE_EMBEDDING_API_KEY", "NACRE_LLM_API_KEY"),
+        "NACRE_TRANSCRIBE_API_KEY",
     }
 
     assert given <= known

@@ -1,7 +1,8 @@
 """An order as parts of a chat message: the words first, then what came with them."""
 
+import asyncio
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +23,8 @@ _LANGUAGES = {
     "application/json": "json",
 }
 
+_SLOW = ("document", "audio")
+
 Part = dict[str, Any]
 
 
@@ -41,51 +44,51 @@ async def parts_for(
     """Return the parts of a user's message: the message unmodified, then each attachment.
 
     Each attachment has a line that names it. What the model cannot be given is named with
-    the reason. Reading a document and transcribing a sound block, as long as their ports allow.
+    the reason. Documents and sounds are read in threads, for as long as their ports allow.
     """
     parts = [_text(message)]
     for number, attachment in enumerate(attachments, 1):
-        parts.extend(_parts(number, attachment, abilities))
+        if ALL[attachment.mime_type].group in _SLOW:
+            parts.extend(await asyncio.to_thread(_parts, number, attachment, abilities))
+        else:
+            parts.extend(_parts(number, attachment, abilities))
     return parts
 
 
-def _parts(number: int, attachment: Attachment, abilities: MediaAbilities) -> Iterator[Part]:
+def _parts(number: int, attachment: Attachment, abilities: MediaAbilities) -> list[Part]:
     match ALL[attachment.mime_type].group:
         case "image":
-            yield from _image(number, attachment, abilities)
+            return _image(number, attachment, abilities)
         case "text":
             head = attachment.head(ATTACHED_TEXT_BYTES)
             text = decoder(head).decode(head)
-            note = _cut_note(attachment.size, len(head))
-            yield _fenced(number, attachment, text, note)
+            note = "" if len(head) == attachment.size else f"cut after {readable(len(head))}"
+            return [_fenced(number, attachment, text, note)]
         case "document":
-            yield from _document(number, attachment, abilities)
+            return _document(number, attachment, abilities)
         case "audio":
-            yield _sound(number, attachment, abilities)
+            return [_sound(number, attachment, abilities)]
         case "video" | "archive":
-            yield _text(_line(number, attachment, f"not opened, SHA-256 {attachment.sha256}"))
+            return [_text(_line(number, attachment, f"not opened, SHA-256 {attachment.sha256}"))]
 
 
-def _image(number: int, attachment: Attachment, abilities: MediaAbilities) -> Iterator[Part]:
+def _image(number: int, attachment: Attachment, abilities: MediaAbilities) -> list[Part]:
     if not abilities.images:
-        yield _text(_line(number, attachment, "not shown: the model takes no images"))
-        return
-    yield _text(_line(number, attachment))
-    yield {"type": "image_url", "image_url": {"url": _data_uri(attachment)}}
+        return [_text(_line(number, attachment, "not shown: the model takes no images"))]
+    picture = {"type": "image_url", "image_url": {"url": _data_uri(attachment)}}
+    return [_text(_line(number, attachment)), picture]
 
 
-def _document(number: int, attachment: Attachment, abilities: MediaAbilities) -> Iterator[Part]:
+def _document(number: int, attachment: Attachment, abilities: MediaAbilities) -> list[Part]:
     found = _read(attachment, abilities.documents)
     if isinstance(found, DocumentText):
         pages = f"{found.read} of {found.pages} pages"
         text, note = _bounded(found.text)
-        yield _fenced(number, attachment, text, pages + (f"; {note}" if note else ""))
-    elif abilities.files:
-        yield _text(_line(number, attachment))
+        return [_fenced(number, attachment, text, pages + (f"; {note}" if note else ""))]
+    if abilities.files:
         file = {"filename": attachment.name, "file_data": _data_uri(attachment)}
-        yield {"type": "file", "file": file}
-    else:
-        yield _text(_line(number, attachment, f"not read: {found}"))
+        return [_text(_line(number, attachment)), {"type": "file", "file": file}]
+    return [_text(_line(number, attachment, f"not read: {found}"))]
 
 
 def _read(attachment: Attachment, reader: DocumentReader | None) -> DocumentText | str:
@@ -117,11 +120,7 @@ def _bounded(text: str) -> tuple[str, str]:
     # A lone surrogate, which PDFs can spell, is no text that travels.
     raw = text.encode("utf-8", "replace")
     kept = raw[:ATTACHED_TEXT_BYTES].decode("utf-8", "ignore")
-    return kept, _cut_note(len(raw), ATTACHED_TEXT_BYTES)
-
-
-def _cut_note(size: int, kept: int) -> str:
-    return f"the first {readable(kept)} of {readable(size)}" if size > kept else ""
+    return kept, f"cut after {readable(ATTACHED_TEXT_BYTES)}" if len(kept) < len(text) else ""
 
 
 def _line(number: int, attachment: Attachment, note: str = "") -> str:

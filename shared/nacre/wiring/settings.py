@@ -139,6 +139,24 @@ VARIABLES: Mapping[str, Variable] = {
         "What the model costs in dollars for a million tokens, read and written, such as 0.4,1.6; "
         "needed for NACRE_LLM_DAILY_DOLLARS.",
     ),
+    "transcribe_model": Variable(
+        "NACRE_TRANSCRIBE_MODEL",
+        "Model that writes down what is said in a sound, such as whisper-1; without one, sounds "
+        "that come with an order are named and not heard.",
+    ),
+    "transcribe_base_url": Variable(
+        "NACRE_TRANSCRIBE_BASE_URL",
+        "Where it answers, in OpenAI's protocol, such as http://localhost:8000/v1.",
+        "https://api.openai.com/v1",
+    ),
+    "transcribe_api_key": Variable(
+        "NACRE_TRANSCRIBE_API_KEY",
+        "Key of that endpoint. Without it OPENAI_API_KEY is used, for OpenAI itself only.",
+    ),
+    "transcribe_secret": Variable(
+        "NACRE_TRANSCRIBE_SECRET",
+        "On AWS: the parameter of Systems Manager that holds that key.",
+    ),
     "qdrant_url": Variable(
         "NACRE_QDRANT_URL",
         "Qdrant server that keeps the search index, such as http://localhost:6333 or a cluster "
@@ -196,6 +214,10 @@ class Settings(NamedTuple):
     llm_daily_tokens: int = LLM_DAILY_TOKENS
     llm_daily_dollars: float = 0.0
     llm_prices: tuple[float, float] = (0.0, 0.0)
+    transcribe_model: str = ""
+    transcribe_base_url: str = ""
+    transcribe_api_key: Secret = Secret("")
+    transcribe_secret: str = ""
     qdrant_url: str = ""
     qdrant_api_key: Secret = Secret("")
     qdrant_secret: str = ""
@@ -239,6 +261,12 @@ class Settings(NamedTuple):
             llm_daily_tokens=_tokens(read("llm_daily_tokens")),
             llm_daily_dollars=_dollars(read("llm_daily_dollars"), read("llm_prices")),
             llm_prices=_prices(read("llm_prices")),
+            transcribe_model=read("transcribe_model"),
+            transcribe_base_url=_url("NACRE_TRANSCRIBE_BASE_URL", read("transcribe_base_url")),
+            transcribe_api_key=Secret(
+                read("transcribe_api_key") or _openai_key(environment, "transcribe_base_url")
+            ),
+            transcribe_secret=read("transcribe_secret"),
             qdrant_url=_url("NACRE_QDRANT_URL", read("qdrant_url")),
             qdrant_api_key=Secret(read("qdrant_api_key")),
             qdrant_secret=read("qdrant_secret"),

@@ -1,0 +1,109 @@
+"""Speech as text by an endpoint that speaks OpenAI's protocol."""
+
+import json
+import time
+from collections.abc import Callable
+
+import openai
+
+from nacre.errors import UnavailableError
+from nacre.limits import MAX_MODEL_ANSWER_BYTES, TRANSCRIPTION_SECONDS
+
+# Endpoints go by the name's end, and know these. Opus comes in an Ogg file.
+_EXTENSIONS = {
+    "audio/mpeg": "mp3",
+    "audio/wav": "wav",
+    "audio/ogg": "ogg",
+    "audio/opus": "ogg",
+    "audio/mp4": "m4a",
+    "audio/aac": "aac",
+    "audio/flac": "flac",
+}
+
+
+class OpenAITranscriber:
+    """A Transcriber over one endpoint; the key is asked for with the first sound.
+
+    A sound is sent once and waited for within a bounded time: somebody waits for all of it.
+    Whatever goes wrong, the key, the file's name and the endpoint's own words stay out of the
+    error.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        key: Callable[[], str],
+        base_url: str,
+        seconds: float = TRANSCRIPTION_SECONDS,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._model = model
+        self._key = key
+        self._base_url = base_url
+        self._seconds = seconds
+        self._monotonic = monotonic
+
+    def transcribe(self, audio: bytes, *, name: str, mime_type: str) -> str:
+        """Return the words; raise UnavailableError when there are none to be had."""
+        del name  # may say who speaks; the endpoint needs to know the format alone
+        file = (f"sound.{_EXTENSIONS.get(mime_type, 'bin')}", audio, mime_type)
+        try:
+            body = self._answer(file)
+            text = json.loads(body)["text"]
+        except UnavailableError:
+            raise
+        except openai.APIStatusError as error:
+            raise UnavailableError(_refusal(error.status_code)) from None
+        except (ValueError, LookupError, TypeError):
+            raise UnavailableError(_UNCLEAR) from None
+        except Exception as error:  # noqa: BLE001  the SDK's HTTP library has errors of its own
+            late = "Timeout" in type(error).__name__
+            raise UnavailableError(_LATE if late else _UNREACHED) from None
+        if not isinstance(text, str):
+            raise UnavailableError(_UNCLEAR)
+        return text.strip()
+
+    def _answer(self, file: tuple[str, bytes, str]) -> bytes:
+        end = self._monotonic() + self._seconds
+        with (
+            openai.OpenAI(
+                api_key=self._key() or "none",
+                base_url=self._base_url,
+                timeout=self._seconds,
+                max_retries=0,
+            ) as client,
+            client.audio.transcriptions.with_streaming_response.create(
+                model=self._model, file=file, response_format="json"
+            ) as response,
+        ):
+            body = b""
+            # The timeout above is for each read: an endpoint that sends a byte now and then
+            # would never meet it.
+            for piece in response.iter_bytes():
+                body += piece
+                if len(body) > MAX_MODEL_ANSWER_BYTES:
+                    raise UnavailableError(_UNCLEAR)
+                if self._monotonic() >= end:
+                    raise UnavailableError(_LATE)
+            return body
+
+
+_UNCLEAR = "the transcriber's answer was not understood"
+_LATE = "the transcriber did not answer in time"
+_UNREACHED = "the transcriber cannot be reached; see NACRE_TRANSCRIBE_BASE_URL"
+
+
+def _refusal(status: int) -> str:
+    match status:
+        case 401 | 403:
+            return "the transcriber refused the key; set NACRE_TRANSCRIBE_API_KEY"
+        case 404:
+            return (
+                "the transcriber does not know the model or the path (404);"
+                " see NACRE_TRANSCRIBE_MODEL"
+            )
+        case 400 | 413 | 415 | 422:
+            return f"the transcriber does not take this sound ({status})"
+        case _:
+            return f"the transcriber answered {status}"

@@ -1,0 +1,71 @@
+"""The text of PDFs by pypdf, in a process that a hostile document may bring down."""
+
+import json
+import math
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from nacre.adapters.pdf_process import LOCKED
+from nacre.errors import InvalidInputError, UnavailableError
+from nacre.limits import ATTACHED_TEXT_BYTES, PDF_MEMORY_BYTES, PDF_PAGES, PDF_SECONDS
+from nacre.ports.documents import DocumentText
+
+_PROGRAM = Path(__file__).with_name("pdf_process.py")
+
+
+class PypdfReader:
+    """A DocumentReader; each document has a process without secrets, files and patience.
+
+    `environment` is what the interpreter needs on this system to start at all.
+    """
+
+    def __init__(
+        self, environment: Mapping[str, str] | None = None, *, seconds: float = PDF_SECONDS
+    ) -> None:
+        self._environment = {**(environment or {}), "PYTHONPATH": _libraries()}
+        self._seconds = seconds
+
+    def read(self, document: bytes) -> DocumentText:
+        """Return the text; raise InvalidInputError for a document that cannot be read."""
+        # -P: what stands beside the program is none of its libraries.
+        bounds = (ATTACHED_TEXT_BYTES, PDF_PAGES, math.ceil(self._seconds), PDF_MEMORY_BYTES)
+        command = [sys.executable, "-P", str(_PROGRAM), *map(str, bounds)]
+        try:
+            process = subprocess.Popen(  # noqa: S603  our own program
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env=self._environment,
+            )
+        except OSError:
+            raise UnavailableError("no process could be started to read it") from None
+        with process:
+            try:
+                said, _ = process.communicate(document, timeout=self._seconds)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                said, _ = process.communicate()
+            except BaseException:
+                process.kill()
+                raise
+        return _told(said)
+
+
+def _libraries() -> str:
+    return os.pathsep.join(filter(os.path.isabs, sys.path))
+
+
+def _told(said: bytes) -> DocumentText:
+    first, *rest = said.split(b"\n")
+    head = json.loads(first) if first and rest else {}
+    if head.get("error") == LOCKED:
+        raise InvalidInputError("it is protected by a password")
+    if "pages" not in head:
+        raise InvalidInputError("it is damaged, or takes too long to read")
+    # Of a line without its end, the process was stopped in the middle.
+    texts = [json.loads(line)["text"] for line in rest[:-1]]
+    return DocumentText("\n\n".join(texts), pages=head["pages"], read=len(texts))
