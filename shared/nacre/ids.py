@@ -18,6 +18,11 @@ def short_id(rng: Random) -> str:
     return "".join(rng.choices(_DIGITS, k=16))
 
 
+def long_secret(rng: Random) -> str:
+    """Return 43 letters and digits (256 bits), for what must never be guessed."""
+    return "".join(rng.choices(_DIGITS, k=43))
+
+
 def ulid(milliseconds: int, chance: int) -> str:
     """Return the ULID of a moment: 26 letters and digits that sort by time, then by `chance`.
 

@@ -1,34 +1,128 @@
-"""What is web and needs no token: what this is, and whether it is alive."""
+"""What is web: signing in, OAuth for clients, and the owner's pages."""
 
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import quote
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, Response
 from mangum import Mangum
+from starlette.exceptions import HTTPException
 
 from nacre import __version__
+from nacre.errors import NacreError, RateLimitedError
+from nacre.faces.asgi import AsgiApp, Receive, Scope, Send, write
+from nacre.faces.error_map import explain
+from nacre.faces.logs import where
+from nacre.faces.portal_parts import Portal
+from nacre.faces.rendering import page, static_file
+from nacre.faces.sign_in_routes import redirect
+from nacre.faces.sign_in_routes import routes as sign_in_routes
+from nacre.faces.signing_in import SignInNeededError
+from nacre.protocol.fences import hostname
+from nacre.protocol.http_messages import HttpReply
 
 Handler = Callable[[dict[str, Any], Any], dict[str, Any]]
 
 
-def portal_app() -> FastAPI:
-    """Return the web application, for the portal function and for the laptop server."""
+def portal_app(portal: Portal, *more: Callable[[FastAPI], None]) -> AsgiApp:
+    """Return the web application, for the portal function and for the laptop server.
+
+    Each of `more` adds routes of its own.
+    """
     # No documentation pages: they load scripts from elsewhere and list what is not public.
     app = FastAPI(title="Nacre", version=__version__, openapi_url=None)
-
-    @app.get("/")
-    async def home() -> dict[str, str]:
-        return {"name": "Nacre", "version": __version__, "mcp": "/mcp"}
+    app.state.portal = portal
 
     @app.get("/healthz")
     async def health() -> dict[str, str]:
         return {"status": "ok", "version": __version__}
 
-    return app
+    @app.get("/static/{name}")
+    async def static(name: str) -> Response:
+        return static_file(name)
+
+    app.include_router(sign_in_routes)
+    for add in more:
+        add(app)
+    if not any(getattr(route, "path", None) == "/" for route in app.routes):
+
+        @app.get("/")
+        async def home() -> dict[str, str]:
+            return {"name": "Nacre", "version": __version__, "mcp": "/mcp"}
+
+    app.add_exception_handler(SignInNeededError, _to_sign_in)
+    app.add_exception_handler(NacreError, _explained)
+    app.add_exception_handler(RequestValidationError, _not_understood)
+    app.add_exception_handler(HTTPException, _not_served)
+    app.add_exception_handler(Exception, _failed)
+    return _Fenced(app, portal)
 
 
-def portal_handler() -> Handler:
+class _Fenced:
+    """Lets requests pass that use a name of this server."""
+
+    def __init__(self, app: FastAPI, portal: Portal) -> None:
+        self._app = app
+        self._hosts = portal.fences.hosts
+        self._log = portal.log
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and self._hosts is not None:
+            named = next((value for name, value in scope["headers"] if name == b"host"), b"")
+            if hostname(named.decode("latin-1")) not in self._hosts:
+                body = b"this host name is not served here; allow it with --host\n"
+                kind = (("content-type", "text/plain; charset=utf-8"),)
+                await write(send, HttpReply(421, kind, body))
+                return
+        try:
+            await self._app(scope, receive, send)
+        except Exception as error:  # noqa: BLE001 - the edge: the answer was sent already
+            self._log.write("error", "portal", error=where(error))
+
+
+def _to_sign_in(request: Request, error: Exception) -> Response:
+    assert isinstance(error, SignInNeededError)
+    path = f"/sign-in?then={quote(error.then, safe='')}"
+    if "hx-request" in request.headers:  # a redirect would end up inside the page
+        return Response(status_code=401, headers={"HX-Redirect": path, "Cache-Control": "no-store"})
+    return redirect(request, path)
+
+
+def _explained(request: Request, error: Exception) -> Response:
+    failure = explain(error, modern=True)
+    answer = _problem(request, failure.status, failure.message)
+    if isinstance(error, RateLimitedError):
+        answer.headers["Retry-After"] = str(error.seconds)
+    return answer
+
+
+def _not_understood(request: Request, _error: Exception) -> Response:
+    return _problem(request, 400, "the request cannot be understood")
+
+
+def _not_served(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    texts = {404: "there is nothing here", 405: "this cannot be done here that way"}
+    answer = _problem(request, error.status_code, texts.get(error.status_code, "not possible"))
+    for name, value in (error.headers or {}).items():
+        answer.headers[name] = value
+    return answer
+
+
+def _failed(request: Request, _error: Exception) -> Response:
+    return _problem(request, 500, "something went wrong here; the server's log says where")
+
+
+def _problem(request: Request, status: int, text: str) -> Response:
+    if "text/html" not in request.headers.get("accept", ""):
+        return JSONResponse({"error": text}, status, {"Cache-Control": "no-store"})
+    return page(request, "problem.html", status=status, text=text)
+
+
+def portal_handler(portal: Portal, *more: Callable[[FastAPI], None]) -> Handler:
     """Return the handler of the portal function."""
     # Lambda has no moment at which an application ends.
-    adapter: Handler = Mangum(portal_app(), lifespan="off")
+    adapter: Handler = Mangum(portal_app(portal, *more), lifespan="off")
     return adapter

@@ -228,7 +228,9 @@ class _Clients:
             ) from None
         self._endpoint_url = settings.endpoint_url or None
         with _translated():
-            self._session = boto3.Session(region_name=settings.region or None)
+            self._session = boto3.Session(
+                region_name=settings.region or None, botocore_session=_session_core()
+            )
             known = self._session.get_credentials()
         if known is None:
             raise ConfigurationError(
@@ -246,6 +248,22 @@ class _Clients:
                     retries={"total_max_attempts": 1}, connect_timeout=5, read_timeout=20
                 ),
             )
+
+
+def _session_core() -> Any:
+    from botocore.session import Session
+
+    core = Session()
+    core.register_component("data_loader", _service_descriptions())
+    return core
+
+
+@cache
+def _service_descriptions() -> Any:
+    """Return what reads the services' descriptions: a megabyte that each session would parse."""
+    from botocore.loaders import create_loader
+
+    return create_loader()
 
 
 @contextmanager

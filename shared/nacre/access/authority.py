@@ -1,0 +1,43 @@
+"""Everything that decides who may come in, over the two tables of a place."""
+
+from dataclasses import dataclass
+from random import Random
+
+from nacre.access.beings import Beings
+from nacre.access.owners import Owners
+from nacre.access.passwords import Passwords
+from nacre.access.rate_limits import RateLimits
+from nacre.access.sessions import Sessions
+from nacre.access.sign_in import SignIn
+from nacre.access.sign_in_links import SignInLinks
+from nacre.access.token_store import TokenStore
+from nacre.clock import Clock
+from nacre.ports.table import Table
+
+
+@dataclass(frozen=True, slots=True)
+class Authority:
+    """Owners, their Beings, their sessions and what they have let in."""
+
+    owners: Owners
+    beings: Beings
+    tokens: TokenStore
+    sessions: Sessions
+    sign_in: SignIn
+    limits: RateLimits
+
+
+def authority(tokens: Table, data: Table, *, clock: Clock, rng: Random) -> Authority:
+    """Return the authority over a table of tokens and one of Beings."""
+    owners = Owners(tokens, clock=clock)
+    limits = RateLimits(tokens, clock=clock)
+    links = SignInLinks(tokens, clock=clock, rng=rng)
+    passwords = Passwords(tokens, clock=clock, rng=rng)
+    return Authority(
+        owners=owners,
+        beings=Beings(data, clock=clock, rng=rng),
+        tokens=TokenStore(tokens, clock=clock, rng=rng),
+        sessions=Sessions(tokens, clock=clock, rng=rng),
+        sign_in=SignIn(owners, links, passwords, limits),
+        limits=limits,
+    )
