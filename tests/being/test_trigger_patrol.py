@@ -1,6 +1,7 @@
 """The tool `trigger_patrol`: what it hands over, what it waits for, and what it says."""
 
 import asyncio
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -20,7 +21,9 @@ from nacre.ports.table import Key
 from nacre.protocol.context import Context
 from tests.adapters.conftest import StillClock
 from tests.being.writing import SCENE, Served
+from tests.memory.conftest import a_mind
 from tests.memory.minds import Minded, ticking
+from tests.model_server import failing, model_server
 
 MESSAGES = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]
 KEY = "sk-test-0123456789"
@@ -196,9 +199,18 @@ def called_with_key(mind: Minded, **arguments: Any) -> None:
     asyncio.run(mind.server.call_tool("trigger_patrol", {"messages": [], **arguments}, context))
 
 
+@pytest.fixture(params=["laptop", "lambda"])
+def refused(request: pytest.FixtureRequest, clock: StillClock) -> Iterator[Minded]:
+    """A mind whose model's provider knows no key."""
+    with model_server() as server:
+        server.reply = failing(401)
+        yield from a_mind(request, clock, llm_base_url=server.url)
+
+
 def test_the_key_of_the_caller_goes_to_the_queue_by_name_and_ends_with_the_run(
-    mind: Minded,
+    refused: Minded,
 ) -> None:
+    mind = refused
     mind.note("Ann fed the cat")
     idle(mind)
     called_with_key(mind)

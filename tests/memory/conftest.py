@@ -46,7 +46,9 @@ def mind(request: pytest.FixtureRequest, clock: StillClock) -> Iterator[Minded]:
     yield from a_mind(request, clock)
 
 
-def a_mind(request: pytest.FixtureRequest, clock: StillClock) -> Iterator[Minded]:
+def a_mind(
+    request: pytest.FixtureRequest, clock: StillClock, *, llm_base_url: str = ""
+) -> Iterator[Minded]:
     """Give a mind on the stores that the fixture's parameter names.
 
     `lambda` is that of AWS, called by events of an HTTP API.
@@ -69,6 +71,7 @@ def a_mind(request: pytest.FixtureRequest, clock: StillClock) -> Iterator[Minded
             clock,
             embedder=embedder,
             tokens=tokens,
+            llm_base_url=llm_base_url,
         )
         if request.param == "lambda":
             made.face = LambdaFace(made.server)
@@ -83,6 +86,7 @@ def a_mind(request: pytest.FixtureRequest, clock: StillClock) -> Iterator[Minded
             clock,
             embedder=embedder,
             tokens=tokens,
+            llm_base_url=llm_base_url,
         )
     database.close()
 

@@ -169,6 +169,7 @@ def minded(
     *,
     embedder: Embedder | None = None,
     tokens: TokenSimilarity | None = None,
+    llm_base_url: str = "",
 ) -> Minded:
     """Return a mind over these stores, with a new Being."""
     rng = Random(1)
@@ -179,7 +180,8 @@ def minded(
     mind = mind_over(counted, queue, indexing, tokens, clock=clock, rng=rng)
     leases = Leases(counted, now=clock)
     vault = FileVault(Path(mkdtemp()) / "vault.key")
-    thinkers = thinking_for(Settings(data_folder="/nowhere"), counted, lambda: vault, clock=clock)
+    settings = Settings(data_folder="/nowhere", llm_base_url=llm_base_url)
+    thinkers = thinking_for(settings, counted, lambda: vault, clock=clock)
     made = patrolling_over(mind.memory, counted, queue, indexing, thinkers, leases, clock=clock)
     worker, outcomes = Worker(leases), list[Outcome]()
     made.jobs.register(worker)

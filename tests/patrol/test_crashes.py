@@ -81,6 +81,7 @@ SCENARIOS: dict[str, Callable[[World], None]] = {
 
 
 EVERY = {"crowd": 5}  # of the long one, only so many-th writes
+FEWER = 3  # in the default run, which stops histories of chance by the hundreds as well
 
 
 @pytest.fixture(scope="module", params=["vectors", "words"])
@@ -88,9 +89,14 @@ def embeds(request: pytest.FixtureRequest) -> bool:
     return bool(request.param == "vectors")
 
 
+@pytest.mark.parametrize(
+    "stride", [FEWER, pytest.param(1, marks=pytest.mark.slow)], ids=["some", "any"]
+)
 @pytest.mark.parametrize("thinks", [False, True], ids=["no model", "model"])
 @pytest.mark.parametrize("name", SCENARIOS)
-def test_stopped_before_any_write_it_ends_the_same(name: str, embeds: bool, thinks: bool) -> None:
+def test_stopped_before_any_write_it_ends_the_same(
+    name: str, embeds: bool, thinks: bool, stride: int
+) -> None:
     start = new_world(builtin()[0] if embeds else None, StandIn() if thinks else None)
     SCENARIOS[name](start)
     whole = start.copy()
@@ -103,7 +109,7 @@ def test_stopped_before_any_write_it_ends_the_same(name: str, embeds: bool, thin
         emb_id=start.embedder.emb_id if start.embedder is not None else None,
     )
 
-    for number in range(0, whole.fuse.writes, EVERY.get(name, 1)):
+    for number in range(0, whole.fuse.writes, stride * EVERY.get(name, 1)):
         world = start.copy()
         world.fuse.stop_before = number
         with pytest.raises(Stopped):

@@ -14,6 +14,7 @@ from tests.patrol.test_crashes import SCENARIOS
 from tests.patrol.worlds import World, new_world
 
 STEP = 3  # every so many-th write is enough to meet each step
+FEWER = 3  # of those, in the default run
 
 
 def _living(world: World) -> list[Node]:
@@ -90,17 +91,20 @@ def _take_back(world: World) -> Callable[[World], None]:
     return kept
 
 
+@pytest.mark.parametrize(
+    "stride", [FEWER * STEP, pytest.param(STEP, marks=pytest.mark.slow)], ids=["some", "each step"]
+)
 @pytest.mark.parametrize("write", [_recall, _note, _merge, _pin, _take_back])
 @pytest.mark.parametrize("name", ["first", "later", "revival"])
 @pytest.mark.parametrize("thinks", [False, True], ids=["no model", "model"])
 def test_a_write_before_any_of_the_patrols_own_is_kept(
-    name: str, write: Callable[[World], Callable[[World], None]], thinks: bool
+    name: str, write: Callable[[World], Callable[[World], None]], thinks: bool, stride: int
 ) -> None:
     start = new_world(builtin()[0], StandIn() if thinks else None)
     SCENARIOS[name](start)
     whole = start.copy()
     whole.run()
-    for number in range(0, whole.fuse.writes, STEP):
+    for number in range(0, whole.fuse.writes, stride):
         world = start.copy()
         promises: list[Callable[[World], None]] = []
         busy: list[bool] = []

@@ -5,13 +5,16 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import CARRIED
 from tests.requirements import PENDING, REQUIREMENTS
 
 ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
-def carried() -> set[str]:
+def carried(pytestconfig: pytest.Config) -> set[str]:
+    if CARRIED in pytestconfig.stash:
+        return pytestconfig.stash[CARRIED]
     # Another process, because one pytest cannot collect within another.
     run = subprocess.run(
         [sys.executable, "tests/requirements.py", "--json"],
