@@ -12,6 +12,7 @@ NacreError
 │   ├── HeaderMismatchError        HTTP headers that contradict the body
 │   ├── UnsupportedVersionError    a protocol version that is not served
 │   ├── ClientCapabilityError      the client cannot do what the call needs
+│   │   └── ClientExtensionError
 │   ├── TooLargeError              more bytes than are taken
 │   └── BrokenSealError            a sealed value that this key and context do not open
 ├── ToolError                      a tool says why it cannot do what was asked

@@ -89,6 +89,9 @@ class EntryJudge:
             being=_being(principal),
             request=None if context.request_id is None else str(context.request_id),
             can_elicit=_can_elicit(context),
+            # What runs as a task was decided, and approved, when it was called; a rule that
+            # has come to deny it since still counts.
+            granted=context.task is not None,
         )
         return await self._settled(judge, call, judge.rule(call), context)
 

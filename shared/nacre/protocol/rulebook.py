@@ -6,8 +6,8 @@ from nacre.protocol.answers import Failure
 from nacre.protocol.principal import Principal
 
 
-class Rulebook(Protocol):
-    """What the application decides for the dispatcher."""
+class Explainer(Protocol):
+    """What becomes of an exception outside."""
 
     def explain(self, error: Exception, *, modern: bool) -> Failure:
         """Return the JSON-RPC error for an exception, as the era's clients know it."""
@@ -16,6 +16,10 @@ class Rulebook(Protocol):
     def tool_error(self, tool: str, error: Exception) -> str:
         """Return the text a model sees when a tool fails."""
         ...
+
+
+class Rulebook(Explainer, Protocol):
+    """What the application decides for the dispatcher."""
 
     def permit(
         self,

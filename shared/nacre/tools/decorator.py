@@ -9,7 +9,7 @@ from typing import Any, Generic, ParamSpec, TypeVar, overload
 from nacre.protocol.context import Context
 from nacre.tools.hints import Hints
 from nacre.tools.signature import Names, locals_of, read_signature
-from nacre.tools.tool import Prepared, Tool
+from nacre.tools.tool import Prepared, TaskSupport, Tool
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -80,6 +80,7 @@ def tool(
     input_schema: Mapping[str, Any] | None = None,
     output_schema: Mapping[str, Any] | type | None = None,
     blocking: bool = False,
+    task: TaskSupport | None = None,
     icons: Sequence[Mapping[str, Any]] | None = None,
     meta: Mapping[str, Any] | None = None,
 ) -> Callable[[Callable[P, Coroutine[Any, Any, R]]], FunctionTool[P, R]]: ...

@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from copy import copy
-from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, runtime_checkable
 
 from nacre.errors import InvalidArgumentError, InvalidInputError, ToolError
 from nacre.protocol.context import Context
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 # What clients add to the arguments of every call: n8n the first four, others the last.
 CLIENTS_OWN = frozenset({"sessionId", "chatInput", "toolCallId", "tool", "tool_call_description"})
+
+TaskSupport = Literal["optional", "required"]
 
 Run = Callable[[dict[str, Any], Context], Awaitable[Any]]
 """What answers one call, given its checked arguments and its context."""
@@ -63,7 +65,9 @@ class Tool:
     arguments, and the context where it has a second parameter. The schemas reach clients
     verbatim. `output_schema` describes structured content and is checked on every
     answer. The hints are None where nothing is known. `blocking`
-    marks a handler that blocks its thread and never awaits an event loop.
+    marks a handler that blocks its thread and never awaits an event loop. `task` marks
+    long work, which callers that can fetch a result later get as a task: the handler then
+    runs in the worker. With "required" the others meet an error, with "optional" they wait.
     """
 
     def __init__(
@@ -80,6 +84,7 @@ class Tool:
         open_world: bool | None = None,
         output_schema: Mapping[str, Any] | None = None,
         blocking: bool = False,
+        task: TaskSupport | None = None,
         icons: Sequence[Mapping[str, Any]] | None = None,
         meta: Mapping[str, Any] | None = None,
     ) -> None:
@@ -88,6 +93,7 @@ class Tool:
         self.input_schema = schema
         self.output_schema = output_schema
         self.blocking = blocking
+        self.task = task
         self.read_only = read_only is True
         check_schema(schema, tool=name)
         if output_schema is not None:
@@ -150,7 +156,11 @@ class Tool:
         problem = self.problem(arguments)
         if problem is not None:
             raise InvalidArgumentError(problem)
-        answer = await self._run(arguments, Context.detached() if context is None else context)
+        if context is None:
+            context = Context.detached()
+        if self.task is not None:
+            await context.as_task(required=self.task == "required")
+        answer = await self._run(arguments, context)
         if type(answer) is ToolResult and self.output_schema is None:
             return answer
         return self._result(answer)
