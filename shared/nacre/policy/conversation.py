@@ -89,6 +89,17 @@ class Conversation:
     # The states of servers' questions within calls that were approved, and those calls.
     continued: dict[str, str] = field(default_factory=dict)
     schemas: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    # The digests of the lists as they were last.
+    seen: dict[str, str] = field(default_factory=dict)
+
+    def beside(self) -> "Conversation":
+        """Return a conversation of the same caller, with ids of its own."""
+        return Conversation(
+            *(self.judge, self.screen, self.pins, self.states, self.principal, self.being),
+            continued=self.continued,
+            schemas=self.schemas,
+            seen=self.seen,
+        )
 
     def can_elicit(self, wire: Wire) -> bool:
         """Tell whether the person behind the client can be shown a form for this request."""

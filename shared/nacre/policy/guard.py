@@ -18,6 +18,7 @@ from nacre.policy.conversation import Conversation
 from nacre.policy.holding import Holding
 from nacre.policy.judge import Judge
 from nacre.policy.listing import Listing
+from nacre.policy.mirrors import made
 from nacre.policy.pins import Pins
 from nacre.policy.rewriting import numbers
 from nacre.policy.screen import Screen
@@ -55,13 +56,38 @@ class Guard:
         lines: bool = True,
         tick: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._talk = Conversation(judge, screen or Screen(), pins, states, principal, being)
+        talk = Conversation(judge, screen or Screen(), pins, states, principal, being)
         self._lines = lines
+        self._tick = tick
         self._lock = threading.Lock()
-        trust = Trust(self._talk, tick)
-        self._holding = Holding(self._talk, tick)
-        self._client = ClientSide(self._talk, self._holding, trust)
-        self._server = ServerSide(self._talk, self._holding, Listing(self._talk, trust))
+        self._watch(talk, Trust(talk, tick))
+
+    def _watch(self, talk: Conversation, trust: Trust) -> None:
+        self._talk = talk
+        self._trust = trust
+        self._holding = Holding(talk, self._tick)
+        self._client = ClientSide(talk, self._holding, trust)
+        self._server = ServerSide(talk, self._holding, Listing(talk, trust))
+
+    def beside(self) -> "Guard":
+        """Return a guard for another conversation of the same caller with the same server.
+
+        Over HTTP one caller has many at once, whose ids are alike. What was learnt of the
+        server's tools, and which calls were approved, counts for all of them.
+        """
+        guard = Guard.__new__(Guard)
+        guard._lines, guard._tick, guard._lock = self._lines, self._tick, self._lock
+        guard._watch(self._talk.beside(), self._trust)
+        return guard
+
+    @property
+    def version(self) -> str | None:
+        """The version that an `initialize` has agreed on."""
+        return self._talk.version
+
+    def mirrors(self, raw: bytes) -> dict[str, str]:
+        """Return the headers that go with a message over HTTP, for one that came without any."""
+        return made(raw, self._talk.schemas, self._talk.version)
 
     @property
     def holds(self) -> bool:
@@ -91,6 +117,18 @@ class Guard:
                 return self._server.take(message(raw, value))
             except Exception as error:  # noqa: BLE001 - as above
                 return self._discarded(raw, error)
+
+    def lost(self, id_: Id, text: str, *, code: int) -> bytes | None:
+        """Wait no longer for an answer that will not come.
+
+        Returns what the client gets in its place, None where nobody waits for it.
+        """
+        with self._lock:
+            asked = self._talk.up.take(id_)
+            if asked is None:
+                return None
+            self._note("note", "server", f"no answer to {asked.method}: {text}")
+            return replies.error(asked.id, code, text)
 
     def poll(self) -> list[Release]:
         """Return the held messages of which it is known now what becomes of them."""

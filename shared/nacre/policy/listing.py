@@ -25,7 +25,6 @@ class Listing:
     def __init__(self, talk: Conversation, trust: Trust) -> None:
         self._talk = talk
         self._trust = trust
-        self._seen: dict[str, str] = {}
 
     def filtered(self, asked: Asked, wire: Wire) -> bytes:
         """Return the list as the client may see it: the same bytes, or less of them."""
@@ -35,8 +34,8 @@ class Listing:
         if asked.method == "tools/list":
             return self._tools(asked, wire, listed)
         known = digest(listed)
-        is_changed = self._seen.setdefault(asked.method, known) != known
-        self._seen[asked.method] = known
+        is_changed = self._talk.seen.setdefault(asked.method, known) != known
+        self._talk.seen[asked.method] = known
         self._record(asked.method, {"listed": len(listed), "sha256": known, "changed": is_changed})
         return wire.raw
 

@@ -55,6 +55,39 @@ def mirrored(
     return sent
 
 
+def made(
+    raw: bytes, schemas: Mapping[str, Mapping[str, Any]], agreed: str | None
+) -> dict[str, str]:
+    """Return the headers to send with a message of a client that speaks no HTTP.
+
+    `agreed` is the version of the conversation, where a message carries none itself.
+    """
+    body = strict_json.parse(raw)
+    params = body.get("params") if isinstance(body, dict) else None
+    params = params if isinstance(params, dict) else {}
+    meta = params.get("_meta")
+    said = meta.get(META_VERSION) if isinstance(meta, dict) else None
+    version = said if isinstance(said, str) else agreed
+    if version is None or (isinstance(body, dict) and body.get("method") == "initialize"):
+        return {}
+    if version != MODERN:
+        return {VERSION_HEADER: version}
+    method = str(body.get("method"))
+    sent = {VERSION_HEADER: version, METHOD_HEADER: method}
+    field = _NAME_OF.get(method)
+    if field is not None:
+        sent[NAME_HEADER] = encoded(str(params.get(field)))
+    schema = schemas.get(str(params.get("name"))) if method == "tools/call" else None
+    for path, suffix in annotated(schema or {}):
+        value: Any = params.get("arguments") or {}
+        for name in path:
+            value = value.get(name) if isinstance(value, dict) else None
+        if isinstance(value, bool | int | float | str):
+            text = value if isinstance(value, str) else strict_json.encode(value).decode()
+            sent[PARAM_PREFIX + suffix.lower()] = encoded(text)
+    return sent
+
+
 def is_mirror(name: str) -> bool:
     """Tell whether a header, in lower case, is one that only we may send on."""
     return name.startswith("mcp-") and name != "mcp-session-id"

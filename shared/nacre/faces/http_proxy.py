@@ -1,0 +1,327 @@
+"""A reverse proxy before a remote server: everything that passes has been decided.
+
+It speaks both generations of streamable HTTP and the older transport with two addresses,
+each as the server does, and lets messages through one by one as they come.
+"""
+
+import asyncio
+import hashlib
+from collections.abc import Callable, Mapping
+
+from nacre.errors import NacreError, NotFoundError, TooLargeError
+from nacre.faces.error_map import explain
+from nacre.faces.http_proxy_headers import SESSION, downwards, upwards, version_of
+from nacre.faces.http_proxy_relay import NAMED, Exchange, Relay
+from nacre.faces.http_proxy_server import Reply
+from nacre.faces.http_proxy_talks import OWN, Talk, Talks, new_session
+from nacre.faces.http_upstream import Upstream, UpstreamAnswer, UpstreamError
+from nacre.faces.http_upstream_events import BEAT, Event
+from nacre.faces.http_upstream_messages import addressed, cancellation, id_of, is_response, opens
+from nacre.faces.http_upstream_status import status_text
+from nacre.limits import MAX_ERROR_BODY_BYTES
+from nacre.policy.guard import Guard
+from nacre.policy.verdicts import Answer, Drop, Forward, Hold
+from nacre.protocol.answers import refusal
+from nacre.protocol.fences import Fences
+from nacre.protocol.http_messages import JSON, STREAM, HttpRequest
+
+_BEAT_SECONDS = 15.0  # proxies and clients give up a silent connection after thirty or more
+_POLL_SECONDS = 1.0
+_ALLOWED = {"allow": "POST, GET, DELETE"}
+_STREAMED = {"content-type": STREAM, "cache-control": "no-cache"}
+
+
+class ReverseProxy:
+    """Answers the requests of clients. `say` hears what its owner should know."""
+
+    def __init__(
+        self,
+        upstream: Upstream,
+        new_guard: Callable[[str], Guard],
+        *,
+        fences: Fences,
+        say: Callable[[str], None],
+        with_credentials: bool = False,
+    ) -> None:
+        self._upstream = upstream
+        self._path = upstream.address.path
+        self._talks = Talks(new_guard)
+        self._fences = fences
+        self._say = say
+        self._with_credentials = with_credentials
+        self._relay = Relay(upstream, self._talks, say)
+
+    async def watch(self) -> None:
+        """Look after what is held, until cancelled."""
+        while True:
+            await asyncio.sleep(_POLL_SECONDS)
+            for talk in self._talks.held():
+                for release in talk.guard.poll():
+                    await self._relay.release(talk, release)
+
+    def close(self) -> None:
+        """Let go of the server."""
+        self._relay.close()
+        self._upstream.close()
+
+    async def handle(self, request: HttpRequest, reply: Reply) -> None:
+        """Answer one request."""
+        shared = self._cors(request)
+        try:
+            self._fences.check(request.headers)
+            if request.path != self._path:
+                raise NotFoundError(f"not found; this proxy serves {self._path}")
+            match request.method:
+                case "POST":
+                    await self._post(request, reply, shared)
+                case "GET":
+                    await self._get(request, reply, shared)
+                case "DELETE":
+                    await self._delete(request, reply, shared)
+                case "OPTIONS":
+                    await reply.whole(204, {**shared, **_ALLOWED})
+                case _:
+                    await reply.whole(405, {**shared, **_ALLOWED})
+        except NacreError as error:
+            await self._refuse(error, reply, shared)
+
+    async def _refuse(self, error: NacreError, reply: Reply, shared: dict[str, str]) -> None:
+        if isinstance(error, UpstreamError):
+            self._say(str(error))
+        if reply.has_begun:
+            reply.break_off()
+            return
+        failure = explain(error, modern=True)
+        status = 404 if isinstance(error, NotFoundError) else failure.status
+        await reply.whole(
+            status, {**shared, "content-type": JSON}, refusal(None, failure, error).body
+        )
+
+    # What clients ask for.
+
+    async def _post(self, request: HttpRequest, reply: Reply, shared: dict[str, str]) -> None:
+        caller = self._caller(request)
+        talk = self._talk(request, caller)
+        verdict = talk.guard.from_client(request.body, request.headers)
+        exchange = Exchange(talk, caller, self._path, reply, shared)
+        match verdict:
+            case Forward(raw, _, mirrors):
+                if raw is not request.body and self._settles(talk, request, "server", raw):
+                    await reply.whole(202, shared)
+                else:
+                    exchange.raw = raw
+                    named = mirrors if mirrors is not None else _named(talk, request, raw)
+                    await self._forward(exchange, request, named)
+            case Answer(raw, status):
+                if self._settles(talk, request, "client", raw):
+                    await reply.whole(202, shared)
+                else:
+                    await self._tell(exchange, status, raw)
+            case Hold(ask):
+                await self._hold(exchange, request, ask)
+            case Drop():
+                await reply.whole(202, shared)
+
+    def _settles(self, talk: Talk, request: HttpRequest, to: str, raw: bytes) -> bool:
+        """Tell whether the client has just answered about a call that was held."""
+        return bool(talk.held) and is_response(request.body) and talk.settle(to, raw)
+
+    async def _tell(self, exchange: Exchange, status: int, raw: bytes) -> None:
+        """Answer by ourselves: over the older transport, on the stream."""
+        stream = exchange.talk.stream
+        if exchange.talk.address is None or stream is None or not stream.is_open:
+            await self._relay.answer(exchange, status, raw)
+            return
+        await stream.send(Event(b"message").encode(raw))
+        await exchange.reply.whole(202, exchange.headers)
+
+    async def _hold(self, exchange: Exchange, request: HttpRequest, ask: bytes | None) -> None:
+        """Keep the client's request until somebody has decided about it."""
+        talk, reply = exchange.talk, exchange.reply
+        self._talks.watch(talk)
+        if talk.address is not None:
+            if ask is not None and talk.stream is not None:
+                await talk.stream.send(Event(b"message").encode(ask))
+            talk.headers = self._headers(request)
+            await reply.whole(202, exchange.headers)
+            return
+        id_ = id_of(request.body)
+        assert id_ is not None
+        waiting = talk.hold(id_)
+        try:
+            await reply.begin(200, {**exchange.headers, **_STREAMED})
+            if ask is not None:
+                await reply.send(Event(b"message").encode(ask))
+            while not waiting.done():
+                await asyncio.wait((waiting,), timeout=_BEAT_SECONDS)
+                if not waiting.done():
+                    await reply.send(BEAT)
+        except BaseException:
+            # Nobody is there any more to be told what came of it, so it must not be made.
+            talk.guard.from_client(cancellation(id_))
+            raise
+        to, raw = waiting.result()
+        if to == "client":
+            await self._relay.answer(exchange, 200, raw)
+            return
+        exchange.raw = raw
+        await self._forward(exchange, request, talk.guard.mirrors(raw))
+
+    async def _forward(
+        self, exchange: Exchange, request: HttpRequest, mirrors: Mapping[str, str]
+    ) -> None:
+        talk = exchange.talk
+        headers = self._headers(request)
+        talk.headers = headers
+        try:
+            answer = await self._upstream.send(
+                "POST", {**headers, **mirrors}, exchange.raw, address=talk.address
+            )
+            try:
+                await self._down(exchange, answer)
+            finally:
+                answer.close()
+        except asyncio.CancelledError:
+            if not exchange.resumable:
+                self._relay.lost(exchange, "the client went away")
+            raise
+        except (UpstreamError, TooLargeError) as error:
+            self._say(str(error))
+            await self._relay.fail(exchange, str(error))
+
+    async def _get(self, request: HttpRequest, reply: Reply, shared: dict[str, str]) -> None:
+        caller = self._caller(request)
+        talk = self._talk(request, caller)
+        headers = {**self._headers(request), **version_of(request.headers)}
+        talk.headers = {name: headers[name] for name in headers if name != "last-event-id"}
+        answer = await self._upstream.send("GET", headers, seconds=0)
+        exchange = Exchange(talk, caller, self._path, reply, shared, resumable=True)
+        try:
+            if answer.status != 200 or answer.kind != STREAM:
+                await self._other(exchange, answer)
+                return
+            exchange.headers.update(downwards(answer.headers, with_credentials=False))
+            await reply.begin(200, {**exchange.headers, **_STREAMED})
+            talk.stream = reply
+            await self._relay.stream(exchange, answer)
+        finally:
+            answer.close()
+            if talk.stream is reply:
+                talk.stream = None
+                if talk.address is not None and talk.session is not None:
+                    self._talks.forget(caller, talk.session)
+
+    async def _delete(self, request: HttpRequest, reply: Reply, shared: dict[str, str]) -> None:
+        caller = self._caller(request)
+        session = request.headers.get(SESSION, "")
+        status = 200
+        if not session.startswith(OWN):
+            headers = {**self._headers(request), **version_of(request.headers)}
+            answer = await self._upstream.send("DELETE", headers)
+            answer.close()
+            status = answer.status
+        if status < 300:
+            self._talks.forget(caller, session)
+        await reply.whole(status, shared)
+
+    # What the server answers.
+
+    async def _down(self, exchange: Exchange, answer: UpstreamAnswer) -> None:
+        self._name_session(exchange, answer)
+        if answer.status != 200 or answer.kind not in (JSON, STREAM):
+            await self._other(exchange, answer)
+            return
+        exchange.headers.update(downwards(answer.headers, with_credentials=self._with_credentials))
+        if answer.kind == JSON:
+            await self._relay.body(exchange, 200, await answer.whole())
+            return
+        if not exchange.reply.is_open:
+            await exchange.reply.begin(200, {**exchange.headers, **_STREAMED})
+        await self._relay.stream(exchange, answer)
+
+    def _name_session(self, exchange: Exchange, answer: UpstreamAnswer) -> None:
+        """Know the conversation by the server's session, or by one of ours if it has none."""
+        talk, session = exchange.talk, answer.headers.get(SESSION)
+        if talk.address is not None:
+            return
+        if session is None and talk.session is None and answer.status == 200:
+            session = new_session() if opens(exchange.raw) else None
+        if session is None:
+            return
+        if session != talk.session:
+            self._talks.keep(exchange.caller, session, talk)
+        exchange.headers[SESSION] = session
+
+    async def _other(self, exchange: Exchange, answer: UpstreamAnswer) -> None:
+        """Answer with what is neither a message nor a stream of them."""
+        status, authority = answer.status, self._upstream.address.authority
+        said = downwards(answer.headers, with_credentials=self._with_credentials)
+        exchange.headers.update(said)
+        if status in (202, 204):
+            self._relay.lost(exchange, "the server has only taken note of it")
+            await self._relay.nothing(exchange, status)
+        elif status >= 400 and answer.kind == JSON and exchange.raw:
+            body = addressed(await answer.whole(MAX_ERROR_BODY_BYTES), id_of(exchange.raw))
+            if is_response(body):
+                await self._relay.body(exchange, status, body)
+            else:
+                await self._status(exchange, answer)
+        elif status == 200 and answer.kind:
+            raise UpstreamError(
+                f"{authority} answers with {answer.kind[:60]}, which is not MCP; look at --url"
+            )
+        else:
+            await self._status(exchange, answer)
+
+    async def _status(self, exchange: Exchange, answer: UpstreamAnswer) -> None:
+        """Answer with a server's HTTP error, in our own words: its own nobody has judged."""
+        status = answer.status
+        text = status_text(self._upstream.address.authority, status)
+        if status in (401, 403) and not self._with_credentials:
+            raise UpstreamError(text)
+        self._say(text)
+        self._relay.lost(exchange, text)
+        if exchange.reply.is_open:
+            exchange.reply.break_off()
+            return
+        plain = {**exchange.headers, "content-type": "text/plain; charset=utf-8"}
+        await exchange.reply.whole(status if status >= 400 else 502, plain, text.encode())
+
+    # Whose.
+
+    def _caller(self, request: HttpRequest) -> str:
+        """Return the name under which a client's calls are decided and recorded."""
+        token = request.headers.get("authorization") if self._with_credentials else None
+        if token is None:
+            return "local"
+        return f"bearer:{hashlib.sha256(token.encode()).hexdigest()[:16]}"
+
+    def _talk(self, request: HttpRequest, caller: str) -> Talk:
+        token = request.query.get(NAMED)
+        if token is None:
+            return self._talks.of(caller, request.headers.get(SESSION))
+        talk = self._talks.find(caller, token)
+        if talk is None:
+            raise NotFoundError("this conversation has ended; connect again")
+        return talk
+
+    def _headers(self, request: HttpRequest) -> dict[str, str]:
+        headers = upwards(request.headers, with_credentials=self._with_credentials)
+        if headers.get(SESSION, "").startswith(OWN):
+            del headers[SESSION]
+        if request.method == "POST":
+            headers["content-type"] = JSON
+        return headers
+
+    def _cors(self, request: HttpRequest) -> dict[str, str]:
+        shared = dict(self._fences.cors_headers(request.headers))
+        if shared:
+            shared["access-control-expose-headers"] += f", {SESSION}"
+            shared["access-control-allow-methods"] = _ALLOWED["allow"]
+            shared["access-control-allow-headers"] += f", {SESSION}, last-event-id"
+        return shared
+
+
+def _named(talk: Talk, request: HttpRequest, raw: bytes) -> dict[str, str]:
+    """Return the mirrors of a message that is no request."""
+    return {**version_of(request.headers), **talk.guard.mirrors(raw)}

@@ -1,0 +1,200 @@
+"""What comes from a server on its way to a client of the reverse proxy, message by message."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from nacre.errors import InvalidInputError, NacreError
+from nacre.faces.http_proxy_headers import SESSION
+from nacre.faces.http_proxy_server import Reply
+from nacre.faces.http_proxy_talks import Talk, Talks, new_session
+from nacre.faces.http_upstream import Upstream, UpstreamAnswer, UpstreamError
+from nacre.faces.http_upstream_events import Event, EventReader
+from nacre.faces.http_upstream_messages import UNAVAILABLE, id_of, name_of
+from nacre.limits import MAX_WIRE_BYTES
+from nacre.policy.verdicts import Answer, Drop, Forward, Hold, Release
+from nacre.protocol.http_messages import JSON
+
+NAMED = "nacre"  # the parameter that names a conversation of the older transport
+_REFUSED = "the server's answer was refused: it answers nothing that was asked"
+_TOO_LONG = f"the server's answer is longer than {MAX_WIRE_BYTES} bytes"
+
+
+@dataclass(slots=True)
+class Exchange:
+    """One request of a client. `raw` is what went on; `resumable` that its stream can go on."""
+
+    talk: Talk
+    caller: str
+    path: str
+    reply: Reply
+    headers: dict[str, str]
+    raw: bytes = b""
+    resumable: bool = False
+
+
+class Relay:
+    """Lets a server's messages through to clients as far as their guards allow."""
+
+    def __init__(self, upstream: Upstream, talks: Talks, say: Callable[[str], None]) -> None:
+        self._upstream = upstream
+        self._talks = talks
+        self._say = say
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def body(self, exchange: Exchange, status: int, body: bytes) -> None:
+        """Answer with one message, which the server gave as a whole body."""
+        if not body.strip():
+            await self.nothing(exchange, status)
+            return
+        verdict = exchange.talk.guard.from_server(body)
+        match verdict:
+            case Forward(raw, back):
+                self._back(exchange.talk, back)
+                await self.answer(exchange, status, raw)
+            case Answer(raw):
+                self._back(exchange.talk, raw)
+                await self.fail(exchange, _REFUSED)
+            case Drop() | Hold():
+                await self.fail(exchange, _REFUSED)
+
+    async def answer(self, exchange: Exchange, status: int, raw: bytes) -> None:
+        """Send the client one message: as the whole answer, or as the last of its stream."""
+        reply = exchange.reply
+        if reply.is_open:
+            await reply.send(Event(b"message").encode(raw.replace(b"\r", b" ")))
+            await reply.end()
+        else:
+            await reply.whole(status, {**exchange.headers, "content-type": JSON}, raw)
+
+    async def nothing(self, exchange: Exchange, status: int) -> None:
+        """Answer without a message."""
+        if exchange.reply.is_open:
+            await exchange.reply.end()
+        else:
+            await exchange.reply.whole(status, exchange.headers)
+
+    async def fail(self, exchange: Exchange, text: str, *, status: int = 503) -> None:
+        """Tell the client that no answer comes, if it still waits for one."""
+        raw = self.lost(exchange, text)
+        if raw is not None:
+            await self.answer(exchange, status, raw)
+        elif exchange.reply.is_open:
+            await exchange.reply.end()
+        else:
+            said = {**exchange.headers, "content-type": "text/plain; charset=utf-8"}
+            await exchange.reply.whole(status, said, text.encode())
+
+    def lost(self, exchange: Exchange, text: str) -> bytes | None:
+        """Let the guard wait no longer."""
+        id_ = id_of(exchange.raw)
+        if id_ is None:
+            return None
+        return exchange.talk.guard.lost(id_, text, code=UNAVAILABLE)
+
+    async def stream(self, exchange: Exchange, answer: UpstreamAnswer) -> None:
+        """Send on what comes, event by event; the reply has begun."""
+        reader = EventReader(MAX_WIRE_BYTES)
+        try:
+            while piece := await answer.piece():
+                for event in reader.feed(piece):
+                    await self._event(exchange, event)
+        except UpstreamError as error:
+            self._say(str(error))
+            if not exchange.resumable:
+                await self.fail(exchange, str(error))
+                return
+            exchange.reply.break_off()
+            return
+        if not exchange.resumable:
+            self.lost(exchange, "the stream ended without an answer")
+        await exchange.reply.end()
+
+    async def release(self, talk: Talk, release: Release) -> None:
+        """Let go of what was held."""
+        if talk.settle(release.to, release.raw):
+            return
+        if release.to == "client":
+            await talk.tell(release.raw)
+        else:
+            self._back(talk, release.raw)
+
+    def close(self) -> None:
+        """Give up what is on its way."""
+        for task in list(self._tasks):
+            task.cancel()
+
+    # Events.
+
+    async def _event(self, exchange: Exchange, event: Event) -> None:
+        if event.too_long:
+            await self._too_long(exchange, event)
+        elif event.name == b"endpoint" and not exchange.raw:
+            await self._endpoint(exchange, event)
+        elif not event.is_message:
+            return  # no client acts on it, and nobody has decided about it
+        else:
+            exchange.resumable |= bool(event.id)
+            if event.data:
+                await self._message(exchange, event, event.data)
+            else:
+                await exchange.reply.send(event.encode())
+
+    async def _message(self, exchange: Exchange, event: Event, data: bytes) -> None:
+        reply, talk = exchange.reply, exchange.talk
+        verdict = talk.guard.from_server(data)
+        match verdict:
+            case Forward(raw, back):
+                self._back(talk, back)
+                await reply.send(event.encode(raw))
+            case Answer(raw):
+                self._back(talk, raw)
+            case Hold(ask):
+                id_ = id_of(data)
+                if id_ is not None:
+                    talk.asked_on[name_of(id_)] = reply
+                self._talks.watch(talk)
+                if ask is not None:
+                    await reply.send(event.encode(ask))
+            case Drop():
+                pass
+
+    async def _too_long(self, exchange: Exchange, event: Event) -> None:
+        self._say(_TOO_LONG)
+        raw = self.lost(exchange, _TOO_LONG) if exchange.raw else None
+        if raw is not None:
+            await exchange.reply.send(Event(b"message", id=event.id).encode(raw))
+
+    async def _endpoint(self, exchange: Exchange, event: Event) -> None:
+        """Take the older transport's address for messages, and give one of our own."""
+        talk = exchange.talk
+        said = (event.data or b"").decode("latin-1")
+        try:
+            talk.address = self._upstream.address.resolve(said.strip())
+        except InvalidInputError as error:
+            raise UpstreamError(
+                f"{self._upstream.address.authority} names another server for its messages"
+            ) from error
+        if talk.session is None:
+            self._talks.keep(exchange.caller, new_session(), talk)
+        own = f"{exchange.path}?{NAMED}={talk.session}"
+        await exchange.reply.send(Event(b"endpoint").encode(own.encode()))
+
+    # To the server.
+
+    def _back(self, talk: Talk, raw: bytes | None) -> None:
+        if raw is None:
+            return
+        task = asyncio.get_running_loop().create_task(self._tell_server(talk, raw))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _tell_server(self, talk: Talk, raw: bytes) -> None:
+        headers: Mapping[str, str] = {**talk.headers, **talk.guard.mirrors(raw)}
+        if talk.session is not None and talk.address is None:
+            headers = {**headers, SESSION: talk.session}
+        try:
+            answer = await self._upstream.send("POST", headers, raw, address=talk.address)
+            answer.close()
+        except NacreError as error:
+            self._say(str(error))

@@ -1,0 +1,71 @@
+"""What a proxy reads of a message besides what its guard decides: whose it is."""
+
+import json
+from typing import Any
+
+from nacre.errors import NacreError
+from nacre.policy import replies
+from nacre.policy.arguments import JsonNumber
+from nacre.policy.rewriting import numbers
+from nacre.policy.wire import Id, parse
+
+UNAVAILABLE = 503  # as for our own server: outside the ranges that JSON-RPC and MCP keep
+
+
+def read(raw: bytes) -> dict[str, Any]:
+    """Return a message's members; none for what is no single message."""
+    try:
+        value = parse(raw)
+    except NacreError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def id_of(raw: bytes) -> Id | None:
+    """Return the id that a message has."""
+    id_ = read(raw).get("id")
+    return id_ if isinstance(id_, str) else None
+
+
+def name_of(id_: Id) -> str:
+    """Return a text for an id; 1 is not "1"."""
+    return f"#{id_}" if isinstance(id_, JsonNumber) else f"'{id_}"
+
+
+def is_response(raw: bytes) -> bool:
+    """Tell whether a message answers one of the other side."""
+    members = read(raw)
+    return bool(members) and "method" not in members
+
+
+def opens(raw: bytes) -> bool:
+    """Tell whether a message opens a conversation of the older generation."""
+    return b"initialize" in raw and read(raw).get("method") == "initialize"
+
+
+def cancellation(id_: Id) -> bytes:
+    """Return what a client says that gives a request up."""
+    spelled = str(id_) if isinstance(id_, JsonNumber) else json.dumps(id_)
+    said = '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":'
+    return f"{said}{spelled}}}}}".encode()
+
+
+def addressed(raw: bytes, id_: Id | None) -> bytes:
+    """Return an error that names no request as the answer to the one it came for."""
+    members = read(raw)
+    error = members.get("error")
+    if id_ is None or not isinstance(error, dict) or "method" in members:
+        return raw
+    if isinstance(members.get("id"), JsonNumber):
+        return raw
+    try:
+        plain = numbers(error)
+    except NacreError:
+        return raw
+    code, text, data = plain.get("code"), plain.get("message"), plain.get("data")
+    return replies.error(
+        id_,
+        code if type(code) is int else UNAVAILABLE,
+        text if isinstance(text, str) else "",
+        data if isinstance(data, dict) else None,
+    )
