@@ -58,6 +58,12 @@ def welcome(
     return "\n\n".join(parts)
 
 
+def link_command(options: Sequence[str]) -> str:
+    """Return what to type for a new sign-in link."""
+    program = ["nacre"] if shutil.which("nacre") else _program()
+    return shlex.join([*program, "owner", "bootstrap", *options])
+
+
 def _program() -> list[str]:
     script = Path(sys.argv[0]).absolute()
     if script.name == "nacre" and script.is_file():

@@ -13,18 +13,20 @@ import uvicorn
 
 from nacre.access.scopes import NAMES
 from nacre.access.tokens import API
-from nacre.cli.client_config import stdio_command, token_command, welcome
+from nacre.cli.client_config import link_command, stdio_command, token_command, welcome
 from nacre.cli.job_log import log_job
 from nacre.cli.listening import bind, fences, is_loopback, url_of
 from nacre.cli.place import Place, placed
 from nacre.errors import InvalidInputError
 from nacre.faces.asgi import AsgiApp
 from nacre.faces.evaluating import Evaluator
-from nacre.faces.http import asgi_app, not_found
+from nacre.faces.http import asgi_app
+from nacre.faces.late import LateApp
 from nacre.faces.logs import Level, Log, log_at, where
 from nacre.faces.policy_http import policy_endpoint
 from nacre.jobs.loop import WorkerLoop
 from nacre.limits import API_TOKEN_DAYS, DRAIN_SECONDS
+from nacre.protocol.fences import Fences
 from nacre.protocol.http_messages import HttpRequest
 from nacre.protocol.principal import Principal
 from nacre.wiring.embedded import Laptop, first_being, open_laptop
@@ -64,7 +66,7 @@ def serve(host: str, port: int, *, place: Place) -> None:
             url = url_of(host, listener, settings)
             _show(laptop, place, url)
             log = log_at(settings.log_level)
-            app = _app(laptop, host, settings, log, hurried=lambda: server.force_exit)
+            app = _app(laptop, place, host, settings, log, hurried=lambda: server.force_exit)
             server = _server(app, log)
             log.write("info", "serving", url=url, folder=str(laptop.folder))
             server.run(sockets=[listener])
@@ -74,7 +76,13 @@ def serve(host: str, port: int, *, place: Place) -> None:
 
 
 def _app(
-    laptop: Laptop, host: str, settings: Settings, log: Log, *, hurried: Callable[[], bool]
+    laptop: Laptop,
+    place: Place,
+    host: str,
+    settings: Settings,
+    log: Log,
+    *,
+    hurried: Callable[[], bool],
 ) -> AsgiApp:
     def admit(request: HttpRequest, path_being: str | None, query_being: str | None) -> Principal:
         return laptop.gate.admit(
@@ -100,7 +108,7 @@ def _app(
         Evaluator(policies, log),
         holder=lambda authorization: laptop.gate.holder(authorization=authorization),
         fences=fenced,
-        elsewhere=not_found,
+        elsewhere=LateApp(lambda: _portal(laptop, place, fenced, settings, log)),
     )
     return asgi_app(
         laptop.application,
@@ -110,6 +118,17 @@ def _app(
         lifespan=working,
         elsewhere=elsewhere,
     )
+
+
+def _portal(
+    laptop: Laptop, place: Place, fenced: Fences, settings: Settings, log: Log
+) -> AsgiApp:
+    """Return what is web; a server that only speaks MCP never loads it."""
+    from nacre.faces.portal import portal_app
+    from nacre.faces.portal_parts import Portal
+
+    command = link_command(place.options())
+    return portal_app(Portal(laptop.home.authority, settings.public_url, fenced, log, command))
 
 
 async def _stop(loop: WorkerLoop, hurried: Callable[[], bool]) -> None:

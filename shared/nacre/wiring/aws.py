@@ -9,6 +9,7 @@ from nacre.access.admission import Lookup, token_key
 from nacre.errors import ConfigurationError
 
 if TYPE_CHECKING:
+    from nacre.access.authority import Authority
     from nacre.access.gate import Gate
     from nacre.app import Application
     from nacre.jobs.worker import Worker
@@ -72,6 +73,26 @@ def mcp_gate(settings: "Settings") -> "Gate | None":
     return Gate(token_lookup(settings)) if settings.resolves_tokens else None
 
 
+def authority(settings: "Settings") -> "Callable[[], Authority]":
+    """Return who the portal function lets in, with the tables opened at the first need."""
+
+    @cache
+    def opened() -> "Authority":
+        from random import SystemRandom
+
+        from nacre.adapters.dynamodb_table import DynamoTable
+        from nacre.clock import system_clock
+        from nacre.wiring.admitting import cached_authority
+
+        settings.require("tokens_table", "data_table")
+        dynamodb = _Clients(settings)("dynamodb")
+        tokens = DynamoTable(dynamodb, settings.tokens_table)
+        data = DynamoTable(dynamodb, settings.data_table)
+        return cached_authority(tokens, data, clock=system_clock, rng=SystemRandom())()
+
+    return opened
+
+
 def request_state_keys(settings: "Settings") -> "Callable[[], SigningKeys]":
     """Return the keys that seal requestState, read on first use."""
 
@@ -133,6 +154,7 @@ def open_stack(stack: str, settings: "Settings") -> "Home":
     from nacre.access.owners import Owners
     from nacre.access.token_store import TokenStore
     from nacre.clock import system_clock
+    from nacre.wiring.admitting import cached_authority
     from nacre.wiring.home import Home
 
     client = _Clients(settings)
@@ -199,6 +221,7 @@ def open_stack(stack: str, settings: "Settings") -> "Home":
         blobs=blobs,
         residue=residue,
         vault=vault,
+        authority=cached_authority(tokens, data, clock=system_clock, rng=rng),
         mcp_url=outputs["McpUrl"],
     )
 

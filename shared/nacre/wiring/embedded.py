@@ -18,6 +18,7 @@ from nacre.clock import Clock, system_clock
 from nacre.errors import ConflictError
 from nacre.jobs.announcing import AnnouncingQueue, Bell
 from nacre.protocol.request_state import RequestStates, SigningKeys
+from nacre.wiring.admitting import cached_authority
 from nacre.wiring.data_folder import DATABASE, VAULT, prepare_data_folder
 from nacre.wiring.guarding import laptop_entry
 from nacre.wiring.home import Home
@@ -167,6 +168,7 @@ def _home(folder: Path, clock: Clock) -> tuple[Home, SqliteDatabase]:
         blobs=lambda: _blobs(folder, clock),
         residue=lambda: _residue(database),
         vault=lambda: _vault(folder),
+        authority=cached_authority(tokens, data, clock=clock, rng=rng),
         holders=_processes(),
         close=database.close,
     )

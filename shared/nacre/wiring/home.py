@@ -10,6 +10,7 @@ from nacre.access.token_store import TokenStore
 from nacre.ports.secrets import Secrets
 
 if TYPE_CHECKING:
+    from nacre.access.authority import Authority
     from nacre.memory.index_jobs import IndexWork
     from nacre.patrol.work import PatrolWork
     from nacre.ports.blobs import Blobs
@@ -37,6 +38,8 @@ class Home:
     residue: "Callable[[], Residue]"
     # What seals a Being's own secrets.
     vault: "Callable[[], Vault]"
+    # Who signs in, and which clients were let in: the same one each time.
+    authority: "Callable[[], Authority]"
     # Which processes may hold a lease; None where they run on other machines.
     holders: "Holders | None" = None
     # A stack knows its address; a laptop's depends on how it is served.
