@@ -1,52 +1,84 @@
-import asyncio
-import json
+"""What the portal answers to anybody."""
+
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
-from nacre.faces.portal import portal_handler
+from nacre.faces.rendering import HEADERS, STATIC
+from tests.web import Browser, Site, site
 
 
-@pytest.fixture(autouse=True)
-def loop() -> Iterator[None]:
-    """Give Mangum the loop that it would otherwise make, set and never close."""
-    made = asyncio.new_event_loop()
-    asyncio.set_event_loop(made)
-    yield
-    asyncio.set_event_loop(None)
-    made.close()
+@pytest.fixture(params=["laptop", "gateway"])
+def place(request: pytest.FixtureRequest) -> Iterator[Site]:
+    with site(request.param) as made:
+        yield made
 
 
-def get(path: str) -> dict[str, Any]:
-    request = {"method": "GET", "path": path, "protocol": "HTTP/1.1", "sourceIp": "203.0.113.1"}
-    return portal_handler()(
-        {
-            "version": "2.0",
-            "routeKey": f"GET {path}",
-            "rawPath": path,
-            "rawQueryString": "",
-            "headers": {"host": "localhost"},
-            "requestContext": {"http": request, "stage": "$default"},
-            "isBase64Encoded": False,
-        },
-        None,
-    )
+def test_it_says_what_this_is_and_where_mcp_is_spoken(place: Site) -> None:
+    answer = place.get("/")
+
+    assert answer.status == 200
+    assert answer.json["mcp"] == "/mcp"
 
 
-def test_it_says_what_this_is_and_where_mcp_is_spoken() -> None:
-    answer = get("/")
-
-    assert answer["statusCode"] == 200
-    assert json.loads(answer["body"])["mcp"] == "/mcp"
+def test_it_says_that_it_is_alive(place: Site) -> None:
+    assert place.get("/healthz").json["status"] == "ok"
 
 
-def test_it_says_that_it_is_alive() -> None:
-    assert json.loads(get("/healthz")["body"])["status"] == "ok"
+@pytest.mark.parametrize("path", ["/docs", "/openapi.json", "/redoc", "/static/", "/static/none"])
+def test_there_is_nothing_else(place: Site, path: str) -> None:
+    assert place.get(path).status == 404
 
 
 @pytest.mark.parametrize(
-    "path", ["/.well-known/oauth-protected-resource", "/docs", "/openapi.json", "/redoc"]
+    "name", ["..%2f..%2fportal.py", "..%2fbase.html", "%2e%2e", "base.html", "x%00.css"]
 )
-def test_there_is_nothing_else(path: str) -> None:
-    assert get(path)["statusCode"] == 404
+def test_static_files_are_those_of_one_folder(place: Site, name: str) -> None:
+    answer = place.get(f"/static/{name}")
+
+    assert answer.status == 404
+    assert b"html" not in answer.body
+
+
+def test_a_page_loads_every_file_it_names_and_they_are_kept_by_their_content(place: Site) -> None:
+    page = Browser(place).get("/sign-in")
+    named = {part.split('"')[0] for part in page.text.split('="/static/')[1:]}
+
+    assert {name.partition("?")[0] for name in named} == {"nacre.css", "icon.svg", "sign-in.js"}
+    for name in named:
+        answer = place.get(f"/static/{name}")
+        assert answer.status == 200
+        assert "immutable" in answer["cache-control"]
+        assert answer.body == (STATIC / name.partition("?")[0]).read_bytes()
+
+
+def test_pages_carry_a_strict_policy_and_no_inline_script_or_style(place: Site) -> None:
+    page = Browser(place).get("/sign-in")
+
+    assert {name: page[name] for name in HEADERS} == HEADERS
+    assert "unsafe" not in page["content-security-policy"]
+    assert "<style" not in page.text
+    assert " style=" not in page.text
+    assert "<script>" not in page.text
+    assert " on" not in page.text.split("<body", 1)[0]
+
+
+def test_over_tls_browsers_are_told_to_keep_to_it(place: Site) -> None:
+    told = Browser(place).get("/sign-in")["strict-transport-security"]
+
+    assert told == ("max-age=31536000" if place.base.startswith("https") else "")
+
+
+def test_a_page_that_is_not_there_is_a_page(place: Site) -> None:
+    answer = Browser(place).get("/nowhere")
+
+    assert answer.status == 404
+    assert "<h1>" in answer.text
+    assert "frame-ancestors 'none'" in answer["content-security-policy"]
+
+
+def test_a_foreign_name_is_not_served_on_the_laptop() -> None:
+    with site("laptop") as place:
+        answer = place.send("GET", "/sign-in", headers={"host": "rebound.example:8642"})
+
+    assert answer.status == 421
