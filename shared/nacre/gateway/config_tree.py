@@ -70,7 +70,7 @@ class Dialect(Protocol):
         """Return the edit that writes a map anew."""
         ...
 
-    def extent(self, node: Node) -> tuple[int, int]:
+    def extent(self, text: str, node: Node) -> tuple[int, int]:
         """Return from where to where all of a map stands; ConfigurationError where apart."""
         ...
 
@@ -84,11 +84,11 @@ def value_of(node: Node) -> Value:
     return node.scalar
 
 
-def shape_of(node: Node, hidden: int) -> object:
-    """Return all that a tree says, except of the map that starts at a place."""
+def shape_of(node: Node, hidden: Node) -> object:
+    """Return all that a tree says, except of one of its nodes."""
+    if node is hidden:
+        return "hidden"
     if node.members is not None:
-        if node.start == hidden:
-            return "hidden"
         return tuple((member.key, shape_of(member.node, hidden)) for member in node.members)
     if node.items is not None:
         return [shape_of(item, hidden) for item in node.items]
@@ -103,15 +103,13 @@ def only(node: Node, key: str) -> Member | None:
     return found[0] if found else None
 
 
-def check_entry(node: Node) -> None:
-    """Raise ConfigurationError for an entry with two members of one name, or one out of reach."""
-    if node.fixed:
-        raise ConfigurationError(node.fixed)
+def check_keys(node: Node) -> None:
+    """Raise ConfigurationError where two members of one map have one name."""
     for member in node.members or ():
         only(node, member.key)
-        check_entry(member.node)
+        check_keys(member.node)
     for item in node.items or ():
-        check_entry(item)
+        check_keys(item)
 
 
 def edited(text: str, edits: Iterable[Edit]) -> str:
@@ -155,6 +153,8 @@ def _small_edits(
 
 
 def _value_edits(dialect: Dialect, text: str, node: Node, wanted: Value) -> list[Edit] | None:
+    if node.fixed:
+        raise ConfigurationError(node.fixed)
     if isinstance(wanted, dict):
         return None if node.members is None else _small_edits(dialect, text, node, wanted)
     if isinstance(wanted, str):

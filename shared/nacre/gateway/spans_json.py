@@ -80,8 +80,9 @@ class Json:
         step = inner[len(outer) :]
         return node.start, node.end, _lines(dict(value), newline_of(text), outer, step)
 
-    def extent(self, node: Node) -> tuple[int, int]:
+    def extent(self, text: str, node: Node) -> tuple[int, int]:
         """Return from where to where all of a map stands."""
+        del text
         return node.start, node.end
 
 

@@ -89,8 +89,9 @@ class Yaml:
         lines = _lines(value, column)
         return node.start, node.end, newline_of(text).join(lines).lstrip(" ")
 
-    def extent(self, node: Node) -> tuple[int, int]:
+    def extent(self, text: str, node: Node) -> tuple[int, int]:
         """Return from where to where all of a map stands."""
+        del text
         return node.start, node.end
 
 

@@ -1,0 +1,88 @@
+"""An entry of a client's list, before and after the proxy stands in it: value to value."""
+
+from nacre.errors import InvalidInputError
+from nacre.gateway.clients import Shape
+from nacre.gateway.config_tree import Literal, Value
+from nacre.gateway.proxied_url import Entry, unwrapped_url, wrapped_url
+from nacre.gateway.proxy_line import Launcher, Proxied, program_length, read_line
+
+
+def command_line(entry: Entry, shape: Shape) -> list[str] | None:
+    """Return what an entry starts; None where it starts nothing."""
+    command = entry.get(shape.command)
+    if isinstance(command, dict):  # Zed's older form
+        return _line(command.get("path"), command.get("args"))
+    if not shape.args:
+        return None if command is None else _texts(command, shape.command)
+    return _line(command, entry.get(shape.args))
+
+
+def proxied(entry: Entry, shape: Shape) -> Proxied | None:
+    """Return the proxy that an entry starts, if it does."""
+    try:
+        return read_line(command_line(entry, shape) or [])
+    except InvalidInputError:
+        return None
+
+
+def is_ours(entry: Entry, shape: Shape) -> bool:
+    """Tell whether an entry starts Nacre itself, whose calls a policy decides anyway."""
+    try:
+        return program_length(command_line(entry, shape) or []) > 0
+    except InvalidInputError:
+        return False
+
+
+def wrapped(entry: Entry, shape: Shape, name: str, launcher: Launcher) -> dict[str, Value]:
+    """Return an entry with the proxy in it; InvalidInputError says why there can be none."""
+    if not name or not name.isprintable():
+        raise InvalidInputError("its name is empty or cannot be printed; give it another one")
+    line = command_line(entry, shape)
+    urls = [key for key in shape.urls if isinstance(entry.get(key), str)]
+    if line is not None and urls:
+        raise InvalidInputError(f"it has both '{shape.command}' and '{urls[0]}'; remove one")
+    if line is not None:
+        return _with_line(entry, shape, launcher.line(name, ["--", *line]))
+    if not urls:
+        raise InvalidInputError("the client brings this server itself; there is no command to wrap")
+    return wrapped_url(entry, shape, urls[0], name, launcher)
+
+
+def unwrapped(entry: Entry, shape: Shape, proxy: Proxied, before: Entry | None) -> dict[str, Value]:
+    """Return an entry without the proxy, with all else that it now has.
+
+    `before` is what it was, where that is known: from the entry alone it cannot be told which
+    of several names a key had.
+    """
+    if proxy.inner is not None:
+        return _with_line(entry, shape, list(proxy.inner))
+    return unwrapped_url(entry, shape, proxy, before or {})
+
+
+def _line(command: Value | None, args: Value | None) -> list[str] | None:
+    if command is None:
+        return None
+    if not isinstance(command, str) or not command:
+        raise InvalidInputError("its command is no text; write the program there")
+    if args is None or args == Literal("null"):
+        return [command]
+    return [command, *_texts(args, "args")]
+
+
+def _texts(value: Value, key: str) -> list[str]:
+    texts = [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
+    if not isinstance(value, list) or len(texts) != len(value):
+        raise InvalidInputError(f"its '{key}' is no list of texts; put quotes around each")
+    if key != "args" and not texts:
+        raise InvalidInputError(f"its '{key}' is empty; write the program there")
+    return texts
+
+
+def _with_line(entry: Entry, shape: Shape, line: list[str]) -> dict[str, Value]:
+    command, args = line[0], [*line[1:]]
+    old = entry[shape.command]
+    if isinstance(old, dict):
+        return {**entry, shape.command: {**old, "path": command, "args": [*args]}}
+    if not shape.args:
+        return {**entry, shape.command: [*line]}
+    return {**entry, shape.command: command, shape.args: [*args]}

@@ -1,0 +1,56 @@
+"""The command line of a proxy: written into a client's entry, and recognised there."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Launcher:
+    """Our own program, as a client can start it, and what each proxy is told."""
+
+    program: tuple[str, ...]
+    options: tuple[str, ...] = ()
+
+    def line(self, name: str, rest: Sequence[str]) -> list[str]:
+        """Return the command line of a proxy."""
+        return [*self.program, "proxy", "--name", name, *self.options, *rest]
+
+
+@dataclass(frozen=True, slots=True)
+class Proxied:
+    """A proxy's command line, taken apart; `inner` is the real server's, where it has one."""
+
+    program: tuple[str, ...]
+    options: tuple[tuple[str, str], ...]
+    inner: tuple[str, ...] | None
+
+    def all(self, option: str) -> list[str]:
+        """Return every value of an option."""
+        return [value for name, value in self.options if name == option]
+
+    def first(self, option: str) -> str:
+        """Return the first value of an option, or nothing."""
+        return next(iter(self.all(option)), "")
+
+
+def read_line(line: Sequence[str]) -> Proxied | None:
+    """Take a command line apart; None where it is not a proxy's."""
+    at = program_length(line)
+    if at == 0 or list(line[at : at + 1]) != ["proxy"]:
+        return None
+    options: list[tuple[str, str]] = []
+    rest = at + 1
+    while rest < len(line) and line[rest] != "--":
+        options.append((line[rest], line[rest + 1] if rest + 1 < len(line) else ""))
+        rest += 2
+    inner = tuple(line[rest + 1 :]) if rest < len(line) else None
+    return Proxied(tuple(line[:at]), tuple(options), inner)
+
+
+def program_length(line: Sequence[str]) -> int:
+    """Return how many words of a command line are our program; 0 where it is another one."""
+    program = re.split(r"[/\\]", line[0])[-1].lower() if line else ""
+    if program in {"nacre", "nacre.exe"}:
+        return 1
+    return 3 if tuple(line[1:3]) == ("-m", "nacre.cli") else 0
