@@ -1,6 +1,8 @@
 """Every number Nacre promises, each with its reason."""
 
 MAX_BODY_BYTES = 4 * 1024 * 1024  # the official SDKs' default; Lambda itself stops at 6 MB
+MAX_CALL_BYTES = 100 * 1024 * 1024  # of a tool call on the laptop: images and files as base64
+LAMBDA_CALL_BYTES = 6 * 1024 * 1024  # of a tool call on AWS: what Lambda takes, envelope included
 LAMBDA_ANSWER_BYTES = 6 * 1024 * 1024 - 64 * 1024  # what a function may return, less its envelope
 MAX_DISCARDED_BYTES = 64 * 1024 * 1024  # of a body too large, read so that the answer arrives
 MAX_JSON_DEPTH = 64  # deeper than any real schema, far from Python's recursion limit
@@ -158,6 +160,9 @@ AUDIT_ANCHOR_SECONDS = 60  # what a quiet hour may leave unanchored
 AUDIT_DAYS = 400  # on AWS: a year and the month in which somebody asks about it
 AUDITED_NAMES = 40  # argument names in one record: more than any tool has
 MAX_WIRE_BYTES = 10 * 1024 * 1024  # of one guarded message: images and files travel in results
+PROXY_BACKLOG_BYTES = 1024 * 1024  # what one side has not read yet, before the other side waits
+PROXY_REPLIES_BYTES = 64 * 1024 * 1024  # refusals to who writes and never reads
+PROXY_END_SECONDS = 3.0  # for a server to end once it was told to; clients wait as long
 MAX_IN_FLIGHT = 1024  # requests of one conversation that wait for an answer
 POLICY_CHECK_SECONDS = 0.5  # how often a policy is looked at: a change counts within a second
 ASKED_BYTES = 24 * 1024  # of content in one question: some 8,000 tokens, which small models hold

@@ -14,6 +14,7 @@ from nacre.errors import LeaseHeldError, NacreError
 COMMANDS = {
     "serve": "Run the server on this machine.",
     "mcp-server": "Run an MCP server over standard input and output.",
+    "proxy": "Stand between a client and an MCP server, and decide every call.",
     "being": "Create and list Beings.",
     "token": "Create, list and revoke tokens.",
     "secret": "Set, list and unset secrets.",

@@ -10,6 +10,10 @@ def main(arguments: list[str] | None = None) -> None:
         from nacre.cli.stdio import run
 
         sys.exit(run(arguments[1:]))
+    if arguments[:1] == ["proxy"]:
+        from nacre.cli.proxying import run as run_proxy
+
+        sys.exit(run_proxy(arguments[1:]))
     if arguments == ["--version"]:
         from nacre import __version__
 

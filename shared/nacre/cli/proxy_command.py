@@ -1,0 +1,48 @@
+"""`nacre proxy -- COMMAND`: a proxy before a server on standard input and output."""
+
+import sys
+from pathlib import Path
+
+from nacre.cli.outcome import tell
+from nacre.cli.proxy_options import ProxyOptions
+
+
+def run(options: ProxyOptions) -> int:
+    """Relay until the server ends, and return its exit code."""
+    from nacre.errors import InvalidInputError
+    from nacre.faces.stdio_proxy import proxy_stdio
+    from nacre.faces.stdio_proxy_server import NoServerError, ServerProcess, end_like
+    from nacre.gateway.command_name import name_of
+    from nacre.policy.rule import Surroundings
+    from nacre.wiring.proxying import open_proxy
+    from nacre.wiring.settings import Settings
+
+    if sys.stdin is None or sys.stdout is None:
+        raise InvalidInputError(
+            "standard input or output is closed; start the proxy from a client, with both open"
+        )
+    settings = Settings.from_environment()
+    settings = settings._replace(
+        data_folder=options.data_dir or settings.data_folder,
+        policy_file=options.policy or settings.policy_file,
+    )
+    where = Surroundings(
+        is_local=True,
+        home=str(Path.home()),
+        cwd=str(Path.cwd()),
+        folds_case=sys.platform in ("darwin", "win32"),
+    )
+    name = options.name or name_of(options.command)
+    parts = open_proxy(settings, name, where=where, place=options.place)
+    try:
+        server = ServerProcess(options.command)
+        try:
+            code = proxy_stdio(parts.new_guard(), server)
+        finally:
+            server.let_go()
+    except NoServerError as error:
+        tell(str(error))
+        return error.code
+    finally:
+        parts.close()
+    return end_like(code)

@@ -1,0 +1,10 @@
+"""`nacre proxy --url`: HTTP to the server, standard input and output to the client."""
+
+from nacre.cli.proxy_options import ProxyOptions
+from nacre.errors import UnavailableError
+
+
+def run(options: ProxyOptions) -> int:
+    """Relay until it ends, and return the exit code."""
+    del options
+    raise UnavailableError("servers with a --url cannot be had yet; give the command of one")

@@ -1,0 +1,268 @@
+"""A proxy between a client on standard input and output and a server that it has started.
+
+One thread waits for whatever is ready: what one side does not read now is kept, up to a
+bound beyond which the other side is not read either, so that neither can fill our memory,
+and neither waits for the other because of us.
+"""
+
+import os
+import select
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from time import monotonic
+
+from nacre.faces.stdio_proxy_pipes import Sink
+from nacre.faces.stdio_proxy_server import ServerProcess
+from nacre.gateway.relay import Decides, Relay
+from nacre.limits import (
+    DRAIN_SECONDS,
+    PROXY_BACKLOG_BYTES,
+    PROXY_END_SECONDS,
+    PROXY_REPLIES_BYTES,
+)
+
+_CHUNK = 1 << 18
+_IN = select.POLLIN
+_OUT = select.POLLOUT
+_GONE = select.POLLERR | select.POLLHUP | select.POLLNVAL
+# What a terminal or a client sends to end a process, and what else a server may listen to.
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT)
+_PASSED = (*_ENDING, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
+
+
+def proxy_stdio(guard: Decides, server: ServerProcess, *, stdin: int = 0, stdout: int = 1) -> int:
+    """Relay until the server has ended, and return its exit code as `ServerProcess.wait` does."""
+    with _signals() as woken:
+        _Loop(guard, server, stdin, stdout, woken).run()
+    return server.wait()
+
+
+class _Loop:
+    """The descriptors of one conversation and what is done when each is ready."""
+
+    def __init__(
+        self, guard: Decides, server: ServerProcess, stdin: int, stdout: int, woken: int
+    ) -> None:
+        self._server = server
+        self._client_in = stdin
+        self._server_out = server.stdout
+        os.set_blocking(server.stdout, False)
+        self._client = Sink(stdout, shared_with=2)
+        self._upstream = Sink(server.stdin)
+        self._relay = Relay(guard, to_client=self._client.put, to_server=self._upstream.put)
+        self._woken = woken
+        self._reads_client = True
+        self._reads_server = True
+        self._has_ended = False
+        self._steps: list[tuple[float, Callable[[], None]]] = []
+        self._interests: dict[int, int] = {}
+        self._poll = select.poll()
+        self._handlers: dict[int, Callable[[int], None]] = {
+            woken: self._on_signal,
+            self._client_in: self._on_client,
+            self._server_out: self._on_server,
+            self._upstream.descriptor: self._on_upstream,
+            self._client.descriptor: self._on_client_out,
+        }
+
+    def run(self) -> None:
+        """Relay until the server has ended and the client has what is left."""
+        handlers = self._handlers
+        next_poll = 0.0
+        while self._is_needed():
+            self._watch()
+            for descriptor, events in self._poll.poll(self._timeout()):
+                handlers[descriptor](events)
+            if self._relay.holds and monotonic() >= next_poll:
+                self._relay.poll()
+                next_poll = monotonic() + 1.0
+            self._flush()
+            if self._steps and monotonic() >= self._steps[0][0]:
+                self._steps.pop(0)[1]()
+
+    def _is_needed(self) -> bool:
+        return not self._has_ended or self._reads_server or self._client.size > 0
+
+    def _timeout(self) -> float | None:
+        """Return how many milliseconds to wait at most."""
+        seconds = 1.0 if self._relay.holds else None
+        if self._steps:
+            left = max(0.0, self._steps[0][0] - monotonic())
+            seconds = left if seconds is None else min(seconds, left)
+        return None if seconds is None else seconds * 1000 + 1
+
+    # What is waited for.
+
+    def _watch(self) -> None:
+        """Wait for what can be dealt with now."""
+        client, upstream = self._client, self._upstream
+        self._want(self._woken, _IN)
+        self._want(
+            self._client_in,
+            _IN
+            if self._reads_client
+            and upstream.size < PROXY_BACKLOG_BYTES
+            and client.size < PROXY_REPLIES_BYTES
+            else None,
+        )
+        self._want(
+            self._server_out,
+            _IN
+            if self._reads_server
+            and client.size < PROXY_BACKLOG_BYTES
+            and upstream.size < PROXY_REPLIES_BYTES
+            else None,
+        )
+        if upstream.is_open:
+            self._want(upstream.descriptor, _OUT if upstream.size else 0)
+        if client.is_open:
+            self._want(client.descriptor, _OUT if client.size else 0)
+
+    def _want(self, descriptor: int, events: int | None) -> None:
+        if self._interests.get(descriptor) == events:
+            return
+        if events is None:
+            del self._interests[descriptor]
+            self._poll.unregister(descriptor)
+        else:
+            self._interests[descriptor] = events
+            self._poll.register(descriptor, events)
+
+    def _forget(self, descriptor: int) -> None:
+        if descriptor in self._interests:
+            self._want(descriptor, None)
+
+    # What is ready.
+
+    def _on_client(self, _events: int) -> None:
+        chunk = _read(self._client_in)
+        if chunk:
+            self._relay.from_client(chunk)
+        elif chunk is not None:
+            self._relay.client_ended()
+            self._client_left()
+
+    def _on_server(self, _events: int) -> None:
+        chunk = _read(self._server_out)
+        if chunk:
+            self._relay.from_server(chunk)
+        elif chunk is not None:
+            self._relay.server_ended()
+            self._server_left()
+
+    def _on_upstream(self, events: int) -> None:
+        self._upstream.flush(is_ready=bool(events & _OUT))
+        if events & _GONE and self._upstream.is_open:
+            self._close(self._upstream)
+
+    def _on_client_out(self, events: int) -> None:
+        self._client.flush(is_ready=bool(events & _OUT))
+        if events & _GONE and self._client.is_open:
+            self._close(self._client)
+
+    def _on_signal(self, _events: int) -> None:
+        for number in os.read(self._woken, 4096):
+            if number == signal.SIGCHLD:
+                continue
+            self._server.send(number)
+            if number in _ENDING:
+                self._asked_to_end()
+        if not self._has_ended and self._server.has_ended():
+            self._has_ended = True
+            # Whoever else holds the other end of the pipe is no part of the conversation.
+            self._steps = [(monotonic() + PROXY_END_SECONDS, self._give_up)]
+
+    def _flush(self) -> None:
+        for sink in (self._upstream, self._client):
+            if sink.size:
+                sink.flush()
+            if not sink.is_open:
+                self._forget(sink.descriptor)
+        if not self._reads_client and not self._upstream.size:
+            self._close(self._upstream)
+        if not self._reads_server and not self._client.size:
+            self._close(self._client)
+        if self._reads_client and not (self._client.is_open and self._upstream.is_open):
+            # Nobody is left to take what the client says, or to hear what is said.
+            self._client_left()
+
+    # How it ends.
+
+    def _client_left(self) -> None:
+        """Let the server finish; one that does not see that its input has ended is told."""
+        self._reads_client = False
+        self._forget(self._client_in)
+        if not self._has_ended:
+            patience = DRAIN_SECONDS if self._client.is_open else PROXY_END_SECONDS
+            self._plan(patience, self._terminate)
+
+    def _asked_to_end(self) -> None:
+        """End the server some time after the signal; at once after a second one."""
+        if self._steps and self._steps[0][1] == self._kill:
+            self._kill()
+            return
+        self._reads_client = False
+        self._forget(self._client_in)
+        self._plan(PROXY_END_SECONDS, self._kill)
+
+    def _terminate(self) -> None:
+        self._server.send(signal.SIGTERM)
+        self._plan(PROXY_END_SECONDS, self._kill)
+
+    def _kill(self) -> None:
+        self._server.send(signal.SIGKILL)
+
+    def _plan(self, seconds: float, step: Callable[[], None]) -> None:
+        self._steps = [(monotonic() + seconds, step)]
+
+    def _server_left(self) -> None:
+        self._reads_server = False
+        self._forget(self._server_out)
+
+    def _give_up(self) -> None:
+        """Wait no longer for the rest of what a server said that has ended, or for its reader."""
+        self._server_left()
+        self._close(self._client)
+
+    def _close(self, sink: Sink) -> None:
+        self._forget(sink.descriptor)
+        sink.close()
+
+
+def _read(descriptor: int) -> bytes | None:
+    """Return what is there, b"" at the end, None when there was nothing after all."""
+    try:
+        return os.read(descriptor, _CHUNK)
+    except BlockingIOError:
+        return None
+    except OSError:  # a terminal or a socket that is gone
+        return b""
+
+
+@contextmanager
+def _signals() -> Iterator[int]:
+    """Give the descriptor from which the numbers of signals can be read."""
+    reading, writing = os.pipe()
+    os.set_blocking(reading, False)
+    os.set_blocking(writing, False)
+    before = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+    kept = {}
+    for number in (*_PASSED, signal.SIGCHLD):
+        known = signal.getsignal(number)
+        # What whoever started us had us ignore (nohup) stays ignored.
+        if known is not signal.SIG_IGN or number == signal.SIGCHLD:
+            kept[number] = signal.signal(number, _noted)
+    try:
+        os.write(writing, bytes([signal.SIGCHLD]))  # the server may have ended before
+        yield reading
+    finally:
+        for number, handler in kept.items():
+            signal.signal(number, handler)
+        signal.set_wakeup_fd(before)
+        os.close(reading)
+        os.close(writing)
+
+
+def _noted(_number: int, _frame: object) -> None:
+    """Do nothing: the number stands in the pipe."""

@@ -1,0 +1,76 @@
+"""The ends of pipes that a proxy writes to, without ever waiting for whoever reads."""
+
+import os
+import select
+import stat
+from collections import deque
+
+_SLICE = select.PIPE_BUF if hasattr(select, "PIPE_BUF") else 512
+
+
+class Sink:
+    """Bytes on their way out; what does not go now waits until `flush` is called again.
+
+    A descriptor that others write to as well keeps its mode: where it may block, each
+    flush writes only what a descriptor that is ready takes at once.
+    """
+
+    def __init__(self, descriptor: int, *, shared_with: int | None = None) -> None:
+        self.descriptor = descriptor
+        self.is_open = True
+        self.size = 0
+        self._queue: deque[bytes] = deque()
+        self._current = memoryview(b"")
+        kind = os.fstat(descriptor)
+        is_pipe = stat.S_ISFIFO(kind.st_mode) or stat.S_ISSOCK(kind.st_mode)
+        self._restores = False
+        if is_pipe and (shared_with is None or not _is_same(kind, shared_with)):
+            self._restores = shared_with is not None and os.get_blocking(descriptor)
+            os.set_blocking(descriptor, False)
+            self._most = 1 << 30
+        else:
+            self._most = 1 << 30 if stat.S_ISREG(kind.st_mode) else _SLICE
+
+    def put(self, line: bytes) -> None:
+        """Take one line to write; a sink that is closed forgets it."""
+        if self.is_open:
+            self._queue.append(line)
+            self._queue.append(b"\n")
+            self.size += len(line) + 1
+
+    def flush(self, *, is_ready: bool = False) -> None:
+        """Write what can be written now; `is_ready`: the system says that it takes something."""
+        eager = self._most > _SLICE
+        while self.size and (eager or is_ready):
+            if not self._current:
+                self._current = memoryview(b"".join(self._queue))
+                self._queue.clear()
+            try:
+                written = os.write(self.descriptor, self._current[: self._most])
+            except BlockingIOError:
+                return
+            except OSError:  # nobody reads any more
+                self.close()
+                return
+            self.size -= written
+            self._current = self._current[written:]
+            is_ready = False
+
+    def close(self) -> None:
+        """Write no more; whoever reads sees the end."""
+        if self.is_open:
+            self.is_open = False
+            self.size = 0
+            self._queue.clear()
+            self._current = memoryview(b"")
+            if self._restores:
+                os.set_blocking(self.descriptor, True)
+            os.close(self.descriptor)
+
+
+def _is_same(kind: os.stat_result, descriptor: int) -> bool:
+    try:
+        other = os.fstat(descriptor)
+    except OSError:
+        return False
+    return (kind.st_dev, kind.st_ino) == (other.st_dev, other.st_ino)

@@ -1,0 +1,98 @@
+"""A conversation over two pairs of pipes: what arrives is decided, what may go on is gathered."""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from nacre.gateway.lines import Lines
+from nacre.policy.verdicts import Answer, Drop, Forward, Hold, Release, Verdict
+
+
+class Decides(Protocol):
+    """Decides about messages; Guard does."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether a message is held, so that `poll` should be called now and then."""
+        ...
+
+    def from_client(self, raw: bytes) -> Verdict:
+        """Decide about what the client sent."""
+        ...
+
+    def from_server(self, raw: bytes) -> Verdict:
+        """Decide about what the server sent."""
+        ...
+
+    def poll(self) -> list[Release]:
+        """Return what becomes of held messages."""
+        ...
+
+
+class Relay:
+    """Takes bytes of either side; `to_client` and `to_server` take what each is to get."""
+
+    def __init__(
+        self,
+        guard: Decides,
+        *,
+        to_client: Callable[[bytes], None],
+        to_server: Callable[[bytes], None],
+    ) -> None:
+        self._guard = guard
+        self._to_client = to_client
+        self._to_server = to_server
+        self._of_client = Lines()
+        self._of_server = Lines()
+
+    @property
+    def holds(self) -> bool:
+        """Whether `poll` should be called about every second."""
+        return self._guard.holds
+
+    def from_client(self, chunk: bytes) -> None:
+        """Take what the client wrote."""
+        for line in self._of_client.feed(chunk):
+            self._up(line)
+
+    def from_server(self, chunk: bytes) -> None:
+        """Take what the server wrote."""
+        for line in self._of_server.feed(chunk):
+            self._down(line)
+
+    def client_ended(self) -> None:
+        """Take what the client wrote without an end of line, as it writes no more."""
+        for line in self._of_client.end():
+            self._up(line)
+
+    def server_ended(self) -> None:
+        """Take what the server wrote without an end of line, as it writes no more."""
+        for line in self._of_server.end():
+            self._down(line)
+
+    def poll(self) -> None:
+        """Pass on what was held and is decided now."""
+        for release in self._guard.poll():
+            send = self._to_client if release.to == "client" else self._to_server
+            send(release.raw)
+
+    def _up(self, line: bytes) -> None:
+        self._settle(self._guard.from_client(line), self._to_server, self._to_client)
+
+    def _down(self, line: bytes) -> None:
+        self._settle(self._guard.from_server(line), self._to_client, self._to_server)
+
+    def _settle(
+        self, verdict: Verdict, on: Callable[[bytes], None], back: Callable[[bytes], None]
+    ) -> None:
+        match verdict:
+            case Forward(raw, answer):
+                on(raw)
+                if answer is not None:
+                    back(answer)
+            case Answer(raw):
+                back(raw)
+            case Hold(ask):
+                if ask is not None:
+                    self._to_client(ask)
+            case Drop():
+                pass
