@@ -304,3 +304,4 @@ CATALOGUE_ITEM_BYTES = 350 * 1024  # packed; an item holds 400 kB
 PARKED_SECONDS = 600  # a call whose server asked something waits as long as the person may
 PARKED_CALLS = 256  # of one process
 REMEMBERED_LINKS = 4096  # resources that results named, and of which server they are
+ORDER_NAME_SECONDS = 60.0  # on AWS a new name of a Being's orders counts within a minute

@@ -1,19 +1,21 @@
 """The Beings of an owner: each has an id for ever and a name that its owner knows it by."""
 
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from random import Random
 
 from nacre.access.gate import is_being_id
-from nacre.access.naming import checked_name, name_key
+from nacre.access.naming import checked_name, checked_order_name, name_key
 from nacre.clock import Clock
 from nacre.errors import ConditionFailedError, ConflictError, InvalidInputError, NotFoundError
 from nacre.ids import new_uuid
-from nacre.ports.table import SCHEMA, Absent, Compare, Item, Key, Put, Range, Table
+from nacre.ports.table import SCHEMA, Absent, Change, Compare, Item, Key, Put, Range, Table
 
 _SCHEMA_VERSION = 1
 _NAME = "NAME#"
+_ORDER_NAME = "order_name"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,22 @@ class Beings:
         item = self._table.get(Key(f"U#{owner}", _NAME + name_key(name.strip())))
         return None if item is None else _from_item(item)
 
+    def order_name(self, being_id: str) -> str | None:
+        """Return the name that a Being's orders have; None where it has none of its own."""
+        return order_name_in(self._table.get(Key(f"B#{being_id}", "META")))
+
+    def name_orders(self, being_id: str, name: str | None) -> None:
+        """Give a Being's orders a name, or with None the one that all have."""
+        change = (
+            Change(remove=frozenset({_ORDER_NAME}))
+            if name is None
+            else Change(set={_ORDER_NAME: checked_order_name(name)})
+        )
+        try:
+            self._table.update(Key(f"B#{being_id}", "META"), change)
+        except ConditionFailedError:
+            raise NotFoundError("there is no such Being") from None
+
     def of_owner(self, owner: str) -> list[Being]:
         """Return the owner's Beings, oldest first, as last acknowledged."""
         beings = []
@@ -109,6 +127,12 @@ class Beings:
         if being is None or being.owner != owner:
             raise NotFoundError(f"{owner} has no Being {wanted!r}; see 'nacre being list'")
         return being
+
+
+def order_name_in(meta: Mapping[str, object] | None) -> str | None:
+    """Return the name of orders that a Being's item holds, or None."""
+    name = (meta or {}).get(_ORDER_NAME)
+    return name if isinstance(name, str) else None
 
 
 def _meta(being: Being) -> Item:

@@ -63,6 +63,7 @@ def erase_being(being: Being, stores: Stores, progress: Progress) -> Erased:
         *(keys.history(being_id, month) for month in months),
         *(keys.months(being_id), keys.markers(being_id), keys.bodies(being_id)),
         *(keys.scenes(being_id), keys.nodes(being_id), keys.clusters(being_id)),
+        *(keys.sessions(being_id), keys.session_turns(being_id)),
         *(f"{home}#R", keys.known_events(being_id), vectors(being_id), marks(being_id), home),
     ):
         delete_all(table, partition)

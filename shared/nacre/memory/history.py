@@ -46,6 +46,7 @@ class Added:
     known: int
     marker_id: str | None
     remark: str | None = None
+    messages: tuple[Message, ...] = ()  # those that were new
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,7 @@ class History:
             marker, known = further, known + more
         new = said[known:]
         hashes = links(marker.tail[-1] if marker else START, new)
-        stored = 0
+        stored: list[Message] = []
         for first, end in _portions(new):
             part = _Part(
                 place=marker.count if marker else 0,
@@ -103,7 +104,13 @@ class History:
             following = marker_at(being_id, marker, part.hashes)
             stored += settled(partial(self._store, being_id, part, following))
             marker = following
-        return Added(stored, len(said) - stored, marker.marker_id if marker else None, remark)
+        return Added(
+            len(stored),
+            len(said) - len(stored),
+            marker.marker_id if marker else None,
+            remark,
+            tuple(stored),
+        )
 
     def get(self, being_id: str, message_id: str) -> Message | None:
         """Return the message of this id, or None."""
@@ -193,11 +200,11 @@ class History:
         longest = max(found, key=lambda place: places[place])
         return Marker.from_item(found[longest]), places[longest]
 
-    def _store(self, being_id: str, part: "_Part", marker: Marker) -> int:
-        """Store messages with the marker of their end; return how many were not there."""
+    def _store(self, being_id: str, part: "_Part", marker: Marker) -> list[Message]:
+        """Store messages with the marker of their end; return those that were not there."""
         place = Key(keys.markers(being_id), keys.MARKER + marker.marker_id)
         if self._table.get(place) is not None:
-            return 0  # the same batch came twice at once, and the other call stored it
+            return []  # the same batch came twice at once, and the other call stored it
         now = self._clock()
         month: Item = {"pk": keys.months(being_id), "sk": moment(now)[:7]}
         kept: Item = {
@@ -212,7 +219,7 @@ class History:
         writes += [Put(MESSAGE.stamp(month)), Put(MARKER.stamp(kept), Absent())]
         waiting = {PENDING_MESSAGES: len(messages)} if part.for_patrol else None
         write_counted(self._table, being_id, writes, add=waiting, has_work=part.for_patrol)
-        return len(messages)
+        return messages
 
 
 @dataclass(frozen=True, slots=True)

@@ -122,6 +122,16 @@ def markers(being_id: str) -> str:
     return f"{home(being_id)}#M"
 
 
+def sessions(being_id: str) -> str:
+    """Return the partition of the sessions of orders: who has them, since when."""
+    return f"{home(being_id)}#Q"
+
+
+def session_turns(being_id: str) -> str:
+    """Return the partition of what was said in them."""
+    return f"{home(being_id)}#Q#T"
+
+
 def work(being_id: str) -> str:
     """Return the gsi1 partition in which this Being stands while anything waits to be done."""
     return f"WORK#{int(home(being_id)[2:4], 16) % _SHARDS:02}"

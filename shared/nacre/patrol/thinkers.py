@@ -14,6 +14,7 @@ from nacre.ports.model import Model
 KEY = "key"  # a job's reference to the key that was sent with the call behind it
 TRIGGER = "trigger"
 MANUAL = "manual"
+_UNOPENED = "the Being's stored key does not open; set it again with 'nacre llm-key set'"
 
 
 class Thinkers:
@@ -33,7 +34,7 @@ class Thinkers:
         deployment_key: Callable[[], str],
     ) -> None:
         self.keys = llm_keys
-        self._spending = spending
+        self.spending = spending
         self._models = models
         self._deployment_key = deployment_key
 
@@ -45,6 +46,20 @@ class Thinkers:
         if sent and sent.strip():
             return self._with(checked_llm_key(sent))
         return self._asked_for(being_id)
+
+    def key_for_call(self, being_id: str, sent: str | None) -> str | None:
+        """Return the key that counts in this call; None without any.
+
+        Raises InvalidInputError where what was sent is no key, where the Being's own does not
+        open, and where a setting names a secret that is not set.
+        """
+        if sent and sent.strip():
+            return checked_llm_key(sent)
+        try:
+            own = self.keys.stored(being_id)
+        except BrokenSealError:
+            raise ConfigurationError(_UNOPENED) from None
+        return own or self._deployment_key() or None
 
     def for_job(self, being_id: str, job: Job) -> Thinking | None:
         """Return what a queued patrol thinks with; None without any key that it may use."""
@@ -85,13 +100,11 @@ class Thinkers:
         try:
             key = self.keys.stored(being_id)
         except BrokenSealError:
-            return NoThinking(
-                "the Being's stored key does not open; set it again with 'nacre llm-key set'"
-            )
+            return NoThinking(_UNOPENED)
         return self._with(key) if key else None
 
     def _with(self, key: str) -> Thinking:
-        return ModelThinking(self._models(key), self._spending)
+        return ModelThinking(self._models(key), self.spending)
 
 
 class NoThinking:

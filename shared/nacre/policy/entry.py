@@ -9,7 +9,15 @@ from typing import Any, Protocol
 
 from nacre.protocol.context import Context
 from nacre.protocol.principal import Principal
-from nacre.protocol.surface import Definitions, Surface, WireResult, WireTool
+from nacre.protocol.surface import (
+    Definitions,
+    SelectiveSource,
+    Surface,
+    WireResult,
+    WireTool,
+)
+
+_MOST_TOOLS = 4096  # kept ready
 
 
 class Entry(Protocol):
@@ -66,7 +74,13 @@ class GuardedSurface:
 
     def tools_for(self, principal: Principal | None) -> Definitions:
         """Return the tools that the policy does not deny for every argument."""
-        return self._entry().shown(self._surface.tools(), principal)
+        surface = self._surface
+        whole = (
+            surface.tools_for(principal)
+            if isinstance(surface, SelectiveSource)
+            else surface.tools()
+        )
+        return self._entry().shown(whole, principal)
 
     def get_tool(self, name: str) -> "GuardedTool | None":
         """Return the tool, None for an unknown name."""
@@ -75,6 +89,8 @@ class GuardedSurface:
             return None
         known = self._tools.get(name)
         if known is None or known[0] is not tool:
+            if len(self._tools) >= _MOST_TOOLS:  # some surfaces answer to any name of a kind
+                self._tools.clear()
             known = self._tools[name] = (tool, GuardedTool(name, tool, self._entry))
         return known[1]
 

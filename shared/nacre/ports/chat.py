@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from nacre.limits import IMAGE_TOKENS, TOKEN_BYTES
+
 
 @dataclass(frozen=True, slots=True)
 class ToolRequest:
@@ -58,3 +60,21 @@ class Chat(Protocol):
     async def close(self) -> None:
         """End what lines are open."""
         ...
+
+
+def tokens_of(messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]]) -> int:
+    """Return about how many tokens a question has; an image counts by itself, not by its bytes."""
+    size = images = 0
+    for message in messages:
+        content = message.get("content")
+        for part in content if isinstance(content, list) else ():
+            if part.get("type") == "text":
+                size += len(str(part.get("text", "")).encode(errors="replace"))
+            else:
+                images += 1
+        if isinstance(content, str):
+            size += len(content.encode(errors="replace"))
+        for call in message.get("tool_calls") or ():
+            size += len(str(call))
+    size += sum(len(str(tool)) for tool in tools)
+    return size // TOKEN_BYTES + images * IMAGE_TOKENS + 1

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from nacre.errors import ConfigurationError
+from nacre.errors import ConfigurationError, InvalidInputError
 from nacre.limits import LLM_DAILY_TOKENS
 
 _LEVELS = {
@@ -157,6 +157,12 @@ VARIABLES: Mapping[str, Variable] = {
         "NACRE_TRANSCRIBE_SECRET",
         "On AWS: the parameter of Systems Manager that holds that key.",
     ),
+    "order_name": Variable(
+        "NACRE_ORDER_NAME",
+        "Name of the tool that takes orders where a Being has none of its own (nacre being "
+        "order-name): order_ and this in small letters, such as Clawdbot for order_clawdbot.",
+        "being",
+    ),
     "qdrant_url": Variable(
         "NACRE_QDRANT_URL",
         "Qdrant server that keeps the search index, such as http://localhost:6333 or a cluster "
@@ -218,6 +224,7 @@ class Settings(NamedTuple):
     transcribe_base_url: str = ""
     transcribe_api_key: Secret = Secret("")
     transcribe_secret: str = ""
+    order_name: str = ""
     qdrant_url: str = ""
     qdrant_api_key: Secret = Secret("")
     qdrant_secret: str = ""
@@ -267,6 +274,7 @@ class Settings(NamedTuple):
                 read("transcribe_api_key") or _openai_key(environment, "transcribe_base_url")
             ),
             transcribe_secret=read("transcribe_secret"),
+            order_name=_order_name(read("order_name")),
             qdrant_url=_url("NACRE_QDRANT_URL", read("qdrant_url")),
             qdrant_api_key=Secret(read("qdrant_api_key")),
             qdrant_secret=read("qdrant_secret"),
@@ -377,6 +385,17 @@ def _amount(variable: str, value: str) -> float:
     if not (plain.isascii() and plain.isdecimal() and len(digits) <= 12):
         raise ConfigurationError(f"{variable}: {digits[:40]!r} is not an amount such as 0.4")
     return float(digits)
+
+
+def _order_name(value: str) -> str:
+    if not value:
+        return ""
+    from nacre.access.naming import checked_order_name
+
+    try:
+        return checked_order_name(value)
+    except InvalidInputError as error:
+        raise ConfigurationError(f"NACRE_ORDER_NAME: {error}") from None
 
 
 def _openai_key(environment: Mapping[str, str], base_url: str) -> str:

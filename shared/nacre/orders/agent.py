@@ -1,0 +1,168 @@
+"""The loop of an order: the model is asked, and the tools it wants are called, until it answers."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from nacre.errors import ModelError, ToolError
+from nacre.limits import (
+    CHAT_SECONDS,
+    ORDER_ANSWER_TOKENS,
+    ORDER_CALLS_AT_ONCE,
+    ORDER_ROUNDS,
+    ORDER_SHORT_RESULT_BYTES,
+)
+from nacre.memory.blocks import shortened
+from nacre.orders.media_out import OutMedia
+from nacre.orders.patience import Patience
+from nacre.orders.reasoning import without_reasoning
+from nacre.orders.sessions import halved
+from nacre.orders.toolbox import Toolbox
+from nacre.patrol.spending import Spending
+from nacre.ports.chat import Chat, ChatAnswer, ToolRequest, tokens_of
+
+_STOPPED = f"(Stopped after {ORDER_ROUNDS} rounds of tool calls.)"
+_CUT = "(Cut: the model's answer reached its limit.)"
+_TOO_MANY = f"Error: at most {ORDER_CALLS_AT_ONCE} calls at once; this one was not made"
+
+
+@dataclass(slots=True)
+class Work:
+    """What an order has brought about so far."""
+
+    parts: list[str] = field(default_factory=list)  # what was said and brought on the way
+    final: str = ""
+    media: list[OutMedia] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Agent:
+    """One order's conversation with a model."""
+
+    chat: Chat
+    spending: Spending
+    being_id: str
+    toolbox: Toolbox
+    patience: Patience
+    system: str
+    before: list[dict[str, str]]  # the session, as messages
+    asked: Any  # the message, with what came along
+    _since: list[dict[str, Any]] = field(default_factory=list)
+    _is_shortened: bool = False
+
+    async def run(self) -> Work:
+        """Return what the order brought about; raises ModelError, ToolError."""
+        work = Work()
+        for number in range(1, ORDER_ROUNDS + 1):
+            is_last = number == ORDER_ROUNDS
+            self.patience.tell("thinking")
+            answer = await self._answer(may_call=not is_last)
+            said = without_reasoning(answer.text)
+            work.media += [OutMedia(each.mime_type, each.data) for each in answer.media]
+            if not answer.requests or is_last:
+                return _ended(work, answer, said)
+            work.parts.append(said)
+            await self._call(work, answer)
+        raise AssertionError("the last round returns")
+
+    async def _answer(self, *, may_call: bool) -> ChatAnswer:
+        try:
+            return await self._paid(may_call=may_call)
+        except ModelError as error:
+            if error.kind != "too_long" or self._is_shortened:
+                raise
+        self._shorten()
+        return await self._paid(may_call=may_call)
+
+    async def _paid(self, *, may_call: bool) -> ChatAnswer:
+        """Ask within the day's budget; what was asked and given up is paid for as supposed."""
+        messages, tools = self._messages(), self.toolbox.definitions
+        supposed = tokens_of(messages, tools)
+        held = self.spending.reserve(
+            self.being_id, input_tokens=supposed, output_tokens=ORDER_ANSWER_TOKENS
+        )
+        if isinstance(held, str):
+            raise ToolError(held)
+        input_tokens, output_tokens = supposed, 0
+        try:
+            seconds = min(self.patience.left(), CHAT_SECONDS)
+            asked = self.chat.complete(
+                messages,
+                tools,
+                may_call=may_call,
+                max_tokens=ORDER_ANSWER_TOKENS,
+                seconds=seconds,
+            )
+            answer = await self.patience.wait(asked)
+            input_tokens, output_tokens = answer.input_tokens, answer.output_tokens
+        except ModelError as error:
+            input_tokens, output_tokens = error.input_tokens, error.output_tokens
+            raise
+        finally:
+            self.spending.settle(held, input_tokens=input_tokens, output_tokens=output_tokens)
+        return answer
+
+    def _messages(self) -> list[dict[str, Any]]:
+        return [
+            {"role": "system", "content": self.system},
+            *self.before,
+            {"role": "user", "content": self.asked},
+            *self._since,
+        ]
+
+    async def _call(self, work: Work, answer: ChatAnswer) -> None:
+        self._since.append(_asking(answer.text, answer.requests))
+        for place, request in enumerate(answer.requests):
+            if place >= ORDER_CALLS_AT_ONCE:
+                self._since.append(_result(request, _TOO_MANY))
+                continue
+            self.patience.left()
+            self.patience.tell(f"calling {request.name[:64]}")
+            outcome = await self.toolbox.call(request, self.patience)
+            if outcome.text:
+                work.parts.append(outcome.text)
+            work.media += outcome.media
+            self._since.append(_result(request, outcome.shown))
+
+    def _shorten(self) -> None:
+        """Leave out the older half of the session, and most of what tools gave."""
+        self._is_shortened = True
+        self.before = halved(self.before)
+        for message in self._since:
+            if message["role"] == "tool":
+                message["content"] = shortened(message["content"], ORDER_SHORT_RESULT_BYTES)
+
+
+def _ended(work: Work, answer: ChatAnswer, said: str) -> Work:
+    work.final = said
+    if answer.requests:
+        work.remarks.append(_STOPPED)
+    elif answer.is_cut:
+        work.remarks.append(_CUT)
+    return work
+
+
+def _asking(text: str, requests: Sequence[ToolRequest]) -> dict[str, Any]:
+    calls = [
+        {
+            "id": each.id,
+            "type": "function",
+            "function": {"name": each.name, "arguments": _well_formed(each.arguments)},
+        }
+        for each in requests
+    ]
+    return {"role": "assistant", "content": text or None, "tool_calls": calls}
+
+
+def _well_formed(arguments: str) -> str:
+    """Return arguments as JSON: some providers refuse to read again what their model wrote."""
+    try:
+        return arguments if isinstance(json.loads(arguments or "{}"), dict) and arguments else "{}"
+    except (ValueError, RecursionError):
+        return "{}"
+
+
+def _result(request: ToolRequest, text: str) -> dict[str, Any]:
+    return {"role": "tool", "tool_call_id": request.id, "content": text}

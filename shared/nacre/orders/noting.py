@@ -1,0 +1,84 @@
+"""What stays of an order: its messages in the history, and a scene where nothing was noted.
+
+The patrol reads the messages later and finds in them what matters; the scene stands for them
+until then, found by every search at once.
+"""
+
+from dataclasses import dataclass
+
+from nacre.clock import Clock
+from nacre.errors import UnavailableError
+from nacre.limits import LEAST_EXTRACTED_IMPORTANCE, ORDER_SCENE_BYTES
+from nacre.memory.analysis import terms
+from nacre.memory.blocks import shortened
+from nacre.memory.chain import Said
+from nacre.memory.history import History
+from nacre.memory.model import Message
+from nacre.memory.rendering import one_line
+from nacre.memory.scenes import SceneDraft, Scenes
+from nacre.memory.trigger import PatrolTrigger
+
+_NOTES = "update_notes"
+_LEAST_TERMS = 3  # a greeting is not worth a memory
+
+
+@dataclass(frozen=True, slots=True)
+class OrderNoting:
+    """Keeps what was said in orders."""
+
+    history: History
+    scenes: Scenes
+    trigger: PatrolTrigger
+    clock: Clock
+
+    def keep(
+        self,
+        being_id: str,
+        *,
+        message: str,
+        answer: str,
+        session_id: str,
+        marker_id: str | None,
+        has_noted: bool,
+        caller: str,
+    ) -> str | None:
+        """Store the messages, and a scene unless the model has noted one; return the marker."""
+        added = self.history.add(
+            being_id,
+            [Said("user", message), Said("assistant", answer)],
+            marker_id=marker_id,
+            session_key_hash=session_id,
+            for_patrol=True,
+        )
+        if not has_noted and added.messages and len(set(terms(message))) >= _LEAST_TERMS:
+            self._note(being_id, message, answer, caller, added.messages)
+        return added.marker_id
+
+    def _note(
+        self,
+        being_id: str,
+        message: str,
+        answer: str,
+        caller: str,
+        evidence: tuple[Message, ...],
+    ) -> None:
+        asked, answered = (
+            shortened(one_line(text), ORDER_SCENE_BYTES) for text in (message, answer)
+        )
+        scene = SceneDraft(
+            action=f"Was told in an order: {asked} Answered: {answered}",
+            actors=[caller],
+            when=[f"{self.clock():%Y-%m-%d}"],
+            importance=LEAST_EXTRACTED_IMPORTANCE,
+            evidence=tuple(each.message_id for each in evidence),
+        )
+        self.scenes.record(being_id, [scene])
+        try:
+            self.trigger.after_scenes(being_id)
+        except UnavailableError:  # the scene is stored, and the next one fires
+            return
+
+
+def noted(called: set[str]) -> bool:
+    """Whether the model itself has recorded what should stay."""
+    return _NOTES in called

@@ -1,0 +1,288 @@
+"""An order from its message to its answer."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from nacre.clock import Clock
+from nacre.errors import (
+    ConfigurationError,
+    InvalidArgumentError,
+    LeaseLostError,
+    ModelError,
+    NacreError,
+    ToolError,
+)
+from nacre.jobs.lease import Lease
+from nacre.limits import MAX_ORDER_BYTES, ORDER_GATEWAY_SECONDS, ORDER_SECONDS
+from nacre.memory.context import ContextBlocks
+from nacre.memory.model import moment
+from nacre.memory.recollection import Recollection
+from nacre.orders.agent import Agent, Work
+from nacre.orders.aggregate import combined
+from nacre.orders.media_in import Attachment, read_attachments
+from nacre.orders.media_limits import MediaLimits
+from nacre.orders.media_out import fit
+from nacre.orders.media_parts import MediaAbilities, parts_for
+from nacre.orders.noting import OrderNoting, noted
+from nacre.orders.patience import OutOfTimeError, Patience
+from nacre.orders.prompt import system_prompt
+from nacre.orders.session_store import SessionStore
+from nacre.orders.sessions import Session, SessionKey, Turn, said_before, session_of
+from nacre.orders.toolbox import Toolbox
+from nacre.patrol.thinkers import Thinkers
+from nacre.ports.chat import Chat
+from nacre.protocol.context import Context
+from nacre.protocol.principal import Principal
+from nacre.protocol.surface import Surface
+
+NO_MODEL = (
+    "no language model is configured: set NACRE_LLM_API_KEY (or OPENAI_API_KEY; with"
+    " NACRE_LLM_BASE_URL and NACRE_LLM_MODEL for another provider or a local one, where any word"
+    " is a key), or give this Being a key with 'nacre llm-key set', or send one as X-LLM-API-Key"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class OrderLimits:
+    """How long one order may take, and how much media it carries."""
+
+    seconds: float
+    media: MediaLimits
+
+    @classmethod
+    def laptop(cls) -> "OrderLimits":
+        """Return the limits of a server on this machine."""
+        return cls(ORDER_SECONDS, MediaLimits.laptop())
+
+    @classmethod
+    def gateway(cls) -> "OrderLimits":
+        """Return the limits where API Gateway waits for the answer."""
+        return cls(ORDER_GATEWAY_SECONDS, MediaLimits.aws())
+
+    @classmethod
+    def worker(cls) -> "OrderLimits":
+        """Return the limits of a stack's worker, whose media come and go through Lambda too."""
+        return cls(ORDER_SECONDS, MediaLimits.aws())
+
+
+@dataclass(frozen=True, slots=True)
+class OrderAnswer:
+    """One answer: content blocks as `tools/call` has them, and the session it was given in."""
+
+    blocks: list[dict[str, Any]]
+    session_key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Orders:
+    """Carries out the orders of every Being; what it needs is given by the wiring."""
+
+    surface: Callable[[], Surface]  # what the model may call, behind the policy
+    context: ContextBlocks
+    recollection: Recollection
+    noting: OrderNoting
+    sessions: SessionStore
+    thinkers: Thinkers
+    chats: Callable[[str], Chat]  # from a key to a conversation with its model
+    abilities: Callable[[], MediaAbilities]
+    limits: OrderLimits
+    clock: Clock
+    rng: Random
+
+    async def take(
+        self,
+        principal: Principal,
+        context: Context,
+        *,
+        message: str,
+        session_key: str | None = None,
+        images: Any = None,
+        files: Any = None,
+    ) -> OrderAnswer:
+        """Carry out an order and return its answer.
+
+        Raises InvalidArgumentError for what cannot be an order, and ToolError or ModelError when
+        there is no answer. The caller's thread is blocked meanwhile; it runs no event loop.
+        """
+        _checked(message)
+        key = session_of(principal, session_key, now=self.clock(), rng=self.rng)
+        attachments = read_attachments(images, files, self.limits.media)
+        llm_key = self._llm_key(principal.being_id, context.llm_api_key)
+        await context.as_task(group=f"order#{key.session_id[:32]}" if key.is_kept else None)
+        order = _Order(principal, context, message, key, attachments, llm_key)
+        with asyncio.Runner() as runner:
+            return runner.run(self._carried_out(order))
+
+    def _llm_key(self, being_id: str, sent: str | None) -> str:
+        try:
+            found = self.thinkers.key_for_call(being_id, sent)
+        except ConfigurationError as error:
+            raise ToolError(str(error)) from None
+        if found is None:
+            raise ToolError(NO_MODEL)
+        return found
+
+    async def _carried_out(self, order: "_Order") -> OrderAnswer:
+        chat = self.chats(order.llm_key)
+        try:
+            if not order.key.is_kept:
+                patience = Patience(order.context, self.limits.seconds, kept_up=_nothing)
+                return await self._answered(order, chat, patience)
+            return await self._in_session(order, chat)
+        finally:
+            await chat.close()
+
+    async def _in_session(self, order: "_Order", chat: Chat) -> OrderAnswer:
+        """Wait until no other order of the session runs, and carry this one out."""
+        held: list[Lease] = []
+
+        def keep_up() -> None:
+            # Whoever took it over has waited for a minute; a turn is added all the same.
+            with suppress(LeaseLostError):
+                self.sessions.keep(held[0])
+
+        patience = Patience(order.context, self.limits.seconds, kept_up=keep_up)
+        being_id, session_id = order.principal.being_id, order.key.session_id
+        try:
+            held.append(await patience.until(lambda: self.sessions.try_begin(being_id, session_id)))
+        except OutOfTimeError:
+            raise ToolError(
+                "another order of this session still runs; wait for its answer, or give another"
+                " sessionKey"
+            ) from None
+        is_empty = True
+        try:
+            before = self.sessions.load(being_id, session_id)
+            is_empty = not before.count
+            answer = await self._answered(order, chat, patience, before)
+            is_empty = False
+            return answer
+        finally:
+            self.sessions.end(held[0], is_empty=is_empty)
+
+    async def _answered(
+        self, order: "_Order", chat: Chat, patience: Patience, before: Session | None = None
+    ) -> OrderAnswer:
+        being_id = order.principal.being_id
+        toolbox = Toolbox(self.surface(), order.context)
+        agent = Agent(
+            chat=chat,
+            spending=self.thinkers.spending,
+            being_id=being_id,
+            toolbox=toolbox,
+            patience=patience,
+            system=self._system(being_id, order.message, before),
+            before=said_before(before) if before else [],
+            asked=await self._asked(order, patience),
+        )
+        try:
+            work = await agent.run()
+        except ModelError as error:
+            raise _explained(error, chat.name) from None
+        text = combined(work.parts, work.final)
+        self._keep(order, before, text, toolbox)
+        return OrderAnswer(self._blocks(text, work), order.key.key)
+
+    def _system(self, being_id: str, message: str, before: Session | None) -> str:
+        try:
+            recalled = self.recollection.recall(being_id, message, counted=True).text
+        except NacreError:  # an order without its memories is better than none
+            recalled = ""
+        return system_prompt(
+            who=self.context.system_prompt(being_id),
+            knows=self.context.snapshot(being_id),
+            recent=self.context.recent(being_id),
+            recalled=recalled,
+            summary=before.summary if before else (),
+        )
+
+    async def _asked(self, order: "_Order", patience: Patience) -> Any:
+        if not order.attachments:
+            return order.message
+        patience.tell("reading what came along")
+        return await patience.wait(parts_for(order.message, order.attachments, self.abilities()))
+
+    def _keep(self, order: "_Order", before: Session | None, text: str, toolbox: Toolbox) -> None:
+        """Keep what was said. The answer is there, so it is given whatever becomes of this."""
+        principal, key = order.principal, order.key
+        caller = caller_name(order.context)
+        marker = before.marker_id if before else None
+        with suppress(NacreError):
+            marker = self.noting.keep(
+                principal.being_id,
+                message=order.message,
+                answer=text,
+                session_id=key.session_id,
+                marker_id=marker,
+                has_noted=noted(toolbox.called),
+                caller=caller,
+            )
+        if key.is_kept:
+            turn = Turn(
+                turn_id=order.turn_id(self.rng),
+                at=moment(self.clock()),
+                message=order.message,
+                answer=text,
+                files=tuple(each.name for each in order.attachments),
+            )
+            self.sessions.add(
+                principal.being_id, key.session_id, turn, caller=caller, marker_id=marker
+            )
+
+    def _blocks(self, text: str, work: Work) -> list[dict[str, Any]]:
+        fitted = fit(work.media, self.limits.media, text_bytes=len(text.encode()))
+        lines = [text, *work.remarks, *fitted.left_out]
+        return [{"type": "text", "text": "\n\n".join(lines)}, *fitted.blocks]
+
+
+@dataclass(frozen=True, slots=True)
+class _Order:
+    """One order as it was given."""
+
+    principal: Principal
+    context: Context
+    message: str
+    key: SessionKey
+    attachments: tuple[Attachment, ...]
+    llm_key: str
+
+    def turn_id(self, rng: Random) -> str:
+        """Return what the turn is known by; a task that is done once more has the same."""
+        return self.context.task.id if self.context.task else f"{rng.getrandbits(64):016x}"
+
+
+def caller_name(context: Context) -> str:
+    """Return how a client calls itself, for people who look at what it said."""
+    name = context.client_info.get("name")
+    shown = " ".join(str(name).split())[:64] if isinstance(name, str) else ""
+    return shown if shown and shown.isprintable() else "a client"
+
+
+def _checked(message: str) -> None:
+    if not message.strip():
+        raise InvalidArgumentError("argument 'message' is empty; say what is to be done")
+    if len(message.encode()) > MAX_ORDER_BYTES:
+        raise InvalidArgumentError(
+            f"argument 'message' is longer than {MAX_ORDER_BYTES} bytes; send a long text as a file"
+        )
+
+
+def _explained(error: ModelError, model: str) -> NacreError:
+    match error.kind:
+        case "too_long":
+            return ToolError(
+                f"the order is longer than the model {model!r} can hold, also without the older"
+                " turns of its session; send less at once"
+            )
+        case "rejected_key":
+            return ToolError(f"{error}; see NACRE_LLM_API_KEY, 'nacre llm-key' or X-LLM-API-Key")
+        case _:
+            return error
+
+
+def _nothing() -> None:
+    return
