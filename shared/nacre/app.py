@@ -18,6 +18,7 @@ from nacre.being.update_memory import update_memory
 from nacre.being.update_notes import update_notes
 from nacre.being.update_relation import update_relation
 from nacre.clock import Clock, system_clock
+from nacre.limits import MAX_BODY_BYTES
 from nacre.protocol.request_state import RequestStates
 from nacre.protocol.surface import Surface
 from nacre.tools.server import ToolServer
@@ -41,6 +42,8 @@ class Application:
 
     surface: Surface
     states: RequestStates
+    # Of one tool call; everything else is small.
+    call_bytes: int = MAX_BODY_BYTES
     # Deprecated parts of the protocol that cost every client a request when advertised.
     advertises_logging: bool = False
     advertises_subscriptions: bool = False

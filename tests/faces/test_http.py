@@ -343,6 +343,55 @@ def test_a_body_that_is_too_large_is_refused() -> None:
     asyncio.run(scenario())
 
 
+def test_only_a_known_caller_sends_a_large_body_and_only_to_a_tool() -> None:
+    async def status(method: str, room: int, who: str = "Bearer ann") -> int:
+        app = Application(
+            server(), RequestStates(lambda: KEYS, lambda: NOW), call_bytes=2 * MAX_BODY_BYTES
+        )
+        params = {"name": "thread", "arguments": {}, "_meta": {"fill": "🐚"}}
+        body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+        body += " " * (MAX_BODY_BYTES + room - len(body))
+        made = asgi_app(app, admit=admit, log=Log("info", StringIO()))
+        wire = Wire(made, body.encode(), {"authorization": who})
+        await wire.run()
+        return (await wire.start())[0]
+
+    async def scenario() -> None:
+        assert await status("tools/call", 0) == 200
+        assert await status("tools/call", 1) == 200
+        assert await status("tools/call", MAX_BODY_BYTES) == 200
+        assert await status("tools/call", MAX_BODY_BYTES + 1) == 413
+        assert await status("tools/call", 1, who="Bearer eve") == 413
+        assert await status("tools/call", 0, who="Bearer eve") == 401
+        assert await status("prompts/get", 1) == 413
+
+    asyncio.run(scenario())
+
+
+def test_a_caller_of_a_large_body_is_asked_for_once() -> None:
+    asked = []
+
+    def counted(request: HttpRequest, *more: str | None) -> Principal:
+        asked.append(request.body)
+        return ANN
+
+    async def scenario() -> None:
+        app = Application(
+            server(), RequestStates(lambda: KEYS, lambda: NOW), call_bytes=8 * MAX_BODY_BYTES
+        )
+        wire = Wire(asgi_app(app, admit=counted, log=Log("info", StringIO())), b"")
+        wire._incoming = asyncio.Queue()
+        for more in (True, True, True, False):
+            part = {"type": "http.request", "body": b" " * MAX_BODY_BYTES, "more_body": more}
+            wire._incoming.put_nowait(part)
+        await wire.run()
+        assert (await wire.start())[0] == 400
+
+    asyncio.run(scenario())
+
+    assert asked == [b"", b""]  # before the body is read, and with it
+
+
 def test_the_rest_of_a_body_that_is_too_large_is_read_before_the_answer() -> None:
     async def scenario() -> None:
         wire = Wire(build(), b"")

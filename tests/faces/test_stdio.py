@@ -57,10 +57,10 @@ class Client:
 
 
 @contextmanager
-def connected(made: ToolServer) -> Iterator[Client]:
+def connected(made: ToolServer, call_bytes: int = MAX_BODY_BYTES) -> Iterator[Client]:
     server_in, to_server = os.pipe()
     from_server, server_out = os.pipe()
-    app = Application(made, RequestStates(lambda: KEYS, lambda: NOW))
+    app = Application(made, RequestStates(lambda: KEYS, lambda: NOW), call_bytes=call_bytes)
 
     def serve() -> None:
         with os.fdopen(server_in, "rb") as stdin, os.fdopen(server_out, "wb") as stdout:
@@ -151,6 +151,25 @@ def test_a_bad_line_is_answered_and_the_next_one_is_read(raw: bytes, code: int) 
         assert client.read()["error"]["code"] == code
         client.send("ping")
         assert client.read()["result"] == {}
+
+
+def test_a_tool_takes_a_large_line_and_nothing_else_does() -> None:
+    def line(method: str, size: int) -> bytes:
+        params = {"name": "hello", "arguments": {}}
+        head = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+        return head.encode() + b" " * (size - len(head)) + b"\n"
+
+    with connected(server(hello), call_bytes=2 * MAX_BODY_BYTES) as client:
+        client.raw(line("tools/call", MAX_BODY_BYTES + 1))
+        assert client.read()["result"]["content"][0]["text"] == "hello"
+        client.raw(line("tools/call", 2 * MAX_BODY_BYTES))
+        assert client.read()["result"]["content"][0]["text"] == "hello"
+        client.raw(line("tools/call", 2 * MAX_BODY_BYTES + 2))
+        assert "larger than 8388608 bytes" in client.read()["error"]["message"]
+        client.raw(line("ping", MAX_BODY_BYTES + 1))
+        assert "larger than 4194304 bytes" in client.read()["error"]["message"]
+        client.raw(line("ping", 1024 * 1024 - 1) + line("ping", 1024 * 1024))
+        assert [client.read()["result"], client.read()["result"]] == [{}, {}]
 
 
 def test_an_unknown_modern_version_is_answered_with_those_that_are_served() -> None:

@@ -108,3 +108,52 @@ def test_hostile_quotes_are_refused_in_linear_time() -> None:
 
 def test_big_integers_keep_every_digit() -> None:
     assert strict_json.parse(b"123456789012345678901234567890") == 123456789012345678901234567890
+
+
+# Pieces that mean something at an edge: escapes, halves of characters, blanks, ends of text.
+MARKS = b' " \n \xc2\xa0 { } [ ] : , 1 "k": \\ \\u00e9 \\ud83d\\ude00 \\ud800 \xc3 \xff'.split(b" ")
+pieces = st.sampled_from([*MARKS, b" ", b'{"a":"b"}', "é世🐚".encode()])
+
+
+@given(st.lists(pieces, max_size=12).map(b"".join) | st.binary(max_size=60))
+def test_what_is_taken_from_a_buffer_means_what_the_bytes_mean(raw: bytes) -> None:
+    assert outcome(bytearray(raw)) == outcome(raw)
+
+
+@given(values)
+def test_values_are_the_same_from_a_buffer(value: Any) -> None:
+    raw = b" \n" + strict_json.encode(value) + b"\r\n "
+    assert strict_json.parse(bytearray(raw)) == value
+
+
+def test_a_buffer_is_empty_once_it_is_read() -> None:
+    raw = bytearray('{"a": "世🐚"}'.encode())
+
+    assert strict_json.parse(raw) == {"a": "世🐚"}
+    assert raw == b""
+
+
+def test_a_character_may_lie_where_two_blocks_of_a_buffer_meet() -> None:
+    text = "a" * (strict_json._BLOCK - 3) + "🐚" + " " * strict_json._BLOCK + "é"
+    raw = b" " * (strict_json._BLOCK + 1) + strict_json.encode([text]) + b" " * strict_json._BLOCK
+
+    assert strict_json.parse(bytearray(raw)) == [text]
+
+
+def test_an_unpaired_surrogate_is_found_wherever_it_is() -> None:
+    for raw in (
+        rb'["\ud800"]',
+        rb'{"\udc00": 1}',
+        rb'{"a": [{"b": "\ud83d"}]}',
+        rb'["\ude00\ud83d"]',
+    ):
+        with pytest.raises(MalformedMessageError, match="unpaired surrogate"):
+            strict_json.parse(raw)
+
+
+def outcome(raw: bytes | bytearray) -> object:
+    try:
+        return strict_json.parse(raw)
+    except (MalformedJsonError, MalformedMessageError) as error:
+        # Where a character is escaped for reading, a place in the text is another one.
+        return type(error), "".join(mark for mark in str(error) if not mark.isdigit())

@@ -14,36 +14,49 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 AsgiApp = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
-async def read(scope: Scope, receive: Receive) -> HttpRequest:
+def _short(_head: HttpRequest) -> int:
+    return MAX_BODY_BYTES
+
+
+async def read(
+    scope: Scope, receive: Receive, most: Callable[[HttpRequest], int] = _short
+) -> HttpRequest:
     """Return the request; raises TooLargeError for a body that is too long.
 
-    What is too long is thrown away as it comes, because a client that is still sending
-    when the connection closes often sees a broken pipe instead of the answer.
+    `most` says how long one may be that is longer than MAX_BODY_BYTES. What is too long is
+    thrown away as it comes, because a client that is still sending when the connection closes
+    often sees a broken pipe instead of the answer.
     """
     headers: dict[str, str] = {}
     for raw_name, raw_value in scope["headers"]:
         name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
         headers[name] = f"{headers[name]}, {value}" if name in headers else value
-    chunks, size = [], 0
+    request = HttpRequest(
+        method=scope["method"],
+        path=scope["path"],
+        query=_query(scope["query_string"]),
+        headers=headers,
+    )
+    # One buffer that grows: pieces and the whole of a large body would be in memory together.
+    body, size, limit = bytearray(), 0, MAX_BODY_BYTES
     while True:
         part = await receive()
         if part["type"] == "http.disconnect":
             raise ConnectionError
         piece = part.get("body", b"")
         size += len(piece)
-        if size <= MAX_BODY_BYTES:
-            chunks.append(piece)
-        if size > MAX_DISCARDED_BYTES or not part.get("more_body"):
+        if size > MAX_BODY_BYTES >= size - len(piece):  # it has just become long
+            limit = most(request)
+        if size <= limit:
+            body += piece
+        else:
+            body.clear()
+        if size > limit + MAX_DISCARDED_BYTES or not part.get("more_body"):
             break
-    if size > MAX_BODY_BYTES:
-        raise TooLargeError("the request body", limit=MAX_BODY_BYTES)
-    return HttpRequest(
-        method=scope["method"],
-        path=scope["path"],
-        query=_query(scope["query_string"]),
-        headers=headers,
-        body=b"".join(chunks),
-    )
+    if size > limit:
+        raise TooLargeError("the request body", limit=limit)
+    request.body = body if size > MAX_BODY_BYTES else bytes(body)
+    return request
 
 
 def _query(raw: bytes) -> Mapping[str, str]:

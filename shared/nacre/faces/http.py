@@ -79,7 +79,7 @@ class _Server:
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         started = self._calls.start()
         try:
-            request = await read(scope, receive)
+            request = await read(scope, receive, self._endpoint.most)
         except TooLargeError as error:
             refused = reply(refusal(None, explain(error, modern=True), error))
             # Something may be left of the body, so the connection ends here.

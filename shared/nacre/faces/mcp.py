@@ -51,6 +51,7 @@ def endpoint(
         schema_of=MirroredSchemas(app.surface).of,
         fences=fences,
         peers=peers,
+        call_bytes=app.call_bytes,
     )
 
 

@@ -47,7 +47,7 @@ def policy_endpoint(
             return _reply(403, b'{"decision":"deny","error":"forbidden"}')
         if request.method != "POST":
             return _reply(405, b'{"decision":"deny","error":"use POST"}', ("allow", "POST"))
-        return _reply(*evaluator.answer(request.body, principal.being_id, principal.subject))
+        return _reply(*evaluator.answer(bytes(request.body), principal.being_id, principal.subject))
 
     return serve
 

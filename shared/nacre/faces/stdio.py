@@ -25,7 +25,7 @@ from nacre.faces.logs import Log
 from nacre.faces.mcp import CallLog, dispatcher
 from nacre.faces.stdio_client import CallChannel, Output, Questions
 from nacre.faces.stdio_workers import Workers
-from nacre.limits import DRAIN_SECONDS, MAX_BODY_BYTES
+from nacre.limits import DRAIN_SECONDS
 from nacre.protocol.answers import Answer, refusal
 from nacre.protocol.caller import Caller, Peer, declared_peer
 from nacre.protocol.calls import Call
@@ -44,6 +44,8 @@ from nacre.protocol.versions import META_VERSION, SUPPORTED_VERSIONS, is_modern,
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
+_PIECE = 1024 * 1024  # of a line that is read at once
+
 
 def serve_stdio(
     app: Application, *, principal: Principal, stdin: BinaryIO, stdout: BinaryIO, log: Log
@@ -51,21 +53,30 @@ def serve_stdio(
     """Serve one client until its input ends, and finish the calls in flight."""
     session = _Session(app, principal, Output(stdout), CallLog(log))
     try:
-        for line in _lines(stdin):
+        for line in _lines(stdin, app.call_bytes):
             session.receive(line)
     finally:
         session.drain()
 
 
-def _lines(stdin: BinaryIO) -> Iterator[bytes]:
+def _lines(stdin: BinaryIO, most: int) -> Iterator[bytes | bytearray]:
     """Yield the lines that hold something; of one that is too long, the beginning."""
-    while line := stdin.readline(MAX_BODY_BYTES + 2):
-        piece = line
-        while len(piece) >= MAX_BODY_BYTES and not piece.endswith(b"\n"):
-            if not (piece := stdin.readline(MAX_BODY_BYTES)):
-                break
-        if line.strip():
+    while line := stdin.readline(_PIECE):
+        if len(line) == _PIECE and not line.endswith(b"\n"):
+            yield _long_line(line, stdin, most)
+        elif line.strip():
             yield line
+
+
+def _long_line(beginning: bytes, stdin: BinaryIO, most: int) -> bytearray:
+    # One buffer that grows: pieces and the whole of a large line would be in memory together.
+    line = bytearray(beginning)
+    while piece := stdin.readline(_PIECE):
+        if len(line) <= most:
+            line += piece
+        if piece.endswith(b"\n"):
+            break
+    return line
 
 
 class _Session:
@@ -75,6 +86,7 @@ class _Session:
         self, app: Application, principal: Principal, output: Output, calls: CallLog
     ) -> None:
         self._dispatcher = dispatcher(app)
+        self._call_bytes = app.call_bytes
         self._principal = principal
         self._output = output
         self._calls = calls
@@ -88,11 +100,11 @@ class _Session:
         # flight has landed.
         self._flights: set[_Flight] = set()
 
-    def receive(self, line: bytes) -> None:
+    def receive(self, line: bytes | bytearray) -> None:
         """Take one line; whatever is wrong with it is answered, never raised."""
         try:
-            if len(line) > MAX_BODY_BYTES:
-                raise TooLargeError("the message", limit=MAX_BODY_BYTES)
+            if len(line) > self._call_bytes + len(b"\r\n"):
+                raise TooLargeError("the message", limit=self._call_bytes)
             message = parse_message(line)
         except NacreError as error:
             self._refuse(getattr(error, "request_id", None), error)

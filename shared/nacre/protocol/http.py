@@ -53,6 +53,7 @@ class Endpoint:
         schema_of: Callable[[str], Mapping[str, Any] | None],
         fences: Fences | None = None,
         peers: Peers | None = None,
+        call_bytes: int = MAX_BODY_BYTES,
     ) -> None:
         self._dispatcher = dispatcher
         self._rules = rules
@@ -61,11 +62,24 @@ class Endpoint:
         self._schema_of = schema_of
         self._fences = fences or Fences()
         self._peers = peers or Strangers()
+        self._call_bytes = call_bytes
 
     @staticmethod
     def serves(path: str) -> bool:
         """Whether the path belongs to the endpoint."""
         return path == PATH or path.startswith(f"{PATH}/")
+
+    def most(self, head: HttpRequest) -> int:
+        """Return how long the body may be; the caller of a long one is known before it is read."""
+        path = _BEING_PATH.fullmatch(head.path)
+        if path is None:
+            return MAX_BODY_BYTES
+        try:
+            self._fences.check(head.headers)
+            self._admit(head, path.group(1), head.query.get("being_id"))
+        except NacreError:
+            return MAX_BODY_BYTES
+        return self._call_bytes
 
     def begin(self, request: HttpRequest) -> HttpReply | HttpCall:
         """Check the request; return its reply, or the call that will give it."""
@@ -87,8 +101,8 @@ class Endpoint:
         principal = self._admit(request, path.group(1), request.query.get("being_id"))
         if request.method != "POST":
             return _method_not_allowed()
-        if len(request.body) > MAX_BODY_BYTES:
-            raise TooLargeError("the request body", limit=MAX_BODY_BYTES)
+        if len(request.body) > self._call_bytes:
+            raise TooLargeError("the request body", limit=self._call_bytes)
         unfit = _unfit(request.headers)
         if unfit is not None:
             return unfit

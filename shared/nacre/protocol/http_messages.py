@@ -26,7 +26,7 @@ class HttpRequest:
     path: str
     query: Mapping[str, str] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
-    body: bytes = b""
+    body: bytes | bytearray = b""
     # What the front says of the caller (API Gateway's authorizer context), not the caller's word.
     authorizer: Mapping[str, Any] | None = None
 

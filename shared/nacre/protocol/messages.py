@@ -3,7 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Any, TypeGuard
 
-from nacre.errors import InvalidParamsError, MalformedMessageError
+from nacre.errors import InvalidParamsError, MalformedMessageError, TooLargeError
+from nacre.limits import MAX_BODY_BYTES
 from nacre.protocol import strict_json
 
 RequestId = str | int
@@ -59,9 +60,18 @@ class Response:
 Message = Request | Notification | Response
 
 
-def parse_message(raw: bytes) -> Message:
-    """Return the one message that the bytes hold."""
-    return read_message(strict_json.parse(raw))
+def parse_message(raw: bytes | bytearray) -> Message:
+    """Return the one message that the bytes hold; a bytearray is emptied as it is read.
+
+    Only a tool call may be larger than MAX_BODY_BYTES.
+    """
+    size = len(raw)
+    message = read_message(strict_json.parse(raw))
+    if size > MAX_BODY_BYTES and not (
+        isinstance(message, Request) and message.method == "tools/call"
+    ):
+        raise TooLargeError("the message", limit=MAX_BODY_BYTES)
+    return message
 
 
 def read_message(value: Any) -> Message:

@@ -1,5 +1,6 @@
 """JSON that means the same to every parser: what is ambiguous is refused."""
 
+import codecs
 import json
 import math
 import re
@@ -16,23 +17,31 @@ _BOM = b"\xef\xbb\xbf"
 _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
 # Possessive, with an optional end: linear even on hostile, unterminated input.
 _STRINGS = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
+# A character that is not ASCII after a backslash of its own is no escape that JSON has.
+_FOREIGN_ESCAPE = re.compile(rb"(?<!\\)(?:\\\\)*\\[\x80-\xff]")
+_BLANKS = b" \t\n\r"
+_BLOCK = 1024 * 1024
 _NOT_BRACKETS = bytes(byte for byte in range(256) if byte not in b"{}[]")
 
 
-def parse(raw: bytes, scan: Scan | None = None) -> Any:
+def parse(raw: bytes | bytearray, scan: Scan | None = None) -> Any:
     """Return the value that the bytes spell.
 
     Raises MalformedJsonError for bytes that are not JSON in UTF-8 (a byte order
     mark, NaN and infinities included) and MalformedMessageError for JSON that
     parsers read differently: duplicate keys, unpaired surrogates, deep nesting.
+
+    A bytearray is emptied as it is read: what a large message holds must not be in memory
+    three times.
     """
     if raw.startswith(_BOM):
         raise MalformedJsonError("the message starts with a byte order mark; send plain UTF-8")
     if _may_be_too_deep(raw) and _is_too_deep(raw):
         raise MalformedMessageError(f"the message nests deeper than {MAX_JSON_DEPTH} levels")
+    may_be_torn = b"\\u" in raw and _SURROGATE_ESCAPE.search(raw) is not None
     try:
-        text = raw.decode("utf-8").strip(" \t\n\r")
         # The decoder's own `decode` spends as long on blanks as on a small message.
+        text = _taken(raw) if isinstance(raw, bytearray) else raw.decode("utf-8").strip(" \t\n\r")
         value, end = (scan or _scan)(text, 0)
     except UnicodeDecodeError as error:
         raise MalformedJsonError(f"the message is not valid UTF-8 at byte {error.start}") from None
@@ -46,7 +55,7 @@ def parse(raw: bytes, scan: Scan | None = None) -> Any:
         raise MalformedJsonError("the message holds a number that JSON cannot carry") from None
     if end != len(text):
         raise MalformedJsonError(f"the message is not valid JSON: it goes on after character {end}")
-    if b"\\u" in raw and _SURROGATE_ESCAPE.search(raw) and _has_lone_surrogate(value):
+    if may_be_torn and _has_lone_surrogate(value):
         raise MalformedMessageError("the message holds an unpaired surrogate, which is no text")
     return value
 
@@ -75,11 +84,49 @@ def encode(value: Any) -> bytes:
     return "".join(_chunks(value, 0)).encode("utf-8")
 
 
-def _may_be_too_deep(raw: bytes) -> bool:
+def _taken(raw: bytearray) -> str:
+    """Return the text without blanks around it, and empty what held it."""
+    while (tail := raw[-_BLOCK:]) and tail[-1] in _BLANKS:
+        del raw[len(raw) - len(tail) + len(tail.rstrip(_BLANKS)) :]
+    while (head := raw[:_BLOCK]) and head[0] in _BLANKS:
+        del raw[: len(head) - len(head.lstrip(_BLANKS))]
+    # One character beyond ASCII, and every character of the text takes two bytes or four.
+    if not raw.isascii() and _FOREIGN_ESCAPE.search(raw) is None:
+        spelled = _escaped(raw)
+        raw.clear()
+        raw = spelled
+    text = raw.decode("utf-8")
+    raw.clear()
+    return text
+
+
+def _escaped(raw: bytearray) -> bytearray:
+    """Return the same JSON in ASCII."""
+    spelled, read = bytearray(), codecs.getincrementaldecoder("utf-8")()
+    try:
+        for start in range(0, len(raw), _BLOCK):
+            block = read.decode(raw[start : start + _BLOCK], start + _BLOCK >= len(raw))
+            spelled += block.encode("ascii", _ESCAPE)
+    except UnicodeDecodeError:
+        raw.decode("utf-8")  # says where, of the whole
+        raise
+    return spelled
+
+
+def _escape(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeEncodeError)
+    return json.dumps(error.object[error.start : error.end])[1:-1], error.end
+
+
+_ESCAPE = "nacre.json"
+codecs.register_error(_ESCAPE, _escape)
+
+
+def _may_be_too_deep(raw: bytes | bytearray) -> bool:
     return raw.count(b"{") + raw.count(b"[") > MAX_JSON_DEPTH
 
 
-def _is_too_deep(raw: bytes) -> bool:
+def _is_too_deep(raw: bytes | bytearray) -> bool:
     """Tell whether brackets nest too deep outside strings, before any parser recurses."""
     depth = 0
     for byte in _STRINGS.sub(b"", raw).translate(None, _NOT_BRACKETS):
@@ -116,8 +163,20 @@ def _finite(text: str) -> float:
 
 
 def _has_lone_surrogate(value: Any) -> bool:
+    match value:
+        case str():
+            return not value.isascii() and _is_torn(value)
+        case dict():
+            return any(_has_lone_surrogate(part) for pair in value.items() for part in pair)
+        case list():
+            return any(map(_has_lone_surrogate, value))
+        case _:
+            return False
+
+
+def _is_torn(text: str) -> bool:
     try:
-        encode(value)
+        text.encode("utf-8")
     except UnicodeEncodeError:
         return True
     return False
