@@ -19,6 +19,7 @@ from nacre.adapters.sqlite_queue import SqliteQueue
 from nacre.adapters.sqlite_table import SqliteTable
 from nacre.adapters.sqs_queue import SqsQueue
 from nacre.clock import system_clock
+from nacre.faces import error_map
 from nacre.jobs.loop import WorkerLoop
 from nacre.memory import index_jobs
 from nacre.memory.searchable import Entry
@@ -92,7 +93,7 @@ def ground(
         table = DynamoTable(session.client("dynamodb"), settings.data_table)
         queue = SqsQueue(session.client("sqs"), settings.queue_url, dead_letter_url="")
         index = stack_index(table, queue, None, settings, clock=system_clock, rng=Random(1))
-        loop = WorkerLoop(queue, aws.worker(settings)(), lambda _: None)
+        loop = WorkerLoop(queue, aws.worker(settings, error_map)(), lambda _: None)
         yield Ground(["--stack", stack], table, index, lambda: worker_of(loop))
 
 

@@ -16,6 +16,7 @@ from nacre.adapters.sqlite_database import SqliteDatabase
 from nacre.adapters.sqlite_table import SqliteTable
 from nacre.adapters.sqs_queue import SqsQueue
 from nacre.clock import system_clock
+from nacre.faces import error_map
 from nacre.jobs.loop import WorkerLoop
 from nacre.memory import index_jobs
 from nacre.memory.indexing import Indexing
@@ -98,7 +99,7 @@ def stack_world(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
             table, queue, index.indexing, Renewals(), clock=system_clock, rng=Random(2)
         )
         loop = WorkerLoop(
-            queue, aws.worker(settings)(), lambda _: None, threads=1, idle_seconds=0.02
+            queue, aws.worker(settings, error_map)(), lambda _: None, threads=1, idle_seconds=0.02
         )
         loop.start()
         try:

@@ -19,6 +19,7 @@ from nacre.adapters.sqlite_database import SqliteDatabase
 from nacre.adapters.sqlite_queue import SqliteQueue
 from nacre.adapters.sqlite_table import SqliteTable
 from nacre.clock import system_clock
+from nacre.faces import error_map
 from nacre.jobs.loop import Outcome, WorkerLoop
 from nacre.memory import keys
 from nacre.memory.analysis import terms
@@ -111,7 +112,7 @@ def patrolled(path: Path, being_id: str, acknowledged: set[str]) -> int:
     """Let two workers at once do what was queued; every scene is in one memory, by one run."""
     laptop = open_laptop(path.parent, Settings(str(path.parent), embeddings="none"))
     outcomes: list[Outcome] = []
-    loops = [laptop.worker_loop(outcomes.append) for _ in range(2)]
+    loops = [laptop.worker_loop(outcomes.append, error_map) for _ in range(2)]
 
     def work(loop: WorkerLoop) -> None:
         while loop.run_next():

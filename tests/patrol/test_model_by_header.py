@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from nacre.faces import error_map
 from nacre.faces.http import asgi_app
 from nacre.faces.logs import Log
 from nacre.protocol.principal import FULL
@@ -122,7 +123,7 @@ def world(folder: Path, *, deployment: str = "") -> Iterator[World]:
 
         @asynccontextmanager
         async def working() -> AsyncIterator[None]:
-            loop = laptop.worker_loop(lambda outcome: print(outcome, file=log))
+            loop = laptop.worker_loop(lambda outcome: print(outcome, file=log), error_map)
             loop.start()
             yield
             assert loop.stop(10)

@@ -11,6 +11,7 @@ import pytest
 from nacre.access.gate import Gate
 from nacre.cli.commands import run_commands
 from nacre.errors import ConfigurationError, NotFoundError
+from nacre.faces import error_map
 from nacre.faces.authorizer import authorizer_handler
 from nacre.wiring import aws
 from nacre.wiring.settings import Secret, Settings
@@ -98,7 +99,10 @@ def test_the_mcp_function_reads_no_key_before_a_call_needs_one(
     ("build", "missing"),
     [
         (aws.mcp_application, "NACRE_DATA_TABLE, NACRE_QUEUE_URL, NACRE_KMS_KEY: not set"),
-        (aws.worker, "NACRE_DATA_TABLE, NACRE_QUEUE_URL: not set"),
+        (
+            lambda settings: aws.worker(settings, error_map),
+            "NACRE_DATA_TABLE, NACRE_QUEUE_URL: not set",
+        ),
         (
             aws.token_lookup,
             "NACRE_TOKENS_TABLE, AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY: not set",

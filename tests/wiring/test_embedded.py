@@ -10,11 +10,12 @@ from nacre.access.tokens import mint
 from nacre.adapters.sqlite_database import SqliteDatabase
 from nacre.adapters.sqlite_queue import SqliteQueue
 from nacre.errors import ConfigurationError, UnauthorizedError
+from nacre.faces import error_map
 from nacre.jobs import sweep
 from nacre.jobs.job import Job, encode_job
 from nacre.jobs.loop import Outcome
-from nacre.wiring.data_folder import prepare_data_folder
-from nacre.wiring.embedded import DATABASE, QUEUE, first_being, open_home, open_laptop
+from nacre.wiring.data_folder import DATABASE, prepare_data_folder
+from nacre.wiring.embedded import QUEUE, first_being, open_home, open_laptop
 
 
 def test_everything_survives_a_restart(tmp_path: Path) -> None:
@@ -76,7 +77,7 @@ def test_jobs_of_the_queue_are_done_by_the_worker_of_the_server(tmp_path: Path) 
         outcomes.append(outcome)
         told.set()
 
-    loop = laptop.worker_loop(report)
+    loop = laptop.worker_loop(report, error_map)
     loop.start()
     assert told.wait(30)
     assert loop.stop(30)

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from nacre.being.caller import caller
 from nacre.being.json_answer import json_answer
-from nacre.protocol.context import Context
+from nacre.limits import TASK_SLICE_SECONDS
+from nacre.protocol.context import Context, TaskRun
 from nacre.tools.decorator import tool
 from nacre.tools.result import ToolResult
 from nacre.tools.tool import Tool
@@ -31,6 +32,7 @@ def trigger_patrol(patrols: "Callable[[], PatrolCalls]") -> Tool:
         idempotent=False,
         open_world=False,
         blocking=True,
+        task="optional",
     )
     async def triggered(
         messages: Annotated[list[MessageArgument], "[] to process noted scenes only"],
@@ -39,7 +41,8 @@ def trigger_patrol(patrols: "Callable[[], PatrolCalls]") -> Tool:
         context: Context,
     ) -> ToolResult:
         """Store a conversation and turn noted scenes into memories."""
-        # A client that can take a task instead of waiting will be given one here.
+        if context.task is not None:
+            return json_answer(_followed(patrols(), messages, marker_id, context, context.task))
         answer = patrols().take(
             caller(context).being_id,
             messages,
@@ -51,3 +54,33 @@ def trigger_patrol(patrols: "Callable[[], PatrolCalls]") -> Tool:
         return json_answer(answer)
 
     return triggered
+
+
+def _followed(
+    patrols: "PatrolCalls",
+    messages: list[MessageArgument],
+    marker_id: str | None,
+    context: Context,
+    task: TaskRun,
+) -> dict[str, Any]:
+    """Return the answer at the patrol's end, however long it takes.
+
+    The task ends its attempt again and again: the patrol may need the thread that it waits in.
+    """
+    from nacre.patrol.calls import Handed  # noqa: PLC0415 - loaded with the patrols
+
+    being_id, key = caller(context).being_id, context.llm_api_key
+    if not task.notes:
+        task.keep(patrols.hand_over(being_id, messages, marker_id=marker_id, llm_api_key=key))
+    answer = patrols.follow(
+        being_id,
+        task.notes,
+        llm_api_key=key,
+        seconds=TASK_SLICE_SECONDS,
+        told=lambda step, steps, name: context.progress(step, steps, name),
+        given_up=lambda: context.cancelled,
+    )
+    if isinstance(answer, Handed):
+        task.keep(answer.notes)
+        task.go_on_later()
+    return answer

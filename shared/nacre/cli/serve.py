@@ -18,6 +18,7 @@ from nacre.cli.job_log import log_job
 from nacre.cli.listening import bind, fences, is_loopback, url_of
 from nacre.cli.place import Place, placed
 from nacre.errors import InvalidInputError
+from nacre.faces import error_map
 from nacre.faces.asgi import AsgiApp
 from nacre.faces.evaluating import Evaluator
 from nacre.faces.http import asgi_app
@@ -93,7 +94,7 @@ def _app(
 
     @asynccontextmanager
     async def working() -> AsyncIterator[None]:
-        loop = laptop.worker_loop(lambda outcome: log_job(log, outcome, fine="info"))
+        loop = laptop.worker_loop(lambda outcome: log_job(log, outcome, fine="info"), error_map)
         loop.start()
         try:
             yield

@@ -42,7 +42,10 @@ class WorkOnDemand:
                 self._beginning.start()
 
     def _begin(self) -> None:
-        loop = self._laptop.worker_loop(self._report)  # it listens to the bell from now on
+        from nacre.faces import error_map
+
+        # It listens to the bell from now on.
+        loop = self._laptop.worker_loop(self._report, error_map)
         self._loop = loop
         loop.start()
 

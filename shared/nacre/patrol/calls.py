@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
 from nacre.jobs.lease import Leases
@@ -67,6 +67,13 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
+class Handed:
+    """What was handed over to a patrol that has not ended."""
+
+    notes: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class PatrolCalls:
     """Asks for patrols and tells what came of them; answers are what the model is shown."""
 
@@ -96,10 +103,7 @@ class PatrolCalls:
         waits. The key is for this patrol only, and is kept sealed until it has ended.
         """
         end = self.monotonic() + seconds
-        if llm_api_key:
-            checked_llm_key(llm_api_key)  # refused before anything is stored
-        batch = [Said(message.role, message.content) for message in messages]
-        added = self.history.add(being_id, batch, marker_id=marker_id, for_patrol=True)
+        added = self._stored(being_id, messages, marker_id, llm_api_key)
         asked = self.ask(being_id, llm_api_key=llm_api_key)
         if asked is None:
             return _answer(added, "ok", None, [_NOTHING])
@@ -111,7 +115,61 @@ class PatrolCalls:
             return {**queued, "run_id": run_id_of(being_id, asked.seq)}
         if run.state == "open":
             return _answer(added, "running", run, [_NOT_YET])
-        return _answer(added, "ok" if run.state == "done" else "blocked", run, run.receipt.reasons)
+        return _ended(added, run)
+
+    def hand_over(
+        self,
+        being_id: str,
+        messages: Iterable[Spoken],
+        *,
+        marker_id: str | None = None,
+        llm_api_key: str | None = None,
+    ) -> dict[str, Any]:
+        """Store messages and ask for a patrol; return what `follow` needs, as JSON has it."""
+        added = self._stored(being_id, messages, marker_id, llm_api_key)
+        asked = self.ask(being_id, llm_api_key=llm_api_key)
+        return {"added": asdict(added), "asked": None if asked is None else asdict(asked)}
+
+    def follow(
+        self,
+        being_id: str,
+        handed: Mapping[str, Any],
+        *,
+        llm_api_key: str | None = None,
+        seconds: float = math.inf,
+        told: Told = _silently,
+        given_up: Callable[[], bool] = _never,
+    ) -> dict[str, Any] | Handed:
+        """Return the answer once the patrol of what was handed over has ended.
+
+        When that takes longer than the caller waits, return what to follow the next time: a
+        patrol that was running already is followed by one that takes what it did not know of.
+        """
+        end = self.monotonic() + seconds
+        added = Added(**handed["added"])
+        if handed["asked"] is None:
+            return _answer(added, "ok", None, [_NOTHING])
+        asked = Asked(**handed["asked"])
+        run = self.wait(being_id, asked, end=end, told=told, given_up=given_up)
+        if run is None or run.state == "open":
+            return Handed(handed)
+        if asked.joined and run.state == "done":
+            after = self.ask(being_id, llm_api_key=llm_api_key)
+            if after is not None:
+                return Handed({**handed, "asked": asdict(after)})
+        return _ended(added, run)
+
+    def _stored(
+        self,
+        being_id: str,
+        messages: Iterable[Spoken],
+        marker_id: str | None,
+        llm_api_key: str | None,
+    ) -> Added:
+        if llm_api_key:
+            checked_llm_key(llm_api_key)  # refused before anything is stored
+        batch = [Said(message.role, message.content) for message in messages]
+        return self.history.add(being_id, batch, marker_id=marker_id, for_patrol=True)
 
     def ask(
         self, being_id: str, *, llm_api_key: str | None = None, always: bool = False
@@ -176,6 +234,10 @@ class PatrolCalls:
 def lease_of(being_id: str) -> Key:
     """Return the lease under which a Being's patrols run."""
     return Key(keys.home(being_id), f"LOCK#{LEASE}")
+
+
+def _ended(added: Added, run: Run) -> dict[str, Any]:
+    return _answer(added, "ok" if run.state == "done" else "blocked", run, run.receipt.reasons)
 
 
 def _answer(added: Added, status: str, run: Run | None, reasons: Sequence[str]) -> dict[str, Any]:

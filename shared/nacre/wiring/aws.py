@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from nacre.ports.table import Table
     from nacre.ports.vault import Vault
     from nacre.protocol.request_state import SigningKeys
+    from nacre.protocol.rulebook import Explainer
+    from nacre.protocol.surface import Surface
     from nacre.wiring.home import Home
+    from nacre.wiring.mind import Minded
     from nacre.wiring.settings import Settings
 
 _OUTPUTS = (
@@ -46,15 +49,25 @@ def token_lookup(settings: "Settings") -> Lookup:
 
 def mcp_application(settings: "Settings") -> "Application":
     """Return what the MCP function serves."""
-    from nacre.app import Application, being_server
+    from nacre.app import Application
     from nacre.clock import system_clock
     from nacre.protocol.request_state import RequestStates
-    from nacre.wiring.guarding import stack_entry
     from nacre.wiring.mind import stack_mind
+    from nacre.wiring.tasking import stack_tasking
 
     settings.require("data_table", "queue_url", "key_arn")
     states = RequestStates(request_state_keys(settings), system_clock)
     minded = stack_mind(lambda: _Clients(settings), settings, system_clock)
+    tasking = stack_tasking(lambda: _Clients(settings), settings, system_clock)
+    return Application(_served(settings, minded), states, tasks=cache(lambda: tasking().desk()))
+
+
+def _served(settings: "Settings", minded: "Callable[[], Minded]") -> "Surface":
+    """Return what callers reach, and the worker of their tasks after them."""
+    from nacre.app import being_server
+    from nacre.clock import system_clock
+    from nacre.wiring.guarding import stack_entry
+
     server = being_server(lambda: minded().mind, patrols=lambda: minded().patrolling().calls)
 
     @cache
@@ -63,7 +76,7 @@ def mcp_application(settings: "Settings") -> "Application":
 
         return DynamoTable(_Clients(settings)("dynamodb"), settings.data_table)
 
-    return Application(stack_entry(server, settings, table, system_clock), states)
+    return stack_entry(server, settings, table, system_clock)
 
 
 def mcp_gate(settings: "Settings") -> "Gate | None":
@@ -113,8 +126,11 @@ def request_state_keys(settings: "Settings") -> "Callable[[], SigningKeys]":
     return lambda: stored()()
 
 
-def worker(settings: "Settings") -> "Callable[[], Worker]":
-    """Return the worker of the patrol function, which is built at the first message."""
+def worker(settings: "Settings", rules: "Explainer") -> "Callable[[], Worker]":
+    """Return the worker of the patrol function, which is built at the first message.
+
+    `rules` say what becomes of an error in a task.
+    """
     settings.require("data_table", "queue_url")
 
     @cache
@@ -124,11 +140,15 @@ def worker(settings: "Settings") -> "Callable[[], Worker]":
         from nacre.jobs.lease import Leases
         from nacre.jobs.worker import Worker
         from nacre.wiring.mind import register_memory_jobs, stack_mind
+        from nacre.wiring.tasking import stack_tasking
 
         clients = _Clients(settings)
         table = DynamoTable(clients("dynamodb"), settings.data_table)
         worker = Worker(Leases(table, now=system_clock))
-        register_memory_jobs(worker, stack_mind(lambda: clients, settings, system_clock)())
+        minded = stack_mind(lambda: clients, settings, system_clock)
+        register_memory_jobs(worker, minded())
+        tasking = stack_tasking(lambda: clients, settings, system_clock)
+        tasking().register(worker, cache(lambda: _served(settings, minded)), rules)
         return worker
 
     return built

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from random import SystemRandom
 from typing import TYPE_CHECKING
@@ -25,10 +26,12 @@ from nacre.wiring.home import Home
 from nacre.wiring.laptop_keys import request_state_keys
 from nacre.wiring.mind import Minded, laptop_mind, register_memory_jobs, sweep_memories
 from nacre.wiring.settings import Settings
+from nacre.wiring.tasking import laptop_tasking
 
 if TYPE_CHECKING:
     from nacre.jobs.lease import Leases
     from nacre.jobs.loop import Report, WorkerLoop
+    from nacre.jobs.worker import Worker
     from nacre.memory.index_jobs import IndexWork
     from nacre.patrol.work import PatrolWork
     from nacre.ports.blobs import Blobs
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
     from nacre.ports.queue import Queue
     from nacre.ports.residue import Residue
     from nacre.ports.vault import Vault
+    from nacre.protocol.rulebook import Explainer
 
 SECRETS = "secrets"
 QUEUE = "jobs"
@@ -53,7 +57,8 @@ class Laptop:
     application: Application
     keys: Callable[[], SigningKeys]
     # A client's own stdio server has no jobs at first, and so loads nothing of the worker.
-    worker_loop: "Callable[[Report], WorkerLoop]"
+    # The rules say what becomes of an error in a task.
+    worker_loop: "Callable[[Report, Explainer], WorkerLoop]"
     bell: Bell  # rings when this process has sent a job
     minded: Callable[[], Minded]
     close: Callable[[], None]
@@ -89,6 +94,21 @@ def open_laptop(
         clock,
     )
 
+    tasking = laptop_tasking(
+        lambda: home.data,
+        lambda: _queue(database, clock, bell),
+        lambda: _leases(database, clock),
+        clock,
+        blobs=lambda: _blobs(prepared, clock),
+        key_file=prepared / VAULT,
+    )
+
+    def worker_loop(report: "Report", rules: "Explainer") -> "WorkerLoop":
+        def register(worker: "Worker") -> None:
+            tasking().register(worker, lambda: surface, rules)
+
+        return _worker_loop(database, minded, clock, bell, report, register)
+
     def close() -> None:
         close_entry()
         database.close()
@@ -97,9 +117,11 @@ def open_laptop(
         folder=prepared,
         home=home,
         gate=Gate(home.tokens.lookup, clock),
-        application=Application(surface, RequestStates(keys, clock)),
+        application=Application(
+            surface, RequestStates(keys, clock), tasks=cache(lambda: tasking().desk())
+        ),
         keys=keys,
-        worker_loop=lambda report: _worker_loop(database, minded, clock, bell, report),
+        worker_loop=worker_loop,
         bell=bell,
         minded=minded,
         close=close,
@@ -131,12 +153,14 @@ def _worker_loop(
     clock: Clock,
     bell: Bell,
     report: "Report",
+    register: "Callable[[Worker], None]",
 ) -> "WorkerLoop":
     from nacre.jobs.loop import WorkerLoop
     from nacre.jobs.worker import Worker
 
     worker = Worker(_leases(database, clock))
     register_memory_jobs(worker, minded())
+    register(worker)
     loop = WorkerLoop(
         _queue(database, clock, bell), worker, report, sweep=lambda: sweep_memories(minded())
     )
