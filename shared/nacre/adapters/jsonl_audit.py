@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from nacre.adapters.file_lock import locks
 from nacre.adapters.private_files import private_folder
 from nacre.errors import UnavailableError
 from nacre.limits import AUDIT_FILE_BYTES
@@ -103,7 +104,7 @@ class _Slot:
     def take(cls, folder: Path, writer: str) -> "_Slot | None":
         """Return the writer's chain, unless it is in use or its end is not as it was noted."""
         lock = os.open(folder / f"{writer}{_LOCK}", os.O_RDWR | os.O_CREAT | _BINARY, 0o600)
-        if _locks(lock):
+        if locks(lock):
             noted = _read_head(folder / f"{writer}{_HEAD}", writer)
             if _is_last(noted, _files(folder, writer)):
                 return cls(folder, noted or Head(writer, 0, GENESIS), lock)
@@ -148,28 +149,12 @@ class _Slot:
 _BINARY = getattr(os, "O_BINARY", 0)
 
 if sys.platform == "win32":
-    import msvcrt
-
-    def _locks(descriptor: int) -> bool:
-        try:
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
-        return True
 
     def _write_at_start(descriptor: int, content: bytes) -> None:
         os.lseek(descriptor, 0, os.SEEK_SET)
         os.write(descriptor, content)
 
 else:
-    import fcntl
-
-    def _locks(descriptor: int) -> bool:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            return False
-        return True
 
     def _write_at_start(descriptor: int, content: bytes) -> None:
         os.pwrite(descriptor, content, 0)

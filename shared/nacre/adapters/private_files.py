@@ -32,10 +32,11 @@ def write_private(path: Path, *parts: bytes, replace: bool = True) -> None:
             path.hardlink_to(temporary)
     finally:
         temporary.unlink(missing_ok=True)
-    _sync_folder(path.parent)
+    sync_folder(path.parent)
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
+    """Put the names of a folder's files on the disk."""
     # The name is on the disk only when its folder is. Windows has no such call.
     with suppress(PermissionError):
         descriptor = os.open(folder, os.O_RDONLY)

@@ -1,0 +1,48 @@
+"""One process at a time: a lock that ends with whoever holds it."""
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+_PAUSE_SECONDS = 0.02
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def locks(descriptor: int) -> bool:
+        """Take the lock of an open file; False where another process has it."""
+        try:
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+
+else:
+    import fcntl
+
+    def locks(descriptor: int) -> bool:
+        """Take the lock of an open file; False where another process has it."""
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+        return True
+
+
+@contextmanager
+def locked(path: Path, *, seconds: float) -> Iterator[bool]:
+    """Hold the lock of a file until the block ends; False when others kept it for so long."""
+    binary = getattr(os, "O_BINARY", 0)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | binary, 0o600)
+    try:
+        deadline = time.monotonic() + seconds
+        held = locks(descriptor)
+        while not held and time.monotonic() < deadline:
+            time.sleep(_PAUSE_SECONDS)
+            held = locks(descriptor)
+        yield held
+    finally:
+        os.close(descriptor)
