@@ -282,12 +282,16 @@ class UnansweredError(UnavailableError):
 
 
 class UpstreamError(UnavailableError):
-    """Somebody else's server cannot be used now; `reason` names no address and no secret."""
+    """Somebody else's server cannot be used now; `reason` names no address and no secret.
 
-    def __init__(self, server: str, reason: str) -> None:
+    `is_fault` is False where the reason is not the server's: it counts for nothing then.
+    """
+
+    def __init__(self, server: str, reason: str, *, is_fault: bool = True) -> None:
         super().__init__(f"the server '{server}' {reason}")
         self.server = server
         self.reason = reason
+        self.is_fault = is_fault
 
 
 class ModelError(UnavailableError):

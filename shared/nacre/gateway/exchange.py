@@ -1,0 +1,222 @@
+"""One request to another server, and what the server asks of the client meanwhile.
+
+A server of the older generation asks while its call runs; one of the newer ends the call with
+its questions and is called again with the answers. So do clients. Each pair of the two meets
+here: a question goes to the client in the client's way, and its answer back in the server's.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from nacre.errors import (
+    BlockedError,
+    ClientCapabilityError,
+    NacreError,
+    ToolError,
+    UpstreamError,
+)
+from nacre.gateway.parked import ParkedCalls
+from nacre.ports.upstream import Asked, Done, Logged, Progressed, Upstream, UpstreamCall
+from nacre.protocol.context import Context, InputRequired, capability_of
+from nacre.protocol.versions import is_modern
+
+_KEPT = "upstream"
+_MOST_ROUNDS = 20
+_ASKABLE = ("elicitation/create", "sampling/createMessage", "roots/list")
+
+
+class Questions(Protocol):
+    """Decides what a server may ask of the client, and what it gets as an answer."""
+
+    async def decide(
+        self, server: str, method: str, params: Mapping[str, Any], context: Context
+    ) -> Mapping[str, Any]:
+        """Return the params as they may be asked; raises BlockedError."""
+        ...
+
+    def answer(
+        self, server: str, method: str, result: Mapping[str, Any], context: Context
+    ) -> Mapping[str, Any]:
+        """Return the answer as the server may have it; raises BlockedError."""
+        ...
+
+    def logged(self, server: str, data: Any, context: Context) -> Any:
+        """Return what a server logs as the client may have it; raises BlockedError."""
+        ...
+
+
+class Exchanges:
+    """Carries requests to servers; without `parked`, no call outlives the message it came by."""
+
+    def __init__(self, questions: Callable[[], Questions], parked: ParkedCalls | None) -> None:
+        self.questions = questions
+        self.parked = parked
+
+    async def run(
+        self,
+        server: str,
+        upstream: Upstream,
+        method: str,
+        params: Mapping[str, Any],
+        context: Context,
+    ) -> dict[str, Any]:
+        """Return the server's result.
+
+        InputRequired when the client has to be asked first, RelayedError when the server
+        answered with an error, UpstreamError when it cannot be used now.
+        """
+        return await _Exchange(self, server, upstream, method, params, context).run()
+
+
+class _Exchange:
+    def __init__(
+        self,
+        exchanges: Exchanges,
+        server: str,
+        upstream: Upstream,
+        method: str,
+        params: Mapping[str, Any],
+        context: Context,
+    ) -> None:
+        self._questions = exchanges.questions
+        self._parked = exchanges.parked
+        self._server = server
+        self._upstream = upstream
+        self._method = method
+        self._params = params
+        self._context = context
+        self._rounds = 0
+
+    async def run(self) -> dict[str, Any]:
+        call, asked = await self._begun()
+        try:
+            while True:
+                if asked is not None:
+                    await self._answer(call, asked)
+                    asked = None
+                event = await call.next()
+                match event:
+                    case Asked():
+                        asked = event
+                    case Progressed(progress, total, message):
+                        self._context.progress(progress, total, message)
+                    case Logged():
+                        self._log(event)
+                    case Done(result) if _asks(result):
+                        call = await self._continued(result)
+                    case Done(result):
+                        self._context.kept.pop(_KEPT, None)
+                        return result
+        except InputRequired:
+            raise
+        except BaseException:
+            call.cancel()
+            raise
+
+    async def _begun(self) -> tuple[UpstreamCall, Asked | None]:
+        """Start the request, or go on where an earlier round of it stopped."""
+        kept = self._context.kept.get(_KEPT)
+        if not isinstance(kept, dict):
+            return self._start({}), None
+        if "ticket" in kept:
+            found = self._parked.take(kept["ticket"]) if self._parked else None
+            if found is None:
+                raise UpstreamError(
+                    self._server,
+                    "no longer waits for this answer; make the call again",
+                    is_fault=False,
+                )
+            return found.call, found.asked
+        self._rounds = int(kept["round"])
+        return await self._again(kept["requests"], kept["state"]), None
+
+    def _start(self, more: Mapping[str, Any]) -> UpstreamCall:
+        return self._upstream.start(
+            self._method,
+            {**self._params, **more},
+            wants_progress=self._context.progress_token is not None,
+            log_level=self._context.log_level,
+        )
+
+    # Servers that ask while a call runs.
+
+    async def _answer(self, call: UpstreamCall, asked: Asked) -> None:
+        context = self._context
+        known = context.kept.get(_KEPT, {}).get("ticket")
+        ticket = known or (self._parked.new_ticket() if self._parked else "")
+        try:
+            if is_modern(context.version) and not self._parked:
+                raise ClientCapabilityError(capability_of(asked.method))
+            given = await self._given(asked.method, asked.params, f"{ticket}-{asked.number}")
+        except InputRequired:
+            assert self._parked is not None
+            context.kept[_KEPT] = {"ticket": ticket}
+            self._parked.park(ticket, call, asked)
+            raise
+        except NacreError:
+            call.answer(asked, None)
+            return
+        call.answer(asked, given)
+
+    async def _given(self, method: str, params: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+        """Return the client's answer to one question, if it may be asked."""
+        context, questions = self._context, self._questions()
+        context.require(capability_of(method))
+        allowed = await questions.decide(self._server, method, params, context)
+        given = (await context.ask({key: {"method": method, "params": dict(allowed)}}))[key]
+        return questions.answer(self._server, method, given, context)
+
+    # Servers that end a call with their questions.
+
+    async def _continued(self, result: Mapping[str, Any]) -> UpstreamCall:
+        self._rounds += 1
+        if self._rounds > _MOST_ROUNDS:
+            raise UpstreamError(self._server, f"asked more than {_MOST_ROUNDS} times")
+        requests = result.get("inputRequests") or {}
+        state = result.get("requestState")
+        self._context.kept[_KEPT] = {"round": self._rounds, "requests": requests, "state": state}
+        return await self._again(requests, state)
+
+    async def _again(self, requests: Mapping[str, Any], state: Any) -> UpstreamCall:
+        try:
+            given = await self._answers(requests)
+        except BlockedError as error:
+            if self._method != "tools/call":
+                raise
+            raise ToolError(str(error)) from error
+        more: dict[str, Any] = {"inputResponses": given} if given else {}
+        if state is not None:
+            more["requestState"] = state
+        return self._start(more)
+
+    async def _answers(self, requests: Mapping[str, Any]) -> dict[str, Any]:
+        context, questions = self._context, self._questions()
+        wanted: dict[str, dict[str, Any]] = {}
+        given: dict[str, Any] = {}
+        for key, request in requests.items():
+            method, params = request.get("method"), request.get("params") or {}
+            if method not in _ASKABLE:
+                raise UpstreamError(self._server, "asks for what no client has")
+            if method == "elicitation/create" and "elicitation" not in context.capabilities:
+                given[key] = {"action": "decline"}
+                continue
+            context.require(capability_of(method))
+            allowed = await questions.decide(self._server, method, params, context)
+            # The round is in the name: a server may use one key for two questions.
+            wanted[f"{self._rounds}-{key}"] = {"method": method, "params": dict(allowed)}
+        answers = await context.ask(wanted) if wanted else {}
+        for name, answer in answers.items():
+            key = name.partition("-")[2]
+            given[key] = questions.answer(self._server, wanted[name]["method"], answer, context)
+        return given
+
+    def _log(self, event: Logged) -> None:
+        try:
+            data = self._questions().logged(self._server, event.data, self._context)
+        except BlockedError:
+            return
+        self._context.log(event.level, data, event.logger or self._server)
+
+
+def _asks(result: Mapping[str, Any]) -> bool:
+    return result.get("resultType") == "input_required" or "inputRequests" in result

@@ -1,0 +1,119 @@
+"""Another server behind ours: what it offers, and requests to it."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from nacre.errors import RelayedError, UnknownResourceError, UpstreamError
+from nacre.gateway.breaker import Breaker
+from nacre.gateway.exchange import Exchanges
+from nacre.gateway.server_config import ServerConfig
+from nacre.gateway.sound import sound
+from nacre.ports.upstream import Offered, Upstream
+from nacre.protocol.context import Context
+from nacre.protocol.versions import META_SERVER
+
+_RESOURCE_NOT_FOUND = -32002  # as servers of the older generation say it
+
+
+class External:
+    """One configured server; it is opened by the first request."""
+
+    def __init__(
+        self,
+        config: ServerConfig,
+        connect: Callable[[ServerConfig], Upstream],
+        exchanges: Exchanges,
+        breaker: Breaker | None = None,
+    ) -> None:
+        self.config = config
+        self._upstream = connect(config)
+        self._exchanges = exchanges
+        self._breaker = breaker or Breaker(config.name)
+
+    def offered(self) -> Offered:
+        """Ask the server what it offers, and return what of it is offered here; blocks."""
+        self._breaker.check()
+        try:
+            found = sound(self._upstream.offered())
+        except UpstreamError as error:
+            self._failed(error)
+            raise
+        self._breaker.succeeded()
+        takes = self.config.takes
+        return Offered(
+            tuple(each for each in found.tools if takes(each["name"])),
+            found.resources,
+            found.templates,
+            found.prompts,
+            found.version,
+        )
+
+    async def request(
+        self, method: str, params: Mapping[str, Any], context: Context
+    ) -> dict[str, Any]:
+        """Return the server's result, without what it says of itself."""
+        self._breaker.check()
+        try:
+            result = await self._exchanges.run(
+                self.config.name, self._upstream, method, params, context
+            )
+        except UpstreamError as error:
+            self._failed(error)
+            raise
+        except RelayedError as error:
+            self._breaker.succeeded()
+            if method == "resources/read" and error.code == _RESOURCE_NOT_FOUND:
+                raise UnknownResourceError(str(params.get("uri", ""))) from error
+            raise
+        self._breaker.succeeded()
+        return _plain(result)
+
+    def close(self) -> None:
+        """End the session."""
+        self._upstream.close()
+
+    def _failed(self, error: UpstreamError) -> None:
+        if error.is_fault:
+            self._breaker.failed(error.reason)
+
+
+class ExternalResult:
+    """What a tool of another server gave back, as it is."""
+
+    __slots__ = ("_result",)
+
+    def __init__(self, result: dict[str, Any]) -> None:
+        self._result = result
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as `tools/call` carries it."""
+        return self._result
+
+
+class ExternalTool:
+    """A tool of another server."""
+
+    blocking = False
+
+    def __init__(self, server: External, name: str) -> None:
+        self._server = server
+        self._name = name
+        self.read_only = server.config.reads(name)
+
+    async def call(self, arguments: dict[str, Any], context: Context) -> ExternalResult:
+        """Call the tool there; its server checks the arguments."""
+        params = {"name": self._name, "arguments": arguments}
+        return ExternalResult(await self._server.request("tools/call", params, context))
+
+
+def _plain(result: dict[str, Any]) -> dict[str, Any]:
+    """Return a result without what belongs to the connection it came by."""
+    plain = {name: value for name, value in result.items() if name != "resultType"}
+    meta = plain.get("_meta")
+    if isinstance(meta, dict) and META_SERVER in meta:
+        rest = {name: value for name, value in meta.items() if name != META_SERVER}
+        if rest:
+            plain["_meta"] = rest
+        else:
+            del plain["_meta"]
+    return plain

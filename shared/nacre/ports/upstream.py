@@ -1,0 +1,98 @@
+"""Another server as the gateway uses it: what it offers, and calls that may ask back."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+Definition = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """All that a server lists, in its own words and order; `version` is the protocol's."""
+
+    tools: tuple[Definition, ...] = ()
+    resources: tuple[Definition, ...] = ()
+    templates: tuple[Definition, ...] = ()
+    prompts: tuple[Definition, ...] = ()
+    version: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The result of a call; one that asks for input is a result too."""
+
+    result: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The server asks something of the client while a call runs; `number` tells it apart."""
+
+    number: int
+    method: str
+    params: dict[str, Any] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Progressed:
+    """How far a call is."""
+
+    progress: float
+    total: float | None
+    message: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Logged:
+    """What the server logs while a call runs."""
+
+    level: str
+    data: Any = field(repr=False)
+    logger: str | None = None
+
+
+Event = Done | Asked | Progressed | Logged
+
+
+class UpstreamCall(Protocol):
+    """A call that runs."""
+
+    async def next(self) -> Event:
+        """Return what happens next; `Done` is the last.
+
+        RelayedError when the server answered with an error, UpstreamError when it cannot
+        be used now.
+        """
+        ...
+
+    def answer(self, asked: Asked, result: Mapping[str, Any] | None) -> None:
+        """Give the server what it asked for; None declines."""
+        ...
+
+    def cancel(self) -> None:
+        """Give the call up; the server is told."""
+        ...
+
+
+class Upstream(Protocol):
+    """One server. It is opened when it is first needed, and again after it was lost."""
+
+    def offered(self) -> Offered:
+        """Return what the server lists now; blocks. Raises UpstreamError."""
+        ...
+
+    def start(
+        self,
+        method: str,
+        params: Mapping[str, Any],
+        *,
+        wants_progress: bool = False,
+        log_level: str | None = None,
+    ) -> UpstreamCall:
+        """Start a request."""
+        ...
+
+    def close(self) -> None:
+        """End the session, and the program where there is one."""
+        ...
