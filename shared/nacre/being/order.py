@@ -81,7 +81,9 @@ def order(name: str, orders: Callable[[], Orders]) -> Tool:
             files=arguments.get("files"),
         )
         content = tuple(map(_content, answer.blocks))
-        return OrderResult(content, meta={"nacre/session": answer.session_key})
+        # A key that was given is not repeated: it is the caller's secret.
+        given = answer.session_key == arguments.get("sessionKey")
+        return OrderResult(content, meta=None if given else {"nacre/session": answer.session_key})
 
     shown = "the Being" if name == DEFAULT_ORDER_NAME else name
     return Tool(

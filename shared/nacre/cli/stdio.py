@@ -20,14 +20,21 @@ Usage: nacre mcp-server [OPTIONS]
   Run an MCP server over standard input and output, for one client.
 
 Options:
-  -v, --verbose    Log every request and answer to standard error.
+  -v, --verbose    Log every request and answer to standard error, without content.
+  --only-order     Show the tool that takes orders, and nothing else.
+  --name NAME      Name of that tool: order_NAME. [default: the Being's]
   --being NAME     The Being, by name or id. [default: the only one]
   --data-dir PATH  Data folder. [default: NACRE_HOME or the user's]
   --owner NAME     Whose Being. [default: me]
   --version        Print the version and exit.
   -h, --help       Show this message and exit.
 """
-_VALUED = {"--being": "being", "--data-dir": "data_dir", "--owner": "owner"}
+_VALUED = {
+    "--being": "being",
+    "--data-dir": "data_dir",
+    "--owner": "owner",
+    "--name": "name",
+}
 
 
 def run(arguments: list[str]) -> int:
@@ -40,7 +47,7 @@ def run(arguments: list[str]) -> int:
         if "version" in flags:
             sys.stdout.write(f"nacre {__version__}\n")
             return OK
-        _serve(values, verbose="verbose" in flags)
+        _serve(values, verbose="verbose" in flags, only_order="only-order" in flags)
     except NacreError as error:
         tell(str(error))
         return exit_code(error)
@@ -49,10 +56,14 @@ def run(arguments: list[str]) -> int:
     return OK
 
 
-def _serve(values: dict[str, str], *, verbose: bool) -> None:
+def _serve(values: dict[str, str], *, verbose: bool, only_order: bool) -> None:
+    from dataclasses import replace
+
+    from nacre.access.naming import checked_order_name
     from nacre.cli.work_on_demand import WorkOnDemand
     from nacre.faces.logs import Log
     from nacre.faces.stdio import serve_stdio
+    from nacre.orders.surface import OnlyOrder
     from nacre.protocol.principal import FULL, Principal
     from nacre.wiring.embedded import first_being, open_laptop
     from nacre.wiring.settings import Settings
@@ -62,7 +73,13 @@ def _serve(values: dict[str, str], *, verbose: bool) -> None:
             "standard input or output is closed; start mcp-server from a client, with both open"
         )
     settings = Settings.from_environment()
-    laptop = open_laptop(values.get("data_dir") or settings.data_folder, settings)
+    order_name = checked_order_name(values["name"]) if "name" in values else ""
+    laptop = open_laptop(
+        values.get("data_dir") or settings.data_folder, settings, order_name=order_name
+    )
+    application = laptop.application
+    if only_order:
+        application = replace(application, surface=OnlyOrder(application.surface))
     try:
         owner = laptop.home.owners.get(values.get("owner", DEFAULT_OWNER)).name
         if "being" not in values:
@@ -75,7 +92,7 @@ def _serve(values: dict[str, str], *, verbose: bool) -> None:
         help_with_work = WorkOnDemand(laptop, log)
         try:
             serve_stdio(
-                laptop.application,
+                application,
                 # Whoever starts this process has the rights of this machine's command line.
                 principal=Principal(subject="local", being_id=being.being_id, scopes=FULL),
                 stdin=sys.stdin.buffer,
@@ -105,6 +122,8 @@ def _parse(arguments: list[str]) -> tuple[set[str], dict[str, str]]:
             values[_VALUED[name]] = given
         elif argument in ("-v", "--verbose"):
             flags.add("verbose")
+        elif argument == "--only-order":
+            flags.add("only-order")
         elif argument in ("-h", "--help"):
             flags.add("help")
         elif argument == "--version":

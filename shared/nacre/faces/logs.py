@@ -19,9 +19,13 @@ class Log:
         self._from = _ORDER.index(level)
         self._stream = stream
 
+    def writes(self, level: Level) -> bool:
+        """Whether events of this level are written."""
+        return _ORDER.index(level) >= self._from
+
     def write(self, level: Level, event: str, **fields: Field) -> None:
         """Write one event; fields that are None are left out."""
-        if _ORDER.index(level) < self._from:
+        if not self.writes(level):
             return
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         known = {name: value for name, value in fields.items() if value is not None}

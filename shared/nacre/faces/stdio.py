@@ -20,6 +20,7 @@ from nacre.errors import (
     TooLargeError,
     UnsupportedVersionError,
 )
+from nacre.faces.details import Details
 from nacre.faces.error_map import explain
 from nacre.faces.logs import Log
 from nacre.faces.mcp import CallLog, dispatcher
@@ -51,7 +52,7 @@ def serve_stdio(
     app: Application, *, principal: Principal, stdin: BinaryIO, stdout: BinaryIO, log: Log
 ) -> None:
     """Serve one client until its input ends, and finish the calls in flight."""
-    session = _Session(app, principal, Output(stdout), CallLog(log))
+    session = _Session(app, principal, Output(stdout), log)
     try:
         for line in _lines(stdin, app.call_bytes):
             session.receive(line)
@@ -82,14 +83,13 @@ def _long_line(beginning: bytes, stdin: BinaryIO, most: int) -> bytearray:
 class _Session:
     """One client: what it has said, what runs for it, and what it is asked."""
 
-    def __init__(
-        self, app: Application, principal: Principal, output: Output, calls: CallLog
-    ) -> None:
+    def __init__(self, app: Application, principal: Principal, output: Output, log: Log) -> None:
         self._dispatcher = dispatcher(app)
         self._call_bytes = app.call_bytes
         self._principal = principal
         self._output = output
-        self._calls = calls
+        self._calls = CallLog(log)
+        self._details = Details(log)
         self._peer = Peer()
         self._version = negotiate(None)
         self._initialized = False
@@ -128,6 +128,7 @@ class _Session:
 
     def _request(self, message: Request) -> None:
         started = self._calls.start()
+        self._details.request(message.id, message.method, message.params)
         try:
             if message.id in self._in_flight:
                 raise MalformedMessageError(
@@ -190,6 +191,7 @@ class _Session:
 
     def _log(self, started: float, message: Request, done: Answer) -> None:
         tool = message.params.get("name") if message.method == "tools/call" else None
+        self._details.answer(message.id, done.body)
         self._calls.end(
             started,
             reply(done),

@@ -6,15 +6,19 @@ Nothing of a model or of media is loaded before the first order.
 from collections.abc import Callable
 from datetime import timedelta
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nacre.being.order import DEFAULT_ORDER_NAME, order
 from nacre.errors import ModelError
+from nacre.limits import ORDER_NAME_SECONDS
 from nacre.orders.naming import OrderNames
 from nacre.orders.surface import OrderSurface
 from nacre.wiring.mind import Minded, Once
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from nacre.adapters.sqlite_database import SqliteDatabase
     from nacre.clock import Clock
     from nacre.orders.media_parts import MediaAbilities
     from nacre.orders.order import OrderLimits, Orders
@@ -52,10 +56,104 @@ class Ordering:
 
 
 def order_names(
-    lookup: Callable[[str], str | None], settings: "Settings", *, seconds: float
+    lookup: Callable[[str], str | None],
+    settings: "Settings",
+    *,
+    seconds: float = ORDER_NAME_SECONDS,
 ) -> OrderNames:
     """Return the names of orders: a Being's own, else the settings'."""
     return OrderNames(lookup, settings.order_name or DEFAULT_ORDER_NAME, seconds=seconds)
+
+
+def laptop_ordering(
+    database: "SqliteDatabase",
+    minded: Callable[[], Minded],
+    settings: "Settings",
+    clock: "Clock",
+    *,
+    key_file: "Path",
+    holders: "Callable[[], Holders]",
+) -> Ordering:
+    """Return the orders of a data folder."""
+
+    def table() -> "Table":
+        from nacre.adapters.sqlite_table import SqliteTable
+
+        return SqliteTable(database, "data", now=clock)
+
+    def thinkers() -> "Thinkers":
+        from nacre.wiring.thinking import laptop_thinkers
+
+        return laptop_thinkers(database, key_file, settings, clock)
+
+    def abilities() -> "MediaAbilities":
+        from nacre.wiring.media import media_abilities
+
+        return media_abilities(settings)
+
+    def limits() -> "OrderLimits":
+        from nacre.orders.order import OrderLimits
+
+        return OrderLimits.laptop()
+
+    return orders_over(
+        minded, table, thinkers, abilities, settings, clock, limits=limits, holders=holders
+    )
+
+
+def stack_ordering(
+    clients: "Callable[[], Callable[[str], Any]]",
+    minded: Callable[[], Minded],
+    settings: "Settings",
+    clock: "Clock",
+    *,
+    in_worker: bool,
+) -> Ordering:
+    """Return the orders of a stack, in the function that API Gateway waits for or in the worker.
+
+    `clients` gives what opens an AWS service.
+    """
+    opened = Once(clients)
+
+    def table() -> "Table":
+        from nacre.adapters.dynamodb_table import DynamoTable
+
+        return DynamoTable(opened()("dynamodb"), settings.data_table, now=clock)
+
+    def thinkers() -> "Thinkers":
+        from nacre.wiring.thinking import stack_thinkers
+
+        return stack_thinkers(opened, settings, clock)
+
+    def abilities() -> "MediaAbilities":
+        from nacre.wiring.indexing import stack_secret
+        from nacre.wiring.media import media_abilities
+
+        return media_abilities(
+            settings, key=lambda: stack_secret(opened(), settings.transcribe_secret)
+        )
+
+    def limits() -> "OrderLimits":
+        from nacre.orders.order import OrderLimits
+
+        return OrderLimits.worker() if in_worker else OrderLimits.gateway()
+
+    return orders_over(minded, table, thinkers, abilities, settings, clock, limits=limits)
+
+
+def stack_order_names(settings: "Settings") -> OrderNames:
+    """Return the names of a stack's orders, read without the SDK: a list of tools asks for one."""
+    from nacre.access.beings import order_name_in
+    from nacre.adapters.dynamodb_get import SignedGet
+    from nacre.ports.table import Key
+    from nacre.wiring.signed import signed
+
+    items = Once(lambda: signed(SignedGet, settings.data_table, settings))
+
+    def lookup(being_id: str) -> str | None:
+        return order_name_in(items().get(Key(f"B#{being_id}", "META")))
+
+    return order_names(lookup, settings)
 
 
 def orders_over(
@@ -67,7 +165,7 @@ def orders_over(
     clock: "Clock",
     *,
     limits: "Callable[[], OrderLimits]",
-    holders: "Holders | None" = None,
+    holders: "Callable[[], Holders] | None" = None,
 ) -> Ordering:
     """Return the orders over these stores; everything is made by the first of them."""
 
@@ -82,7 +180,8 @@ def orders_over(
 
         items = table()
         duration = timedelta(seconds=SESSION_LEASE_SECONDS)
-        leases = Leases(items, now=clock, duration=duration, holders=holders)
+        known = holders() if holders else None
+        leases = Leases(items, now=clock, duration=duration, holders=known)
         mind = minded().mind
         memory = mind.memory
         return Orders(
