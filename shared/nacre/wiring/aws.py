@@ -51,6 +51,7 @@ def mcp_application(settings: "Settings") -> "Application":
     """Return what the MCP function serves."""
     from nacre.app import Application
     from nacre.clock import system_clock
+    from nacre.limits import LAMBDA_CALL_BYTES
     from nacre.protocol.request_state import RequestStates
     from nacre.wiring.mind import stack_mind
     from nacre.wiring.tasking import stack_tasking
@@ -59,14 +60,26 @@ def mcp_application(settings: "Settings") -> "Application":
     states = RequestStates(request_state_keys(settings), system_clock)
     minded = stack_mind(lambda: _Clients(settings), settings, system_clock)
     tasking = stack_tasking(lambda: _Clients(settings), settings, system_clock)
-    return Application(_served(settings, minded), states, tasks=cache(lambda: tasking().desk()))
+    return Application(
+        _served(settings, minded),
+        states,
+        call_bytes=LAMBDA_CALL_BYTES,
+        tasks=cache(lambda: tasking().desk()),
+    )
 
 
-def _served(settings: "Settings", minded: "Callable[[], Minded]") -> "Surface":
+def _served(
+    settings: "Settings", minded: "Callable[[], Minded]", *, in_worker: bool = False
+) -> "Surface":
     """Return what callers reach, and the worker of their tasks after them."""
     from nacre.app import being_server
     from nacre.clock import system_clock
     from nacre.wiring.guarding import stack_entry
+    from nacre.wiring.ordering import stack_order_names, stack_ordering
+
+    ordering = stack_ordering(
+        lambda: _Clients(settings), minded, settings, system_clock, in_worker=in_worker
+    )
 
     server = being_server(lambda: minded().mind, patrols=lambda: minded().patrolling().calls)
 
@@ -76,7 +89,8 @@ def _served(settings: "Settings", minded: "Callable[[], Minded]") -> "Surface":
 
         return DynamoTable(_Clients(settings)("dynamodb"), settings.data_table)
 
-    return stack_entry(server, settings, table, system_clock)
+    served = ordering.beside(server, stack_order_names(settings))
+    return ordering.serve(stack_entry(served, settings, table, system_clock))
 
 
 def mcp_gate(settings: "Settings") -> "Gate | None":
@@ -148,7 +162,7 @@ def worker(settings: "Settings", rules: "Explainer") -> "Callable[[], Worker]":
         minded = stack_mind(lambda: clients, settings, system_clock)
         register_memory_jobs(worker, minded())
         tasking = stack_tasking(lambda: clients, settings, system_clock)
-        tasking().register(worker, cache(lambda: _served(settings, minded)), rules)
+        tasking().register(worker, cache(lambda: _served(settings, minded, in_worker=True)), rules)
         return worker
 
     return built

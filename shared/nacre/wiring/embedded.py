@@ -18,6 +18,7 @@ from nacre.app import Application, being_server
 from nacre.clock import Clock, system_clock
 from nacre.errors import ConflictError
 from nacre.jobs.announcing import AnnouncingQueue, Bell
+from nacre.limits import MAX_CALL_BYTES
 from nacre.protocol.request_state import RequestStates, SigningKeys
 from nacre.wiring.admitting import cached_authority
 from nacre.wiring.data_folder import DATABASE, VAULT, prepare_data_folder
@@ -25,6 +26,7 @@ from nacre.wiring.guarding import laptop_entry
 from nacre.wiring.home import Home
 from nacre.wiring.laptop_keys import request_state_keys
 from nacre.wiring.mind import Minded, laptop_mind, register_memory_jobs, sweep_memories
+from nacre.wiring.ordering import laptop_ordering, order_names
 from nacre.wiring.settings import Settings
 from nacre.wiring.tasking import laptop_tasking
 
@@ -70,9 +72,16 @@ def open_home(folder: str | Path) -> Home:
 
 
 def open_laptop(
-    folder: str | Path, settings: Settings | None = None, *, clock: Clock = system_clock
+    folder: str | Path,
+    settings: Settings | None = None,
+    *,
+    clock: Clock = system_clock,
+    order_name: str = "",
 ) -> Laptop:
-    """Return the parts of a server over the data folder; without settings, the defaults."""
+    """Return the parts of a server over the data folder; without settings, the defaults.
+
+    `order_name` is what orders are called here, whatever the Being calls them.
+    """
     prepared = prepare_data_folder(folder)
     home, database = _home(prepared, clock)
     keys = request_state_keys(prepared, lambda: home.data, clock)
@@ -86,14 +95,21 @@ def open_laptop(
         leases=lambda: _leases(database, clock),
         key_file=prepared / VAULT,
     )
+    ordering = laptop_ordering(
+        database, minded, chosen, clock, key_file=prepared / VAULT, holders=_processes
+    )
+    own = being_server(lambda: minded().mind, clock, patrols=lambda: minded().patrolling().calls)
+    names = order_names(
+        lambda being_id: order_name or home.beings.order_name(being_id), chosen, seconds=0
+    )
     surface, close_entry = laptop_entry(
-        being_server(lambda: minded().mind, clock, patrols=lambda: minded().patrolling().calls),
+        ordering.beside(own, names),
         chosen,
         lambda: home.data,
         prepared,
         clock,
     )
-
+    ordering.serve(surface)
     tasking = laptop_tasking(
         lambda: home.data,
         lambda: _queue(database, clock, bell),
@@ -118,7 +134,10 @@ def open_laptop(
         home=home,
         gate=Gate(home.tokens.lookup, clock),
         application=Application(
-            surface, RequestStates(keys, clock), tasks=cache(lambda: tasking().desk())
+            surface,
+            RequestStates(keys, clock),
+            call_bytes=MAX_CALL_BYTES,
+            tasks=cache(lambda: tasking().desk()),
         ),
         keys=keys,
         worker_loop=worker_loop,
