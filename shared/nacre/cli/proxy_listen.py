@@ -1,10 +1,98 @@
 """`nacre proxy --listen`: HTTP to the client and to the server."""
 
+import asyncio
+import signal
+import socket
+import sys
+
+from nacre.cli.listening import bind, fences, is_loopback, is_wildcard
+from nacre.cli.outcome import INTERRUPTED, OK
 from nacre.cli.proxy_options import ProxyOptions
-from nacre.errors import UnavailableError
+from nacre.cli.proxy_remote import open_before, sayer, settings_of, upstream_of
+from nacre.cli.proxy_url import ending
+from nacre.errors import InvalidInputError, NacreError
+from nacre.faces.http_proxy import ReverseProxy
+from nacre.faces.http_proxy_server import Connections
+from nacre.faces.logs import where
+from nacre.policy.guard import Guard
+
+_SWEEP_SECONDS = 10.0
 
 
 def run(options: ProxyOptions) -> int:
-    """Relay until it ends, and return the exit code."""
-    del options
-    raise UnavailableError("servers with a --url cannot be had yet; give the command of one")
+    """Relay until it is told to end, and return the exit code."""
+    if options.transport:
+        raise InvalidInputError("--transport: with --listen the client chooses; leave it out")
+    host, port = _place(options.listen)
+    settings = settings_of(options)
+    upstream = upstream_of(options)
+    parts = open_before(upstream, options, settings)
+    try:
+        listener = _bound(host, port)
+        say = sayer(settings)
+
+        def new_guard(caller: str) -> Guard:
+            return parts.new_guard(lines=False, principal=caller)
+
+        proxy = ReverseProxy(
+            upstream,
+            new_guard,
+            fences=fences(host, settings),
+            say=say,
+            with_credentials=options.pass_authorization,
+        )
+        connections = Connections(proxy.handle, lambda error: say(f"a fault: {where(error)}"))
+        _welcome(host, listener, upstream.address.path, upstream.address.authority)
+        return asyncio.run(_serve(listener, proxy, connections))
+    finally:
+        parts.close()
+
+
+async def _serve(listener: socket.socket, proxy: ReverseProxy, connections: Connections) -> int:
+    server = await asyncio.get_running_loop().create_server(connections.accept, sock=listener)
+
+    async def sweep() -> None:
+        while True:
+            await asyncio.sleep(_SWEEP_SECONDS)
+            connections.sweep()
+
+    running = asyncio.ensure_future(asyncio.gather(proxy.watch(), sweep()))
+    ended: list[int] = []
+    try:
+        with ending(running, ended):
+            await running
+    except asyncio.CancelledError:
+        pass
+    finally:
+        server.close()
+        proxy.close()
+        connections.close()
+    return INTERRUPTED if ended[:1] == [signal.SIGINT] else OK
+
+
+def _place(listen: str) -> tuple[str, int]:
+    host, _, port = listen.rpartition(":")
+    if not port.isascii() or not port.isdigit() or int(port) > 65_535:
+        raise InvalidInputError("--listen: give HOST:PORT, such as 127.0.0.1:8080")
+    return host.removeprefix("[").removesuffix("]") or "127.0.0.1", int(port)
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    try:
+        return bind(host, port)
+    except NacreError as error:
+        said = str(error).replace("--host", "--listen").replace("--port", "--listen")
+        raise type(error)(said) from error
+
+
+def _welcome(host: str, listener: socket.socket, path: str, behind: str) -> None:
+    shown = "127.0.0.1" if is_wildcard(host) else host
+    name = f"[{shown}]" if ":" in shown else shown
+    sys.stdout.write(f"http://{name}:{listener.getsockname()[1]}{path}\n")
+    sys.stdout.flush()
+    sys.stderr.write(f"Before {behind}. Ctrl-C ends it.\n")
+    if not is_loopback(host):
+        sys.stderr.write(
+            f"warning: {host} can be reached from other machines. Whoever reaches it uses the "
+            "server with the headers that you gave, and what is sent is not encrypted.\n"
+        )

@@ -24,6 +24,7 @@ class ProxyOptions:
     header: tuple[str, ...] = ()
     header_env: tuple[str, ...] = ()
     bearer_env: str = ""
+    timeout: str = ""
     pass_authorization: bool = False
 
     @property
@@ -43,10 +44,14 @@ _VALUED = {
     "--listen": "listen",
     "--transport": "transport",
     "--bearer-env": "bearer_env",
+    "--timeout": "timeout",
 }
 _REPEATED = {"--header": "header", "--header-env": "header_env"}
 _FLAGS = {"--pass-authorization": "pass_authorization"}
-_OF_A_URL = ("listen", "transport", "header", "header_env", "bearer_env", "pass_authorization")
+_OF_A_URL = (
+    *("listen", "transport", "header", "header_env", "bearer_env", "timeout"),
+    "pass_authorization",
+)
 
 
 def parse(arguments: list[str]) -> ProxyOptions:

@@ -102,29 +102,27 @@ class ReverseProxy:
     async def _post(self, request: HttpRequest, reply: Reply, shared: dict[str, str]) -> None:
         caller = self._caller(request)
         talk = self._talk(request, caller)
-        verdict = talk.guard.from_client(request.body, request.headers)
+        body = bytes(request.body)
+        verdict = talk.guard.from_client(body, request.headers)
         exchange = Exchange(talk, caller, self._path, reply, shared)
         match verdict:
             case Forward(raw, _, mirrors):
-                if raw is not request.body and self._settles(talk, request, "server", raw):
+                if raw is not body and _settles(talk, body, "server", raw):
                     await reply.whole(202, shared)
                 else:
                     exchange.raw = raw
                     named = mirrors if mirrors is not None else _named(talk, request, raw)
                     await self._forward(exchange, request, named)
             case Answer(raw, status):
-                if self._settles(talk, request, "client", raw):
+                if _settles(talk, body, "client", raw):
                     await reply.whole(202, shared)
                 else:
                     await self._tell(exchange, status, raw)
             case Hold(ask):
+                exchange.raw = body
                 await self._hold(exchange, request, ask)
             case Drop():
                 await reply.whole(202, shared)
-
-    def _settles(self, talk: Talk, request: HttpRequest, to: str, raw: bytes) -> bool:
-        """Tell whether the client has just answered about a call that was held."""
-        return bool(talk.held) and is_response(request.body) and talk.settle(to, raw)
 
     async def _tell(self, exchange: Exchange, status: int, raw: bytes) -> None:
         """Answer by ourselves: over the older transport, on the stream."""
@@ -145,7 +143,7 @@ class ReverseProxy:
             talk.headers = self._headers(request)
             await reply.whole(202, exchange.headers)
             return
-        id_ = id_of(request.body)
+        id_ = id_of(exchange.raw)
         assert id_ is not None
         waiting = talk.hold(id_)
         try:
@@ -258,7 +256,8 @@ class ReverseProxy:
         said = downwards(answer.headers, with_credentials=self._with_credentials)
         exchange.headers.update(said)
         if status in (202, 204):
-            self._relay.lost(exchange, "the server has only taken note of it")
+            if exchange.talk.address is None:  # else the answer comes on the stream
+                self._relay.lost(exchange, "the server has only taken note of it")
             await self._relay.nothing(exchange, status)
         elif status >= 400 and answer.kind == JSON and exchange.raw:
             body = addressed(await answer.whole(MAX_ERROR_BODY_BYTES), id_of(exchange.raw))
@@ -320,6 +319,11 @@ class ReverseProxy:
             shared["access-control-allow-methods"] = _ALLOWED["allow"]
             shared["access-control-allow-headers"] += f", {SESSION}, last-event-id"
         return shared
+
+
+def _settles(talk: Talk, body: bytes, to: str, raw: bytes) -> bool:
+    """Tell whether the client has just answered about a call that was held."""
+    return bool(talk.held) and is_response(body) and talk.settle(to, raw)
 
 
 def _named(talk: Talk, request: HttpRequest, raw: bytes) -> dict[str, str]:

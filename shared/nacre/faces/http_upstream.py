@@ -166,6 +166,10 @@ class UpstreamAnswer:
         self._wait = wait
         self._keep = keep
 
+    def wait_for_ever(self) -> None:
+        """Set no bound from here on: what comes now is said when there is something to say."""
+        self._wait = 0
+
     async def piece(self) -> bytes:
         """Return what comes next, nothing at the end; raises UpstreamError."""
         if self._connection is None:

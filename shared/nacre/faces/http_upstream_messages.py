@@ -56,7 +56,8 @@ def addressed(raw: bytes, id_: Id | None) -> bytes:
     error = members.get("error")
     if id_ is None or not isinstance(error, dict) or "method" in members:
         return raw
-    if isinstance(members.get("id"), JsonNumber):
+    known = members.get("id")
+    if isinstance(known, JsonNumber) or known == id_:
         return raw
     try:
         plain = numbers(error)

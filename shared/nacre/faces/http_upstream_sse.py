@@ -1,0 +1,118 @@
+"""A conversation with a remote server over the older transport: one stream, one address."""
+
+import asyncio
+
+from nacre.errors import InvalidInputError, NacreError
+from nacre.faces.http_upstream import Upstream, UpstreamAnswer, UpstreamError
+from nacre.faces.http_upstream_events import Event, EventReader
+from nacre.faces.http_upstream_messages import id_of, is_response, name_of
+from nacre.faces.http_upstream_status import status_text
+from nacre.faces.http_upstream_streams import Deliver
+from nacre.faces.http_upstream_url import Address
+from nacre.limits import MAX_WIRE_BYTES, UPSTREAM_CONNECT_SECONDS
+from nacre.policy.wire import Id
+from nacre.protocol.http_messages import JSON, STREAM
+
+
+class SseRemote:
+    """One conversation. `deliver` gets what the server says, message by message."""
+
+    def __init__(self, upstream: Upstream, deliver: Deliver) -> None:
+        self._upstream = upstream
+        self._deliver = deliver
+        self._address: asyncio.Future[Address] = asyncio.get_running_loop().create_future()
+        self._waiting: dict[str, asyncio.Future[None]] = {}
+        self._reader: asyncio.Task[None] | None = None
+        self._lost: UpstreamError | None = None
+
+    async def open(self) -> None:
+        """Open the stream; raises UpstreamError where the server has none."""
+        authority = self._upstream.address.authority
+        answer = await self._upstream.send("GET", {"accept": STREAM})
+        if answer.status != 200 or answer.kind != STREAM:
+            answer.close()
+            raise UpstreamError(status_text(authority, answer.status))
+        answer.wait_for_ever()
+        self._reader = asyncio.get_running_loop().create_task(self._read(answer))
+        try:
+            async with asyncio.timeout(UPSTREAM_CONNECT_SECONDS):
+                await asyncio.shield(self._address)
+        except TimeoutError as error:
+            await self.close()
+            raise UpstreamError(f"{authority} does not say where it takes messages") from error
+
+    async def post(self, raw: bytes, id_: Id | None) -> None:
+        """Send a message, and wait until its answer is delivered; raises UpstreamError."""
+        if self._lost is not None:
+            raise self._lost
+        answered: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        name = None if id_ is None else name_of(id_)
+        if name is not None:
+            self._waiting[name] = answered
+        try:
+            answer = await self._upstream.send(
+                "POST", {"content-type": JSON}, raw, address=self._address.result()
+            )
+            status = answer.status
+            answer.close()
+            if status >= 300:
+                raise UpstreamError(status_text(self._upstream.address.authority, status))
+            if name is not None:
+                await answered
+        finally:
+            if name is not None:
+                self._waiting.pop(name, None)
+            if answered.done() and not answered.cancelled():
+                answered.exception()  # seen, also where the sending failed first
+
+    async def close(self) -> None:
+        """End the conversation."""
+        if self._reader is not None:
+            self._reader.cancel()
+        if self._address.done() and not self._address.cancelled():
+            self._address.exception()
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the stream is gone, and the conversation with it."""
+        return self._lost is not None
+
+    async def _read(self, answer: UpstreamAnswer) -> None:
+        reader = EventReader(MAX_WIRE_BYTES)
+        authority = self._upstream.address.authority
+        ended = UpstreamError(f"{authority} ended the stream, and the conversation with it")
+        try:
+            while piece := await answer.piece():
+                for event in reader.feed(piece):
+                    await self._take(event)
+        except NacreError as error:
+            ended = UpstreamError(str(error))
+        finally:
+            answer.close()
+            self._end(ended)
+
+    async def _take(self, event: Event) -> None:
+        if event.too_long:
+            raise UpstreamError(f"the server's message is longer than {MAX_WIRE_BYTES} bytes")
+        if event.name == b"endpoint" and not self._address.done():
+            said = (event.data or b"").decode("latin-1").strip()
+            try:
+                self._address.set_result(self._upstream.address.resolve(said))
+            except InvalidInputError as error:
+                raise UpstreamError(
+                    f"{self._upstream.address.authority} names another server for its messages"
+                ) from error
+        elif event.is_message and event.data:
+            await self._deliver(event.data)
+            id_ = id_of(event.data) if is_response(event.data) else None
+            waiting = None if id_ is None else self._waiting.get(name_of(id_))
+            if waiting is not None and not waiting.done():
+                waiting.set_result(None)
+
+    def _end(self, error: UpstreamError) -> None:
+        self._lost = error
+        if not self._address.done():
+            self._address.set_exception(error)
+        for waiting in self._waiting.values():
+            if not waiting.done():
+                waiting.set_exception(error)

@@ -1,0 +1,227 @@
+"""A conversation with a remote server over streamable HTTP: posts, streams, resumption."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+
+from nacre.errors import UnavailableError
+from nacre.faces.http_upstream import Upstream, UpstreamAnswer, UpstreamError
+from nacre.faces.http_upstream_events import EventReader
+from nacre.faces.http_upstream_messages import addressed, id_of, is_response, opens, read
+from nacre.faces.http_upstream_status import status_text
+from nacre.limits import (
+    MAX_ERROR_BODY_BYTES,
+    MAX_WIRE_BYTES,
+    UPSTREAM_RETRIES,
+    UPSTREAM_RETRY_SECONDS,
+)
+from nacre.policy.wire import Id
+from nacre.protocol.http_messages import JSON, STREAM
+
+SESSION = "mcp-session-id"
+_POSTED = {"accept": f"{JSON}, {STREAM}", "content-type": JSON}
+_LISTENING = {"accept": STREAM}
+
+Deliver = Callable[[bytes], Awaitable[None]]
+
+
+class NotStreamableError(UpstreamError):
+    """The server does not speak streamable HTTP at this address, as far as its answer says."""
+
+
+class StreamableRemote:
+    """One conversation. `deliver` gets what the server says, message by message."""
+
+    def __init__(
+        self,
+        upstream: Upstream,
+        deliver: Deliver,
+        mirrors: Callable[[bytes], Mapping[str, str]],
+        say: Callable[[str], None],
+    ) -> None:
+        self._upstream = upstream
+        self._deliver = deliver
+        self._mirrors = mirrors
+        self._say = say
+        self._session: str | None = None
+        self._version: Mapping[str, str] = {}
+        self._opening: bytes | None = None
+        self._greeting: bytes | None = None
+        self._reopening = asyncio.Lock()
+        self._listener: asyncio.Task[None] | None = None
+
+    async def post(self, raw: bytes, id_: Id | None) -> None:
+        """Send a message and deliver what comes for it; raises UnavailableError."""
+        session = self._session
+        answer = await self._send(raw)
+        if answer.status == 404 and session is not None and not opens(raw):
+            answer.close()
+            await self._reopen(session)
+            answer = await self._send(raw)
+        try:
+            await self._take(answer, id_)
+        finally:
+            answer.close()
+        if opens(raw):
+            self._opening = raw
+        elif id_ is None and read(raw).get("method") == "notifications/initialized":
+            self._greeting = raw
+            self._version = self._mirrors(raw)
+            self._listen()
+
+    async def close(self) -> None:
+        """End the conversation, and tell a server that keeps one."""
+        if self._listener is not None:
+            self._listener.cancel()
+        if self._session is not None:
+            headers = {SESSION: self._session, **self._version}
+            (await self._upstream.send("DELETE", headers, seconds=2.0)).close()
+
+    async def _send(self, raw: bytes) -> UpstreamAnswer:
+        session = {} if self._session is None or opens(raw) else {SESSION: self._session}
+        headers = {**_POSTED, **session, **self._mirrors(raw)}
+        answer = await self._upstream.send("POST", headers, raw)
+        if opens(raw) and answer.status == 200:
+            self._session = answer.headers.get(SESSION)
+        return answer
+
+    async def _take(self, answer: UpstreamAnswer, id_: Id | None) -> None:
+        authority = self._upstream.address.authority
+        if answer.status == 200 and answer.kind == STREAM:
+            await self._follow(answer, id_)
+        elif answer.status == 200 and answer.kind == JSON:
+            body = await answer.whole()
+            if body.strip():
+                await self._deliver(body)
+        elif answer.status in (200, 202, 204):
+            if id_ is None:
+                return
+            if answer.kind and answer.status == 200:
+                raise NotStreamableError(
+                    f"{authority} answers with {answer.kind[:60]}, which is not MCP; look at --url"
+                )
+            raise UpstreamError(f"{authority} took the request and gave no answer")
+        else:
+            await self._refused(answer, id_)
+
+    async def _refused(self, answer: UpstreamAnswer, id_: Id | None) -> None:
+        """Deliver the error that a server gives with an HTTP status, or raise one for it."""
+        text = status_text(self._upstream.address.authority, answer.status)
+        if answer.kind == JSON and id_ is not None and answer.status not in (401, 403):
+            body = addressed(await answer.whole(MAX_ERROR_BODY_BYTES), id_)
+            if is_response(body):
+                await self._deliver(body)
+                return
+        if answer.status in (400, 404, 405):
+            raise NotStreamableError(text)
+        raise UpstreamError(text)
+
+    # Streams.
+
+    async def _follow(self, answer: UpstreamAnswer, id_: Id | None) -> None:
+        """Deliver a stream's messages until the answer is there; resume it where it breaks."""
+        wait, fruitless, last = UPSTREAM_RETRY_SECONDS, 0, b""
+        while True:
+            cursor = _Cursor(last, wait)
+            failure: UnavailableError | None = None
+            try:
+                if await self._events(answer, cursor, id_):
+                    return
+            except UpstreamError as error:
+                failure = error
+            finally:
+                answer.close()
+            if id_ is None:
+                return
+            fruitless = 0 if cursor.last != last else fruitless + 1
+            last, wait = cursor.last, cursor.wait
+            if not last or fruitless >= UPSTREAM_RETRIES:
+                raise failure or UpstreamError(
+                    f"{self._upstream.address.authority} ended the stream before its answer"
+                )
+            await asyncio.sleep(wait * 2**fruitless)
+            answer = await self._resume(last)
+
+    async def _resume(self, last: bytes) -> UpstreamAnswer:
+        session = {} if self._session is None else {SESSION: self._session}
+        headers = {**_LISTENING, **session, **self._version}
+        if last:
+            headers["last-event-id"] = last.decode("latin-1")
+        answer = await self._upstream.send("GET", headers, seconds=0)
+        if answer.status != 200 or answer.kind != STREAM:
+            answer.close()
+            raise UpstreamError(status_text(self._upstream.address.authority, answer.status))
+        return answer
+
+    async def _events(self, answer: UpstreamAnswer, cursor: "_Cursor", id_: Id | None) -> bool:
+        """Deliver what comes; True once the request is answered."""
+        reader = EventReader(MAX_WIRE_BYTES)
+        while piece := await answer.piece():
+            for event in reader.feed(piece):
+                cursor.last = event.id or cursor.last
+                if event.retry is not None:
+                    cursor.wait = min(float(event.retry[:9]) / 1000, 60.0)
+                if event.too_long:
+                    raise UnavailableError(
+                        f"the server's answer is longer than {MAX_WIRE_BYTES} bytes"
+                    )
+                if not event.data or not event.is_message:
+                    continue
+                await self._deliver(event.data)
+                if id_ is not None and is_response(event.data) and id_of(event.data) == id_:
+                    return True
+        return False
+
+    def _listen(self) -> None:
+        if self._listener is not None:
+            self._listener.cancel()
+        self._listener = asyncio.get_running_loop().create_task(self._pushed())
+
+    async def _pushed(self) -> None:
+        """Deliver what a server says by itself, for as long as it offers a stream for that."""
+        cursor, fruitless = _Cursor(b"", UPSTREAM_RETRY_SECONDS), 0
+        while fruitless < UPSTREAM_RETRIES:
+            before = cursor.last
+            try:
+                answer = await self._resume(cursor.last)
+            except UpstreamError:
+                return  # most servers offer none
+            try:
+                await self._events(answer, cursor, None)
+            except UnavailableError as error:
+                self._say(str(error))
+            finally:
+                answer.close()
+            fruitless = 0 if cursor.last != before else fruitless + 1
+            await asyncio.sleep(cursor.wait * 2**fruitless)
+
+    # Sessions that a server has forgotten.
+
+    async def _reopen(self, lost: str) -> None:
+        """Begin anew as the client did: it cannot know, and would be refused for ever."""
+        async with self._reopening:
+            if self._session != lost or self._opening is None:
+                return
+            self._say("the server has ended the session; a new one begins")
+            answer = await self._send(self._opening)
+            try:
+                if answer.status != 200 or self._session == lost:
+                    text = status_text(self._upstream.address.authority, answer.status)
+                    raise UpstreamError(f"{text}: the session has ended, and no new one begins")
+                # What it says has been said: the client has its answer from the first time.
+                while await answer.piece() and answer.kind != STREAM:
+                    pass
+            finally:
+                answer.close()
+            if self._greeting is not None:
+                (await self._send(self._greeting)).close()
+                self._listen()
+
+
+class _Cursor:
+    """How far a stream has come, and how long to wait before it is taken up again."""
+
+    __slots__ = ("last", "wait")
+
+    def __init__(self, last: bytes, wait: float) -> None:
+        self.last = last
+        self.wait = wait
