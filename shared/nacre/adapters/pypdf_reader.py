@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from nacre.adapters.pdf_process import LOCKED
 from nacre.errors import InvalidInputError, UnavailableError
@@ -27,12 +28,13 @@ class PypdfReader:
     ) -> None:
         self._environment = {**(environment or {}), "PYTHONPATH": _libraries()}
         self._seconds = seconds
+        self._program = _PROGRAM
 
     def read(self, document: bytes) -> DocumentText:
         """Return the text; raise InvalidInputError for a document that cannot be read."""
         # -P: what stands beside the program is none of its libraries.
         bounds = (ATTACHED_TEXT_BYTES, PDF_PAGES, math.ceil(self._seconds), PDF_MEMORY_BYTES)
-        command = [sys.executable, "-P", str(_PROGRAM), *map(str, bounds)]
+        command = [sys.executable, "-P", str(self._program), *map(str, bounds)]
         try:
             process = subprocess.Popen(  # noqa: S603  our own program
                 command,
@@ -60,12 +62,19 @@ def _libraries() -> str:
 
 
 def _told(said: bytes) -> DocumentText:
-    first, *rest = said.split(b"\n")
-    head = json.loads(first) if first and rest else {}
+    # Of a line without its end, the process was stopped in the middle.
+    head, *pages = [_line(line) for line in said.split(b"\n")[:-1]] or [{}]
     if head.get("error") == LOCKED:
         raise InvalidInputError("it is protected by a password")
-    if "pages" not in head:
-        raise InvalidInputError("it is damaged, or takes too long to read")
-    # Of a line without its end, the process was stopped in the middle.
-    texts = [json.loads(line)["text"] for line in rest[:-1]]
+    if not isinstance(head.get("pages"), int):
+        raise InvalidInputError("it is damaged, or takes too much time or memory to read")
+    texts = [str(page.get("text", "")) for page in pages]
     return DocumentText("\n\n".join(texts), pages=head["pages"], read=len(texts))
+
+
+def _line(line: bytes) -> dict[str, Any]:
+    try:
+        found = json.loads(line)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -8,6 +8,7 @@ from nacre.errors import InvalidInputError
 
 _PIECE = 64 * 1024  # characters that are decoded at once; a multiple of four
 _FOREIGN = re.compile(r"[^A-Za-z0-9+/]")
+_BLANK = re.compile(r"\s")
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 
 
@@ -67,7 +68,8 @@ def _complaint(text: str) -> str:
         return "it is a data: URI; send the base64 text alone"
     if _URL.match(text[:40]):
         return "it is a URL; media are sent as base64, and nothing is fetched"
-    foreign = _FOREIGN.search(text, 0, len(text) - _padding(text))
+    # A blank says more than the = before it.
+    foreign = _BLANK.search(text) or _FOREIGN.search(text, 0, len(text) - _padding(text))
     if foreign is not None:
         return _about(foreign.group(), foreign.start() + 1)
     return f"its {len(text)} characters are no multiple of four: it is cut short or not padded"
