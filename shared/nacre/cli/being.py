@@ -3,8 +3,11 @@
 import click
 
 from nacre.access.beings import Being
+from nacre.being.order import DEFAULT_ORDER_NAME, order_tool_name
 from nacre.cli.display import json_option, moment, show_json, show_table
 from nacre.cli.place import Place, placed
+from nacre.errors import InvalidInputError
+from nacre.wiring.settings import Settings
 
 
 @click.group()
@@ -39,6 +42,25 @@ def list_beings(*, as_json: bool, place: Place) -> None:
         show_table(("NAME", "ID", "CREATED"), [tuple(_facts(each).values()) for each in found])
     else:
         click.echo("No Being yet; make one with 'nacre being create NAME'.", err=True)
+
+
+@being.command("order-name")
+@click.argument("name", required=False)
+@click.option("--default", "is_default", is_flag=True, help="Take the name that all have.")
+@placed
+def order_name(name: str | None, *, is_default: bool, place: Place) -> None:
+    """Name the tool that takes the Being's orders: order_NAME. Without NAME, show it.
+
+    It is written in small letters there; clients see it when they list the tools again.
+    """
+    if name is not None and is_default:
+        raise InvalidInputError("NAME and --default name two things; give one of them")
+    home = place.open()
+    chosen = place.choose(home)
+    if name is not None or is_default:
+        home.beings.name_orders(chosen.being_id, name)
+    otherwise = Settings.from_environment().order_name or DEFAULT_ORDER_NAME
+    click.echo(order_tool_name(home.beings.order_name(chosen.being_id) or otherwise))
 
 
 def _facts(each: Being) -> dict[str, str]:

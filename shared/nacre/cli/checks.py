@@ -7,6 +7,8 @@ import sys
 from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from pathlib import Path
+from random import SystemRandom
+from typing import Literal
 from urllib.parse import urlsplit
 
 from nacre.cli.finding import Finding, attempt
@@ -28,6 +30,8 @@ def check_laptop(place: Place, port: int) -> list[Finding]:
         findings += store
         if store[0].state == "ok":
             findings += attempt("beings", lambda: _check_home(place.open(), place))
+            findings += attempt("policy", lambda: _check_policy(place.open(), place))
+            findings += attempt("language model", lambda: _check_model(place.open(), place))
             findings += attempt("keys", lambda: _check_keys(folder))
     return findings + attempt("port", lambda: _check_port(port))
 
@@ -109,6 +113,25 @@ def _check_home(home: Home, place: Place) -> Iterator[Finding]:
             yield Finding(check, "warn", "the last one ends within a week", advice)
         else:
             yield Finding(check, "ok", f"{len(active)} active")
+
+
+def _check_policy(home: Home, place: Place) -> Iterator[Finding]:
+    from nacre.cli.model_settings import policy_line
+
+    for being in home.beings.of_owner(place.owner_name):
+        told = policy_line(home, place, being.being_id)
+        state: Literal["ok", "fail"] = "fail" if told.startswith("cannot") else "ok"
+        advice = "run 'nacre policy lint'" if state == "fail" else ""
+        yield Finding(f"policy of {being.name}", state, told, advice)
+
+
+def _check_model(home: Home, place: Place) -> Iterable[Finding]:
+    from nacre.cli.model_settings import check_model
+    from nacre.patrol.llm_keys import LlmKeys
+
+    llm_keys = LlmKeys(home.data, home.vault, clock=system_clock, rng=SystemRandom())
+    beings = home.beings.of_owner(place.owner_name)
+    return check_model(has_own_keys=any(llm_keys.status(being.being_id) for being in beings))
 
 
 def _check_keys(folder: Path) -> Iterable[Finding]:

@@ -25,6 +25,8 @@ COMMANDS = {
     "approve": "Look at the tools of SERVER that are new or have changed, and trust them.",
     "audit": "Read, check and copy the record of what was decided.",
     "status": "Show what is here and which credentials are set.",
+    "sessions": "List, show and delete the sessions that orders have left.",
+    "chat": "Talk to a Being from this terminal.",
     "reindex": "Check, repair or change the index that memories are searched in.",
     "patrol": "Turn scenes into memories, and see what patrols did.",
     "export": "Write all that a Being keeps to FILE.",

@@ -22,9 +22,11 @@ from nacre.memory.being_erasure import Stores, erase_being
 from nacre.memory.erased import Erased
 from nacre.memory.erasing import Erasing
 from nacre.memory.erasing_words import WordErasing
+from nacre.memory.fields import checked_date
 from nacre.memory.letters import Letters
 from nacre.memory.targets import NOTES, TARGETS
 from nacre.memory.whole_partitions import delete_all
+from nacre.orders.session_store import SessionStore
 from nacre.policy.approvals import Desk
 from nacre.policy.stored import partition
 from nacre.ports.residue import Trace
@@ -126,10 +128,14 @@ def entry(target: str, key: str, **options: Any) -> int:
 def messages(date_from: str, date_to: str, **options: Any) -> int:
     """Erase the messages of some days; both are included.
 
-    Scenes that were made of them stay, and are named.
+    Scenes that were made of them stay, and are named. Sessions of orders in which something was
+    said on these days are forgotten whole.
     """
 
     def erase(home: Home, being_id: str) -> Erased:
+        low, high = checked_date(date_from, "--from"), checked_date(date_to, "--to")
+        leases = Leases(home.data, now=system_clock, holders=home.holders)
+        SessionStore(home.data, leases, clock=system_clock).delete_between(being_id, low, high)
         return WordErasing(home.data).messages(being_id, date_from, date_to)
 
     return _forget(f"the messages from {date_from} to {date_to}", erase, **options)

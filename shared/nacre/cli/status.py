@@ -5,10 +5,13 @@ from random import SystemRandom
 import click
 
 from nacre import __version__
+from nacre.being.order import DEFAULT_ORDER_NAME, order_tool_name
 from nacre.cli.display import json_option, show_json, show_table
+from nacre.cli.model_settings import model_line, policy_line
 from nacre.cli.place import Place, placed
 from nacre.clock import system_clock
 from nacre.patrol.llm_keys import LlmKeys
+from nacre.wiring.settings import Settings
 
 
 @click.command()
@@ -19,6 +22,8 @@ def status(*, as_json: bool, place: Place) -> None:
     home = place.open()
     now = system_clock()
     llm_keys = LlmKeys(home.data, home.vault, clock=system_clock, rng=SystemRandom())
+    settings = Settings.from_environment()
+    name = settings.order_name or DEFAULT_ORDER_NAME
     beings = []
     for being in home.beings.of_owner(place.owner_name):
         tokens = home.tokens.of_being(being.being_id)
@@ -29,9 +34,13 @@ def status(*, as_json: bool, place: Place) -> None:
                 "being_id": being.being_id,
                 "active_tokens": active,
                 "llm_key": llm_keys.status(being.being_id) is not None,
+                "order_tool": order_tool_name(home.beings.order_name(being.being_id) or name),
+                "policy": policy_line(home, place, being.being_id),
             }
         )
     secrets = home.secrets.names()
+    # What a stack's functions were given is not known here.
+    model = None if place.stack else model_line(settings)
     if as_json:
         show_json(
             {
@@ -39,6 +48,7 @@ def status(*, as_json: bool, place: Place) -> None:
                 "where": home.where,
                 "mcp_url": home.mcp_url,
                 "owner": place.owner_name,
+                **({"language_model": model} if model else {}),
                 "beings": beings,
                 "secrets": secrets,
             }
@@ -50,6 +60,8 @@ def status(*, as_json: bool, place: Place) -> None:
         click.echo(f"URL:     {home.mcp_url}")
     click.echo(f"Owner:   {place.owner_name}")
     click.echo(f"Secrets: {', '.join(secrets) or 'none'}")
+    if model:
+        click.echo(f"Model:   {model}")
     click.echo()
     rows = [
         (
@@ -57,7 +69,9 @@ def status(*, as_json: bool, place: Place) -> None:
             str(b["being_id"]),
             str(b["active_tokens"]),
             "yes" if b["llm_key"] else "no",
+            str(b["order_tool"]),
+            str(b["policy"]),
         )
         for b in beings
     ]
-    show_table(("BEING", "ID", "ACTIVE TOKENS", "LLM KEY"), rows)
+    show_table(("BEING", "ID", "ACTIVE TOKENS", "LLM KEY", "ORDERS", "POLICY"), rows)
