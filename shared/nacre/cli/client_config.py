@@ -36,13 +36,13 @@ def recipes(*, url: str, token: str, stdio: Sequence[str]) -> Mapping[str, str]:
 def stdio_command(*, being: str, owner: str, folder: Path) -> list[str]:
     """Return the command line that serves a Being over stdio, whatever PATH a client has."""
     place = ["--data-dir", str(folder), "--owner", owner, "--being", being]
-    return [*_program(), "mcp-server", *place]
+    return [*program(), "mcp-server", *place]
 
 
 def token_command(being: str, options: Sequence[str] = ()) -> str:
     """Return what to type for a token, also where `nacre` is not on the PATH."""
-    program = ["nacre"] if shutil.which("nacre") else _program()
-    return shlex.join([*program, "token", "create", "--being", being, *options, "--scope", "full"])
+    typed = ["nacre"] if shutil.which("nacre") else program()
+    return shlex.join([*typed, "token", "create", "--being", being, *options, "--scope", "full"])
 
 
 def welcome(
@@ -60,11 +60,12 @@ def welcome(
 
 def link_command(options: Sequence[str]) -> str:
     """Return what to type for a new sign-in link."""
-    program = ["nacre"] if shutil.which("nacre") else _program()
-    return shlex.join([*program, "owner", "bootstrap", *options])
+    typed = ["nacre"] if shutil.which("nacre") else program()
+    return shlex.join([*typed, "owner", "bootstrap", *options])
 
 
-def _program() -> list[str]:
+def program() -> list[str]:
+    """Return how to start this program from anywhere."""
     script = Path(sys.argv[0]).absolute()
     if script.name == "nacre" and script.is_file():
         return [str(script)]

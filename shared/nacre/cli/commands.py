@@ -14,6 +14,8 @@ from nacre.errors import LeaseHeldError, NacreError
 COMMANDS = {
     "serve": "Run the server on this machine.",
     "mcp-server": "Run an MCP server over standard input and output.",
+    "wrap": "Put the policy in front of servers that clients already use.",
+    "unwrap": "Let clients start their servers themselves again.",
     "proxy": "Stand between a client and an MCP server, and decide every call.",
     "being": "Create and list Beings.",
     "token": "Create, list and revoke tokens.",

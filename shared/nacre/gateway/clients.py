@@ -32,6 +32,10 @@ class Shape:
     remote: str = ""
     fills_headers: bool = False
 
+    def urls_in(self, entry: Mapping[str, object]) -> list[str]:
+        """Return the keys of an entry that hold its URL."""
+        return [key for key in self.urls if isinstance(entry.get(key), str)]
+
 
 @dataclass(frozen=True, slots=True)
 class Client:

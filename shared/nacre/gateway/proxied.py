@@ -3,6 +3,7 @@
 from nacre.errors import InvalidInputError
 from nacre.gateway.clients import Shape
 from nacre.gateway.config_tree import Literal, Value
+from nacre.gateway.names import OWN
 from nacre.gateway.proxied_url import Entry, unwrapped_url, wrapped_url
 from nacre.gateway.proxy_line import Launcher, Proxied, program_length, read_line
 
@@ -33,12 +34,19 @@ def is_ours(entry: Entry, shape: Shape) -> bool:
         return False
 
 
+def is_built_in(entry: Entry, shape: Shape) -> bool:
+    """Tell whether an entry says nothing of how its server is started or reached."""
+    return shape.command not in entry and not shape.urls_in(entry)
+
+
 def wrapped(entry: Entry, shape: Shape, name: str, launcher: Launcher) -> dict[str, Value]:
     """Return an entry with the proxy in it; InvalidInputError says why there can be none."""
-    if not name or not name.isprintable():
-        raise InvalidInputError("its name is empty or cannot be printed; give it another one")
+    if not name or not name.isprintable() or name == "--":
+        raise InvalidInputError("its name cannot stand on a command line; give it another one")
+    if name.lower() == OWN:
+        raise InvalidInputError(f"rules take '{OWN}' for a Being's own tools; give it another name")
     line = command_line(entry, shape)
-    urls = [key for key in shape.urls if isinstance(entry.get(key), str)]
+    urls = shape.urls_in(entry)
     if line is not None and urls:
         raise InvalidInputError(f"it has both '{shape.command}' and '{urls[0]}'; remove one")
     if line is not None:

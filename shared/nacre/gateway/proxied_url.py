@@ -91,22 +91,25 @@ def _local_entry(
     forwarded: Sequence[str],
 ) -> dict[str, Value]:
     """Return an entry that starts a command, with what a URL's entry had beside its address."""
-    ours = {shape.command, shape.args, shape.env, "env_vars"}
-    gone = {*shape.urls, *_address_keys(shape), *ours}
-    new: dict[str, Value] = {}
-    if "type" in entry:
-        new["type"] = shape.local
-    if shape.args:
-        new |= {shape.command: line[0], shape.args: [*line[1:]]}
-    else:
-        new[shape.command] = [*line]
-    if environment or shape.env in entry:
-        new[shape.env] = environment
     known = entry.get("env_vars")
-    variables = [*(known if isinstance(known, list) else []), *forwarded]
+    variables = dict.fromkeys([*(known if isinstance(known, list) else []), *forwarded])
+    command: dict[str, Value] = {shape.command: line[0], shape.args: [*line[1:]]}
+    if not shape.args:
+        command = {shape.command: [*line]}
+    if environment or shape.env in entry:
+        command[shape.env] = environment
     if variables:
-        new["env_vars"] = list(dict.fromkeys(map(str, variables)))
-    return new | {key: value for key, value in entry.items() if key not in gone}
+        command["env_vars"] = list(variables)
+    gone = {*shape.urls, *_address_keys(shape), *command}
+    new: dict[str, Value] = {}
+    for key, value in entry.items():
+        if key == "type":
+            new[key] = shape.local
+        elif key in shape.urls:  # the command stands where the address stood
+            new |= command
+        elif key not in gone:
+            new[key] = value
+    return new
 
 
 def _address_keys(shape: Shape) -> set[str]:

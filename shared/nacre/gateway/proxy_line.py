@@ -4,6 +4,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+_FLAGS = frozenset({"--pass-authorization"})
+_KEPT = ("--data-dir", "--policy")
+
 
 @dataclass(frozen=True, slots=True)
 class Launcher:
@@ -11,6 +14,16 @@ class Launcher:
 
     program: tuple[str, ...]
     options: tuple[str, ...] = ()
+
+    def pairs(self) -> list[tuple[str, str]]:
+        """Return the options with their values."""
+        return list(zip(self.options[::2], self.options[1::2], strict=True))
+
+    def like(self, proxy: "Proxied") -> "Launcher":
+        """Return this launcher, with what it leaves open taken from another proxy."""
+        kept = {name: value for name, value in proxy.options if name in _KEPT}
+        options = kept | dict(self.pairs())
+        return Launcher(self.program, tuple(word for pair in options.items() for word in pair))
 
     def line(self, name: str, rest: Sequence[str]) -> list[str]:
         """Return the command line of a proxy."""
@@ -42,8 +55,12 @@ def read_line(line: Sequence[str]) -> Proxied | None:
     options: list[tuple[str, str]] = []
     rest = at + 1
     while rest < len(line) and line[rest] != "--":
-        options.append((line[rest], line[rest + 1] if rest + 1 < len(line) else ""))
-        rest += 2
+        name, equals, value = line[rest].partition("=")
+        if not equals and name not in _FLAGS:
+            rest += 1
+            value = line[rest] if rest < len(line) else ""
+        options.append((name, value))
+        rest += 1
     inner = tuple(line[rest + 1 :]) if rest < len(line) else None
     return Proxied(tuple(line[:at]), tuple(options), inner)
 

@@ -125,7 +125,7 @@ class _Builder:
     def _members(self, found: yaml.MappingNode, end: int) -> tuple[Member, ...]:
         members = []
         after = [key.start_mark.index for key, _ in found.value[1:]] + [end]
-        for (key, value), high in zip(found.value, after, strict=True):
+        for (key, value), high in zip(found.value, after, strict=False):
             low = key.start_mark.index
             if not isinstance(key, yaml.ScalarNode) or not found.start_mark.index <= low <= high:
                 node = Node(low, low, fixed=_LINKED)

@@ -15,7 +15,7 @@ from nacre.gateway.config_tree import (
     value_of,
 )
 from nacre.gateway.entries import Place, place, places
-from nacre.gateway.proxied import is_ours, proxied, unwrapped, wrapped
+from nacre.gateway.proxied import is_built_in, is_ours, proxied, unwrapped, wrapped
 from nacre.gateway.proxy_line import Launcher, Proxied
 from nacre.gateway.spans_json import Json
 from nacre.gateway.spans_toml import Toml
@@ -28,11 +28,16 @@ Path = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """One of a client's servers; `proxy` is what stands before it, if anything does."""
+    """One of a client's servers; `proxy` is what stands before it, if anything does.
+
+    One that `is_ours` starts Nacre itself; one that `is_built_in` is started by its client,
+    which does not say how.
+    """
 
     path: Path
     proxy: Proxied | None
     is_ours: bool
+    is_built_in: bool
 
     @property
     def name(self) -> str:
@@ -57,8 +62,12 @@ def servers(text: str, client: Client) -> list[Server]:
     for each in places(root, client):
         value = value_of(each.node)
         entry = value if isinstance(value, dict) else {}
-        proxy = proxied(entry, client.shape)
-        found.append(Server(each.path, proxy, is_ours(entry, client.shape)))
+        shape = client.shape
+        found.append(
+            Server(
+                each.path, proxied(entry, shape), is_ours(entry, shape), is_built_in(entry, shape)
+            )
+        )
     return found
 
 

@@ -1,0 +1,52 @@
+"""What wraps servers on this machine."""
+
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from nacre.adapters.config_files import LocalConfigFiles
+from nacre.adapters.wrap_records import FolderWrapRecords
+from nacre.clock import system_clock
+from nacre.gateway.clients import CLIENTS, Machine, managed_files
+from nacre.gateway.proxy_line import Launcher
+from nacre.gateway.wrapper import Wrapper
+from nacre.ports.config_files import ConfigFiles, WrapRecords
+from nacre.wiring.data_folder import prepare_data_folder
+from nacre.wiring.settings import Settings
+
+_FOLDER = "wrap"
+
+
+@dataclass(frozen=True, slots=True)
+class Wrapping:
+    """The clients' files, what is remembered of them, and what changes them."""
+
+    files: ConfigFiles
+    records: WrapRecords
+    machine: Machine
+    wrapper: Wrapper
+
+
+def open_wrapping(folder: str, program: Sequence[str], policy: str = "") -> Wrapping:
+    """Return what wraps servers; `program` starts this one, `policy` is a file of rules.
+
+    A proxy is started by a client, which knows nothing of this process's environment: what
+    does not follow from the user alone is written into its command line.
+    """
+    place = prepare_data_folder(folder)
+    settings = Settings.from_environment()
+    usual = Settings.from_environment({**os.environ, "NACRE_HOME": ""}).data_folder
+    options: list[str] = []
+    if place != Path(usual).expanduser().absolute():
+        options += ["--data-dir", str(place)]
+    rules = policy or settings.policy_file
+    if rules:
+        options += ["--policy", str(Path(rules).expanduser().absolute())]
+    machine = Machine(sys.platform, str(Path.home()), os.environ, str(Path.cwd()))
+    managed = [pattern for client in CLIENTS for pattern in managed_files(client, machine)]
+    files = LocalConfigFiles(place / _FOLDER, managed=managed, now=system_clock)
+    records = FolderWrapRecords(place / _FOLDER / "entries")
+    launcher = Launcher(tuple(program), tuple(options))
+    return Wrapping(files, records, machine, Wrapper(files, records, launcher, now=system_clock))
