@@ -36,6 +36,10 @@ class Question:
         return str(self.body["messages"][-1]["content"])
 
     @property
+    def tools(self) -> list[str]:
+        return [tool["function"]["name"] for tool in self.body.get("tools", [])]
+
+    @property
     def asks_format(self) -> bool:
         return "response_format" in self.body
 
@@ -121,6 +125,53 @@ def slow(until: threading.Event, value: Any = "late") -> Reply:
 def hanging_up() -> Reply:
     """Drop the line in the middle of the answer."""
     return lambda _: Response(body=completion("never whole"), hangs_up=True)
+
+
+def tool_call(name: str, arguments: Any = None, *, id: str = "call_a") -> dict[str, Any]:
+    """Return a call that a model wants made; arguments that are text stay as they are."""
+    written = arguments if isinstance(arguments, str) else json.dumps(arguments or {})
+    return {"id": id, "type": "function", "function": {"name": name, "arguments": written}}
+
+
+def calling(*calls: dict[str, Any], text: str | None = None, **details: Any) -> Reply:
+    """Ask for tools to be called, perhaps with some words before."""
+    details = {"finish": "tool_calls", **details}
+    return lambda _: Response(body=completion(text, tool_calls=list(calls), **details))
+
+
+def events(*chunks: Any, done: bool = True) -> Reply:
+    """Stream these chunks: values as JSON, bytes as they are."""
+    lines = [
+        chunk if isinstance(chunk, bytes) else b"data: " + json.dumps(chunk).encode() + b"\n\n"
+        for chunk in chunks
+    ]
+    body = b"".join(lines) + (b"data: [DONE]\n\n" if done else b"")
+    return lambda _: Response(body=body, headers={"content-type": "text/event-stream"})
+
+
+def delta(finish: str | None = None, **message: Any) -> dict[str, Any]:
+    """Return one chunk of a stream."""
+    return {"choices": [{"index": 0, "delta": message, "finish_reason": finish}]}
+
+
+def streaming(text: str, *calls: dict[str, Any], pieces: int = 3) -> Reply:
+    """Stream an answer in pieces, its calls too, and what it cost at the end."""
+    size = max(1, -(-len(text) // pieces))
+    chunks = [delta(content=text[at : at + size]) for at in range(0, len(text), size)]
+    for number, call in enumerate(calls):
+        function = call["function"]
+        head = {"index": number, "id": call["id"], "type": "function"}
+        chunks.append(
+            delta(tool_calls=[{**head, "function": {"name": function["name"], "arguments": ""}}])
+        )
+        half = len(function["arguments"]) // 2
+        parts = (function["arguments"][:half], function["arguments"][half:])
+        chunks += [
+            delta(tool_calls=[{"index": number, "function": {"arguments": part}}]) for part in parts
+        ]
+    chunks.append(delta("tool_calls" if calls else "stop"))
+    usage = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}
+    return events(*chunks, {"choices": [], "usage": usage})
 
 
 class ModelServer:
