@@ -37,6 +37,7 @@ class LaptopPolicies:
         self._lock = threading.Lock()
         self._file = self._opened() if must_exist or path.exists() else None
         self._looked = tick()
+        self._known: InForce | None = None
 
     def of(self, being_id: str | None) -> InForce:
         """Return what counts for a Being; version 0 is a file."""
@@ -44,8 +45,12 @@ class LaptopPolicies:
             self._look()
         if self._file is None:
             return self._stored.of(being_id)
-        # The name alone: who asks the evaluator need not know the folders of this machine.
-        return InForce(self._file.current(), self._path.name, 0)
+        policy = self._file.current()
+        known = self._known
+        if known is None or known.policy is not policy:
+            # The name alone: who asks the evaluator need not know the folders of this machine.
+            known = self._known = InForce(policy, self._path.name, 0)
+        return known
 
     def _look(self) -> None:
         with self._lock:

@@ -61,6 +61,8 @@ class Screen:
             # A result is there already, so nobody can be asked whether it may be.
             return Screened(result, screened.objection or screened.doubt, note=screened.note)
         clean = _secrets(screened.value, policy)
+        if screened.note is None:
+            return clean
         return replace(clean, note=_joined(screened.note, clean.note))
 
     def answer(self, result: Any, policy: Policy) -> Screened:

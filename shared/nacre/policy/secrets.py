@@ -10,7 +10,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 from nacre.policy.own_patterns import own_matches
 from nacre.policy.sections import SecretsSection
@@ -80,9 +80,9 @@ RULES: tuple[SecretRule, ...] = (
         r"(?i:aws|secret)(?i:[\w.-]{0,20}key)[\"']?\s{0,3}[:=]\s{0,3}[\"']?([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])",
         guarded=True,
     ),
-    SecretRule("github-token", ("gh",), r"\bgh[pousr]_[A-Za-z0-9]{36,255}"),
+    SecretRule("github-token", ("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), r"\bgh[pousr]_[A-Za-z0-9]{36,255}"),
     SecretRule("github-token", ("github_pat_",), r"\bgithub_pat_[A-Za-z0-9_]{22,255}"),
-    SecretRule("gitlab-token", ("gl",), r"\bgl(?:pat|dt|rt|cbt|ptt|soat)-[A-Za-z0-9_-]{20,64}"),
+    SecretRule("gitlab-token", ("glpat-", "gldt-", "glrt-", "glcbt-", "glptt-", "glsoat-"), r"\bgl(?:pat|dt|rt|cbt|ptt|soat)-[A-Za-z0-9_-]{20,64}"),
     SecretRule("slack-token", ("xox", "xapp-"), r"\b(?:xox[abeoprs]|xapp)-[A-Za-z0-9-]{16,255}"),
     SecretRule("slack-webhook", ("hooks.slack",), r"hooks\.slack\.com/services/([A-Za-z0-9/]{20,80})"),
     SecretRule("stripe-key", ("_live_", "_test_"), r"\b[rs]k_(?:live|test)_[A-Za-z0-9]{16,255}"),
@@ -93,9 +93,9 @@ RULES: tuple[SecretRule, ...] = (
     SecretRule("pypi-token", ("pypi-",), r"\bpypi-AgE[A-Za-z0-9_-]{50,255}"),
     SecretRule("huggingface-token", ("hf_",), r"\bhf_[A-Za-z0-9]{30,64}\b"),
     SecretRule("sendgrid-key", ("SG.",), r"\bSG\.[A-Za-z0-9_-]{16,64}\.[A-Za-z0-9_-]{16,64}"),
-    SecretRule("digitalocean-token", ("do",), r"\bdo[por]_v1_[a-f0-9]{64}"),
+    SecretRule("digitalocean-token", ("dop_v1_", "doo_v1_", "dor_v1_"), r"\bdo[por]_v1_[a-f0-9]{64}"),
     SecretRule("telegram-token", (":AA",), r"\b\d{8,10}:AA[A-Za-z0-9_-]{33}\b"),
-    SecretRule("vault-token", ("hv",), r"\bhv[sbr]\.[A-Za-z0-9_-]{24,255}"),
+    SecretRule("vault-token", ("hvs.", "hvb.", "hvr."), r"\bhv[sbr]\.[A-Za-z0-9_-]{24,255}"),
     SecretRule("age-key", ("AGE-SECRET-KEY",), r"\bAGE-SECRET-KEY-1[A-Z0-9]{58}"),
     SecretRule("nacre-token", ("brt_", "bto_"), r"\b(?:brt|bto)_[A-Za-z0-9_-]{32,128}"),
     SecretRule(
@@ -132,7 +132,16 @@ RULES: tuple[SecretRule, ...] = (
 IDS = frozenset(rule.id for rule in RULES) | {"encoded"}
 _PLAIN = tuple(rule for rule in RULES if not rule.guarded and rule.id != "url-password")
 _SECRET_NAME = re.compile(rf"[\w.-]{{0,60}}?{_NAMED}")
-_BASE64 = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{24,4000}={0,2}")
+_SHORTEST_RUN = 24
+_SHORT = 32
+_MOST_PLAIN = 1024
+_PLAIN_TEXTS: set[str] = set()
+_BASE64 = re.compile(rf"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{{{_SHORTEST_RUN},4000}}={{0,2}}")
+_RUN = b"a" * _SHORTEST_RUN
+_RUN_OR_NOT = bytes(
+    ord("a") if re.fullmatch(rb"[A-Za-z0-9+/_-]", bytes([byte])) else ord(" ")
+    for byte in range(256)
+)
 _PLACEHOLDER = re.compile(
     r"(?i)\$|%|^\*+$|^[x.*_-]+$|example\.|changeme|placeholder|your[_-]|^env[:.]|environ|process\.|redacted"
     r"|^(?:https?|file)://|^/[\w./-]+$|^\.{1,2}/|^arn:"
@@ -153,13 +162,28 @@ def find_secrets(text: str, section: SecretsSection) -> tuple[Secret, ...]:
     if section.action == "off" or not text:
         return ()
     found = []
-    if section.builtin:
+    if section.builtin and not _is_known_plain(text):
         found = [each for each in _built_in(text) if each.rule not in section.without]
     for match in own_matches(text, section.patterns) if section.patterns else ():
         if match is None:
             return (Secret(OWN_BUDGET, 0, len(text)),)
         found.append(Secret(match[0], *match[1]))
     return _apart(found)
+
+
+def _is_known_plain(text: str) -> bool:
+    """Tell whether a short text is one in which no built-in rule finds a secret.
+
+    Kinds, names and words come again and again. What is a secret is not kept.
+    """
+    if text in _PLAIN_TEXTS:
+        return True
+    if len(text) > _SHORT or next(_built_in(text), None) is not None:
+        return False
+    if len(_PLAIN_TEXTS) >= _MOST_PLAIN:
+        _PLAIN_TEXTS.clear()
+    _PLAIN_TEXTS.add(text)
+    return True
 
 
 def redact_text(text: str, section: SecretsSection) -> tuple[str, int]:
@@ -173,6 +197,7 @@ def redact_text(text: str, section: SecretsSection) -> tuple[str, int]:
     return ("".join((*parts, text[end:])), len(found)) if found else (text, 0)
 
 
+@lru_cache(maxsize=1024)  # few names come, and again and again
 def names_secret(name: str) -> bool:
     """Tell whether a member or argument of this name holds a secret."""
     low = name.lower()
@@ -205,7 +230,7 @@ def _built_in(text: str) -> Iterator[Secret]:
     wide = unicodedata.normalize("NFKC", text) if not text.isascii() else text
     if wide != text and len(wide) == len(text):
         yield from _forms(wide, RULES)
-    for run in _BASE64.finditer(text):
+    for run in _BASE64.finditer(text) if _may_hold_a_run(text) else ():
         said = decoded(run[0])
         if said and next(_forms(said, _PLAIN), None) is not None:
             yield Secret("encoded", *run.span())
@@ -213,12 +238,22 @@ def _built_in(text: str) -> Iterator[Secret]:
 
 def _forms(text: str, rules: tuple[SecretRule, ...]) -> Iterator[Secret]:
     for rule in rules:
-        if not any(hint in text for hint in rule.hints):
+        for hint in rule.hints:
+            if hint in text:
+                break
+        else:
             continue
         for match in rule.compiled().finditer(text):
             group = match.re.groups
             if not rule.guarded or looks_random(match[group]):
                 yield Secret(rule.id, *match.span(group))
+
+
+def _may_hold_a_run(text: str) -> bool:
+    """Tell, faster than the pattern does, whether the text may hold a run of base64."""
+    if len(text) < _SHORTEST_RUN:
+        return False
+    return _RUN in text.encode("latin-1", "replace").translate(_RUN_OR_NOT)
 
 
 def decoded(run: str) -> str:
