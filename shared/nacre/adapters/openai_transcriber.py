@@ -55,7 +55,7 @@ class OpenAITranscriber:
             raise
         except openai.APIStatusError as error:
             raise UnavailableError(_refusal(error.status_code)) from None
-        except (ValueError, LookupError, TypeError):
+        except (ValueError, RecursionError, LookupError, TypeError):
             raise UnavailableError(_UNCLEAR) from None
         except Exception as error:  # noqa: BLE001  the SDK's HTTP library has errors of its own
             late = "Timeout" in type(error).__name__

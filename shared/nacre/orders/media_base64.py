@@ -29,7 +29,7 @@ def pieces(text: str) -> Iterator[bytes]:
     its one canonical spelling.
     """
     padding = _padding(text)
-    if len(text) % 4 or "=" in text[: len(text) - padding]:
+    if len(text) % 4 or text.find("=", 0, len(text) - padding) != -1:
         raise InvalidInputError(_complaint(text))
     data = b""
     for start in range(0, len(text), _PIECE):

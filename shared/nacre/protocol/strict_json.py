@@ -17,10 +17,10 @@ _BOM = b"\xef\xbb\xbf"
 _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
 # Possessive, with an optional end: linear even on hostile, unterminated input.
 _STRINGS = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
-# A character that is not ASCII after a backslash of its own is no escape that JSON has.
-_FOREIGN_ESCAPE = re.compile(rb"(?<!\\)(?:\\\\)*\\[\x80-\xff]")
+# Perhaps a backslash of its own before a character that is not ASCII, which no JSON has.
+_FOREIGN_ESCAPE = re.compile(rb"\\[\x80-\xff]")
 _BLANKS = b" \t\n\r"
-_BLOCK = 1024 * 1024
+_BLOCK = 64 * 1024
 _NOT_BRACKETS = bytes(byte for byte in range(256) if byte not in b"{}[]")
 
 
