@@ -28,6 +28,7 @@ from nacre.faces.authorizer import authorizer_handler
 from nacre.faces.http import asgi_app
 from nacre.faces.lambda_events import mcp_handler
 from nacre.faces.logs import Log
+from nacre.faces.mcp import called_address
 from nacre.faces.portal import portal_app, portal_handler
 from nacre.faces.portal_parts import Portal, stack_portal
 from nacre.protocol.fences import Fences
@@ -304,12 +305,14 @@ def _laptop(
     open_authority: Callable[[], Authority], time: Time, app: Application, log: StringIO
 ) -> LaptopFront:
     gate = Gate(open_authority().tokens.lookup, time)
+    base = called_address("", scheme="http")
 
     def admit(request: HttpRequest, path_being: str | None, query_being: str | None) -> Principal:
         return gate.admit(
             authorization=request.headers.get("authorization"),
             path_being=path_being,
             query_being=query_being,
+            base=base(request),
         )
 
     names = frozenset({"127.0.0.1", "localhost", "[::1]"})
@@ -317,7 +320,14 @@ def _laptop(
     portal = Portal(open_authority, "", fences, Log(stream=log))
     elsewhere = portal_app(portal)
     return LaptopFront(
-        asgi_app(app, admit=admit, fences=fences, log=Log(stream=log), elsewhere=elsewhere)
+        asgi_app(
+            app,
+            admit=admit,
+            fences=fences,
+            log=Log(stream=log),
+            elsewhere=elsewhere,
+            base=base,
+        )
     )
 
 
@@ -326,7 +336,7 @@ def _gateway(
 ) -> GatewayFront:
     lookup = open_authority().tokens.lookup
     return GatewayFront(
-        mcp_handler(app, log=Log(stream=log)),
+        mcp_handler(app, log=Log(stream=log), public_url=""),
         stack_portal(open_authority, "", Log(stream=log)),
         authorizer_handler(lookup, now=lambda: time().timestamp()),
     )

@@ -45,7 +45,7 @@ def row(token: str, **changes: object) -> dict[str, object]:
 ROWS: dict[str, Mapping[str, object]] = {
     digest(API): row(API),
     digest(READER): row(READER, scopes="mcp:read"),
-    digest(OAUTH): row(OAUTH, client="client-1"),
+    digest(OAUTH): row(OAUTH, client="client-1", resource="https://nacre.example/mcp"),
     digest(EXPIRED): row(EXPIRED, expires=NOW.timestamp()),
     digest(REVOKED): row(REVOKED, revoked=NOW.timestamp() - 5),
     digest(OWNER_SECRET): row(OWNER_SECRET),

@@ -35,6 +35,7 @@ GOOD = {
         "being_id": "11111111-1111-4111-8111-111111111111",
         "scopes": "mcp:read mcp:write",
         "client": "",
+        "resource": "",
     },
 }
 BAD = {"isAuthorized": True, "context": {"auth": "invalid"}}

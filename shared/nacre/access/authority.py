@@ -4,6 +4,10 @@ from dataclasses import dataclass
 from random import Random
 
 from nacre.access.beings import Beings
+from nacre.access.grants import Grants
+from nacre.access.oauth_clients import OAuthClients
+from nacre.access.oauth_codes import OAuthCodes
+from nacre.access.oauth_requests import AccessRequests
 from nacre.access.owners import Owners
 from nacre.access.passwords import Passwords
 from nacre.access.rate_limits import RateLimits
@@ -12,6 +16,7 @@ from nacre.access.sign_in import SignIn
 from nacre.access.sign_in_links import SignInLinks
 from nacre.access.token_store import TokenStore
 from nacre.clock import Clock
+from nacre.ports.client_documents import ClientDocuments
 from nacre.ports.table import Table
 
 
@@ -25,10 +30,24 @@ class Authority:
     sessions: Sessions
     sign_in: SignIn
     limits: RateLimits
+    clients: OAuthClients
+    requests: AccessRequests
+    codes: OAuthCodes
+    grants: Grants
 
 
-def authority(tokens: Table, data: Table, *, clock: Clock, rng: Random) -> Authority:
-    """Return the authority over a table of tokens and one of Beings."""
+def authority(
+    tokens: Table,
+    data: Table,
+    *,
+    documents: ClientDocuments | None = None,
+    clock: Clock,
+    rng: Random,
+) -> Authority:
+    """Return the authority over a table of tokens and one of Beings.
+
+    `documents` is how clients' own documents are fetched, None where they are not.
+    """
     owners = Owners(tokens, clock=clock)
     limits = RateLimits(tokens, clock=clock)
     links = SignInLinks(tokens, clock=clock, rng=rng)
@@ -40,4 +59,8 @@ def authority(tokens: Table, data: Table, *, clock: Clock, rng: Random) -> Autho
         sessions=Sessions(tokens, clock=clock, rng=rng),
         sign_in=SignIn(owners, links, passwords, limits),
         limits=limits,
+        clients=OAuthClients(tokens, limits, documents=documents, clock=clock, rng=rng),
+        requests=AccessRequests(tokens, clock=clock, rng=rng),
+        codes=OAuthCodes(tokens, clock=clock, rng=rng),
+        grants=Grants(tokens, clock=clock, rng=rng),
     )

@@ -1,6 +1,5 @@
 """What a form or a client sends: small, and every field once."""
 
-from collections.abc import Mapping
 from urllib.parse import parse_qsl
 
 from fastapi import Request
@@ -12,23 +11,23 @@ _FORM = "application/x-www-form-urlencoded"
 _MOST_FIELDS = 200
 
 
-async def read_body(request: Request, limit: int = MAX_FORM_BYTES) -> bytes:
-    """Return the body; raises TooLargeError before more than the limit is kept."""
+async def read_body(request: Request) -> bytes:
+    """Return the body; raises TooLargeError before more than a form's limit is kept."""
     chunks, size = [], 0
     async for chunk in request.stream():
         size += len(chunk)
-        if size > limit:
-            raise TooLargeError("the request body", limit=limit)
+        if size > MAX_FORM_BYTES:
+            raise TooLargeError("the request body", limit=MAX_FORM_BYTES)
         chunks.append(chunk)
     return b"".join(chunks)
 
 
-async def read_form(request: Request, limit: int = MAX_FORM_BYTES) -> dict[str, str]:
+async def read_form(request: Request) -> dict[str, str]:
     """Return the fields of a form; raises InvalidInputError for a field that comes twice."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != _FORM:
         raise InvalidInputError(f"send the form as {_FORM}")
-    return parse_fields((await read_body(request, limit)).decode("latin-1"))
+    return parse_fields((await read_body(request)).decode("latin-1"))
 
 
 def query_fields(request: Request) -> dict[str, str]:
@@ -49,20 +48,6 @@ def parse_fields(text: str) -> dict[str, str]:
         if name in fields:
             raise InvalidInputError(f"the field '{_shown(name)}' is sent twice")
         fields[name] = value
-    return fields
-
-
-def several(text: str) -> Mapping[str, list[str]]:
-    """Return the fields of URL-encoded text, for forms with several boxes of one name."""
-    try:
-        pairs = parse_qsl(
-            text, keep_blank_values=True, max_num_fields=_MOST_FIELDS, errors="strict"
-        )
-    except ValueError:
-        raise InvalidInputError("the fields cannot be read") from None
-    fields: dict[str, list[str]] = {}
-    for name, value in pairs:
-        fields.setdefault(name, []).append(value)
     return fields
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from fastapi import Request
 
+from nacre.access.addresses import base_of
 from nacre.access.authority import Authority
 from nacre.faces.logs import Log
 from nacre.protocol.fences import Fences
@@ -18,6 +19,9 @@ class Portal:
     public_url: str
     fences: Fences
     log: Log
+    # Whether clients may be known by documents, which only counts where fetching works.
+    takes_documents: bool = False
+    scheme: str = "http"
     # How an owner gets a new link, as the pages say it.
     link_command: str = "nacre owner bootstrap"
 
@@ -29,8 +33,15 @@ class Portal:
 
 def stack_portal(open_authority: Callable[[], Authority], public_url: str, log: Log) -> Portal:
     """Return the parts of the portal function: API Gateway knows its own names."""
-    command = "nacre owner bootstrap --stack NAME"
-    return Portal(open_authority, public_url, Fences(), log, command)
+    return Portal(
+        open_authority,
+        public_url,
+        Fences(),
+        log,
+        takes_documents=True,
+        scheme="https",
+        link_command="nacre owner bootstrap --stack NAME",
+    )
 
 
 def portal_of(request: Request) -> Portal:
@@ -44,8 +55,11 @@ def base_url(request: Request) -> str:
 
     The host's name was checked before, by the fences or by API Gateway.
     """
-    public = portal_of(request).public_url
-    return public or f"{request.url.scheme}://{request.headers.get('host', '')}".lower()
+    portal = portal_of(request)
+    host = request.headers.get("host", "")
+    base = base_of(host, public_url=portal.public_url, scheme=portal.scheme)
+    assert base is not None  # the fence lets no other name pass
+    return base
 
 
 def caller_address(request: Request) -> str:

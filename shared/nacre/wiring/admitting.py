@@ -13,14 +13,23 @@ if TYPE_CHECKING:
 
 
 def cached_authority(
-    tokens: Table, data: Table, *, clock: Clock, rng: Random
+    tokens: Table, data: Table, *, fetches: bool = False, clock: Clock, rng: Random
 ) -> "Callable[[], Authority]":
-    """Return the authority over two tables; few commands need it, so it loads on first use."""
+    """Return the authority over two tables; few commands need it, so it loads on first use.
+
+    `fetches` lets clients be known by documents on the internet: to be said only where the
+    internet can be reached, because such a client tries nothing else.
+    """
 
     @cache
     def opened() -> "Authority":
         from nacre.access.authority import authority
 
-        return authority(tokens, data, clock=clock, rng=rng)
+        documents = None
+        if fetches:
+            from nacre.adapters.https_client_documents import HttpsClientDocuments
+
+            documents = HttpsClientDocuments()
+        return authority(tokens, data, documents=documents, clock=clock, rng=rng)
 
     return opened

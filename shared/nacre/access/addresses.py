@@ -1,0 +1,20 @@
+"""Under which address a caller reaches this server: the name of its issuer and its resources."""
+
+import re
+from functools import lru_cache
+
+_AUTHORITY = re.compile(
+    r"(?:[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?|\[[0-9a-f:.]{2,45}\])(?::[0-9]{1,5})?"
+)
+
+
+@lru_cache(maxsize=64)  # every call asks
+def base_of(host: str, *, public_url: str, scheme: str) -> str | None:
+    """Return the address without a slash: the public one, or the one that was called.
+
+    None where the Host header is no name; whether it is one of ours, others have checked.
+    """
+    if public_url:
+        return public_url
+    authority = host.lower()
+    return f"{scheme}://{authority}" if _AUTHORITY.fullmatch(authority) else None

@@ -1,0 +1,14 @@
+"""Metadata documents that clients publish about themselves."""
+
+from typing import Protocol
+
+
+class ClientDocuments(Protocol):
+    """Fetches what stands under an address of the public internet."""
+
+    def fetch(self, url: str) -> bytes:
+        """Return the document; raises UnavailableError, or ForbiddenError for a private address.
+
+        No redirect is followed, and a document that is too long is refused.
+        """
+        ...
