@@ -16,6 +16,7 @@ FULL_ACCESS = {
     "being_id": BEING,
     "scopes": "mcp:read mcp:write",
     "client": "",
+    "resource": "https://nacre.example/mcp",
 }
 
 

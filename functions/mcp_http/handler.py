@@ -7,5 +7,8 @@ from nacre.wiring.settings import Settings
 
 settings = Settings.from_environment()
 handle = mcp_handler(
-    aws.mcp_application(settings), gate=aws.mcp_gate(settings), log=log_at(settings.log_level)
+    aws.mcp_application(settings),
+    gate=aws.mcp_gate(settings),
+    log=log_at(settings.log_level),
+    public_url=settings.public_url,
 )

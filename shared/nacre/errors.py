@@ -14,6 +14,7 @@ NacreError
 │   ├── ClientCapabilityError      the client cannot do what the call needs
 │   │   └── ClientExtensionError
 │   ├── TooLargeError              more bytes than are taken
+│   ├── OAuthError                 an OAuth request that fails, with the code its client is told
 │   └── BrokenSealError            a sealed value that this key and context do not open
 ├── ToolError                      a tool says why it cannot do what was asked
 ├── UnauthorizedError              no token, or one that is not valid
@@ -147,6 +148,14 @@ class TooLargeError(InvalidInputError):
     def __init__(self, what: str, *, limit: int) -> None:
         super().__init__(f"{what} is larger than {limit} bytes; send less at once")
         self.limit = limit
+
+
+class OAuthError(InvalidInputError):
+    """An OAuth request fails; `code` is one of the protocol's own words."""
+
+    def __init__(self, code: str, reason: str) -> None:
+        super().__init__(reason)
+        self.code = code
 
 
 class BrokenSealError(InvalidInputError):

@@ -88,6 +88,7 @@ def lambda_event(headers: dict[str, str], body: bytes) -> Event:
                 "lambda": {
                     "auth": "ok",
                     "kind": "bto",
+                    "resource": "https://nacre.example/mcp",
                     "token_id": "t1",
                     "being_id": BEING,
                     "scopes": "mcp:read mcp:write",

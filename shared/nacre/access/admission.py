@@ -38,6 +38,7 @@ def admission(authorization: str | None, lookup: Lookup, *, now: float) -> Mappi
         "being_id": str(row["being_id"]),
         "scopes": str(row["scopes"]),
         "client": str(row.get("client") or ""),
+        "resource": str(row.get("resource") or ""),
     }
 
 

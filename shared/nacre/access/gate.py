@@ -7,6 +7,7 @@ from nacre.access.admission import Lookup, admission
 from nacre.access.tokens import API, OAUTH_ACCESS
 from nacre.clock import Clock, system_clock
 from nacre.errors import ForbiddenError, UnauthorizedError, UnknownBeingError
+from nacre.protocol.http import PATH
 from nacre.protocol.principal import FULL, READ, Principal
 
 _BEING_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
@@ -34,13 +35,18 @@ class Gate:
         self._clock = clock
 
     def admit(
-        self, *, authorization: str | None, path_being: str | None, query_being: str | None
+        self,
+        *,
+        authorization: str | None,
+        path_being: str | None,
+        query_being: str | None,
+        base: str | None = None,
     ) -> Principal:
         """Return the caller, or raise as `admit_context` does."""
         if authorization is None:
             raise UnauthorizedError(_NOTHING_SENT, presented=False)
         context = admission(authorization, self._lookup, now=self._clock().timestamp())
-        return admit_context(context, path_being=path_being, query_being=query_being)
+        return admit_context(context, path_being=path_being, query_being=query_being, base=base)
 
     def holder(self, *, authorization: str | None) -> Principal:
         """Return whose token it is, where no URL names a Being; raises UnauthorizedError."""
@@ -54,11 +60,18 @@ class Gate:
 
 
 def admit_context(
-    context: Mapping[str, object] | None, *, path_being: str | None, query_being: str | None
+    context: Mapping[str, object] | None,
+    *,
+    path_being: str | None,
+    query_being: str | None,
+    base: str | None = None,
 ) -> Principal:
     """Return the caller that an authorizer context names.
 
-    Raises UnauthorizedError on anything but an `ok` context, UnknownBeingError when a Being
+    `base` is the address that was called, where it is known: an OAuth token is for one.
+
+    Raises UnauthorizedError on anything but an `ok` context or for a token that is for
+    something else, UnknownBeingError when a Being
     in the URL is malformed, and ForbiddenError when path, query and token do not agree on
     the Being (with one text for Beings that exist and that do not) or when an API token
     comes without one.
@@ -66,7 +79,7 @@ def admit_context(
     if context is None:
         raise UnauthorizedError(_NOTHING_SENT, presented=False)
     principal = _principal(context)
-    if principal is None:
+    if principal is None or not _is_for_this(context, principal.being_id, base):
         raise UnauthorizedError(_NOT_VALID, presented=True)
     named = {being.lower() for being in (path_being, query_being) if being}
     if not all(is_being_id(being) for being in named):
@@ -76,6 +89,17 @@ def admit_context(
     if named - {principal.being_id}:
         raise ForbiddenError(_OTHER_BEING)
     return principal
+
+
+def _is_for_this(context: Mapping[str, object], being_id: str, base: str | None) -> bool:
+    """Whether this endpoint, or its Being's, is what an OAuth token was given for."""
+    if context["kind"] != OAUTH_ACCESS:
+        return True
+    resource = context.get("resource")
+    if not isinstance(resource, str):
+        return False
+    whole, own = f"{base or ''}{PATH}", f"{base or ''}{PATH}/{being_id}"
+    return resource in (whole, own) if base else resource.endswith((whole, own))
 
 
 def _principal(context: Mapping[str, object]) -> Principal | None:

@@ -6,7 +6,7 @@ from random import Random
 
 from nacre.access.admission import token_key
 from nacre.access.naming import checked_name
-from nacre.access.tokens import digest, hint, mint
+from nacre.access.tokens import API, digest, hint, mint
 from nacre.clock import Clock
 from nacre.errors import ConditionFailedError, InvalidInputError, NotFoundError
 from nacre.ids import short_id
@@ -101,7 +101,7 @@ class TokenStore:
             client=client,
             resource=resource,
         )
-        self._table.put(_to_item(record, digest(token)), when=Absent())
+        self._table.put(token_item(record, digest(token)), when=Absent())
         return Issued(token, record)
 
     def lookup(self, sha256: str) -> Item | None:
@@ -139,7 +139,17 @@ class TokenStore:
         return _from_item(item)
 
     def erase(self, being_id: str) -> int:
-        """End all tokens of a Being now, and remove their rows; return how many there were."""
+        """End all tokens of a Being now, and remove their rows; return how many there were.
+
+        What clients were allowed goes too, so that none of them gets another one.
+        """
+        grants = self._table.query(grants_of_being(being_id), index="gsi3")
+        while grants.items:
+            for item in grants.items:
+                self._table.delete(Key(str(item["pk"]), str(item["sk"])))
+            if grants.next is None:
+                break
+            grants = self._table.query(grants_of_being(being_id), index="gsi3", start=grants.next)
         count = 0
         # On AWS the list may lag behind the writes, so a row may be there once more.
         while items := self._table.query(_being_index(being_id), index="gsi2", limit=50).items:
@@ -155,8 +165,16 @@ def _being_index(being_id: str) -> str:
     return f"B#{being_id}#TOK"
 
 
-def _to_item(record: TokenRecord, sha256: str) -> Item:
+def grants_of_being(being_id: str) -> str:
+    """Return the partition that lists what clients were allowed of a Being."""
+    return f"B#{being_id}#OG"
+
+
+def token_item(record: TokenRecord, sha256: str) -> Item:
+    """Return the row of a token."""
     pk, sk = token_key(sha256)
+    # An API token's end is explained for a while; a client renews its own, and many end a day.
+    kept = timedelta(days=TOKEN_ROW_DAYS if record.kind == API else 0)
     item: Item = {
         "pk": pk,
         "sk": sk,
@@ -172,7 +190,7 @@ def _to_item(record: TokenRecord, sha256: str) -> Item:
         "expires": int(record.expires.timestamp()),
         "hint": record.hint,
         "label": record.label,
-        EXPIRES_AT: int((record.expires + timedelta(days=TOKEN_ROW_DAYS)).timestamp()),
+        EXPIRES_AT: int((record.expires + kept).timestamp()),
     }
     if record.client is not None:
         # A client's tokens end together when one of its refresh tokens is used twice.

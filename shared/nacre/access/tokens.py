@@ -39,7 +39,12 @@ def mint(kind: str, rng: "Random") -> str:
     """Return a new token of the kind; `rng` must be a SystemRandom outside tests."""
     if kind not in KINDS:
         raise ValueError(f"unknown kind of token: {kind!r}")
-    body = f"{kind}_{_base62(rng.getrandbits(256), _RANDOM_LENGTH)}"
+    return form(kind, rng.getrandbits(256))
+
+
+def form(kind: str, bits: int) -> str:
+    """Return the token that holds these 256 bits."""
+    body = f"{kind}_{_base62(bits, _RANDOM_LENGTH)}"
     return body + _checksum(body)
 
 

@@ -24,6 +24,7 @@ from nacre.faces.evaluating import Evaluator
 from nacre.faces.http import asgi_app
 from nacre.faces.late import LateApp
 from nacre.faces.logs import Level, Log, log_at, where
+from nacre.faces.mcp import called_address
 from nacre.faces.policy_http import policy_endpoint
 from nacre.jobs.loop import WorkerLoop
 from nacre.limits import API_TOKEN_DAYS, DRAIN_SECONDS
@@ -85,11 +86,14 @@ def _app(
     *,
     hurried: Callable[[], bool],
 ) -> AsgiApp:
+    base = called_address(settings.public_url, scheme="http")
+
     def admit(request: HttpRequest, path_being: str | None, query_being: str | None) -> Principal:
         return laptop.gate.admit(
             authorization=request.headers.get("authorization"),
             path_being=path_being,
             query_being=query_being,
+            base=base(request),
         )
 
     @asynccontextmanager
@@ -118,18 +122,25 @@ def _app(
         log=log,
         lifespan=working,
         elsewhere=elsewhere,
+        base=base,
     )
 
 
-def _portal(
-    laptop: Laptop, place: Place, fenced: Fences, settings: Settings, log: Log
-) -> AsgiApp:
+def _portal(laptop: Laptop, place: Place, fenced: Fences, settings: Settings, log: Log) -> AsgiApp:
     """Return what is web; a server that only speaks MCP never loads it."""
     from nacre.faces.portal import portal_app
     from nacre.faces.portal_parts import Portal
 
-    command = link_command(place.options())
-    return portal_app(Portal(laptop.home.authority, settings.public_url, fenced, log, command))
+    return portal_app(
+        Portal(
+            laptop.home.authority,
+            settings.public_url,
+            fenced,
+            log,
+            takes_documents=bool(settings.public_url),
+            link_command=link_command(place.options()),
+        )
+    )
 
 
 async def _stop(loop: WorkerLoop, hurried: Callable[[], bool]) -> None:
@@ -166,6 +177,7 @@ def _server(app: AsgiApp, log: Log) -> uvicorn.Server:
             log_level="warning",
             lifespan="on",
             loop="asyncio",
+            proxy_headers=False,  # nobody chooses the address that attempts are counted by
             server_header=False,
             timeout_graceful_shutdown=DRAIN_SECONDS,
             ws="none",

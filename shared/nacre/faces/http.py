@@ -13,7 +13,7 @@ from nacre.faces.asgi import AsgiApp, Receive, Scope, Send, read, write
 from nacre.faces.error_map import explain
 from nacre.faces.live_call import LiveCall
 from nacre.faces.logs import Log
-from nacre.faces.mcp import CallLog, endpoint
+from nacre.faces.mcp import BaseOf, CallLog, endpoint
 from nacre.faces.peers import LocalPeers
 from nacre.faces.threads import CallThreads
 from nacre.limits import HTTP_THREADS
@@ -38,10 +38,11 @@ def asgi_app(
     log: Log | None = None,
     lifespan: Lifespan = _nothing,
     elsewhere: AsgiApp | None = None,
+    base: BaseOf | None = None,
 ) -> AsgiApp:
     """Return the server: MCP under `/mcp`, everything else answered by `elsewhere`."""
     peers = LocalPeers()
-    served = endpoint(app, admit=admit, fences=fences, peers=peers)
+    served = endpoint(app, admit=admit, fences=fences, peers=peers, base=base)
     return _Server(served, peers, CallLog(log or Log()), lifespan, elsewhere or not_found)
 
 

@@ -8,7 +8,7 @@ from nacre.app import Application
 from nacre.errors import ClientCapabilityError, UnauthorizedError
 from nacre.faces.event_body import event_body
 from nacre.faces.logs import Log
-from nacre.faces.mcp import CallLog, endpoint
+from nacre.faces.mcp import BaseOf, CallLog, called_address, endpoint
 from nacre.limits import LAMBDA_ANSWER_BYTES
 from nacre.protocol import strict_json
 from nacre.protocol.answers import Failure, refusal
@@ -47,13 +47,22 @@ class Invocation(Protocol):
     aws_request_id: str
 
 
-def mcp_handler(app: Application, *, gate: Gate | None = None, log: Log | None = None) -> Handler:
+def mcp_handler(
+    app: Application,
+    *,
+    gate: Gate | None = None,
+    log: Log | None = None,
+    public_url: str | None = None,
+) -> Handler:
     """Return the handler of the MCP function.
+
+    `public_url` is where clients can log in, empty for the name they used, None for nowhere.
 
     Callers are those that the authorizer let through. With a `gate`, events of
     fronts that have no authorizer of ours resolve their token in process.
     """
-    served = endpoint(app, admit=_admission(gate))
+    base = None if public_url is None else called_address(public_url, scheme="https")
+    served = endpoint(app, admit=_admission(gate, base), base=base)
     calls, looper = CallLog(log or Log()), Looper()
 
     def handle(event: Event, context: Invocation) -> Event:
@@ -130,16 +139,21 @@ def _run(call: HttpCall, looper: Looper) -> HttpReply:
 
 def _admission(
     gate: Gate | None,
+    base: BaseOf | None,
 ) -> Callable[[HttpRequest, str | None, str | None], Principal]:
     def admit(request: HttpRequest, path_being: str | None, query_being: str | None) -> Principal:
+        address = None if base is None else base(request)
         if request.authorizer is not None:
-            return admit_context(request.authorizer, path_being=path_being, query_being=query_being)
+            return admit_context(
+                request.authorizer, path_being=path_being, query_being=query_being, base=address
+            )
         if gate is None:
             raise UnauthorizedError("no authorizer vouched for this request", presented=False)
         return gate.admit(
             authorization=request.headers.get("authorization"),
             path_being=path_being,
             query_being=query_being,
+            base=address,
         )
 
     return admit

@@ -1,10 +1,12 @@
 """What every MCP face shares: the application behind its rules, and one log line a call."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from time import perf_counter
 from typing import Any
 
-from nacre.access.challenge import www_authenticate
+from nacre.access.addresses import base_of
+from nacre.access.challenge import metadata_url, www_authenticate
+from nacre.access.gate import is_being_id
 from nacre.access.scopes import authorize
 from nacre.app import Application
 from nacre.errors import ForbiddenError, NacreError, UnauthorizedError
@@ -13,10 +15,13 @@ from nacre.faces.logs import Level, Log, where
 from nacre.protocol.dispatch import Dispatcher
 from nacre.protocol.fences import Fences
 from nacre.protocol.headers import annotated
-from nacre.protocol.http import Admit, Endpoint
+from nacre.protocol.http import Admit, Endpoint, being_in
 from nacre.protocol.http_messages import HttpReply, HttpRequest
 from nacre.protocol.peers import Peers
 from nacre.protocol.surface import Definitions, Surface
+
+BaseOf = Callable[[HttpRequest], str | None]
+"""From a request to the address it was sent to; None where its Host header is no name."""
 
 
 class Rules:
@@ -40,14 +45,34 @@ def dispatcher(app: Application) -> Dispatcher:
 
 
 def endpoint(
-    app: Application, *, admit: Admit, fences: Fences | None = None, peers: Peers | None = None
+    app: Application,
+    *,
+    admit: Admit,
+    fences: Fences | None = None,
+    peers: Peers | None = None,
+    base: BaseOf | None = None,
 ) -> Endpoint:
-    """Return the HTTP endpoint of an application."""
+    """Return the HTTP endpoint of an application.
+
+    `base` says under which address a request came, where clients can log in there.
+    """
+
+    def challenge(error: Exception, request: HttpRequest) -> str | None:
+        if not isinstance(error, (UnauthorizedError, ForbiddenError)):
+            return None
+        address = None if base is None else base(request)
+        if address is None:
+            return www_authenticate(error)
+        named = being_in(request.path)
+        being = named if named is not None and is_being_id(named) else None
+        metadata = metadata_url(address, being_id=being)
+        return www_authenticate(error, resource_metadata=metadata)
+
     return Endpoint(
         dispatcher(app),
         rules=Rules(),
         admit=admit,
-        challenge=_challenge,
+        challenge=challenge,
         schema_of=MirroredSchemas(app.surface).of,
         fences=fences,
         peers=peers,
@@ -55,10 +80,14 @@ def endpoint(
     )
 
 
-def _challenge(error: Exception, _request: HttpRequest) -> str | None:
-    if isinstance(error, (UnauthorizedError, ForbiddenError)):
-        return www_authenticate(error)
-    return None
+def called_address(public_url: str, *, scheme: str) -> BaseOf:
+    """Return what tells the address of a request, from the name it used."""
+
+    def base(request: HttpRequest) -> str | None:
+        host = request.headers.get("host", "")
+        return base_of(host, public_url=public_url, scheme=scheme)
+
+    return base
 
 
 class MirroredSchemas:

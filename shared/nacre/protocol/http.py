@@ -40,6 +40,12 @@ Admit = Callable[[HttpRequest, str | None, str | None], Principal | None]
 Challenge = Callable[[Exception, HttpRequest], str | None]
 
 
+def being_in(path: str) -> str | None:
+    """Return what stands in a path where a Being's id belongs."""
+    found = _BEING_PATH.fullmatch(path)
+    return None if found is None else found.group(1)
+
+
 class Endpoint:
     """The MCP endpoint: from an HTTP request to a reply, or to a call."""
 

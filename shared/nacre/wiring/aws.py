@@ -115,7 +115,9 @@ def authority(settings: "Settings") -> "Callable[[], Authority]":
         dynamodb = _Clients(settings)("dynamodb")
         tokens = DynamoTable(dynamodb, settings.tokens_table)
         data = DynamoTable(dynamodb, settings.data_table)
-        return cached_authority(tokens, data, clock=system_clock, rng=SystemRandom())()
+        return cached_authority(
+            tokens, data, fetches=True, clock=system_clock, rng=SystemRandom()
+        )()
 
     return opened
 

@@ -83,9 +83,9 @@ def open_laptop(
     `order_name` is what orders are called here, whatever the Being calls them.
     """
     prepared = prepare_data_folder(folder)
-    home, database = _home(prepared, clock)
-    keys = request_state_keys(prepared, lambda: home.data, clock)
     chosen = settings or Settings(data_folder=str(prepared))
+    home, database = _home(prepared, clock, reached=bool(chosen.public_url))
+    keys = request_state_keys(prepared, lambda: home.data, clock)
     bell = Bell()
     minded = laptop_mind(
         database,
@@ -194,7 +194,7 @@ def _queue(database: SqliteDatabase, clock: Clock, bell: Bell) -> "Queue":
     return AnnouncingQueue(queue, bell)
 
 
-def _home(folder: Path, clock: Clock) -> tuple[Home, SqliteDatabase]:
+def _home(folder: Path, clock: Clock, *, reached: bool = False) -> tuple[Home, SqliteDatabase]:
     database = SqliteDatabase(folder / DATABASE)
     tokens = SqliteTable(database, "tokens", now=clock)
     data = SqliteTable(database, "data", now=clock)
@@ -211,7 +211,8 @@ def _home(folder: Path, clock: Clock) -> tuple[Home, SqliteDatabase]:
         blobs=lambda: _blobs(folder, clock),
         residue=lambda: _residue(database),
         vault=lambda: _vault(folder),
-        authority=cached_authority(tokens, data, clock=clock, rng=rng),
+        # Who is reached from the internet reaches it too.
+        authority=cached_authority(tokens, data, fetches=reached, clock=clock, rng=rng),
         holders=_processes(),
         close=database.close,
     )
