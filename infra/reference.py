@@ -131,14 +131,19 @@ def conformance() -> str:
     rows, known = [], []
     for run in yaml.safe_load((folder / "expected.yml").read_text()):
         face, revision = run["face"], run["revision"]
-        checks = ", ".join(f"{count} {end.lower()}" for end, count in run["checks"].items())
-        rows.append((face, revision, f"{run['passed']} of {run['required']}", checks))
+        checks = [
+            ", ".join(f"{count} {end.lower()}" for end, count in run.get(kind, {}).items())
+            for kind in ("checks", "tasks")
+        ]
+        rows.append((face, revision, f"{run['passed']} of {run['required']}", *checks))
         listed = (folder / f"baseline-{revision}-{face}.yml").read_text()
         known += [
             (face, revision, f"`{entry}`", reason)
             for entry, reason in re.findall(r"^  - (\S+) # (.+)$", listed, re.MULTILINE)
         ]
-    results = _table(("Face", "Revision", "Required scenarios passed", "Their checks"), rows)
+    results = _table(
+        ("Face", "Revision", "Required scenarios passed", "Their checks", "Checks of tasks"), rows
+    )
     failures = _table(("Face", "Revision", "Scenario or check", "Why"), known)
     return _page(
         "Conformance",

@@ -1,7 +1,7 @@
 """The conformance fixtures behind each real face, on a loopback port."""
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from io import StringIO
 
 from nacre.faces.http import asgi_app
@@ -11,7 +11,7 @@ from nacre.protocol.fences import Fences
 from nacre.protocol.http_messages import HttpRequest
 from nacre.protocol.principal import FULL, Principal
 from tests.asgi_server import served
-from tests.conformance.fixture_server import conformance_application
+from tests.conformance.fixture_server import working_application
 from tests.conformance.gateway import gateway
 from tests.lambda_events import BEING
 
@@ -24,20 +24,28 @@ def everybody(_request: HttpRequest, _path: str | None, _query: str | None) -> P
     return _CALLER
 
 
-def laptop() -> AbstractContextManager[str]:
+@contextmanager
+def laptop() -> Iterator[str]:
     """Serve the fixtures as the laptop server does."""
-    app = asgi_app(
-        conformance_application(),
-        admit=everybody,
-        fences=Fences(hosts=_LOOPBACK, origins=_LOOPBACK),
-        log=Log(stream=StringIO()),
-    )
-    return served(app)
+    with working_application() as application:
+        app = asgi_app(
+            application,
+            admit=everybody,
+            fences=Fences(hosts=_LOOPBACK, origins=_LOOPBACK),
+            log=Log(stream=StringIO()),
+        )
+        with served(app) as url:
+            yield url
 
 
-def on_lambda() -> AbstractContextManager[str]:
+@contextmanager
+def on_lambda() -> Iterator[str]:
     """Serve the fixtures as the MCP function does, behind a stand-in for API Gateway."""
-    return gateway(mcp_handler(conformance_application(), log=Log(stream=StringIO())))
+    with (
+        working_application() as application,
+        gateway(mcp_handler(application, log=Log(stream=StringIO()))) as url,
+    ):
+        yield url
 
 
 FACES: dict[str, Callable[[], AbstractContextManager[str]]] = {

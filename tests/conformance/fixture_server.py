@@ -4,6 +4,9 @@ It exists in tests only. The names, texts and schemas are those of the suite's s
 """
 
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from nacre import (
@@ -20,6 +23,7 @@ from nacre.clock import system_clock
 from nacre.protocol.request_state import RequestStates, SigningKeys
 from tests.conformance.fixture_content import PNG, register_content
 from tests.conformance.fixture_questions import elicit, field, register_questions
+from tests.conformance.fixture_tasks import register_tasks, tasks_of
 
 
 def conformance_server() -> ToolServer:
@@ -27,6 +31,7 @@ def conformance_server() -> ToolServer:
     server = ToolServer("nacre-conformance", "1.0.0")
     register_content(server)
     register_questions(server)
+    register_tasks(server)
     register_resources(server)
     register_prompts(server)
     return server
@@ -41,6 +46,14 @@ def conformance_application() -> Application:
         advertises_logging=True,
         advertises_subscriptions=True,
     )
+
+
+@contextmanager
+def working_application() -> Iterator[Application]:
+    """Give the same with a worker, so that long work goes on as tasks."""
+    application = conformance_application()
+    with tasks_of(application.surface) as tasks:
+        yield replace(application, tasks=tasks)
 
 
 def register_resources(server: ToolServer) -> None:
