@@ -4,6 +4,7 @@
 Only the standard library is imported, so that other Pythons can read this file.
 """
 
+import base64
 import json
 import os
 import re
@@ -286,10 +287,16 @@ def differences(
 
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT[0-9:.]+(?:Z|[+-]\d\d:\d\d)?|\d{1,2}:\d\d:\d\d [AP]M")
 
+_BLOB = re.compile(r'"blob": "([^"]*)"')
+
 
 def _plain(seen: Any, folder: Path, *, timed: bool) -> str:
     text = json.dumps(seen, sort_keys=True).replace(str(folder), "FOLDER")
-    return _MOMENT.sub("MOMENT", text) if timed else text
+    return _MOMENT.sub("MOMENT", _BLOB.sub(_unpacked, text)) if timed else text
+
+
+def _unpacked(found: re.Match[str]) -> str:
+    return f'"blob": "{base64.b64decode(found[1])!r}"'
 
 
 def _program(program: tuple[str, ...]) -> list[str]:

@@ -22,7 +22,7 @@ from nacre.limits import (
     PROXY_REPLIES_BYTES,
 )
 
-_CHUNK = 1 << 18
+_CHUNK = 1 << 16
 _IN = select.POLLIN
 _OUT = select.POLLOUT
 _GONE = select.POLLERR | select.POLLHUP | select.POLLNVAL

@@ -17,12 +17,12 @@ NOT_STARTED = 126  # and of one that it cannot start
 # and ends the processes of a group that are left.
 _KEEPER = """
 read -r done && exit
-kill -TERM -- "-$0" || exit
+kill -TERM "-$0" || exit
 for wait in 1 2 3 4 5 6 7 8; do
     sleep 0.25
-    kill -0 -- "-$0" || exit
+    kill -0 "-$0" || exit
 done
-kill -KILL -- "-$0"
+kill -KILL "-$0"
 """
 
 
@@ -118,6 +118,7 @@ def _is_script(error: Exception) -> bool:
 
 
 def _keeper(group: int) -> "subprocess.Popen[bytes] | None":
+    assert group > 1  # -1 would be every process there is
     try:
         return subprocess.Popen(  # noqa: S603 - a fixed script and a number
             ["/bin/sh", "-c", _KEEPER, str(group)],
