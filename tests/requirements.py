@@ -184,7 +184,6 @@ PENDING: frozenset[str] = frozenset(
         # policy
         "004.wrap.config",
         "004.proxy.stdio",
-        "004.proxy.remote",
     }
 )
 

@@ -255,6 +255,8 @@ class ReverseProxy:
         status, authority = answer.status, self._upstream.address.authority
         said = downwards(answer.headers, with_credentials=self._with_credentials)
         exchange.headers.update(said)
+        if status in (401, 403) and not self._with_credentials:
+            raise UpstreamError(status_text(authority, status))
         if status in (202, 204):
             if exchange.talk.address is None:  # else the answer comes on the stream
                 self._relay.lost(exchange, "the server has only taken note of it")
@@ -276,8 +278,6 @@ class ReverseProxy:
         """Answer with a server's HTTP error, in our own words: its own nobody has judged."""
         status = answer.status
         text = status_text(self._upstream.address.authority, status)
-        if status in (401, 403) and not self._with_credentials:
-            raise UpstreamError(text)
         self._say(text)
         self._relay.lost(exchange, text)
         if exchange.reply.is_open:

@@ -106,9 +106,10 @@ class Relay:
                 return
             exchange.reply.break_off()
             return
-        if not exchange.resumable:
-            self.lost(exchange, "the stream ended without an answer")
-        await exchange.reply.end()
+        if exchange.resumable:
+            await exchange.reply.end()
+        else:
+            await self.fail(exchange, "the server ended the stream without an answer")
 
     async def release(self, talk: Talk, release: Release) -> None:
         """Let go of what was held."""
@@ -128,7 +129,7 @@ class Relay:
 
     async def _event(self, exchange: Exchange, event: Event) -> None:
         if event.too_long:
-            await self._too_long(exchange, event)
+            self._too_long(exchange)
         elif event.name == b"endpoint" and not exchange.raw:
             await self._endpoint(exchange, event)
         elif not event.is_message:
@@ -159,11 +160,11 @@ class Relay:
             case Drop():
                 pass
 
-    async def _too_long(self, exchange: Exchange, event: Event) -> None:
+    def _too_long(self, exchange: Exchange) -> None:
+        if exchange.raw:
+            exchange.resumable = False
+            raise UpstreamError(_TOO_LONG)
         self._say(_TOO_LONG)
-        raw = self.lost(exchange, _TOO_LONG) if exchange.raw else None
-        if raw is not None:
-            await exchange.reply.send(Event(b"message", id=event.id).encode(raw))
 
     async def _endpoint(self, exchange: Exchange, event: Event) -> None:
         """Take the older transport's address for messages, and give one of our own."""

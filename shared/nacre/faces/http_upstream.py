@@ -217,6 +217,7 @@ class _Connection:
         self._authority = authority
         self._wire = h11.Connection(h11.CLIENT, max_incomplete_event_size=_HEAD_BYTES)
         self._until = 0.0
+        self._has_ended = False
 
     def is_fresh(self) -> bool:
         """Whether a request may be sent: the server has not closed, and will not just now."""
@@ -275,6 +276,7 @@ class _Connection:
                         received = await self._reader.read(_PIECE)
                 else:
                     received = await self._reader.read(_PIECE)
+                self._has_ended = not received
                 self._wire.receive_data(received)
         except TimeoutError as error:
             raise UpstreamError(
@@ -295,10 +297,8 @@ class _Connection:
         self._writer.transport.abort()
 
     def _broken(self, error: Exception | None) -> UpstreamError:
-        if isinstance(error, h11.RemoteProtocolError) and self._wire.their_state is h11.ERROR:
-            said = str(error)
-            if "closed connection" not in said:
-                return UpstreamError(f"{self._authority} sends what is not HTTP/1.1")
+        if isinstance(error, h11.RemoteProtocolError) and not self._has_ended:
+            return UpstreamError(f"{self._authority} sends what is not HTTP/1.1")
         return UpstreamError(f"{self._authority} closed the connection before its answer was whole")
 
 
