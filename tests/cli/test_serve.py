@@ -82,7 +82,9 @@ def test_later_starts_show_the_url_and_no_token(nacre: Nacre) -> None:
     with serving() as server:
         _, out, err = server.stop(signal.SIGTERM)
 
-    assert out == f"Ann: {server.url}/{being_id}\n"
+    shown, _, link = out.partition("\nSign in, once: ")
+    assert shown == f"Ann: {server.url}/{being_id}\n"
+    assert link.startswith(f"{server.url.removesuffix('/mcp')}/sign-in#bos_")
     assert re.search(r"^For a token: .*token create --being NAME --scope full$", err, re.MULTILINE)
     assert nacre("token", "list", "--json").json() == []
 
@@ -151,7 +153,9 @@ def test_no_token_is_written_to_the_log(nacre: Nacre) -> None:
 
     lines = [json.loads(line) for line in err.splitlines() if line.startswith("{")]
     assert [line["status"] for line in lines if line["event"] == "mcp"] == [200, 401, 401]
-    assert not re.findall(SCANNER_PATTERN, out + err)
+    [link] = re.findall(SCANNER_PATTERN, out)  # to sign in with, for who started it
+    assert link.startswith("bos_")
+    assert not re.findall(SCANNER_PATTERN, err)
     assert wrong not in err
 
 

@@ -54,7 +54,9 @@ def serve(host: str, port: int, *, place: Place) -> None:
     """Run the server on this machine.
 
     The first start creates a Being and shows, this once, a token for it and what to paste
-    into your client's configuration. Several servers may share a data folder.
+    into your client's configuration. Clients that take a URL alone need no token: give them
+    the URL without the Being. Each start shows a link that signs you in, once, within the
+    hour. Several servers may share a data folder.
     """
     if place.stack:
         raise InvalidInputError("serve runs on this machine; a stack has a URL of its own")
@@ -67,6 +69,8 @@ def serve(host: str, port: int, *, place: Place) -> None:
         with bind(host, port) as listener:
             url = url_of(host, listener, settings)
             _show(laptop, place, url)
+            link = laptop.home.authority().sign_in.links.make(place.owner_name)
+            click.echo(f"\nSign in, once: {url.removesuffix('/mcp')}{link.path}")
             log = log_at(settings.log_level)
             app = _app(laptop, place, host, settings, log, hurried=lambda: server.force_exit)
             server = _server(app, log)

@@ -68,7 +68,10 @@ def create(scope: str, ttl: timedelta, label: str, *, as_json: bool, place: Plac
 @json_option
 @placed
 def list_tokens(*, as_json: bool, place: Place) -> None:
-    """List a Being's tokens, oldest first; ended ones stay for a month."""
+    """List a Being's tokens, oldest first; ended ones stay for a month.
+
+    Those of connected clients are renewed by the hour; see also 'nacre client list'.
+    """
     home = place.open()
     being = place.choose(home)
     found = [_facts(record, being.name) for record in home.tokens.of_being(being.being_id)]
