@@ -21,6 +21,7 @@ from nacre.memory.vector_items import point_key
 from nacre.policy.approvals import Approvals
 from nacre.policy.sections import Settings as PolicySettings
 from nacre.ports.table import Key
+from nacre.tasks.task import result_of
 from tests.cli.conftest import Nacre
 from tests.cli.worlds import World
 from tests.memory.keeping import a_node
@@ -108,6 +109,8 @@ def test_a_whole_being_leaves_nothing_behind(
     world.memory.profile.append(being_id, TARGETS["knowledge"], "Zirkon " * 1000, key="Long")
     world.memory.letters.send(being_id, "Bob", "The Zirkon is mine")
     world.memory.letters.send(other, "Ann", "What is yours?")
+    place = result_of(being_id, "a-task")
+    world.table.put({"pk": place.pk, "sk": place.sk, "schema": 1, "data": b"the Zirkon is here"})
     world.memory.history.add(being_id, [Said("user", "Zirkon")])
     world.memory.nodes.add(being_id, [a_node(1, action="hid the Zirkon")])
     world.memory.trigger.ask(being_id)

@@ -22,6 +22,7 @@ from nacre.memory.whole_partitions import delete_all, items_in
 from nacre.ports.blobs import Blobs
 from nacre.ports.residue import Residue
 from nacre.ports.table import Table
+from nacre.tasks.task import partition as task_partition
 
 _SAMPLE = 200  # texts that a proof looks for, besides the id that stands in every item
 Progress = Callable[[int, int], None]
@@ -64,7 +65,8 @@ def erase_being(being: Being, stores: Stores, progress: Progress) -> Erased:
         *(keys.months(being_id), keys.markers(being_id), keys.bodies(being_id)),
         *(keys.scenes(being_id), keys.nodes(being_id), keys.clusters(being_id)),
         *(keys.sessions(being_id), keys.session_turns(being_id)),
-        *(f"{home}#R", keys.known_events(being_id), vectors(being_id), marks(being_id), home),
+        *(f"{home}#R", keys.known_events(being_id), vectors(being_id), marks(being_id)),
+        *(task_partition(being_id), home),
     ):
         delete_all(table, partition)
     stores.residue.drop_jobs(being_id)  # the index work itself was one
