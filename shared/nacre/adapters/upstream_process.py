@@ -21,6 +21,7 @@ from nacre.limits import UPSTREAM_ANSWER_BYTES
 
 _GRACE_SECONDS = 2.0  # for a program to end after its input did, and again after SIGTERM
 _READ = 256 * 1024
+_KILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows has one way only
 
 
 class ProgramError(Exception):
@@ -145,14 +146,15 @@ async def _ended(process: asyncio.subprocess.Process) -> None:
     assert process.stdin is not None
     with contextlib.suppress(ConnectionError, RuntimeError):
         process.stdin.close()
-    for how in (None, signal.SIGTERM, getattr(signal, "SIGKILL", signal.SIGTERM)):
-        if how is not None:
-            _signal(process, how)
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(_gone(process), _GRACE_SECONDS)
-            break
-    # Children that it left behind are of its group.
-    _signal(process, getattr(signal, "SIGKILL", signal.SIGTERM))
+    try:
+        for how in (None, signal.SIGTERM, _KILL):
+            if how is not None:
+                _signal(process, how)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(_gone(process), _GRACE_SECONDS)
+                break
+    finally:
+        _signal(process, _KILL)  # also children that it left behind: they are of its group
     transport = getattr(process, "_transport", None)
     if transport is not None:
         transport.close()

@@ -25,6 +25,7 @@ AS_IT_IS: TypeAdapter[Any] = TypeAdapter(dict[str, Any])
 
 # After a call was given up, its questions may still come: they belong to nobody then.
 _QUIET_SECONDS = 300.0
+_CLOSE_SECONDS = 8.0  # a program gets some seconds to end by itself, and some after a signal
 _CHANGES = (
     types.ToolListChangedNotification,
     types.ResourceListChangedNotification,
@@ -78,10 +79,10 @@ class Session:
         keeper = self._keeper
         if keeper is None or keeper.done():
             return
-        _, late = await asyncio.wait({keeper}, timeout=1.0)
+        _, late = await asyncio.wait({keeper}, timeout=_CLOSE_SECONDS)
         if late:
             keeper.cancel()
-            await asyncio.wait({keeper}, timeout=10.0)
+            await asyncio.wait({keeper}, timeout=_CLOSE_SECONDS)
 
     def end_soon(self) -> None:
         """Use it for no further call, and close it."""

@@ -11,6 +11,7 @@ from nacre.protocol.context import Context
 from nacre.protocol.principal import Principal
 from nacre.protocol.surface import (
     Definitions,
+    GatheringSource,
     SelectiveSource,
     Surface,
     WireResult,
@@ -37,12 +38,23 @@ class Entry(Protocol):
         """Raise BlockedError unless the request may be made."""
         ...
 
+    def screened(self, tool: str, result: WireResult, context: Context) -> WireResult:
+        """Return a tool's result as its caller may have it."""
+        ...
+
+    def screened_value(
+        self, method: str, params: Mapping[str, Any], value: dict[str, Any], context: Context
+    ) -> dict[str, Any]:
+        """Return a resource or a prompt as its caller may have it; raises BlockedError."""
+        ...
+
 
 class GuardedSurface:
     """A server whose every call is decided first; `entry` is called when one is made."""
 
     def __init__(self, surface: Surface, entry: Callable[[], Entry]) -> None:
         self._surface = surface
+        self._gathering = surface if isinstance(surface, GatheringSource) else None
         self._entry = entry
         self._tools: dict[str, tuple[WireTool, GuardedTool]] = {}
 
@@ -65,6 +77,21 @@ class GuardedSurface:
     def instructions(self) -> str | None:
         """Guidance for a model that uses the server."""
         return self._surface.instructions
+
+    # Lists of which parts come from elsewhere.
+
+    def is_gathered(self) -> bool:
+        """Tell whether the lists can be given at once."""
+        return self._gathering is None or self._gathering.is_gathered()
+
+    def gather(self) -> None:
+        """Fetch what is missing."""
+        if self._gathering is not None:
+            self._gathering.gather()
+
+    def list_meta(self) -> Mapping[str, Any] | None:
+        """Return what a list says of itself."""
+        return None if self._gathering is None else self._gathering.list_meta()
 
     # Tools.
 
@@ -106,8 +133,10 @@ class GuardedSurface:
 
     async def read_resource(self, uri: str, context: Context) -> dict[str, Any]:
         """Return the contents, if they may be read; raises BlockedError."""
-        await self._entry().permit("resources/read", {"uri": uri}, context)
-        return await self._surface.read_resource(uri, context)
+        params = {"uri": uri}
+        await self._entry().permit("resources/read", params, context)
+        read = await self._surface.read_resource(uri, context)
+        return self._entry().screened_value("resources/read", params, read, context)
 
     # Prompts.
 
@@ -121,7 +150,8 @@ class GuardedSurface:
         """Return the prompt's messages, if it may be used; raises BlockedError."""
         params = {"name": name, "arguments": arguments}
         await self._entry().permit("prompts/get", params, context)
-        return await self._surface.get_prompt(name, arguments, context)
+        prompt = await self._surface.get_prompt(name, arguments, context)
+        return self._entry().screened_value("prompts/get", params, prompt, context)
 
     async def complete(
         self,
@@ -155,5 +185,8 @@ class GuardedTool:
 
     async def call(self, arguments: dict[str, Any], context: Context) -> WireResult:
         """Run the tool if it may be run, else return a result that says why not."""
-        refused = await self._entry().refused(self._name, arguments, context)
-        return await self._tool.call(arguments, context) if refused is None else refused
+        entry = self._entry()
+        refused = await entry.refused(self._name, arguments, context)
+        if refused is not None:
+            return refused
+        return entry.screened(self._name, await self._tool.call(arguments, context), context)

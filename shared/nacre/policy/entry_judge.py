@@ -1,13 +1,18 @@
 """Decisions at the MCP entry: what a guard in front of another server would decide and record."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from nacre.errors import BlockedError, NacreError
 from nacre.policy.approver import Question
 from nacre.policy.judge import Allowed, Call, Denied, Judge, Pending, Ruling
+from nacre.policy.mounted import MountedContent, is_enforced
+from nacre.policy.mounts import Kind, Mounts, Place
+from nacre.policy.policy import Policy
 from nacre.policy.replies import blocked_result
 from nacre.policy.rule import Subject
+from nacre.policy.trust import refusal
 from nacre.protocol.context import Context
 from nacre.protocol.principal import Principal
 from nacre.protocol.surface import Definitions, WireResult
@@ -15,6 +20,13 @@ from nacre.protocol.versions import is_modern
 
 OWN = "nacre"  # the name under which rules know our own server
 _APPROVAL = "approval-"
+_APPROVED = "approved"  # among what a call keeps between its rounds: under which policy
+_MOST_JUDGES = 1024  # of Beings and servers, kept ready
+
+_NAMED: Mapping[str, tuple[Kind, str]] = {
+    "resources/read": ("resource", "uri"),
+    "prompts/get": ("prompt", "name"),
+}
 
 Judges = Callable[[str], Judge]
 """From a Being's id, or "" for nobody in particular, to who decides for it."""
@@ -34,13 +46,40 @@ class _Blocked:
         return blocked_result(self._denied, is_modern=self._is_modern)
 
 
-class EntryJudge:
-    """Decides about the calls of every Being of this server; `server` is its name in rules."""
+class _Changed:
+    """A result without what may not be in it."""
 
-    def __init__(self, judges: Judges, *, server: str = OWN) -> None:
+    __slots__ = ("_value",)
+
+    def __init__(self, value: dict[str, Any]) -> None:
+        self._value = value
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as `tools/call` carries it."""
+        return self._value
+
+
+class EntryJudge:
+    """Decides about the calls of every Being of this server; `server` is its name in rules.
+
+    `mounts` tells what belongs to other servers behind it, and `content` looks at what
+    those hand back.
+    """
+
+    def __init__(
+        self,
+        judges: Judges,
+        *,
+        server: str = OWN,
+        mounts: Mounts | None = None,
+        content: MountedContent | None = None,
+    ) -> None:
         self._judges = judges
         self._server = server
+        self._mounts = mounts
+        self._content = content
         self._shown: tuple[object, str, Definitions] | None = None
+        self._of_servers: dict[tuple[str, str], tuple[Judge, Judge]] = {}
 
     def shown(self, whole: Definitions, principal: Principal | None) -> Definitions:
         """Return the tools that the policy does not deny for every argument.
@@ -54,20 +93,26 @@ class EntryJudge:
         if policy.settings.mode == "monitor":
             return whole
         shown = self._shown  # once: another thread may put another policy's list there
-        if shown is None or shown[:2] != (whole, policy.digest):
-            engine = policy.engine()
-            kept = [
-                each for each in whole if engine.may_pass("tool", str(each["name"]), self._server)
-            ]
+        if shown is None or shown[0] is not whole or shown[1] != policy.digest:
+            kept = [each for each in whole if self._may_be_seen(str(each["name"]), policy)]
             shown = (whole, policy.digest, whole if len(kept) == len(whole) else tuple(kept))
             self._shown = shown
         return shown[2]
+
+    def _may_be_seen(self, tool: str, policy: Policy) -> bool:
+        place = self._place("tool", tool)
+        if not policy.engine().may_pass("tool", place.name, place.server):
+            return False
+        held = None if self._mounts is None else self._mounts.held(tool)
+        return held is None or not held.holds(policy)
 
     async def refused(
         self, tool: str, arguments: Mapping[str, Any], context: Context
     ) -> WireResult | None:
         """Return None for a call that may be made, else what its caller gets."""
-        ruling = await self._ruled(Subject("tool", tool, self._server, arguments), context)
+        place = self._place("tool", tool)
+        subject = Subject("tool", place.name, place.server, arguments)
+        ruling = await self._ruled(subject, context, tool=tool)
         if isinstance(ruling, Allowed):
             return None
         if ruling.style == "error":
@@ -76,14 +121,128 @@ class EntryJudge:
 
     async def permit(self, method: str, params: Mapping[str, Any], context: Context) -> None:
         """Raise BlockedError unless the request may be made."""
-        ruling = await self._ruled(Subject("method", method, self._server, params), context)
+        place, named = self._named(method, params)
+        ruling = await self._ruled(Subject("method", method, place.server, named), context)
         if isinstance(ruling, Denied):
             raise _blocked(ruling)
 
-    async def _ruled(self, subject: Subject, context: Context) -> Allowed | Denied:
+    # What comes back.
+
+    def screened(self, tool: str, result: WireResult, context: Context) -> WireResult:
+        """Return the result of a tool as its caller may have it."""
+        server = self._place("tool", tool).server
+        if server == self._server or self._content is None:
+            return result
+        value = result.to_dict()
+        try:
+            passed = self._content.result(self.judge(context, server), "tools/call", value, context)
+        except BlockedError as error:
+            denied = Denied(str(error), None, "")
+            return _Blocked(denied, is_modern=is_modern(context.version))
+        return result if passed is value else _Changed(passed)
+
+    def screened_value(
+        self, method: str, params: Mapping[str, Any], value: dict[str, Any], context: Context
+    ) -> dict[str, Any]:
+        """Return a resource or a prompt as its caller may have it; raises BlockedError."""
+        server = self._named(method, params)[0].server
+        if server == self._server or self._content is None:
+            return value
+        passed: dict[str, Any] = self._content.result(
+            self.judge(context, server), method, value, context
+        )
+        return passed
+
+    # What other servers ask of the client.
+
+    async def decide(
+        self, server: str, method: str, params: Mapping[str, Any], context: Context
+    ) -> Mapping[str, Any]:
+        """Return the params as the client may be asked; raises BlockedError."""
+        assert self._content is not None
+        judge = self.judge(context, server)
+        screened = self._content.asked(judge, method, params)
+        call = replace(
+            self._call(Subject("method", method, server, params), context),
+            sender="server",
+            granted=False,
+            objection=screened.objection,
+            doubt=screened.doubt,
+            note=screened.note,
+        )
+        ruling = await self._settled(judge, call, judge.rule(call), context)
+        if isinstance(ruling, Denied):
+            raise _blocked(ruling)
+        changed: Mapping[str, Any] = screened.value
+        return changed if is_enforced(judge) else params
+
+    def answer(
+        self, server: str, method: str, result: Mapping[str, Any], context: Context
+    ) -> Mapping[str, Any]:
+        """Return the client's answer as the server may have it; raises BlockedError."""
+        assert self._content is not None
+        judge = self.judge(context, server)
+        given: Mapping[str, Any] = self._content.answer(judge, method, result, context)
+        return given
+
+    def logged(self, server: str, data: Any, context: Context) -> Any:
+        """Return what a server logs as the client may have it; raises BlockedError."""
+        assert self._content is not None
+        judge = self.judge(context, server)
+        return self._content.result(judge, "notifications/message", data, context)
+
+    def listed(
+        self, server: str, tools: Sequence[Mapping[str, Any]]
+    ) -> tuple[dict[str, str], dict[str, str]]:
+        """Return which tools of a list wait for their owner, and which instruct, and why."""
+        assert self._content is not None
+        return self._content.listed(self._judge_of("", server), tools)
+
+    # Who decides about what.
+
+    def judge(self, context: Context, server: str) -> Judge:
+        """Return who decides for the caller about a server."""
+        return self._judge_of(_being(context.principal), server)
+
+    def _judge_of(self, being_id: str, server: str) -> Judge:
+        own = self._judges(being_id)
+        if server == self._server or self._mounts is None:
+            return own
+        known = self._of_servers.get((being_id, server))
+        if known is None or known[0] is not own:
+            if len(self._of_servers) >= _MOST_JUDGES:
+                self._of_servers.clear()
+            where = self._mounts.where(server)
+            known = (own, replace(own, server=server, where=where))
+            self._of_servers[being_id, server] = known
+        return known[1]
+
+    def _place(self, kind: Kind, name: str) -> Place:
+        found = None if self._mounts is None else self._mounts.place(kind, name)
+        return found or Place(self._server, name)
+
+    def _named(self, method: str, params: Mapping[str, Any]) -> tuple[Place, Mapping[str, Any]]:
+        """Return where a resource or prompt lives, and the request as it is made there."""
+        kind, key = _NAMED[method]
+        place = self._place(kind, str(params[key]))
+        return place, {**params, key: place.name}
+
+    async def _ruled(
+        self, subject: Subject, context: Context, *, tool: str | None = None
+    ) -> Allowed | Denied:
+        judge = self.judge(context, subject.server)
+        call = self._call(subject, context)
+        if tool is not None and (objection := self._objection(tool, subject, judge)) is not None:
+            call = replace(call, objection=objection)
+        ruling = await self._settled(judge, call, judge.rule(call), context)
+        if isinstance(ruling, Allowed) and ruling.approval is not None:
+            # The answer to a later question brings this very call here again.
+            context.kept[_APPROVED] = judge.policy().digest
+        return ruling
+
+    def _call(self, subject: Subject, context: Context) -> Call:
         principal = context.principal
-        judge = self._judges(_being(principal))
-        call = Call(
+        return Call(
             subject=subject,
             principal=principal.subject if principal else "local",
             being=_being(principal),
@@ -91,9 +250,30 @@ class EntryJudge:
             can_elicit=_can_elicit(context),
             # What runs as a task was decided, and approved, when it was called; a rule that
             # has come to deny it since still counts.
-            granted=context.task is not None,
+            granted=context.task is not None or self._was_approved(context),
         )
-        return await self._settled(judge, call, judge.rule(call), context)
+
+    def _was_approved(self, context: Context) -> bool:
+        approved = context.kept.get(_APPROVED)
+        if approved is None:
+            return False
+        try:
+            return bool(approved == self._judges(_being(context.principal)).policy().digest)
+        except NacreError:
+            return False
+
+    def _objection(self, tool: str, subject: Subject, judge: Judge) -> str | None:
+        """Return why a tool of another server may not be called, whatever the rules say."""
+        held = None if self._mounts is None else self._mounts.held(tool)
+        if held is None:
+            return None
+        try:
+            if not held.holds(judge.policy()):
+                return None
+        except NacreError:
+            return None  # without a policy the call is denied anyway
+        state = "flagged" if held.is_flagged else held.state
+        return refusal(subject.name, state, subject.server)
 
     async def _settled(
         self, judge: Judge, call: Call, ruling: Ruling, context: Context

@@ -27,7 +27,7 @@ class Trust:
         """Return why the tool may not be called now."""
         talk = self._talk
         if talk.pins is None or talk.judge.policy().settings.pins != "quarantine":
-            return _refusal(tool, "flagged", talk.judge.server) if tool in self._flagged else None
+            return refusal(tool, "flagged", talk.judge.server) if tool in self._flagged else None
         try:
             problem = self._problem(tool)
             if problem is not None and self._tick() - self._read_at >= _AGAIN_SECONDS:
@@ -88,10 +88,11 @@ class Trust:
             )
         if pin.state == "trusted":
             return None
-        return _refusal(tool, pin.state, server)
+        return refusal(tool, pin.state, server)
 
 
-def _refusal(tool: str, state: State, server: str) -> str:
+def refusal(tool: str, state: State, server: str) -> str:
+    """Return why a tool may not be called, and what its owner can do."""
     what = {
         "trusted": "is trusted",
         "new": "is new since the server was approved",
