@@ -1,0 +1,69 @@
+"""A worker that is killed: another process goes on with its task."""
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from nacre.protocol.context import Context
+from nacre.protocol.versions import MODERN
+from nacre.tasks.task import call_of
+from tests.lambda_events import BEING
+from tests.tasks.worker_process import loop_of, tasking
+from tests.tasks.worlds import CALLER, KEY, text_of
+
+ROOT = Path(__file__).parents[2]
+_SECONDS = 30
+
+
+def until(found: Callable[[], Any], what: str) -> Any:
+    end = time.monotonic() + _SECONDS
+    while not (value := found()):
+        assert time.monotonic() < end, what
+        time.sleep(0.02)
+    return value
+
+
+def worker(folder: Path) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "tests.tasks.worker_process", str(folder)],
+        cwd=ROOT,
+        env={"PYTHONPATH": f"{ROOT}:{ROOT / 'shared'}"},
+    )
+
+
+def attempts(folder: Path) -> list[str]:
+    file = folder / "attempts"
+    return file.read_text().splitlines() if file.exists() else []
+
+
+def test_a_killed_workers_task_is_done_by_another_process(tmp_path: Path) -> None:
+    database, tasks = tasking(tmp_path)
+    tasks.table.put({"pk": f"B#{BEING}", "sk": "META", "schema": 1})
+    desk = tasks.desk()
+    context = Context(version=MODERN, principal=CALLER, llm_api_key=KEY)
+    task_id = desk.create("writes", {}, context, None)["taskId"]
+    killed = worker(tmp_path)
+    try:
+        until(lambda: attempts(tmp_path), "the first attempt did not begin")
+        place = call_of(BEING, task_id)
+        until(lambda: "notes" in (tasks.table.get(place) or {}), "nothing was noted")
+    finally:
+        killed.send_signal(signal.SIGKILL)
+        killed.wait()
+    assert desk.get(task_id, CALLER)["status"] == "working"
+
+    loop = loop_of(tmp_path, tasks)
+    loop.start()
+    done = until(
+        lambda: (got := desk.get(task_id, CALLER))["status"] != "working" and got,
+        "nobody went on",
+    )
+    assert loop.stop(_SECONDS)
+    database.close()
+
+    assert (done["status"], text_of(done["result"])) == ("completed", "attempts [1, 2]")
+    assert attempts(tmp_path) == [f"1 {KEY}", f"2 {KEY}"]
