@@ -5,11 +5,12 @@ import ssl
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from random import Random
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import openai
 
 from nacre.adapters.chat_stream import Gathered
+from nacre.adapters.json_pieces import JsonPieces
 from nacre.adapters.openai_faults import (
     NEW_LIMIT,
     OLD_LIMIT,
@@ -23,6 +24,9 @@ from nacre.errors import ModelError
 from nacre.limits import CHAT_RETRIES, MAX_CHAT_STREAM_BYTES
 from nacre.ports.chat import ChatAnswer, tokens_of
 
+# As the SDK's `with_streaming_response` asks for an answer that it does not read. That takes no
+# body but one that is whole in memory, as text and as bytes, and attachments are large.
+_STREAMED = {"X-Stainless-Raw-Response": "stream"}
 _FIRST_PAUSE = 0.5  # seconds; somebody waits
 
 
@@ -149,35 +153,43 @@ class OpenAIChat:
                 raise timed_out(asked.tokens) from None
 
     async def _read(self, asked: "_Asked", form: _Form, left: float) -> ChatAnswer:
-        ask = self._client.chat.completions.with_streaming_response.create
-        async with ask(
-            model=self.name,
-            messages=[],
-            timeout=max(0.001, left),
-            # Beside what the SDK goes through piece by piece: attachments are large.
-            extra_body=asked.body(form),
-        ) as response:
-            gathered = Gathered(asked.tokens)
-            streams = "event-stream" in response.headers.get("content-type", "")
-            size, whole = 0, bytearray()
-            async for chunk in response.iter_bytes():
-                size += len(chunk)
-                if size > MAX_CHAT_STREAM_BYTES:
-                    raise ModelError(
-                        "truncated",
-                        f"it is longer than {MAX_CHAT_STREAM_BYTES} bytes",
-                        input_tokens=asked.tokens,
-                        output_tokens=asked.max_tokens,
-                    )
-                if streams:
-                    gathered.feed(chunk)
-                else:
-                    whole += chunk
+        body = JsonPieces({"model": self.name, **asked.body(form)})
+        answered = await self._client.post(
+            "/chat/completions",
+            content=body,
+            cast_to=object,
+            options={"headers": {**body.headers, **_STREAMED}, "timeout": max(0.001, left)},
+        )
+        response = cast("openai.AsyncAPIResponse[object]", answered)
+        try:
+            return await self._gathered(response, asked)
+        finally:
+            await response.close()
+
+    async def _gathered(
+        self, response: "openai.AsyncAPIResponse[object]", asked: "_Asked"
+    ) -> ChatAnswer:
+        gathered = Gathered(asked.tokens)
+        streams = "event-stream" in response.headers.get("content-type", "")
+        size, whole = 0, bytearray()
+        async for chunk in response.iter_bytes():
+            size += len(chunk)
+            if size > MAX_CHAT_STREAM_BYTES:
+                raise ModelError(
+                    "truncated",
+                    f"it is longer than {MAX_CHAT_STREAM_BYTES} bytes",
+                    input_tokens=asked.tokens,
+                    output_tokens=asked.max_tokens,
+                )
             if streams:
-                gathered.end()
+                gathered.feed(chunk)
             else:
-                gathered.whole(bytes(whole))
-            return gathered.answer()
+                whole += chunk
+        if streams:
+            gathered.end()
+        else:
+            gathered.whole(bytes(whole))
+        return gathered.answer()
 
 
 class _Asked:
