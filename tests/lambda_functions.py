@@ -15,6 +15,7 @@ from tests.lambda_layers import layer
 _VALUES = {
     "AWS_ENDPOINT_URL": "",
     "NACRE_LOG_LEVEL": "INFO",
+    "NACRE_PUBLIC_URL": "",
     "NACRE_TOKENS_TABLE": "tokens",
     "NACRE_DATA_TABLE": "data",
     "NACRE_QUEUE_URL": "https://sqs.us-east-1.amazonaws.com/123456789012/patrol.fifo",

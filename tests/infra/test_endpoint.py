@@ -12,9 +12,13 @@ ROUTES = {
     "GET /mcp/{beingId}": ("McpHttpFunction", TOKEN),
     "DELETE /mcp/{beingId}": ("McpHttpFunction", TOKEN),
     "POST /policy/evaluate": ("PolicyEvaluatorFunction", TOKEN),
-    "GET /.well-known/{proxy+}": ("PortalFunction", None),
-    "GET /healthz": ("PortalFunction", None),
     "GET /": ("PortalFunction", None),
+    "GET /{proxy+}": ("PortalFunction", None),
+    "POST /{proxy+}": ("PortalFunction", None),
+    "GET /authorize": ("PortalFunction", None),
+    "POST /sign-in": ("PortalFunction", None),
+    "POST /register": ("PortalFunction", None),
+    "POST /token": ("PortalFunction", None),
 }
 
 
@@ -66,7 +70,7 @@ def test_the_api_may_call_each_function_on_its_own_routes_only() -> None:
         "McpHttpFunction": {"*/*/mcp", "*/*/mcp/*"},
         "TokenAuthorizerFunction": {"authorizers/${TokenAuthorizer}"},
         "PolicyEvaluatorFunction": {"*/POST/policy/evaluate"},
-        "PortalFunction": {"*/GET/*"},
+        "PortalFunction": {"*/GET/*", "*/POST/*"},
     }
     assert allowed.keys() | {"PatrolWorkerFunction"} == functions().keys()
 
@@ -80,6 +84,8 @@ def test_the_stage_is_at_the_root_throttled_and_logs_neither_path_nor_query() ->
     assert stage["AutoDeploy"] is True
     assert settings["ThrottlingRateLimit"] == {"Ref": "RequestsPerSecond"}
     assert settings["ThrottlingBurstLimit"] == {"Ref": "RequestBurst"}
+    assert set(stage["RouteSettings"]) <= set(ROUTES)  # API Gateway refuses others
+    assert all(each["ThrottlingRateLimit"] <= 20 for each in stage["RouteSettings"].values())
     assert not any(secret in logged for secret in ("$context.path", "query", "header", "identity"))
 
 

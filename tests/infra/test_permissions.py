@@ -40,7 +40,11 @@ GRANTS = {
         **READ_SECRETS,
     },
     "PolicyEvaluatorFunction": {"DataTable": "dynamodb:GetItem", "NacreKey": "kms:Decrypt"},
-    "PortalFunction": {**whole_table("TokensTable"), "NacreKey": SEAL},
+    "PortalFunction": {
+        **whole_table("TokensTable"),
+        **whole_table("DataTable"),
+        "NacreKey": SEAL,
+    },
 }
 
 

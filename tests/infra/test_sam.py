@@ -114,7 +114,11 @@ def test_requests_travel_through_sams_gateway_to_the_real_handlers_and_back(stac
         ("policy, bad token", {"path": "/policy/evaluate", "headers": bad, "data": "{}"}, 401),
         ("home", {"method": "GET", "path": "/"}, 200),
         ("health", {"method": "GET", "path": "/healthz"}, 200),
-        ("well-known", {"method": "GET", "path": "/.well-known/oauth-protected-resource"}, 404),
+        ("well-known", {"method": "GET", "path": "/.well-known/oauth-protected-resource"}, 200),
+        ("sign in", {"method": "GET", "path": "/sign-in"}, 200),
+        ("register", {"path": "/register", "data": "{}"}, 400),
+        ("authorize", {"method": "GET", "path": "/authorize?client_id=client_none"}, 400),
+        ("elsewhere", {"method": "GET", "path": f"/mcp/{BEING}/more"}, 404),
     ]
     with dynamodb_over_http(stack) as front:
         own = {
@@ -127,8 +131,11 @@ def test_requests_travel_through_sams_gateway_to_the_real_handlers_and_back(stac
         data = {**own, "NACRE_DATA_TABLE": stack.ids["DataTable"]}
         functions = {
             name: description(name, **data)
-            for name in ("McpHttpFunction", "PolicyEvaluatorFunction", "PortalFunction")
+            for name in ("McpHttpFunction", "PolicyEvaluatorFunction")
         }
+        functions["PortalFunction"] = description(
+            "PortalFunction", **data, NACRE_TOKENS_TABLE=stack.ids["TokensTable"]
+        )
         functions["TokenAuthorizerFunction"] = description(
             "TokenAuthorizerFunction", **own, NACRE_TOKENS_TABLE=stack.ids["TokensTable"]
         )

@@ -65,7 +65,6 @@ def test_the_environment_that_the_template_sets_is_what_settings_read() -> None:
     only_elsewhere = {
         "NACRE_HOME",  # the laptop
         "NACRE_ALLOWED_ORIGINS",  # API Gateway answers for origins
-        "NACRE_PUBLIC_URL",  # every event carries its host
         "NACRE_POLICY",  # documents in the table, pushed by the command
         "NACRE_RESOLVE_TOKENS",  # for fronts without the authorizer
         # NACRE_QDRANT_SECRET and its like say where these are kept
