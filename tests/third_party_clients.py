@@ -84,6 +84,24 @@ def seen_over_stdio(
     return asyncio.run(main())
 
 
+def seen_over_http(
+    url: str, steps: Sequence[Step], *, mode: str, transport: str = "http"
+) -> list[Any]:
+    """Return what the 2.x client sees of a server at a URL; `transport` is `http` or `sse`."""
+    import asyncio
+
+    from mcp import Client
+    from mcp.client.sse import sse_client
+
+    async def main() -> list[Any]:
+        where: Any = sse_client(url) if transport == "sse" else url
+        kind: Any = mode
+        async with Client(where, mode=kind, **callbacks()) as client:
+            return [_opened(client), *await converse(client, steps)]
+
+    return asyncio.run(main())
+
+
 def seen_by_first_generation(request: Mapping[str, Any]) -> list[Any]:
     """Return what the 1.x client sees; `request` has `steps`, and `command` and `env` or `url`."""
     done = subprocess.run(

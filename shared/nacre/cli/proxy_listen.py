@@ -4,6 +4,7 @@ import asyncio
 import signal
 import socket
 import sys
+from collections.abc import Callable
 
 from nacre.cli.listening import bind, fences, is_loopback, is_wildcard
 from nacre.cli.outcome import INTERRUPTED, OK
@@ -42,13 +43,21 @@ def run(options: ProxyOptions) -> int:
             with_credentials=options.pass_authorization,
         )
         connections = Connections(proxy.handle, lambda error: say(f"a fault: {where(error)}"))
-        _welcome(host, listener, upstream.address.path, upstream.address.authority)
-        return asyncio.run(_serve(listener, proxy, connections))
+
+        def welcome() -> None:
+            _welcome(host, listener, upstream.address.path, upstream.address.authority)
+
+        return asyncio.run(_serve(listener, proxy, connections, welcome))
     finally:
         parts.close()
 
 
-async def _serve(listener: socket.socket, proxy: ReverseProxy, connections: Connections) -> int:
+async def _serve(
+    listener: socket.socket,
+    proxy: ReverseProxy,
+    connections: Connections,
+    welcome: Callable[[], None],
+) -> int:
     server = await asyncio.get_running_loop().create_server(connections.accept, sock=listener)
 
     async def sweep() -> None:
@@ -60,6 +69,7 @@ async def _serve(listener: socket.socket, proxy: ReverseProxy, connections: Conn
     ended: list[int] = []
     try:
         with ending(running, ended):
+            welcome()
             await running
     except asyncio.CancelledError:
         pass
@@ -88,11 +98,11 @@ def _bound(host: str, port: int) -> socket.socket:
 def _welcome(host: str, listener: socket.socket, path: str, behind: str) -> None:
     shown = "127.0.0.1" if is_wildcard(host) else host
     name = f"[{shown}]" if ":" in shown else shown
-    sys.stdout.write(f"http://{name}:{listener.getsockname()[1]}{path}\n")
-    sys.stdout.flush()
     sys.stderr.write(f"Before {behind}. Ctrl-C ends it.\n")
     if not is_loopback(host):
         sys.stderr.write(
             f"warning: {host} can be reached from other machines. Whoever reaches it uses the "
             "server with the headers that you gave, and what is sent is not encrypted.\n"
         )
+    sys.stdout.write(f"http://{name}:{listener.getsockname()[1]}{path}\n")
+    sys.stdout.flush()

@@ -1,0 +1,197 @@
+"""Other people's servers over HTTP behind both proxies: every client sees what it sees without."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.proxy.programs import NACRE, environment
+from tests.third_party import (
+    NODE,
+    SERVERS,
+    Step,
+    ThirdParty,
+    differences,
+    everything_over_http,
+    tool,
+)
+from tests.third_party_clients import (
+    seen_by_first_generation,
+    seen_over_http,
+    seen_over_stdio,
+)
+
+pytestmark = pytest.mark.slow
+
+EVERYTHING_GOES = """
+[[rule]]
+action = "allow"
+tool = "**"
+[[rule]]
+action = "allow"
+method = "**"
+[settings]
+pins = "record"
+"""
+FORMS = ("direct", "--listen", "--url")
+CLIENTS = ("mcp 2 auto", "mcp 2 legacy", "mcp 1")
+SDK_SERVER = Path(__file__).with_name("sdk_http_server.py")
+SDK = ThirdParty(
+    "sdk",
+    (),
+    lambda folder: [
+        Step("tools/list"),
+        tool("add", a=1, b=2),
+        tool("add", a="x"),
+        tool("count", to=3),
+        tool("greet"),
+        tool("fail"),
+        Step("resources/list"),
+        Step("resources/read", {"uri": "note://one"}),
+        Step("prompts/list"),
+        Step("prompts/get", {"name": "ask", "arguments": {"topic": "tea"}}),
+    ],
+)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@contextmanager
+def running(
+    command: Sequence[str], port: int, folder: Path, variables: Mapping[str, str]
+) -> Iterator[None]:
+    """Run a server until it answers on its port, and end it and what it has started."""
+    log = (folder.parent / f"{folder.name}-{port}.log").open("wb")
+    process = subprocess.Popen(
+        command,
+        cwd=folder,
+        env=dict(variables),
+        stdin=subprocess.DEVNULL,
+        stdout=log,
+        stderr=log,
+        start_new_session=True,
+    )
+    try:
+        for _ in range(300):
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            assert process.poll() is None, Path(log.name).read_text()
+            time.sleep(0.1)
+        yield
+    finally:
+        os.killpg(process.pid, signal.SIGTERM)
+        try:
+            process.wait(5)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        log.close()
+
+
+@contextmanager
+def serving(server: ThirdParty, transport: str, folder: Path, port: int) -> Iterator[str]:
+    """Serve somebody's server over HTTP, and yield its URL."""
+    variables = {**server.environment(folder), "PORT": str(port)}
+    path = "/sse" if transport == "sse" else "/mcp"
+    if server.name == "sdk":
+        command = [sys.executable, str(SDK_SERVER), str(port)]
+    elif server.name == "everything":
+        command = everything_over_http("sse" if transport == "sse" else "streamableHttp")
+    else:
+        server.prepare(folder)
+        bridge = str(NODE / ".bin" / "mcp-proxy")
+        if not Path(bridge).exists():
+            pytest.skip("mcp-proxy is not installed; make conformance does it")
+        options = ["--host", "127.0.0.1", "--port", str(port), "--"]
+        command = [str(NODE / ".bin" / "node"), bridge, *options, *server.command(folder)]
+    with running(command, port, folder, variables):
+        yield f"http://127.0.0.1:{port}{path}"
+
+
+def options(folder: Path) -> list[str]:
+    return ["--data-dir", str(folder / "data"), "--policy", str(folder / "policy.toml")]
+
+
+@contextmanager
+def listening(url: str, folder: Path) -> Iterator[str]:
+    """Put a reverse proxy before a URL, and yield its own."""
+    port = free_port()
+    command = [*NACRE, "proxy", *options(folder), "--url", url, "--listen", f"127.0.0.1:{port}"]
+    with running(command, port, folder, environment()):
+        yield f"http://127.0.0.1:{port}/{url.rpartition('/')[2]}"
+
+
+def seen(client: str, url: str, steps: list[Step], transport: str) -> list[Any]:
+    if client == "mcp 1":
+        asked = {"url": url, "transport": transport, "steps": [asdict(step) for step in steps]}
+        return seen_by_first_generation(asked)
+    return seen_over_http(url, steps, mode=client.split()[-1], transport=transport)
+
+
+def seen_through(
+    form: str, client: str, url: str, steps: list[Step], transport: str, folder: Path
+) -> list[Any]:
+    """Return what a client sees of a server by one of the three ways."""
+    if form == "direct":
+        return seen(client, url, steps, transport)
+    if form == "--listen":
+        with listening(url, folder) as own:
+            return seen(client, own, steps, transport)
+    command = [*NACRE, "proxy", *options(folder), "--url", url]
+    if client == "mcp 1":
+        asked = {
+            "command": command,
+            "env": environment(),
+            "steps": [asdict(each) for each in steps],
+        }
+        return seen_by_first_generation(asked)
+    return seen_over_stdio(command, environment(), steps, mode=client.split()[-1])
+
+
+def changed(server: ThirdParty, client: str, transport: str, folder: Path) -> dict[str, list[str]]:
+    """Return what a client saw otherwise behind each proxy."""
+    (folder / "policy.toml").write_text(EVERYTHING_GOES)
+    port = free_port()  # the same for all runs, because servers show their environment
+    runs: dict[str, tuple[Path, list[Any]]] = {}
+    steps: list[Step] = []
+    for form in FORMS:
+        here = folder / form.strip("-")
+        here.mkdir()
+        with serving(server, transport, here, port) as url:
+            steps = [*server.steps(here)]
+            runs[form] = (here, seen_through(form, client, url, steps, transport, folder))
+    listed = [Step("opening"), *steps]
+    return {form: differences(server, listed, runs["direct"], runs[form]) for form in FORMS[1:]}
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("name", ["sdk", *SERVERS])
+def test_a_server_works_unchanged_over_streamable_http(
+    name: str, client: str, tmp_path: Path
+) -> None:
+    server = SDK if name == "sdk" else SERVERS[name]
+
+    assert changed(server, client, "http", tmp_path) == {"--listen": [], "--url": []}
+
+
+@pytest.mark.parametrize("client", ["mcp 2 legacy", "mcp 1"])
+@pytest.mark.parametrize("name", SERVERS)
+def test_a_server_works_unchanged_over_the_older_transport(
+    name: str, client: str, tmp_path: Path
+) -> None:
+    assert changed(SERVERS[name], client, "sse", tmp_path) == {"--listen": [], "--url": []}
