@@ -190,6 +190,12 @@ class ModelServer:
         with self._guard:
             self._script.extend(replies)
 
+    def begin_anew(self) -> None:
+        """Forget what was asked, and what was to be said."""
+        with self._guard:
+            self.questions.clear()
+            self._script.clear()
+
     def respond(self, question: Question) -> Response:
         with self._guard:
             self.questions.append(question)

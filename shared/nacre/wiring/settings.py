@@ -106,7 +106,7 @@ VARIABLES: Mapping[str, Variable] = {
     ),
     "llm_base_url": Variable(
         "NACRE_LLM_BASE_URL",
-        "Where the language model of a patrol answers, in OpenAI's protocol, such as "
+        "Where the language model of orders and patrols answers, in OpenAI's protocol, such as "
         "http://localhost:11434/v1. Keys that begin with sk-ant- go to Anthropic whatever "
         "stands here.",
         "https://api.openai.com/v1",
@@ -116,9 +116,9 @@ VARIABLES: Mapping[str, Variable] = {
     ),
     "llm_api_key": Variable(
         "NACRE_LLM_API_KEY",
-        "Key for patrols that somebody asks for without a key of their own; those that begin by "
-        "themselves use the Being's (nacre llm-key set). A server that needs no key takes any "
-        "word. Without it OPENAI_API_KEY is used, for OpenAI itself only.",
+        "Key for orders and patrols that somebody asks for without a key of their own; patrols "
+        "that begin by themselves use the Being's (nacre llm-key set). A server that needs no key "
+        "takes any word. Without it OPENAI_API_KEY is used, for OpenAI itself only.",
     ),
     "llm_secret": Variable(
         "NACRE_LLM_SECRET",
