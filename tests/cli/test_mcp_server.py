@@ -4,6 +4,7 @@ import json
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from nacre.cli.mcp_server import mcp_server
 from nacre.cli.stdio import HELP, run
 from tests.cli.conftest import Nacre
 from tests.cli.processes import finish, start
+from tests.model_server import model_server, saying, slow
 
 OPENING: list[dict[str, Any]] = [
     {
@@ -54,7 +56,7 @@ def test_a_client_is_served_until_its_input_ends(nacre: Nacre) -> None:
     assert (code, err) == (0, "")
     assert [answer["id"] for answer in answers] == [1, 2, 3]
     assert answers[0]["result"]["serverInfo"]["version"] == __version__
-    assert len(answers[1]["result"]["tools"]) == 11
+    assert len(answers[1]["result"]["tools"]) == 12
     assert answers[2]["result"]["structuredContent"]["timezone"] == "UTC"
     assert [being["name"] for being in nacre("being", "list", "--json").json()] == ["me"]
 
@@ -67,6 +69,82 @@ def test_verbose_writes_what_happens_to_standard_error(flag: str) -> None:
     assert len(answers) == 3
     methods = [json.loads(line).get("method") for line in err.splitlines()]
     assert "tools/call" in methods
+
+
+@pytest.mark.requirement("000.cli.mcp-server.verbose")
+def test_verbose_tells_the_shape_of_every_request_and_answer_and_no_content(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with model_server() as model:
+        model.reply = saying("the answer in private")
+        monkeypatch.setenv("NACRE_LLM_BASE_URL", model.url)
+        monkeypatch.setenv("NACRE_LLM_API_KEY", "sk-private")
+        arguments = {"message": "a private question", "sessionKey": "private-key"}
+        _, answers, err = talk("mcp-server", "-v", messages=[*OPENING, ordering(arguments)])
+
+    assert answers[-1]["result"]["content"][0]["text"] == "the answer in private"
+    lines = [json.loads(line) for line in err.splitlines()]
+    told = {line["event"]: line for line in lines if line.get("id") == 3}
+    assert told["request"]["arguments"] == "message: text of 18, sessionKey: text of 11"
+    assert told["request"]["name"] == "order_being"
+    assert told["answer"]["content"] == "text of 21"
+    assert "private" not in err
+
+
+def ordering(arguments: dict[str, Any], name: str = "order_being") -> dict[str, Any]:
+    params = {"name": name, "arguments": arguments}
+    return {"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": params}
+
+
+def test_verbose_says_why_an_order_failed() -> None:
+    _, _, err = talk("mcp-server", "-v", messages=[*OPENING, ordering({"message": "x"})])
+
+    assert "no language model is configured" in err
+
+
+@pytest.mark.requirement("000.order.single-tool")
+def test_only_the_order_tool_is_there_when_that_is_asked_for(nacre: Nacre) -> None:
+    lists = [
+        {"jsonrpc": "2.0", "id": n, "method": method}
+        for n, method in enumerate(("resources/list", "prompts/list"), 4)
+    ]
+    unknown = {**CALL, "id": 6}
+    messages = [*OPENING, ordering({"message": ""}, "order_clawdbot"), *lists, unknown]
+    options = ("--only-order", "--name", "Clawdbot")
+    code, answers, _ = talk("mcp-server", *options, messages=messages)
+
+    found = {answer["id"]: answer for answer in answers}
+    assert code == 0
+    assert [tool["name"] for tool in found[2]["result"]["tools"]] == ["order_clawdbot"]
+    assert "'message' is empty" in found[3]["result"]["content"][0]["text"]
+    assert found[4]["result"]["resources"] == found[5]["result"]["prompts"] == []
+    assert "Unknown tool: get_current_time" in found[6]["error"]["message"]
+    # The name is this process's; the Being keeps its own.
+    assert nacre("being", "order-name").out == "order_being\n"
+
+
+def test_a_client_that_cancels_stops_its_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    with model_server() as model:
+        model.reply = slow(threading.Event())
+        monkeypatch.setenv("NACRE_LLM_BASE_URL", model.url)
+        monkeypatch.setenv("NACRE_LLM_API_KEY", "sk-test")
+        process = start("mcp-server", stdin=subprocess.PIPE)
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for message in [*OPENING, ordering({"message": "x"})]:
+            process.stdin.write(json.dumps(message) + "\n")
+        process.stdin.flush()
+        for _ in range(2):
+            process.stdout.readline()
+        while not model.questions:
+            time.sleep(0.01)
+        cancelled = {"requestId": 3, "reason": "enough"}
+        ended = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancelled}
+        began = time.monotonic()
+        code, out, err = finish(process, json.dumps(ended) + "\n")
+
+    assert (code, out, err) == (0, "", "")
+    assert time.monotonic() - began < 10  # and not the 30 s that calls in flight are given
 
 
 @pytest.mark.requirement("000.client.stdio-config")
@@ -116,6 +194,7 @@ def test_the_help_names_every_option_of_the_seed() -> None:
         (["--loud"], 2, "no such option: --loud"),
         (["extra"], 2, "no such option: extra"),
         (["--being"], 2, "--being needs a value"),
+        (["--name", "a/b"], 2, "an order's name has"),
         (["--being", "Nobody"], 3, "me has no Being 'Nobody'"),
         (["--owner", "nobody"], 3, "there is no owner 'nobody'"),
     ],
