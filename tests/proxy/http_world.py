@@ -195,6 +195,7 @@ def run(
     path: str = "/mcp",
     seconds: float = 10.0,
     with_credentials: bool = False,
+    limit: float | None = 30,
 ) -> World:
     """Play a scenario against a proxy, and return what is left of it."""
     kept: list[World] = []
@@ -207,7 +208,7 @@ def run(
             )
             async with world_of as world:
                 kept.append(world)
-                async with asyncio.timeout(30):
+                async with asyncio.timeout(limit):
                     await scenario(world)
 
     asyncio.run(main())
