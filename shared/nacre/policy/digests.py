@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from nacre.limits import AUDITED_NAMES
@@ -10,6 +10,7 @@ from nacre.policy.arguments import JsonNumber, number
 
 _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 _NAME_LENGTH = 64
+_PIECE = 64 * 1024
 _EMPTY = hashlib.sha256(b"{}").hexdigest()
 
 
@@ -20,7 +21,13 @@ def canonical(value: Any) -> bytes:
 
 def digest(value: Any) -> str:
     """Return the SHA-256 of the canonical spelling, in hexadecimal."""
-    return hashlib.sha256(canonical(value)).hexdigest()
+    if not _holds_large(value):
+        return hashlib.sha256(canonical(value)).hexdigest()
+    # Images and files of a call: their spelling would be in memory three times.
+    hashed = hashlib.sha256()
+    for piece in _pieces(value):
+        hashed.update(piece)
+    return hashed.hexdigest()
 
 
 def arguments_sha256(arguments: Mapping[str, Any]) -> str:
@@ -36,6 +43,41 @@ def shape(arguments: Mapping[str, Any]) -> dict[str, str]:
     if len(arguments) > AUDITED_NAMES:
         shown["…"] = f"{len(arguments) - AUDITED_NAMES} more"
     return shown
+
+
+def _holds_large(value: Any) -> bool:
+    kind = type(value)
+    if kind is dict:
+        return any(map(_holds_large, value.values()))
+    if kind is list:
+        return any(map(_holds_large, value))
+    return kind is str and len(value) > _PIECE
+
+
+def _pieces(value: Any) -> Iterator[bytes]:
+    """Yield the canonical spelling in pieces."""
+    kind = type(value)
+    if kind is dict:
+        mark = b"{"
+        for name in sorted(value):
+            yield mark + canonical(name) + b":"
+            yield from _pieces(value[name])
+            mark = b","
+        yield b"}" if value else b"{}"
+    elif kind is list:
+        mark = b"["
+        for each in value:
+            yield mark
+            yield from _pieces(each)
+            mark = b","
+        yield b"]" if value else b"[]"
+    elif kind is str:
+        yield b'"'
+        for start in range(0, len(value), _PIECE):
+            yield canonical(value[start : start + _PIECE])[1:-1]
+        yield b'"'
+    else:
+        yield canonical(value)
 
 
 def _plain(value: Any) -> Any:

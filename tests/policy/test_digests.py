@@ -1,0 +1,46 @@
+"""Digests of arguments: the same for a value however large it is."""
+
+import hashlib
+import tracemalloc
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nacre.policy import digests
+from nacre.policy.arguments import JsonNumber
+from nacre.policy.digests import canonical, digest
+
+values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False)
+    | st.text(max_size=12)
+    | st.sampled_from([JsonNumber("1.0"), JsonNumber("1e400"), JsonNumber("7")]),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=6), inner, max_size=4)
+    ),
+    max_leaves=12,
+)
+
+
+@given(values, st.sampled_from([0, 1, 3]))
+def test_a_value_in_pieces_has_the_digest_of_the_whole(value: Any, piece: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(digests, "_PIECE", max(1, piece))
+        assert b"".join(digests._pieces(value)) == canonical(value)
+        assert digest(value) == hashlib.sha256(canonical(value)).hexdigest()
+
+
+def test_the_digest_of_an_image_takes_no_copy_of_it() -> None:
+    arguments = {"images": [{"data": "A" * 4_000_000, "mimeType": "image/png"}]}
+    tracemalloc.start()
+    try:
+        digest(arguments)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+    assert peak < 1_000_000
