@@ -175,6 +175,9 @@ class _Session:
                     self._log(started, message, done.result())
             finally:
                 self._flights.discard(flight)
+                # The future knows this function: a ring that would keep the message, and what
+                # came with it, until the collector passes.
+                flight.future = None
                 flight.landed.set()
 
         future.add_done_callback(land)
@@ -184,7 +187,8 @@ class _Session:
         flight = self._in_flight.get(request_id) if is_request_id(request_id) else None
         if flight is not None:
             flight.channel.cancelled = True
-            flight.future.cancel()
+            if flight.future is not None:
+                flight.future.cancel()
 
     def _refuse(self, request_id: RequestId | None, error: NacreError) -> None:
         self._output.write(refusal(request_id, explain(error, modern=True), error).body)
@@ -206,5 +210,5 @@ class _Flight:
     """One call that runs; it has landed once its answer is written or given up."""
 
     channel: CallChannel
-    future: "Future[Answer]"
+    future: "Future[Answer] | None"
     landed: threading.Event = field(default_factory=threading.Event)
