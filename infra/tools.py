@@ -17,6 +17,7 @@ PINS: dict[str, tuple[str, ...]] = {
     "ministack": ("ministack==1.5.33", "aws-sam-translator==1.115.0"),
     "runtime": ("awslambdaric==4.2.2",),  # on the functions' Python: what Lambda itself runs
     "client-v1": ("mcp==1.30.0", "jsonschema-rs==0.60.3"),  # what most agents still ship
+    "client-fastmcp": ("fastmcp==4.1.2", "fastmcp-tasks==4.1.2"),  # fetches tasks by itself
     "third-party": ("mcp-server-git==2026.10.19", "mcp-server-time==2026.10.19"),
 }
 ON_THE_FUNCTIONS_PYTHON = {"ministack", "runtime"}  # both run handlers
