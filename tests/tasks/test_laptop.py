@@ -103,7 +103,8 @@ def test_a_patrol_is_followed_to_its_end_by_the_one_thread_that_also_does_it(
 ) -> None:
     with client(tmp_path) as me:
         me.call("update_notes", scenes=[SCENE])
-        task = me.call("trigger_patrol", messages=MESSAGES)
+        long = {"role": "assistant", "content": "hello " * 15_000}
+        task = me.call("trigger_patrol", messages=[MESSAGES[0], long])
         assert task["status"] == "working"
         me.work()
         done = me.ended(task)

@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Protocol
 
 from nacre.jobs.lease import Leases
@@ -128,7 +128,8 @@ class PatrolCalls:
         """Store messages and ask for a patrol; return what `follow` needs, as JSON has it."""
         added = self._stored(being_id, messages, marker_id, llm_api_key)
         asked = self.ask(being_id, llm_api_key=llm_api_key)
-        return {"added": asdict(added), "asked": None if asked is None else asdict(asked)}
+        told = asdict(replace(added, messages=()))  # the messages themselves are of no use
+        return {"added": told, "asked": None if asked is None else asdict(asked)}
 
     def follow(
         self,
