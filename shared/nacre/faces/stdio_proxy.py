@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import monotonic
 
-from nacre.faces.stdio_proxy_pipes import Sink
+from nacre.faces.stdio_proxy_pipes import Sink, close
 from nacre.faces.stdio_proxy_server import ServerProcess
 from nacre.gateway.relay import Decides, Relay
 from nacre.limits import (
@@ -22,7 +22,8 @@ from nacre.limits import (
     PROXY_REPLIES_BYTES,
 )
 
-_CHUNK = 1 << 16
+_CHUNK = 1 << 16  # larger ones are mapped and unmapped for each read
+_QUIET = 0.1
 _IN = select.POLLIN
 _OUT = select.POLLOUT
 _GONE = select.POLLERR | select.POLLHUP | select.POLLNVAL
@@ -54,7 +55,9 @@ class _Loop:
         self._woken = woken
         self._reads_client = True
         self._reads_server = True
+        self._is_unheard = False
         self._has_ended = False
+        self._heard_at = 0.0
         self._steps: list[tuple[float, Callable[[], None]]] = []
         self._interests: dict[int, int] = {}
         self._poll = select.poll()
@@ -145,6 +148,7 @@ class _Loop:
 
     def _on_server(self, _events: int) -> None:
         chunk = _read(self._server_out)
+        self._heard_at = monotonic() if self._has_ended else 0.0
         if chunk:
             self._relay.from_server(chunk)
         elif chunk is not None:
@@ -153,13 +157,13 @@ class _Loop:
 
     def _on_upstream(self, events: int) -> None:
         self._upstream.flush(is_ready=bool(events & _OUT))
-        if events & _GONE and self._upstream.is_open:
-            self._close(self._upstream)
+        if events & _GONE:
+            self._upstream.fail()
 
     def _on_client_out(self, events: int) -> None:
         self._client.flush(is_ready=bool(events & _OUT))
-        if events & _GONE and self._client.is_open:
-            self._close(self._client)
+        if events & _GONE:
+            self._client.fail()
 
     def _on_signal(self, _events: int) -> None:
         for number in os.read(self._woken, 4096):
@@ -170,8 +174,7 @@ class _Loop:
                 self._asked_to_end()
         if not self._has_ended and self._server.has_ended():
             self._has_ended = True
-            # Whoever else holds the other end of the pipe is no part of the conversation.
-            self._steps = [(monotonic() + PROXY_END_SECONDS, self._give_up)]
+            self._drain()
 
     def _flush(self) -> None:
         for sink in (self._upstream, self._client):
@@ -179,13 +182,15 @@ class _Loop:
                 sink.flush()
             if not sink.is_open:
                 self._forget(sink.descriptor)
+        if self._client.is_broken and not self._is_unheard:
+            self._is_unheard = True
+            self._client_left()
+        elif self._reads_client and self._upstream.is_broken:
+            self._hang_up()
         if not self._reads_client and not self._upstream.size:
             self._close(self._upstream)
         if not self._reads_server and not self._client.size:
             self._close(self._client)
-        if self._reads_client and not (self._client.is_open and self._upstream.is_open):
-            # Nobody is left to take what the client says, or to hear what is said.
-            self._client_left()
 
     # How it ends.
 
@@ -194,11 +199,21 @@ class _Loop:
         self._reads_client = False
         self._forget(self._client_in)
         if not self._has_ended:
-            patience = DRAIN_SECONDS if self._client.is_open else PROXY_END_SECONDS
+            patience = PROXY_END_SECONDS if self._client.is_broken else DRAIN_SECONDS
             self._plan(patience, self._terminate)
+
+    def _hang_up(self) -> None:
+        """Let the client find its pipe closed, as the server has closed its own."""
+        self._reads_client = False
+        self._forget(self._client_in)
+        close(self._client_in)
 
     def _asked_to_end(self) -> None:
         """End the server some time after the signal; at once after a second one."""
+        if self._has_ended:
+            self._server_left()
+            self._client.fail()
+            return
         if self._steps and self._steps[0][1] == self._kill:
             self._kill()
             return
@@ -220,10 +235,15 @@ class _Loop:
         self._reads_server = False
         self._forget(self._server_out)
 
-    def _give_up(self) -> None:
-        """Wait no longer for the rest of what a server said that has ended, or for its reader."""
-        self._server_left()
-        self._close(self._client)
+    def _drain(self) -> None:
+        """Read what the server had said before it ended.
+
+        Whoever else holds the other end of its pipe is no part of the conversation.
+        """
+        if self._server_out in self._interests and monotonic() - self._heard_at >= _QUIET:
+            self._server_left()
+        else:
+            self._plan(_QUIET, self._drain)
 
     def _close(self, sink: Sink) -> None:
         self._forget(sink.descriptor)

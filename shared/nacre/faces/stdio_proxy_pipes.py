@@ -18,6 +18,7 @@ class Sink:
     def __init__(self, descriptor: int, *, shared_with: int | None = None) -> None:
         self.descriptor = descriptor
         self.is_open = True
+        self.is_broken = False  # whoever reads has gone
         self.size = 0
         self._queue: deque[bytes] = deque()
         self._current = memoryview(b"")
@@ -49,12 +50,17 @@ class Sink:
                 written = os.write(self.descriptor, self._current[: self._most])
             except BlockingIOError:
                 return
-            except OSError:  # nobody reads any more
-                self.close()
+            except OSError:
+                self.fail()
                 return
             self.size -= written
             self._current = self._current[written:]
             is_ready = False
+
+    def fail(self) -> None:
+        """Take it that nobody reads any more."""
+        self.is_broken = True
+        self.close()
 
     def close(self) -> None:
         """Write no more; whoever reads sees the end."""
@@ -65,7 +71,17 @@ class Sink:
             self._current = memoryview(b"")
             if self._restores:
                 os.set_blocking(self.descriptor, True)
-            os.close(self.descriptor)
+            close(self.descriptor)
+
+
+def close(descriptor: int) -> None:
+    """Close a descriptor; a standard one leads nowhere then, so that no file gets its number."""
+    if descriptor > 2:
+        os.close(descriptor)
+        return
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nowhere, descriptor)
+    os.close(nowhere)
 
 
 def _is_same(kind: os.stat_result, descriptor: int) -> bool:

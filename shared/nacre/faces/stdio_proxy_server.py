@@ -141,7 +141,8 @@ def end_like(code: int) -> int:
         import resource  # noqa: PLC0415 - few systems lack it
 
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # the server has left its own
-    with suppress(ValueError, OSError):
+    with suppress(ValueError, OSError):  # SIGKILL cannot be set, and need not be
         signal.signal(number, signal.SIG_DFL)
+    with suppress(OSError):
         os.kill(os.getpid(), number)
     return 128 + number

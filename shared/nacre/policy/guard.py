@@ -5,12 +5,20 @@ unless a part had to be taken out. It knows both generations of the protocol.
 """
 
 import json
+import re
 import threading
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from nacre.errors import HeaderMismatchError, InvalidParamsError, MalformedJsonError, NacreError
+from nacre.errors import (
+    HeaderMismatchError,
+    InvalidParamsError,
+    MalformedJsonError,
+    NacreError,
+    TooLargeError,
+)
+from nacre.limits import MAX_WIRE_BYTES
 from nacre.policy import replies
 from nacre.policy.arguments import JsonNumber
 from nacre.policy.client_side import ClientSide
@@ -35,6 +43,11 @@ _CODES: tuple[tuple[type[NacreError], int], ...] = (
     (HeaderMismatchError, -32020),
     (InvalidParamsError, -32602),
 )
+
+_ID = rb'"id"\s*:\s*(?:(-?\d{1,256})|"([^"\\]{0,256})")\s*'
+_VERSION = rb'"jsonrpc"\s*:\s*"2\.0"\s*'
+_ID_FIRST = re.compile(rb"\s*\{\s*(?:" + _VERSION + rb",\s*)?" + _ID + rb"[,}]")
+_ID_LAST = re.compile(_ID + rb"(?:,\s*" + _VERSION + rb")?\}\s*$")
 
 
 class Guard:
@@ -105,7 +118,7 @@ class Guard:
                 wire = message(raw, value)
                 return self._client.take(wire, headers=headers)
             except Exception as error:  # noqa: BLE001 - whatever fails in here, nothing passes
-                return self._refused(error, wire)
+                return self._refused(error, wire, raw)
 
     def from_server(self, raw: bytes) -> Verdict:
         """Decide about what the server sent."""
@@ -137,10 +150,12 @@ class Guard:
 
     # What is not one whole message.
 
-    def _refused(self, error: Exception, wire: Wire | None = None) -> Answer:
+    def _refused(self, error: Exception, wire: Wire | None, raw: bytes = b"") -> Answer:
         text, code = self._said(error)
         self._note("reject", "client", text)
         known = wire.id if wire is not None and wire.kind == "request" else None
+        if isinstance(error, TooLargeError):
+            known = _id_at_an_end(raw)
         id_ = error.id if isinstance(error, WireError) else known
         return Answer(replies.error(id_, code, text), status=400)
 
@@ -228,6 +243,8 @@ class Guard:
 
 def _guessed_id(raw: bytes) -> Id | None:
     """Return the id of an answer that is refused, as far as it can be read."""
+    if len(raw) > MAX_WIRE_BYTES:
+        return _id_at_an_end(raw)
     try:
         value = json.loads(raw, parse_int=JsonNumber, parse_float=str)
     except (ValueError, RecursionError):
@@ -236,6 +253,16 @@ def _guessed_id(raw: bytes) -> Id | None:
     if type(id_) is JsonNumber and len(id_) > 256:  # wire's bound
         return None
     return id_ if isinstance(id_, str) else None
+
+
+def _id_at_an_end(raw: bytes) -> Id | None:
+    """Return the id of a message that is too large to be read: it is written first or last."""
+    found = _ID_FIRST.match(raw) or _ID_LAST.search(raw[-1000:])
+    if found is None:
+        return None
+    return (
+        found[2].decode("utf-8", "replace") if found[1] is None else JsonNumber(found[1].decode())
+    )
 
 
 def _list(parts: list[bytes]) -> bytes:
