@@ -8,7 +8,8 @@ import pytest
 
 from infra.tools import MissingPythonError, programs
 from tests.functions.runtime_api import Function
-from tests.infra.declared import ROOT, functions, named
+from tests.infra.declared import ROOT, functions
+from tests.infra.declared import layers as layers_of
 from tests.lambda_layers import layer
 
 # What template.yaml hands over, with names instead of references.
@@ -33,6 +34,11 @@ _VALUES = {
     "NACRE_LLM_DAILY_TOKENS": "500000",
     "NACRE_LLM_DAILY_DOLLARS": "",
     "NACRE_LLM_PRICES": "",
+    "NACRE_ORDER_NAME": "",
+    "NACRE_TOOL_SERVERS": "",
+    "NACRE_TRANSCRIBE_MODEL": "",
+    "NACRE_TRANSCRIBE_BASE_URL": "",
+    "NACRE_TRANSCRIBE_SECRET": "",
     "NACRE_KMS_KEY": "arn:aws:kms:us-east-1:123456789012:key/0b5ad6a5",
 }
 
@@ -52,7 +58,7 @@ def task(name: str) -> Path:
 
 def layers(name: str) -> list[Path]:
     """Return what a function's layers put on the import path."""
-    names = [named(each).removesuffix("Layer").lower() for each in functions()[name]["Layers"]]
+    names = [each.removesuffix("Layer").lower() for each in layers_of(functions()[name])]
     return [layer(each).python for each in names]
 
 

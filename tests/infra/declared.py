@@ -67,6 +67,11 @@ def named(value: Any) -> str:
             raise AssertionError(f"unexpected: {value}")
 
 
+def layers(function: dict[str, Any]) -> list[str]:
+    """Return the layers of a function that are ours; a user's own is there on a condition."""
+    return [named(layer) for layer in function["Layers"] if "Fn::If" not in layer]
+
+
 def as_list(value: Any) -> list[Any]:
     """Return a policy's one or several as a list."""
     return value if isinstance(value, list) else [value]

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from infra.layers.build import LAYERS, PLATFORMS, SERVICES, build, find_python, find_uv
-from tests.infra.declared import ROOT, functions, named
+from tests.infra.declared import ROOT, functions
+from tests.infra.declared import layers as layers_of
 from tests.lambda_layers import layer
 
 pytestmark = pytest.mark.slow
@@ -36,7 +37,7 @@ def test_the_hot_layer_is_small(arch: str) -> None:
 @both
 def test_no_function_comes_near_the_limit_of_lambda(arch: str) -> None:
     for name, function in functions().items():
-        layers = [named(each).removesuffix("Layer").lower() for each in function["Layers"]]
+        layers = [name.removesuffix("Layer").lower() for name in layers_of(function)]
         total = sum(layer(each, arch).unzipped_bytes for each in layers)
 
         print(f"{name} for {arch}: {total / MB:.0f} MB unzipped")

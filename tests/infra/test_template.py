@@ -2,6 +2,7 @@ import json
 
 from nacre.wiring.settings import VARIABLES
 from tests.infra.declared import FUNCTIONS, ROOT, functions, named, resources, template
+from tests.infra.declared import layers as layers_of
 
 
 def test_each_concern_is_one_function_with_a_handler_of_its_own() -> None:
@@ -36,10 +37,7 @@ def test_every_function_runs_traced_and_logs_json_into_its_own_encrypted_group()
 
 
 def test_the_functions_that_answer_without_work_carry_no_heavy_layer() -> None:
-    layers = {
-        name: [named(layer) for layer in function["Layers"]]
-        for name, function in functions().items()
-    }
+    layers = {name: layers_of(function) for name, function in functions().items()}
 
     assert layers == {
         "McpHttpFunction": ["HotLayer", "LibsLayer"],
@@ -66,6 +64,7 @@ def test_the_environment_that_the_template_sets_is_what_settings_read() -> None:
         "NACRE_HOME",  # the laptop
         "NACRE_ALLOWED_ORIGINS",  # API Gateway answers for origins
         "NACRE_POLICY",  # documents in the table, pushed by the command
+        "NACRE_SERVERS",  # `nacre server add --stack` keeps them in the table
         "NACRE_RESOLVE_TOKENS",  # for fronts without the authorizer
         # NACRE_QDRANT_SECRET and its like say where these are kept
         *("NACRE_QDRANT_API_KEY", "NACRE_EMBEDDING_API_KEY", "NACRE_LLM_API_KEY"),

@@ -4,13 +4,13 @@ Our own come first, then the servers in the order of their names, each with its 
 A name or URI that is taken already stays with whom it was first.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote, unquote
 
 from nacre.errors import InvalidInputError
-from nacre.gateway.names import exposed_name
+from nacre.gateway.names import OWN_SCHEME, exposed_name
 from nacre.ports.upstream import Definition, Offered
 from nacre.tools.uri_template import UriTemplate
 
@@ -43,9 +43,9 @@ class Joined:
     template_places: tuple[tuple[UriTemplate, str], ...] = ()
 
 
-def joined(parts: Iterable[Part], *, taken: Collection[str] = ()) -> Joined:
-    """Join the lists of servers; `taken` are URIs of our own resources and templates."""
-    lists = _Lists(set(taken))
+def joined(parts: Iterable[Part]) -> Joined:
+    """Join the lists of servers."""
+    lists = _Lists()
     for part in parts:
         lists.add(part)
     return Joined(
@@ -63,8 +63,7 @@ def joined(parts: Iterable[Part], *, taken: Collection[str] = ()) -> Joined:
 class _Lists:
     """The lists while they grow."""
 
-    def __init__(self, taken: set[str]) -> None:
-        self._taken = taken
+    def __init__(self) -> None:
         self.tools: dict[str, Definition] = {}
         self.prompts: dict[str, Definition] = {}
         self.resources: dict[str, Definition] = {}
@@ -81,13 +80,13 @@ class _Lists:
         _named(server, offered.prompts, self.prompts, self.prompt_places)
         for each in offered.resources:
             uri = each["uri"]
-            is_free = uri not in self._taken and uri not in self.resources
+            is_free = not uri.startswith(OWN_SCHEME) and uri not in self.resources
             shown = uri if is_free else explicit_uri(server, uri)
             self.resources[shown] = each if is_free else {**each, "uri": shown}
             self.resource_places[shown] = (server, uri)
         for each in offered.templates:
             text = each["uriTemplate"]
-            if text in self._taken or text in self.templates:
+            if text.startswith(OWN_SCHEME) or text in self.templates:
                 continue
             self.templates[text] = each
             pattern = _pattern(text)

@@ -12,6 +12,7 @@ from nacre.limits import MAX_TOOL_NAME
 from nacre.tools.names import check_server_name
 
 PREFIX = "mcp__"
+OWN_SCHEME = "nacre://"  # of our own resources
 OWN = "nacre"  # the name under which rules know our own server
 _LONGEST_SERVER = 48  # leaves room for a tool's name
 _UNFIT = re.compile(r"[^A-Za-z0-9_.-]+")

@@ -1,7 +1,7 @@
 """Other people's servers, as `mcpServers` names them: a program, or a URL."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any, Literal
@@ -155,6 +155,20 @@ def server_from(written: str, entry: Any) -> ServerConfig:
         is_disabled=entry.get("disabled") is True,
         digest=digest([written, {key: entry[key] for key in _OWN if key in entry}]),
     )
+
+
+def merged(lists: Iterable[ServerList], *, taken: Collection[str] = ()) -> ServerList:
+    """Return the servers of several places; a name belongs to the first place that has it."""
+    servers: dict[str, ServerConfig] = {}
+    problems: list[Problem] = []
+    for each in lists:
+        problems += each.problems
+        for config in each.servers:
+            if config.name in servers or config.name in taken:
+                problems.append(Problem(config.name, "there are two servers of this name"))
+            else:
+                servers[config.name] = config
+    return ServerList(tuple(servers[name] for name in sorted(servers)), tuple(problems))
 
 
 def unknown_keys(entry: Mapping[str, Any]) -> list[str]:

@@ -178,6 +178,29 @@ VARIABLES: Mapping[str, Variable] = {
         "Policy file that decides every call on this machine.",
         "~/.config/nacre/policy.toml when it is there, else the built-in policy",
     ),
+    "servers_file": Variable(
+        "NACRE_SERVERS",
+        "File with other MCP servers whose tools are served too, in the mcpServers shape of "
+        "clients; besides those of 'nacre server add'.",
+    ),
+    "tool_servers": Variable(
+        "NACRE_TOOL_SERVERS",
+        "Your own servers of tools, separated by commas: MODULE:NAME or PATH.py:NAME; besides "
+        "those that installed packages announce (entry points nacre.tool_servers).",
+    ),
+    "read_tools": Variable(
+        "NACRE_READ_TOOLS",
+        "Tools of your own servers that change nothing, so that read-only tokens may call them, "
+        "separated by commas, such as mcp__notes__find; * stands for any characters.",
+    ),
+    "private_networks": Variable(
+        "NACRE_PRIVATE_NETWORKS",
+        "On AWS: networks that are not public and may be reached for other MCP servers all the "
+        "same, separated by commas, such as 10.0.0.0/16.",
+    ),
+    "secrets_path": Variable(
+        "NACRE_SECRETS", "On AWS: where Systems Manager keeps the stack's secrets."
+    ),
     "resolves_tokens": Variable(
         "NACRE_RESOLVE_TOKENS",
         "on: the MCP function looks tokens up itself, for a front without the authorizer; "
@@ -229,6 +252,11 @@ class Settings(NamedTuple):
     qdrant_api_key: Secret = Secret("")
     qdrant_secret: str = ""
     policy_file: str = ""
+    servers_file: str = ""
+    tool_servers: tuple[str, ...] = ()
+    read_tools: tuple[str, ...] = ()
+    private_networks: tuple[str, ...] = ()
+    secrets_path: str = ""
     resolves_tokens: bool = False
     tokens_table: str = ""
     data_table: str = ""
@@ -279,6 +307,11 @@ class Settings(NamedTuple):
             qdrant_api_key=Secret(read("qdrant_api_key")),
             qdrant_secret=read("qdrant_secret"),
             policy_file=read("policy_file"),
+            servers_file=read("servers_file"),
+            tool_servers=_listed(read("tool_servers")),
+            read_tools=_listed(read("read_tools")),
+            private_networks=_networks(read("private_networks")),
+            secrets_path=read("secrets_path"),
             resolves_tokens=_switch("NACRE_RESOLVE_TOKENS", read("resolves_tokens")),
             tokens_table=read("tokens_table"),
             data_table=read("data_table"),
@@ -403,6 +436,21 @@ def _openai_key(environment: Mapping[str, str], base_url: str) -> str:
     if environment.get(VARIABLES[base_url].name, "").strip():
         return ""
     return environment.get("OPENAI_API_KEY", "").strip()
+
+
+def _listed(value: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in value.split(",") if part.strip())
+
+
+def _networks(value: str) -> tuple[str, ...]:
+    networks = _listed(value)
+    for text in networks:
+        address, _, bits = text.partition("/")
+        if not bits.isdecimal() or not set(address) <= set("0123456789abcdefABCDEF.:"):
+            raise ConfigurationError(
+                f"NACRE_PRIVATE_NETWORKS: {text[:60]!r} is not of the form 10.0.0.0/16"
+            )
+    return networks
 
 
 def _url(variable: str, value: str) -> str:

@@ -1,0 +1,161 @@
+"""Asking servers what they offer: those that were never asked at once, others in their turn."""
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+from nacre.clock import Clock
+from nacre.errors import NacreError, UpstreamError
+from nacre.gateway.catalogue import Entries, Entry, StoredCatalogue
+from nacre.gateway.external import External
+from nacre.gateway.server_config import ServerConfig
+from nacre.limits import GATHER_SECONDS, GATHERED_SECONDS
+
+_RETRY_SECONDS = 30.0  # a server that could not be asked is asked again after that
+_FAILED = "could not be asked; the server's log says why"
+
+Listed = tuple[dict[str, str], dict[str, str]]
+"""Which tools of a list wait for their owner, and which instruct, and why."""
+
+
+class Watch(Protocol):
+    """Compares a server's tools with what was trusted."""
+
+    def listed(self, server: str, tools: Sequence[Mapping[str, Any]]) -> Listed:
+        """Return which tools wait, and which instruct."""
+        ...
+
+
+class Gathering:
+    """Keeps the catalogue fresh; `background` runs what nobody waits for, None where nothing may.
+
+    Answers of servers reach `kept` as they come.
+    """
+
+    def __init__(
+        self,
+        catalogue: StoredCatalogue,
+        watch: Callable[[], Watch],
+        clock: Clock,
+        *,
+        is_stack: bool,
+        kept: Callable[[Entries], None],
+    ) -> None:
+        self._catalogue = catalogue
+        self._watch = watch
+        self._clock = clock
+        self._is_stack = is_stack
+        self._kept = kept
+        self._guard = threading.Lock()
+        self._running: dict[str, threading.Event] = {}
+        self.changed: set[str] = set()
+
+    def due(self, configs: Iterable[ServerConfig], entries: Entries) -> list[ServerConfig]:
+        """Return the servers whose entries are missing or old."""
+        now = self._clock().timestamp()
+        return [
+            config
+            for config in configs
+            if _is_unknown(config, entries)
+            or config.name in self.changed
+            or now - entries[config.name].at >= GATHERED_SECONDS
+        ]
+
+    def gather(self, servers: Sequence[External], entries: Entries) -> None:
+        """Ask these servers; wait for those that were never asked, for a bounded time."""
+        if self._is_stack and servers:
+            self._claim([server.config.name for server in servers])
+        waited = []
+        for server in servers:
+            done = self._start(server)
+            if self._is_stack or _is_unknown(server.config, entries):
+                waited.append(done)
+        until = time.monotonic() + GATHER_SECONDS
+        for done in waited:
+            done.wait(max(0.0, until - time.monotonic()))
+
+    def refresh(self, server: External) -> Entry:
+        """Ask one server now, keep what it says, and return it."""
+        name = server.config.name
+        self.changed.discard(name)
+        now = self._clock().timestamp()
+        try:
+            offered = server.offered()
+            waiting, flagged = self._watch().listed(name, offered.tools)
+        except NacreError as error:
+            problem = error.reason if isinstance(error, UpstreamError) else str(error)
+            return self._failed(server, problem)
+        except Exception:
+            self._failed(server, _FAILED)
+            raise
+        entry = Entry(server.config.digest, now, offered, waiting, flagged)
+        self._keep(name, lambda _old: entry)
+        return entry
+
+    def _failed(self, server: External, problem: str) -> Entry:
+        config = server.config
+        at = self._clock().timestamp() - GATHERED_SECONDS + _RETRY_SECONDS
+        found: list[Entry] = []
+
+        def kept(old: Entry | None) -> Entry:
+            if old is None or old.digest != config.digest:
+                new = Entry(config.digest, at, None, problem=problem)
+            else:
+                new = Entry(old.digest, at, old.offered, old.waiting, old.flagged, problem)
+            found.append(new)
+            return new
+
+        self._keep(config.name, kept)
+        return found[-1]
+
+    def _start(self, server: External) -> threading.Event:
+        name = server.config.name
+        with self._guard:
+            if name in self._running:
+                return self._running[name]
+            done = self._running[name] = threading.Event()
+
+        def run() -> None:
+            try:
+                self.refresh(server)
+            except Exception:  # noqa: BLE001 - kept as the server's problem; nobody waits here
+                return
+            finally:
+                with self._guard:
+                    self._running.pop(name, None)
+                done.set()
+
+        threading.Thread(target=run, name=f"gather-{name}", daemon=True).start()
+        return done
+
+    def _claim(self, names: Sequence[str]) -> None:
+        """Let no other process ask the same servers in the next moments."""
+        at = self._clock().timestamp() - GATHERED_SECONDS + _RETRY_SECONDS
+
+        def claimed(entries: Entries) -> Entries:
+            mine = {
+                name: Entry(
+                    entry.digest, at, entry.offered, entry.waiting, entry.flagged, entry.problem
+                )
+                for name, entry in entries.items()
+                if name in names and entry.offered is not None
+            }
+            return {**entries, **mine}
+
+        try:
+            self._catalogue.update(claimed)
+        except NacreError:
+            return  # then two may ask
+
+    def _keep(self, name: str, change: Callable[[Entry | None], Entry]) -> None:
+        self._kept(
+            self._catalogue.update(lambda entries: {**entries, name: change(entries.get(name))})
+        )
+
+
+def _is_unknown(config: ServerConfig, entries: Entries) -> bool:
+    entry = entries.get(config.name)
+    if entry is None or entry.digest != config.digest:
+        return True
+    return entry.offered is None and entry.problem is None

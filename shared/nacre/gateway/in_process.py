@@ -1,0 +1,64 @@
+"""A server of tools in this very process: a user's own package."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from nacre.errors import InvalidInputError
+from nacre.ports.upstream import Offered
+from nacre.protocol.context import Context
+from nacre.protocol.surface import WireResult
+from nacre.tools.server import ToolServer
+from nacre.tools.tool import Tool
+
+
+class InProcess:
+    """What a ToolServer offers, as any other server does."""
+
+    def __init__(self, name: str, server: ToolServer) -> None:
+        self.name = name
+        self.server = server
+
+    def offered(self) -> Offered:
+        """Return what it has now; nothing is asked."""
+        server = self.server
+        return Offered(
+            tuple(server.tools()),
+            tuple(server.resources()),
+            tuple(server.resource_templates()),
+            tuple(server.prompts()),
+        )
+
+    def tool(self, name: str, *, reads: Callable[[str], bool]) -> "InProcessTool | None":
+        """Return a tool; `reads` tells whether the owner says that one changes nothing."""
+        tool = self.server.get_tool(name)
+        return None if tool is None else InProcessTool(tool, read_only=reads(name))
+
+    async def request(
+        self, method: str, params: Mapping[str, Any], context: Context
+    ) -> dict[str, Any]:
+        """Answer a request about a resource, a prompt or a completion."""
+        match method:
+            case "resources/read":
+                return await self.server.read_resource(params["uri"], context)
+            case "prompts/get":
+                arguments = dict(params.get("arguments") or {})
+                return await self.server.get_prompt(params["name"], arguments, context)
+            case "completion/complete":
+                known = (params.get("context") or {}).get("arguments") or {}
+                found = await self.server.complete(params["ref"], params["argument"], known)
+                return {"completion": found}
+            case _:
+                raise InvalidInputError(f"{method} is not for a server of this process")
+
+
+class InProcessTool:
+    """A tool of a user's own; that it changes nothing is for the configuration to say."""
+
+    def __init__(self, tool: Tool, *, read_only: bool) -> None:
+        self.tool = tool
+        self.blocking = tool.blocking
+        self.read_only = read_only
+
+    async def call(self, arguments: dict[str, Any], context: Context) -> WireResult:
+        """Check the arguments and run the tool."""
+        return await self.tool.call(arguments, context)

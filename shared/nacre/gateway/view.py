@@ -1,0 +1,82 @@
+"""All that is known of the servers behind this one at one moment."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from nacre.gateway.catalogue import Entries, Entry
+from nacre.gateway.in_process import InProcess
+from nacre.gateway.lists import Joined, Part, joined
+from nacre.gateway.server_config import Problem, ServerConfig
+from nacre.protocol.surface import WireTool
+
+MISSING = "nacre/missing"  # in what a list says of itself
+_UNASKED = "was not asked yet"
+
+Configs = Mapping[str, ServerConfig]
+
+
+@dataclass(frozen=True, slots=True)
+class Locals:
+    """The servers of this process, and what is wrong with those that could not be loaded."""
+
+    servers: tuple[InProcess, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    reads: Callable[[str], bool] = lambda _tool: False  # by exposed names
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Lists, entries and configurations that belong together."""
+
+    lists: Joined
+    entries: Entries
+    configs: Configs | None  # None: not read, as no entry made it necessary
+    problems: tuple[Problem, ...]
+    meta: Mapping[str, Any] | None
+    tools: dict[str, WireTool] = field(default_factory=dict)
+
+
+def viewed(
+    old: View | None,
+    entries: Entries,
+    configs: Configs | None,
+    problems: Iterable[Problem],
+    local: Locals,
+) -> View:
+    """Put together what is known; the lists stay the same objects while nothing changed."""
+    lasting = tuple(problems)
+    kept = {name: entry for name, entry in entries.items() if _counts(name, entry, configs)}
+    meta = _meta(kept, configs, (*lasting, *local.problems))
+    if old is None or old.entries != kept or old.meta != meta:
+        return View(_joined(kept, local), kept, configs, lasting, meta)
+    tools = old.tools if old.configs == configs else {}
+    return View(old.lists, kept, configs, lasting, meta, tools)
+
+
+def _counts(name: str, entry: Entry, configs: Configs | None) -> bool:
+    """Tell whether an entry is of a server as it is configured now."""
+    if configs is None:
+        return True
+    return name in configs and configs[name].digest == entry.digest
+
+
+def _meta(
+    entries: Entries, configs: Configs | None, problems: Iterable[Problem]
+) -> Mapping[str, Any] | None:
+    missing = {each.server: each.text for each in problems}
+    for name in {*entries, *(configs or {})}:
+        entry = entries.get(name)
+        if entry is None:
+            missing[name] = _UNASKED
+        elif entry.offered is None or entry.problem is not None:
+            missing[name] = entry.problem or _UNASKED
+    return {MISSING: dict(sorted(missing.items()))} if missing else None
+
+
+def _joined(entries: Entries, local: Locals) -> Joined:
+    parts = [
+        Part(name, entry.offered) for name, entry in entries.items() if entry.offered is not None
+    ]
+    parts += [Part(each.name, each.offered()) for each in local.servers]
+    return joined(sorted(parts, key=lambda part: part.server))
