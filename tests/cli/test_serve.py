@@ -39,7 +39,7 @@ def test_the_first_start_shows_a_url_and_a_token_that_work(nacre: Nacre) -> None
         in_query_only = server.post(f"{path}?access_token={token}", None, PING)
 
     assert status == 200
-    assert len(answer["result"]["tools"]) == 11
+    assert len(answer["result"]["tools"]) == 12
     assert no_being[0] == 403
     assert "/mcp/BEING_ID" in json.dumps(no_being[1])
     assert in_query[0] == 200

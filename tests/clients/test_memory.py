@@ -58,7 +58,7 @@ async def text(client: Client, name: str, **arguments: Any) -> str:
 
 
 async def tell(client: Client) -> None:
-    assert len((await client.list_tools()).tools) == 11
+    assert len((await client.list_tools()).tools) == 12
     assert (await client.call_tool("recall", {"user_message": "ladder"})).content == []
     await text(client, "update_notes", scenes=[SCENE], notes=["buy milk"])
     await text(client, "update_memory", target="preferences", action="append", content="Tea")

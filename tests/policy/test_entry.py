@@ -124,7 +124,7 @@ def test_a_policy_may_want_errors(tmp_path: Path) -> None:
 def test_monitoring_denies_and_hides_nothing(tmp_path: Path) -> None:
     with entry(tmp_path, '[settings]\nmode = "monitor"\n') as own:
         assert "isError" not in own.ask("tools/call", NOW)["result"]
-        assert len(own.ask("tools/list", {})["result"]["tools"]) == 11
+        assert len(own.ask("tools/list", {})["result"]["tools"]) == 12
         (record,) = own.records()
 
     assert (record["outcome"], record["enforced"]) == ("deny", False)

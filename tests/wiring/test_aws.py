@@ -92,7 +92,7 @@ def test_the_mcp_function_reads_no_key_before_a_call_needs_one(
 
     application = aws.mcp_application(settings)
 
-    assert len(application.surface.tools()) == 11
+    assert len(application.surface.tools()) == 12
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from hashlib import sha256
@@ -46,7 +46,7 @@ class Added:
     known: int
     marker_id: str | None
     remark: str | None = None
-    messages: tuple[Message, ...] = ()  # those that were new
+    messages: tuple[Message, ...] = field(default=(), compare=False)  # those that were new
 
 
 @dataclass(frozen=True, slots=True)
