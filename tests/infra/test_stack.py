@@ -25,12 +25,15 @@ from infra.sam import run_sam
 from infra.tools import MissingPythonError
 from tests.infra.declared import ROOT
 from tests.lambda_layers import HOST
+from tests.model_server import ModelServer, model_server
+from tests.patrol.test_model_by_header import sensible
 
 pytestmark = pytest.mark.slow
 
 STACK = "nacre-stack"
 OTHER = "11111111-1111-4111-8111-111111111111"
 PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+KEY = "sk-of-a-caller-0123456789"
 _PATIENCE_SECONDS = 60
 
 
@@ -52,6 +55,7 @@ class Deployed:
     token: str
     reader: str
     built: Path
+    model: ModelServer
 
     @property
     def address(self) -> str:
@@ -70,12 +74,14 @@ class Deployed:
         message: Mapping[str, Any] | None = None,
         *,
         token: str | None = None,
+        extra: Mapping[str, str] | None = None,
     ) -> Answer:
         """Send one request and return its answer."""
         headers = {
             "host": self.host,
             "content-type": "application/json",
             "accept": "application/json, text/event-stream",
+            **(extra or {}),
         }
         if token:
             headers["authorization"] = f"Bearer {token}"
@@ -93,6 +99,25 @@ class Deployed:
         params = {"name": tool, "arguments": arguments}
         message = {"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": params}
         return self.send(message=message, token=token or self.token)
+
+    def ask(self, method: str, named: str, /, **params: Any) -> dict[str, Any]:
+        """Send a request as a client of this era does that takes tasks; return its result."""
+        meta = {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {
+                "extensions": {"io.modelcontextprotocol/tasks": {}}
+            },
+        }
+        message = {"jsonrpc": "2.0", "id": 4, "method": method, "params": {**params, "_meta": meta}}
+        headers = {
+            "mcp-protocol-version": "2026-07-28",
+            "mcp-method": method,
+            "mcp-name": named,
+            "x-llm-api-key": KEY,
+        }
+        answer = self.send(message=message, token=self.token, extra=headers)
+        assert answer.status == 200, answer.body
+        return dict(answer.body["result"])
 
     def search(self, query: str) -> str:
         """Return what `search_memory` answers."""
@@ -130,11 +155,18 @@ def cloud() -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def deployed(cloud: str, tmp_path_factory: pytest.TempPathFactory) -> Deployed:
+def model() -> Iterator[ModelServer]:
+    with model_server() as server:
+        server.reply = sensible
+        yield server
+
+
+@pytest.fixture(scope="module")
+def deployed(cloud: str, model: ModelServer, tmp_path_factory: pytest.TempPathFactory) -> Deployed:
     scratch = tmp_path_factory.mktemp("stack")
     environment = {**credentials(cloud), "HOME": str(scratch), "NACRE_HOME": str(scratch / "home")}
     build(scratch / "build")
-    deploy(scratch / "build", cloud, environment)
+    deploy(scratch / "build", cloud, environment, model)
     found = services.client("cloudformation", cloud).describe_stacks(StackName=STACK)
     being = nacre(environment, "being", "create", "me")["being_id"]
     full, reader = (
@@ -142,7 +174,7 @@ def deployed(cloud: str, tmp_path_factory: pytest.TempPathFactory) -> Deployed:
         for scope in ("full", "read-only")
     )
     outputs = {each["OutputKey"]: each["OutputValue"] for each in found["Stacks"][0]["Outputs"]}
-    return Deployed(cloud, outputs, environment, being, full, reader, scratch / "build")
+    return Deployed(cloud, outputs, environment, being, full, reader, scratch / "build", model)
 
 
 def build(folder: Path) -> None:
@@ -151,7 +183,12 @@ def build(folder: Path) -> None:
 
 
 def deploy(
-    folder: Path, cloud: str, environment: Mapping[str, str], *, qdrant_url: str = ""
+    folder: Path,
+    cloud: str,
+    environment: Mapping[str, str],
+    model: ModelServer,
+    *,
+    qdrant_url: str = "",
 ) -> None:
     """Deploy what was built, but for the alarms over two metrics, which MiniStack refuses."""
     built: dict[str, Any] = yaml_parse((folder / "template.yaml").read_text())
@@ -168,6 +205,8 @@ def deploy(
         "Stage": "dev",
         "EndpointUrl": cloud,
         "AuthorizerCacheSeconds": "0",  # so that a revoked token ends at once
+        "LlmBaseUrl": model.url,
+        "LlmModel": "some-model",
     }
     if qdrant_url:
         parameters["QdrantUrl"] = qdrant_url
@@ -257,7 +296,8 @@ def qdrant(deployed: Deployed, tmp_path_factory: pytest.TempPathFactory) -> Iter
     except NoQdrantError as error:
         pytest.skip(str(error))
     try:
-        deploy(deployed.built, deployed.cloud, deployed.environment, qdrant_url=server.url)
+        again = (deployed.built, deployed.cloud, deployed.environment, deployed.model)
+        deploy(*again, qdrant_url=server.url)
         yield server
     finally:
         server.kill()
@@ -323,7 +363,7 @@ def test_the_official_client_talks_to_it_in_both_eras(deployed: Deployed, mode: 
 
     names, content = asyncio.run(converse())
 
-    assert len(names) == 11
+    assert len(names) == 12
     assert content["timezone"] == "UTC"
 
 
@@ -422,6 +462,62 @@ def test_a_patrol_that_is_asked_for_answers_when_it_is_done(deployed: Deployed) 
     assert receipt["reasons"] == [
         "nothing to do: no scene and no message waits, and nothing is due"
     ]
+
+
+def ended(deployed: Deployed, task_id: str) -> dict[str, Any]:
+    """Return a task once it has ended."""
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while (task := deployed.ask("tasks/get", task_id, taskId=task_id))["status"] == "working":
+        assert time.monotonic() < deadline, task
+        time.sleep(0.2)
+    return task
+
+
+def blobs(deployed: Deployed) -> list[str]:
+    found = deployed.client("s3").list_objects_v2(Bucket=deployed.outputs["BucketName"])
+    return [each["Key"] for each in found.get("Contents", [])]
+
+
+def test_a_patrol_thinks_as_a_task_with_the_callers_key(deployed: Deployed) -> None:
+    deployed.model.questions.clear()
+    before = set(blobs(deployed))
+    long = [{"role": "assistant", "content": f"{number} " + "meow " * 8000} for number in range(3)]
+    messages = [{"role": "user", "content": "Mia adopted a cat named Fern"}, *long]
+    arguments = {"messages": messages}  # more than an item holds
+    task = deployed.ask("tools/call", "trigger_patrol", name="trigger_patrol", arguments=arguments)
+    meanwhile = set(blobs(deployed)) - before
+    done = ended(deployed, task["taskId"])
+    answer = json.loads(done["result"]["content"][0]["text"])
+
+    assert (task["resultType"], task["status"]) == ("task", "working")
+    assert len(meanwhile) <= 1
+    assert set(blobs(deployed)) == before
+    assert (done["status"], answer["status"], answer["messages_stored"]) == ("completed", "ok", 4)
+    assert answer["scenes_created"] >= 1
+    assert {question.key for question in deployed.model.questions} == {f"Bearer {KEY}"}
+    assert depth(deployed.client("sqs"), deployed.outputs["DeadLetterQueueUrl"]) == 0
+
+
+def test_a_task_whose_job_comes_twice_is_done_once(deployed: Deployed) -> None:
+    arguments: dict[str, Any] = {"messages": []}
+    call = ("tools/call", "trigger_patrol")
+    task = deployed.ask(*call, name="trigger_patrol", arguments=arguments)
+    done = ended(deployed, task["taskId"])
+    refs = {"task": task["taskId"], "round": "0"}
+    job = {"version": 1, "kind": "task", "being_id": deployed.being, "refs": refs}
+    queued(deployed, json.dumps(job), f"{deployed.being}#again")
+
+    assert deployed.ask("tasks/get", task["taskId"], taskId=task["taskId"]) == done
+
+
+def test_a_task_can_be_given_up_over_http(deployed: Deployed) -> None:
+    arguments: dict[str, Any] = {"messages": []}
+    task = deployed.ask("tools/call", "trigger_patrol", name="trigger_patrol", arguments=arguments)
+    deployed.ask("tasks/cancel", task["taskId"], taskId=task["taskId"])
+    settled(deployed.client("sqs"), deployed.outputs["QueueUrl"])
+
+    left = deployed.ask("tasks/get", task["taskId"], taskId=task["taskId"])
+    assert left["status"] in ("cancelled", "completed")
 
 
 def depth(sqs: Any, url: str) -> int:
