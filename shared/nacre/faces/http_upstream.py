@@ -9,6 +9,7 @@ from typing import Final
 import h11
 
 from nacre.errors import InvalidInputError, TooLargeError, UnavailableError
+from nacre.faces.http_upstream_head import checked
 from nacre.faces.http_upstream_url import Address
 from nacre.limits import (
     MAX_WIRE_BYTES,
@@ -100,7 +101,7 @@ class Upstream:
             if body or method == "POST":
                 lines.append((b"content-length", str(len(body)).encode()))
             lines.append((b"accept-encoding", b"identity"))
-            request = h11.Request(method=method, target=place.target, headers=lines)
+            request = h11.Request(method=method, target=place.target, headers=checked(*lines))
         except (h11.LocalProtocolError, UnicodeError) as error:
             raise InvalidInputError("a header cannot be sent on as it is") from error
         connection = await self._connection(place)

@@ -17,6 +17,7 @@ from nacre.protocol.headers import (
 from nacre.protocol.messages import Request
 from nacre.protocol.versions import META_VERSION, MODERN
 
+_META_VERSION = META_VERSION.encode()
 _NAME_OF = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 
 
@@ -28,10 +29,13 @@ def mirrored(
     `headers` has names in lower case. What the client sent under these names is never
     sent on: whoever acts on a header must act on what was decided.
     """
+    declared = headers.get(VERSION_HEADER)
+    if declared != MODERN and _META_VERSION not in raw and b"\\" not in raw:
+        return {} if declared is None else {VERSION_HEADER: declared}  # as below, unread
     body = strict_json.parse(raw)
     params = body.get("params")
     request = Request(body["id"], body["method"], params if isinstance(params, dict) else {})
-    declared, said = headers.get(VERSION_HEADER), request.meta.get(META_VERSION)
+    said = request.meta.get(META_VERSION)
     if said is not None and declared is not None and said != declared:
         raise HeaderMismatchError("Header mismatch: MCP-Protocol-Version does not match the body")
     version = said if isinstance(said, str) else declared
