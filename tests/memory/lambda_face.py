@@ -9,6 +9,7 @@ from nacre.app import Application
 from nacre.clock import system_clock
 from nacre.faces.lambda_events import mcp_handler
 from nacre.faces.logs import Log
+from nacre.limits import LAMBDA_CALL_BYTES
 from nacre.protocol.request_state import RequestStates
 from nacre.tools.server import ToolServer
 from tests.lambda_events import FULL_ACCESS, LambdaContext, Sent, body_of, http_api_event
@@ -22,7 +23,8 @@ class LambdaFace:
             raise AssertionError("no tool of a Being takes several rounds")
 
         self.log = StringIO()
-        application = Application(server, RequestStates(no_keys, system_clock))
+        states = RequestStates(no_keys, system_clock)
+        application = Application(server, states, call_bytes=LAMBDA_CALL_BYTES)
         self._handle = mcp_handler(application, log=Log(stream=self.log))
 
     def call(
