@@ -200,7 +200,7 @@ def _bearer(entry: Entry, environment: dict[str, Value], forwarded: list[str]) -
 def _address(shape: Shape, proxy: Proxied, environment: Entry, before: Entry) -> dict[str, Value]:
     """Return how a server is reached, from the proxy's command line and its environment."""
     transport = proxy.first("--transport")
-    key = next((key for key in shape.urls if key in before), shape.urls[-1])
+    key = next((key for key in shape.urls if key in before), shape.urls[0])
     address: dict[str, Value] = {said: before[said] for said in _KINDS if said in before}
     if not before and shape.http:
         key = shape.http if transport == "http" else shape.sse

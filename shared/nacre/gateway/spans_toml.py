@@ -82,6 +82,8 @@ class Toml:
 
     def extent(self, text: str, node: Node) -> tuple[int, int]:
         """Return from where to where a table stands with those below it."""
+        if not node.is_block:
+            return node.start, node.end
         places = sorted(_places(node))
         for (_, end), (start, _) in pairwise(places):
             if end < start and not _GAP.fullmatch(text, end, start):

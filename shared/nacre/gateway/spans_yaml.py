@@ -138,8 +138,8 @@ class _Builder:
         # An alias as an item has no place of its own: its neighbours' places say which.
         low = found.start_mark.index
         items = []
-        for each, following in zip(found.value, [*found.value[1:], None], strict=True):
-            after = end if following is None else following.start_mark.index
+        starts = [each.start_mark.index for each in found.value[1:]] + [end]
+        for each, after in zip(found.value, starts, strict=False):
             items.append(self.node(each, low, after if low < after <= end else end))
             low = items[-1].end
         return tuple(items)
