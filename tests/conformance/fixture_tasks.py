@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -107,9 +106,9 @@ def tasks_of(surface: ToolSource) -> Iterator[Callable[[], TaskDesk]]:
             table,
             lambda: queue,
             lambda: leases,
-            lambda: FileBlobs(folder / "blobs"),
-            lambda: FileVault(folder / "vault.key"),
             system_clock,
+            blobs=lambda: FileBlobs(folder / "blobs"),
+            vault=lambda: FileVault(folder / "vault.key"),
         )
         worker = Worker(leases)
         tasking.register(worker, lambda: surface, error_map)
@@ -117,7 +116,7 @@ def tasks_of(surface: ToolSource) -> Iterator[Callable[[], TaskDesk]]:
         bell.heard = loop.wake
         loop.start()
         try:
-            yield cache(tasking.desk)
+            yield lambda: tasking.desk
         finally:
             loop.stop(20)
             database.close()

@@ -12,7 +12,7 @@ from nacre.protocol.context import Context
 from nacre.protocol.versions import MODERN
 from nacre.tasks.task import call_of
 from tests.lambda_events import BEING
-from tests.tasks.worker_process import loop_of, tasking
+from tests.tasks.worker_process import Place
 from tests.tasks.worlds import CALLER, KEY, text_of
 
 ROOT = Path(__file__).parents[2]
@@ -41,29 +41,28 @@ def attempts(folder: Path) -> list[str]:
 
 
 def test_a_killed_workers_task_is_done_by_another_process(tmp_path: Path) -> None:
-    database, tasks = tasking(tmp_path)
-    tasks.table.put({"pk": f"B#{BEING}", "sk": "META", "schema": 1})
-    desk = tasks.desk()
+    place = Place(tmp_path)
+    place.table.put({"pk": f"B#{BEING}", "sk": "META", "schema": 1})
+    desk = place.desk
     context = Context(version=MODERN, principal=CALLER, llm_api_key=KEY)
     task_id = desk.create("writes", {}, context, None)["taskId"]
     killed = worker(tmp_path)
     try:
         until(lambda: attempts(tmp_path), "the first attempt did not begin")
-        place = call_of(BEING, task_id)
-        until(lambda: "notes" in (tasks.table.get(place) or {}), "nothing was noted")
+        call = call_of(BEING, task_id)
+        until(lambda: "notes" in (place.table.get(call) or {}), "nothing was noted")
     finally:
         killed.send_signal(signal.SIGKILL)
         killed.wait()
     assert desk.get(task_id, CALLER)["status"] == "working"
 
-    loop = loop_of(tmp_path, tasks)
-    loop.start()
+    place.loop.start()
     done = until(
         lambda: (got := desk.get(task_id, CALLER))["status"] != "working" and got,
         "nobody went on",
     )
-    assert loop.stop(_SECONDS)
-    database.close()
+    assert place.loop.stop(_SECONDS)
+    place.database.close()
 
     assert (done["status"], text_of(done["result"])) == ("completed", "attempts [1, 2]")
     assert attempts(tmp_path) == [f"1 {KEY}", f"2 {KEY}"]

@@ -44,29 +44,28 @@ def server(folder: Path) -> ToolServer:
     return small
 
 
-def tasking(folder: Path) -> tuple[SqliteDatabase, Tasking]:
-    """Return the tasks of a folder, as the laptop keeps them."""
-    database = SqliteDatabase(folder / "nacre.db")
-    table = SqliteTable(database, "data")
-    queue = SqliteQueue(database, "jobs", holders=Processes())
-    leases = Leases(table, now=system_clock, holders=Processes())
-    return database, Tasking(
-        table,
-        lambda: queue,
-        lambda: leases,
-        lambda: FileBlobs(folder / "blobs"),
-        lambda: FileVault(folder / "vault.key"),
-        system_clock,
-    )
+class Place:
+    """The tasks of a folder, as the laptop keeps them, and a loop that does them."""
 
-
-def loop_of(folder: Path, tasks: Tasking) -> WorkerLoop:
-    """Return a loop that does the folder's jobs."""
-    worker = Worker(tasks.leases())
-    tasks.register(worker, lambda: server(folder), error_map)
-    return WorkerLoop(tasks.queue(), worker, lambda _: None, threads=1, idle_seconds=0.02)
+    def __init__(self, folder: Path) -> None:
+        self.database = SqliteDatabase(folder / "nacre.db")
+        self.table = SqliteTable(self.database, "data")
+        queue = SqliteQueue(self.database, "jobs", holders=Processes())
+        leases = Leases(self.table, now=system_clock, holders=Processes())
+        tasking = Tasking(
+            self.table,
+            lambda: queue,
+            lambda: leases,
+            system_clock,
+            blobs=lambda: FileBlobs(folder / "blobs"),
+            vault=lambda: FileVault(folder / "vault.key"),
+        )
+        self.desk = tasking.desk
+        worker = Worker(leases)
+        tasking.register(worker, lambda: server(folder), error_map)
+        self.loop = WorkerLoop(queue, worker, lambda _: None, threads=1, idle_seconds=0.02)
 
 
 if __name__ == "__main__":
-    loop_of(Path(sys.argv[1]), tasking(Path(sys.argv[1]))[1]).start()
+    Place(Path(sys.argv[1])).loop.start()
     threading.Event().wait()

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from nacre.wiring.home import Home
     from nacre.wiring.mind import Minded
     from nacre.wiring.settings import Settings
+    from nacre.wiring.tasking import Tasking
 
 _OUTPUTS = (
     "TokensTableName",
@@ -53,18 +54,23 @@ def mcp_application(settings: "Settings") -> "Application":
     from nacre.clock import system_clock
     from nacre.limits import LAMBDA_CALL_BYTES
     from nacre.protocol.request_state import RequestStates
-    from nacre.wiring.mind import stack_mind
-    from nacre.wiring.tasking import stack_tasking
+    from nacre.wiring.mind import Once, stack_mind
 
     settings.require("data_table", "queue_url", "key_arn")
     states = RequestStates(request_state_keys(settings), system_clock)
     minded = stack_mind(lambda: _Clients(settings), settings, system_clock)
-    tasking = stack_tasking(lambda: _Clients(settings), settings, system_clock)
+
+    def tasking() -> "Tasking":
+        from nacre.wiring.tasking import stack_tasking
+
+        return stack_tasking(_Clients(settings), settings, system_clock)
+
+    made = Once(tasking)
     return Application(
         _served(settings, minded),
         states,
         call_bytes=LAMBDA_CALL_BYTES,
-        tasks=cache(lambda: tasking().desk()),
+        tasks=lambda: made().desk,
     )
 
 
@@ -163,8 +169,8 @@ def worker(settings: "Settings", rules: "Explainer") -> "Callable[[], Worker]":
         worker = Worker(Leases(table, now=system_clock))
         minded = stack_mind(lambda: clients, settings, system_clock)
         register_memory_jobs(worker, minded())
-        tasking = stack_tasking(lambda: clients, settings, system_clock)
-        tasking().register(worker, cache(lambda: _served(settings, minded, in_worker=True)), rules)
+        tasking = stack_tasking(clients, settings, system_clock)
+        tasking.register(worker, cache(lambda: _served(settings, minded, in_worker=True)), rules)
         return worker
 
     return built

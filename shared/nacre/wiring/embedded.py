@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from random import SystemRandom
 from typing import TYPE_CHECKING
@@ -25,10 +24,9 @@ from nacre.wiring.data_folder import DATABASE, VAULT, prepare_data_folder
 from nacre.wiring.guarding import laptop_entry
 from nacre.wiring.home import Home
 from nacre.wiring.laptop_keys import request_state_keys
-from nacre.wiring.mind import Minded, laptop_mind, register_memory_jobs, sweep_memories
+from nacre.wiring.mind import Minded, Once, laptop_mind, register_memory_jobs, sweep_memories
 from nacre.wiring.ordering import laptop_ordering, order_names
 from nacre.wiring.settings import Settings
-from nacre.wiring.tasking import laptop_tasking
 
 if TYPE_CHECKING:
     from nacre.jobs.lease import Leases
@@ -42,6 +40,7 @@ if TYPE_CHECKING:
     from nacre.ports.residue import Residue
     from nacre.ports.vault import Vault
     from nacre.protocol.rulebook import Explainer
+    from nacre.wiring.tasking import Tasking
 
 SECRETS = "secrets"
 QUEUE = "jobs"
@@ -110,14 +109,20 @@ def open_laptop(
         clock,
     )
     ordering.serve(surface)
-    tasking = laptop_tasking(
-        lambda: home.data,
-        lambda: _queue(database, clock, bell),
-        lambda: _leases(database, clock),
-        clock,
-        blobs=lambda: _blobs(prepared, clock),
-        key_file=prepared / VAULT,
-    )
+
+    def made() -> "Tasking":
+        from nacre.wiring.tasking import laptop_tasking
+
+        return laptop_tasking(
+            home.data,
+            lambda: _queue(database, clock, bell),
+            lambda: _leases(database, clock),
+            clock,
+            blobs=lambda: _blobs(prepared, clock),
+            key_file=prepared / VAULT,
+        )
+
+    tasking = Once(made)
 
     def worker_loop(report: "Report", rules: "Explainer") -> "WorkerLoop":
         def register(worker: "Worker") -> None:
@@ -137,7 +142,7 @@ def open_laptop(
             surface,
             RequestStates(keys, clock),
             call_bytes=MAX_CALL_BYTES,
-            tasks=cache(lambda: tasking().desk()),
+            tasks=lambda: tasking().desk,
         ),
         keys=keys,
         worker_loop=worker_loop,

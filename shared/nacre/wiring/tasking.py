@@ -1,10 +1,13 @@
-"""Tasks on both wirings: where they are kept, and who does them; made when first needed."""
+"""Tasks on both wirings: where they are kept, and who does them."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from nacre.clock import Clock
+from nacre.tasks.contents import Contents
+from nacre.tasks.desk import TaskDesk
+from nacre.tasks.sending import TaskSending
+from nacre.tasks.store import TaskStore
 from nacre.wiring.mind import Once
 
 if TYPE_CHECKING:
@@ -18,27 +21,28 @@ if TYPE_CHECKING:
     from nacre.ports.vault import Vault
     from nacre.protocol.rulebook import Explainer
     from nacre.protocol.surface import ToolSource
-    from nacre.tasks.desk import TaskDesk
     from nacre.wiring.settings import Settings
 
 
-@dataclass(frozen=True, slots=True)
 class Tasking:
-    """What tasks are kept in."""
+    """The tasks of one store: `desk` is what callers meet, `register` has a worker do them."""
 
-    table: "Table"
-    queue: "Callable[[], Queue]"
-    leases: "Callable[[], Leases]"
-    blobs: "Callable[[], Blobs]"
-    vault: "Callable[[], Vault]"
-    clock: Clock
+    def __init__(
+        self,
+        table: "Table",
+        queue: "Callable[[], Queue]",
+        leases: "Callable[[], Leases]",
+        clock: Clock,
+        *,
+        blobs: "Callable[[], Blobs]",
+        vault: "Callable[[], Vault]",
+    ) -> None:
+        from random import SystemRandom
 
-    def desk(self) -> "TaskDesk":
-        """Return what callers meet."""
-        from nacre.tasks.desk import TaskDesk
-
-        store, sending = self._parts()
-        return TaskDesk(store, sending, self.leases)
+        self._store = TaskStore(table, Contents(blobs), vault, clock, SystemRandom())
+        self._sending = TaskSending(queue)
+        self._leases = leases
+        self.desk = TaskDesk(self._store, self._sending, leases)
 
     def register(
         self, worker: "Worker", surface: "Callable[[], ToolSource]", rules: "Explainer"
@@ -46,74 +50,49 @@ class Tasking:
         """Let a worker know how tasks are done, on the surface that their callers reach."""
         from nacre.tasks.jobs import TaskJobs
 
-        store, sending = self._parts()
-        TaskJobs(store, sending, self.leases(), surface, rules).register(worker)
-
-    def _parts(self) -> Any:
-        from random import SystemRandom
-
-        from nacre.tasks.contents import Contents
-        from nacre.tasks.sending import TaskSending
-        from nacre.tasks.store import TaskStore
-
-        store = TaskStore(self.table, Contents(self.blobs), self.vault, self.clock, SystemRandom())
-        return store, TaskSending(self.queue)
+        jobs = TaskJobs(self._store, self._sending, self._leases(), surface, rules)
+        jobs.register(worker)
 
 
 def laptop_tasking(
-    table: "Callable[[], Table]",
+    table: "Table",
     queue: "Callable[[], Queue]",
     leases: "Callable[[], Leases]",
     clock: Clock,
     *,
     blobs: "Callable[[], Blobs]",
     key_file: "Path",
-) -> Callable[[], Tasking]:
-    """Return what makes the tasks of a data folder."""
+) -> Tasking:
+    """Return the tasks of a data folder."""
+    from nacre.wiring.thinking import file_vault
 
-    def make() -> Tasking:
-        from nacre.wiring.thinking import file_vault
-
-        return Tasking(table(), queue, leases, blobs, file_vault(key_file), clock)
-
-    return Once(make)
+    return Tasking(
+        table, Once(queue), Once(leases), clock, blobs=Once(blobs), vault=file_vault(key_file)
+    )
 
 
-def stack_tasking(
-    clients: "Callable[[], Callable[[str], Any]]", settings: "Settings", clock: Clock
-) -> Callable[[], Tasking]:
-    """Return what makes the tasks of a stack; `clients` gives what opens an AWS service."""
+def stack_tasking(client: "Callable[[str], Any]", settings: "Settings", clock: Clock) -> Tasking:
+    """Return the tasks of a stack; `client` opens an AWS service."""
+    from nacre.adapters.dynamodb_table import DynamoTable
+    from nacre.wiring.thinking import kms_vault
 
-    def make() -> Tasking:
-        from nacre.adapters.dynamodb_table import DynamoTable
-        from nacre.wiring.thinking import kms_vault
+    table = DynamoTable(client("dynamodb"), settings.data_table)
 
-        client = clients()
-        table = DynamoTable(client("dynamodb"), settings.data_table)
+    def queue() -> "Queue":
+        from nacre.adapters.sqs_queue import SqsQueue
 
-        def queue() -> "Queue":
-            from nacre.adapters.sqs_queue import SqsQueue
+        return SqsQueue(client("sqs"), settings.queue_url, dead_letter_url="")
 
-            return SqsQueue(client("sqs"), settings.queue_url, dead_letter_url="")
+    def leases() -> "Leases":
+        from nacre.jobs.lease import Leases
 
-        def leases() -> "Leases":
-            from nacre.jobs.lease import Leases
+        return Leases(table, now=clock)
 
-            return Leases(table, now=clock)
+    def blobs() -> "Blobs":
+        from nacre.adapters.s3_blobs import S3Blobs
 
-        def blobs() -> "Blobs":
-            from nacre.adapters.s3_blobs import S3Blobs
+        settings.require("bucket")
+        return S3Blobs(client("s3"), settings.bucket, kms_key_id=settings.key_arn)
 
-            settings.require("bucket")
-            return S3Blobs(client("s3"), settings.bucket, kms_key_id=settings.key_arn)
-
-        return Tasking(
-            table,
-            Once(queue),
-            Once(leases),
-            Once(blobs),
-            kms_vault(client, settings.key_arn),
-            clock,
-        )
-
-    return Once(make)
+    vault = kms_vault(client, settings.key_arn)
+    return Tasking(table, Once(queue), Once(leases), clock, blobs=Once(blobs), vault=vault)
