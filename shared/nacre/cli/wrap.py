@@ -150,7 +150,7 @@ def _tell_rules(policy: Path | None) -> None:
     from nacre.wiring.policies import policy_path
     from nacre.wiring.settings import Settings
 
-    path = policy or policy_path(Settings.from_environment())[0]
+    path = (policy or policy_path(Settings.from_environment())[0]).absolute()
     if path.exists():
         click.echo(f"Rules: {path}", err=True)
     else:

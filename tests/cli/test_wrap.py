@@ -1,0 +1,207 @@
+"""`nacre wrap` and `nacre unwrap` as somebody types them."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nacre.gateway.config_tree import value_of
+from nacre.gateway.spans_json import Json
+from tests.cli.conftest import Nacre
+
+SECRET = "Bearer s3cr3t-0123456789abcdef"
+TEXT = """{
+  // mine
+  "mcpServers": {
+    "files": {"command": "npx", "args": ["server", "/home"]},
+    "remote": {"url": "https://a.example/mcp", "headers": {"Authorization": "SECRET"}},
+  },
+}
+""".replace("SECRET", SECRET)
+
+
+def entry_of(file: Path, name: str) -> Any:
+    content: Any = value_of(Json().parse(file.read_text()))
+    return content["mcpServers"][name]
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The home of one who is in a folder of his own."""
+    monkeypatch.setattr(Path, "home", lambda: tmp_path / "home")
+    (tmp_path / "project").mkdir()
+    monkeypatch.chdir(tmp_path / "project")
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def cursor(home: Path) -> Path:
+    file = home / ".cursor" / "mcp.json"
+    file.parent.mkdir(parents=True)
+    file.write_text(TEXT)
+    return file
+
+
+@pytest.mark.requirement("004.wrap.config")
+def test_a_server_is_wrapped_shown_and_unwrapped(nacre: Nacre, cursor: Path, folder: Path) -> None:
+    wrapped = nacre("wrap", "files")
+
+    assert (wrapped.code, wrapped.out.splitlines()) == (
+        0,
+        ["SERVER  CLIENT  IS       FILE", f"files   Cursor  wrapped  {cursor}"],
+    )
+    assert wrapped.err.splitlines() == [
+        "For Cursor to notice: switch the server off and on in its settings, or restart it.",
+        "Rules: none yet, so each call is asked about; 'nacre policy init'",
+    ]
+    text = cursor.read_text()
+    line = [sys.executable, "-m", "nacre.cli", "proxy", "--name", "files", "--data-dir"]
+    entry = (
+        f'"command": "{line[0]}", "args": {json.dumps([*line[1:], str(folder), "--", "npx"])[:-1]}'
+    )
+    assert text == TEXT.replace('"command": "npx", "args": ["server"', f'{entry}, "server"')
+
+    assert "already wrapped" in nacre("wrap", "files").out
+    status = nacre("wrap", "status").out
+    assert [line.split()[:3] for line in status.splitlines()[1:]] == [
+        ["files", "Cursor", "wrapped"],
+        ["remote", "Cursor", "not"],
+    ]
+    unwrapped = nacre("unwrap", "files")
+    assert (unwrapped.code, unwrapped.out.split()[6]) == (0, "unwrapped")
+    assert cursor.read_text() == TEXT
+
+
+def test_all_servers_go_and_come_back_together(nacre: Nacre, cursor: Path, home: Path) -> None:
+    goose = home / ".config" / "goose" / "config.yaml"
+    goose.parent.mkdir(parents=True)
+    goose.write_text("extensions:\n  developer: {type: builtin}\n  s:\n    cmd: x # y\n")
+    before = goose.read_bytes()
+
+    wrapped = nacre("wrap", "--all", "--json").json()
+
+    assert [(each["server"], each["client"], each["result"]) for each in wrapped] == [
+        ("files", "cursor", "wrapped"),
+        ("remote", "cursor", "wrapped"),
+        ("s", "goose", "wrapped"),
+    ]
+    assert nacre("unwrap", "--all").code == 0
+    assert (cursor.read_text(), goose.read_bytes()) == (TEXT, before)
+    assert "No server is wrapped." in nacre("unwrap", "--all").err
+
+
+def test_a_header_is_on_no_command_line_and_no_screen(
+    nacre: Nacre, cursor: Path, folder: Path
+) -> None:
+    outcomes = [
+        nacre("wrap", "--all", "--dry-run"),
+        nacre("wrap", "--all"),
+        nacre("wrap", "status", "--json"),
+        nacre("unwrap", "--all", "--dry-run"),
+    ]
+
+    assert [each.code for each in outcomes] == [0, 0, 0, 0]
+    assert not any("s3cr3t" in each.out + each.err for each in outcomes)
+    wrapped = entry_of(cursor, "remote")
+    assert wrapped["env"] == {"NACRE_HEADER_1": SECRET}
+    assert "s3cr3t" not in json.dumps(wrapped["args"])
+    kept = [each for each in (folder / "wrap").rglob("*") if each.is_file()]
+    assert {each.stat().st_mode & 0o077 for each in kept} == {0}
+
+
+def test_a_rehearsal_shows_what_would_change(nacre: Nacre, cursor: Path) -> None:
+    outcome = nacre("wrap", "files", "--dry-run")
+
+    assert outcome.code == 0
+    assert '-    "files": {"command": "npx", "args": ["server", "/home"]}' in outcome.out
+    assert f'+    "files": {{"command": "{sys.executable}"' in outcome.out
+    assert "WOULD BE" in outcome.out
+    assert cursor.read_text() == TEXT
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (["wrap"], 2, "name the servers, or give --all"),
+        (["wrap", "files", "--all"], 2, "name the servers, or give --all"),
+        (["unwrap"], 2, "name the servers, or give --all"),
+        (["wrap", "other"], 3, "no client has a server 'other'"),
+        (["wrap", "files", "--client", "zed"], 3, "no client has a server 'files'"),
+        (["wrap", "files", "--client", "emacs"], 2, "'emacs' is not one of"),
+        (["--stack", "s", "wrap", "files"], 2, "works on this machine hint: leave --stack"),
+        (["wrap", "shared"], 3, "which a project shares"),
+        (["wrap", "files", "--policy", "none.toml"], 2, "none.toml"),
+    ],
+)
+def test_what_cannot_be_done_is_told(
+    nacre: Nacre, cursor: Path, arguments: list[str], code: int, told: str
+) -> None:
+    Path(".mcp.json").write_text('{"mcpServers": {"shared": {"command": "x"}}}')
+
+    refused = nacre(*arguments)
+
+    assert refused.code == code
+    assert told in " ".join(refused.err.split())
+    assert cursor.read_text() == TEXT
+
+
+def test_a_project_s_server_is_wrapped_on_request_and_found_again_from_elsewhere(
+    nacre: Nacre, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = Path(".mcp.json").absolute()
+    file.write_text(before := '{"mcpServers": {"shared": {"command": "x"}}}')
+
+    assert nacre("wrap", "shared", "--project").code == 0
+    monkeypatch.chdir(tmp_path)
+    assert "wrapped" in nacre("wrap", "status").out
+    assert nacre("unwrap", "--all").code == 0
+
+    assert file.read_text() == before
+
+
+def test_a_file_that_cannot_be_read_does_not_hold_up_the_others(
+    nacre: Nacre, cursor: Path, home: Path
+) -> None:
+    broken = home / ".lmstudio" / "mcp.json"
+    broken.parent.mkdir()
+    broken.write_text('{"mcpServers": {\n}')
+
+    outcome = nacre("wrap", "--all")
+
+    assert outcome.code == 1
+    assert outcome.out.count("wrapped") == 2
+    assert f"LM Studio: {broken}: line 2: a ',' or '}}' is missing" in outcome.err
+
+
+def test_a_proxy_whose_program_is_gone_is_told_and_renewed(nacre: Nacre, cursor: Path) -> None:
+    nacre("wrap", "files")
+    cursor.write_text(cursor.read_text().replace(sys.executable, "/gone/python"))
+
+    status = nacre("wrap", "status")
+
+    assert status.code == 1
+    assert "wrapped, nacre missing" in status.out
+    assert "run 'nacre wrap --all'" in status.err
+    assert "renewed" in nacre("wrap", "files").out
+    nacre("unwrap", "files")
+    assert entry_of(cursor, "files")["command"] == "npx"
+
+
+def test_rules_of_one_s_own_go_into_the_command_line(
+    nacre: Nacre, cursor: Path, tmp_path: Path
+) -> None:
+    rules = tmp_path / "project" / "rules.toml"
+    rules.write_text('[[rule]]\naction = "deny"\ntool = "*"\n')
+
+    outcome = nacre("wrap", "files", "--policy", "rules.toml")
+
+    assert outcome.code == 0
+    assert f'"--policy", "{rules}", "--", "npx"' in cursor.read_text()
+    assert f"Rules: {rules}" in outcome.err
+
+
+def test_without_a_client_nothing_is_wrapped(nacre: Nacre, home: Path) -> None:
+    assert nacre("wrap", "--all").code == 0
+    assert nacre("wrap", "status").err == "No client has a server.\n"
