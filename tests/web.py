@@ -23,6 +23,7 @@ from nacre.access.tokens import API
 from nacre.adapters.sqlite_database import SqliteDatabase
 from nacre.adapters.sqlite_table import SqliteTable
 from nacre.app import Application
+from nacre.errors import UnavailableError
 from nacre.faces.asgi import AsgiApp
 from nacre.faces.authorizer import authorizer_handler
 from nacre.faces.http import asgi_app
@@ -139,9 +140,18 @@ class GatewayFront:
         given = sent.lower_headers.get("authorization")
         if not given:
             return Answer(401, (), b'{"message":"Unauthorized"}')
-        said = self._authorizer({"identitySource": [given], "headers": sent.lower_headers}, None)
+        return self.to_function(http_api_event(sent, self.said(given)))
+
+    def said(self, authorization: str) -> dict[str, str]:
+        """Return what the authorizer says of a header."""
+        said = self._authorizer({"identitySource": [authorization], "headers": {}}, None)
         assert said["isAuthorized"] is True
-        return self._answer(self._mcp(http_api_event(sent, said["context"]), LambdaContext()))
+        context: dict[str, str] = said["context"]
+        return context
+
+    def to_function(self, event: Any) -> Answer:
+        """Give an event to the MCP function, whatever the authorizer would say."""
+        return self._answer(self._mcp(event, LambdaContext()))
 
     def _on_loop(self, function: Callable[..., Any], *arguments: Any) -> Any:
         asyncio.set_event_loop(self._loop)  # Mangum's, which it would otherwise make and leave
@@ -169,6 +179,7 @@ class Site:
     front: LaptopFront | GatewayFront
     authority: Authority
     database: SqliteDatabase
+    tokens: Any
     time: Time
     being: str
     log: StringIO
@@ -218,6 +229,10 @@ class Site:
             API, being_id=self.being, owner="me", scopes=scopes, lifetime=timedelta(days=1)
         ).token
 
+    def stop_store(self) -> None:
+        """Let every look into the store of tokens fail from now on."""
+        self.tokens.stopped = True
+
     def dump(self) -> str:
         """Return every item of the store, as a thief of the file would read it."""
         with self.database.read() as connection:
@@ -225,6 +240,19 @@ class Site:
 
     def link(self) -> str:
         return self.authority.sign_in.links.make("me").secret
+
+
+class _Stoppable:
+    """A table that can be made to fail."""
+
+    def __init__(self, table: SqliteTable) -> None:
+        self.table = table
+        self.stopped = False
+
+    def __getattr__(self, name: str) -> Any:
+        if self.stopped:
+            raise UnavailableError("the store cannot be reached")
+        return getattr(self.table, name)
 
 
 class Browser:
@@ -287,15 +315,15 @@ def site(front: str) -> Iterator[Site]:
     """Serve a place by one of the fronts: `laptop` or `gateway`."""
     time, log = Time(), StringIO()
     database = SqliteDatabase(":memory:")
-    table = SqliteTable(database, "tokens", now=time)
-    data = SqliteTable(database, "data", now=time)
+    table: Any = _Stoppable(SqliteTable(database, "tokens", now=time))
+    data: Any = SqliteTable(database, "data", now=time)
     open_authority = cached_authority(table, data, clock=time, rng=Random(1))
     made = open_authority()
     being = made.beings.create("Ann", owner="me").being_id
     calls: list[str] = []
     served = (_laptop if front == "laptop" else _gateway)(open_authority, time, _tools(calls), log)
     try:
-        yield Site(served, made, database, time, being, log, calls)
+        yield Site(served, made, database, table, time, being, log, calls)
     finally:
         served.close()
         database.close()

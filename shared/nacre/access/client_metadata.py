@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from nacre.access.naming import one_line
 from nacre.access.redirects import checked_redirect, shown_host
 from nacre.access.resources import AUTH_METHODS
-from nacre.errors import MalformedJsonError, OAuthError
+from nacre.errors import InvalidInputError, OAuthError
 from nacre.limits import CLIENT_DOCUMENT_BYTES, MAX_CLIENT_ID, MAX_NAME_LENGTH, MAX_REDIRECT_URIS
 from nacre.protocol import strict_json
 from nacre.protocol.principal import READ, WRITE
@@ -116,7 +116,7 @@ def _not_a_document() -> OAuthError:
 def _object(body: bytes) -> Mapping[str, Any]:
     try:
         said = strict_json.parse(body)
-    except MalformedJsonError:
+    except InvalidInputError:
         raise _refused("this is not JSON") from None
     if not isinstance(said, dict):
         raise _refused("this is not a JSON object")
