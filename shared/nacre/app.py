@@ -19,6 +19,7 @@ from nacre.being.update_notes import update_notes
 from nacre.being.update_relation import update_relation
 from nacre.clock import Clock, system_clock
 from nacre.limits import MAX_BODY_BYTES
+from nacre.protocol.context import Context
 from nacre.protocol.request_state import RequestStates
 from nacre.protocol.surface import Surface
 from nacre.tools.server import ToolServer
@@ -56,15 +57,17 @@ def being_server(
     clock: Clock = system_clock,
     *,
     patrols: "Callable[[], PatrolCalls]",
+    capabilities: Callable[[Context], list[dict[str, str]]] = lambda _context: [],
 ) -> ToolServer:
     """Return the server with the Being's own tools.
 
-    `mind` and `patrols` are called when one of them is needed.
+    `mind` and `patrols` are called when one of them is needed, `capabilities` for the tools
+    of other servers that a caller has.
     """
     server = ToolServer("nacre", __version__, title="Nacre", instructions=INSTRUCTIONS)
     for tool in (
         recall(lambda: mind().recollection),
-        get_context(lambda: mind().context),
+        get_context(lambda: mind().context, capabilities),
         recall_memory(lambda: mind().recollection),
         search_memory(lambda: mind().recollection),
         merge_nodes(lambda: mind().memory.merges),

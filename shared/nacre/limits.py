@@ -305,3 +305,5 @@ PARKED_SECONDS = 600  # a call whose server asked something waits as long as the
 PARKED_CALLS = 256  # of one process
 REMEMBERED_LINKS = 4096  # resources that results named, and of which server they are
 ORDER_NAME_SECONDS = 60.0  # on AWS a new name of a Being's orders counts within a minute
+CAPABILITY_BYTES = 12_000  # of other servers' tools in get_context: the list itself says more
+CAPABILITY_DESCRIPTION = 200  # characters of each: what it is for

@@ -14,12 +14,19 @@ if TYPE_CHECKING:
     from nacre.memory.context import ContextBlocks
 
 
-def get_context(blocks: "Callable[[], ContextBlocks]") -> Tool:
-    """Return the tool that tells a client who the Being is and what it knows."""
+def get_context(
+    blocks: "Callable[[], ContextBlocks]",
+    capabilities: Callable[[Context], list[dict[str, str]]] = lambda _context: [],
+) -> Tool:
+    """Return the tool that tells a client who the Being is and what it knows.
+
+    `capabilities` are the tools of other servers that a caller has.
+    """
 
     @tool(name="get_context", read_only=True, idempotent=True, open_world=False, blocking=True)
     async def context_of(context: Context) -> ToolResult:
         """Call once at the start of a session: the Being's persona and memory snapshot."""
-        return json_answer(blocks().described(caller(context).being_id))
+        described = blocks().described(caller(context).being_id)
+        return json_answer({**described, "capability_tools": capabilities(context)})
 
     return context_of

@@ -2,21 +2,22 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nacre.errors import BlockedError, NacreError
 from nacre.policy.approver import Question
 from nacre.policy.judge import Allowed, Call, Denied, Judge, Pending, Ruling
-from nacre.policy.mounted import MountedContent, is_enforced
 from nacre.policy.mounts import Kind, Mounts, Place
-from nacre.policy.policy import Policy
 from nacre.policy.replies import blocked_result
 from nacre.policy.rule import Subject
-from nacre.policy.trust import refusal
 from nacre.protocol.context import Context
 from nacre.protocol.principal import Principal
 from nacre.protocol.surface import Definitions, WireResult
 from nacre.protocol.versions import is_modern
+
+if TYPE_CHECKING:
+    from nacre.policy.mounted import MountedContent
+    from nacre.policy.policy import Policy
 
 OWN = "nacre"  # the name under which rules know our own server
 _APPROVAL = "approval-"
@@ -63,7 +64,7 @@ class EntryJudge:
     """Decides about the calls of every Being of this server; `server` is its name in rules.
 
     `mounts` tells what belongs to other servers behind it, and `content` looks at what
-    those hand back.
+    those hand back; it is called when they do.
     """
 
     def __init__(
@@ -72,7 +73,7 @@ class EntryJudge:
         *,
         server: str = OWN,
         mounts: Mounts | None = None,
-        content: MountedContent | None = None,
+        content: "Callable[[], MountedContent] | None" = None,
     ) -> None:
         self._judges = judges
         self._server = server
@@ -99,7 +100,7 @@ class EntryJudge:
             self._shown = shown
         return shown[2]
 
-    def _may_be_seen(self, tool: str, policy: Policy) -> bool:
+    def _may_be_seen(self, tool: str, policy: "Policy") -> bool:
         place = self._place("tool", tool)
         if not policy.engine().may_pass("tool", place.name, place.server):
             return False
@@ -135,7 +136,9 @@ class EntryJudge:
             return result
         value = result.to_dict()
         try:
-            passed = self._content.result(self.judge(context, server), "tools/call", value, context)
+            passed = self._content().result(
+                self.judge(context, server), "tools/call", value, context
+            )
         except BlockedError as error:
             denied = Denied(str(error), None, "")
             return _Blocked(denied, is_modern=is_modern(context.version))
@@ -148,7 +151,7 @@ class EntryJudge:
         server = self._named(method, params)[0].server
         if server == self._server or self._content is None:
             return value
-        passed: dict[str, Any] = self._content.result(
+        passed: dict[str, Any] = self._content().result(
             self.judge(context, server), method, value, context
         )
         return passed
@@ -159,9 +162,9 @@ class EntryJudge:
         self, server: str, method: str, params: Mapping[str, Any], context: Context
     ) -> Mapping[str, Any]:
         """Return the params as the client may be asked; raises BlockedError."""
-        assert self._content is not None
+        assert self._content is not None, "there are no other servers"
         judge = self.judge(context, server)
-        screened = self._content.asked(judge, method, params)
+        screened = self._content().asked(judge, method, params)
         call = replace(
             self._call(Subject("method", method, server, params), context),
             sender="server",
@@ -174,29 +177,29 @@ class EntryJudge:
         if isinstance(ruling, Denied):
             raise _blocked(ruling)
         changed: Mapping[str, Any] = screened.value
-        return changed if is_enforced(judge) else params
+        return changed if judge.policy().settings.mode == "enforce" else params
 
     def answer(
         self, server: str, method: str, result: Mapping[str, Any], context: Context
     ) -> Mapping[str, Any]:
         """Return the client's answer as the server may have it; raises BlockedError."""
-        assert self._content is not None
+        assert self._content is not None, "there are no other servers"
         judge = self.judge(context, server)
-        given: Mapping[str, Any] = self._content.answer(judge, method, result, context)
+        given: Mapping[str, Any] = self._content().answer(judge, method, result, context)
         return given
 
     def logged(self, server: str, data: Any, context: Context) -> Any:
         """Return what a server logs as the client may have it; raises BlockedError."""
-        assert self._content is not None
+        assert self._content is not None, "there are no other servers"
         judge = self.judge(context, server)
-        return self._content.result(judge, "notifications/message", data, context)
+        return self._content().result(judge, "notifications/message", data, context)
 
     def listed(
         self, server: str, tools: Sequence[Mapping[str, Any]]
     ) -> tuple[dict[str, str], dict[str, str]]:
         """Return which tools of a list wait for their owner, and which instruct, and why."""
-        assert self._content is not None
-        return self._content.listed(self._judge_of("", server), tools)
+        assert self._content is not None, "there are no other servers"
+        return self._content().listed(self._judge_of("", server), tools)
 
     # Who decides about what.
 
@@ -272,6 +275,9 @@ class EntryJudge:
                 return None
         except NacreError:
             return None  # without a policy the call is denied anyway
+        # What a guard says; it is loaded where there is something to say.
+        from nacre.policy.trust import refusal  # noqa: PLC0415
+
         state = "flagged" if held.is_flagged else held.state
         return refusal(subject.name, state, subject.server)
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from nacre.errors import BlockedError, NacreError
+from nacre.errors import BlockedError
 from nacre.policy.audit import Direction
 from nacre.policy.digests import digest
 from nacre.policy.judge import Call, Judge
@@ -97,14 +97,6 @@ class MountedContent:
                 audit="",
             )
         return screened.value
-
-
-def is_enforced(judge: Judge) -> bool:
-    """Tell whether denials count; without a policy they do."""
-    try:
-        return judge.policy().settings.mode == "enforce"
-    except NacreError:
-        return True
 
 
 def _caller(method: str, context: Context) -> Call:

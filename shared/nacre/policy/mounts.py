@@ -1,10 +1,11 @@
 """Other servers behind our own entry, as the policy sees them."""
 
-from typing import Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
-from nacre.policy.pins import State
-from nacre.policy.policy import Policy
-from nacre.policy.rule import Surroundings
+if TYPE_CHECKING:
+    from nacre.policy.pins import State
+    from nacre.policy.policy import Policy
+    from nacre.policy.rule import Surroundings
 
 Kind = Literal["tool", "prompt", "resource"]
 
@@ -19,10 +20,10 @@ class Place(NamedTuple):
 class Held(NamedTuple):
     """Why a tool may have to wait for its owner: its pin, or what its definition says."""
 
-    state: State
+    state: "State"
     is_flagged: bool
 
-    def holds(self, policy: Policy) -> bool:
+    def holds(self, policy: "Policy") -> bool:
         """Tell whether it does under this policy."""
         match policy.settings.pins:
             case "quarantine":
@@ -40,7 +41,7 @@ class Mounts(Protocol):
         """Return where something lives; None for what is our own."""
         ...
 
-    def where(self, server: str) -> Surroundings:
+    def where(self, server: str) -> "Surroundings":
         """Return where a server runs."""
         ...
 

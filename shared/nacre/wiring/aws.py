@@ -80,14 +80,13 @@ def _served(
     """Return what callers reach, and the worker of their tasks after them."""
     from nacre.app import being_server
     from nacre.clock import system_clock
-    from nacre.wiring.guarding import stack_entry
+    from nacre.wiring.gateway import stack_gateway
+    from nacre.wiring.guarding import stack_entry, to_stderr
     from nacre.wiring.ordering import stack_order_names, stack_ordering
 
     ordering = stack_ordering(
         lambda: _Clients(settings), minded, settings, system_clock, in_worker=in_worker
     )
-
-    server = being_server(lambda: minded().mind, patrols=lambda: minded().patrolling().calls)
 
     @cache
     def table() -> "Table":
@@ -95,8 +94,16 @@ def _served(
 
         return DynamoTable(_Clients(settings)("dynamodb"), settings.data_table)
 
-    served = ordering.beside(server, stack_order_names(settings))
-    return ordering.serve(stack_entry(served, settings, table, system_clock))
+    gateway = stack_gateway(settings, table, lambda: _Clients(settings), system_clock, to_stderr)
+    server = being_server(
+        lambda: minded().mind,
+        patrols=lambda: minded().patrolling().calls,
+        capabilities=gateway.capabilities,
+    )
+    served = gateway.beside(ordering.beside(server, stack_order_names(settings)))
+    surface = stack_entry(served, settings, table, system_clock, gateway=gateway)
+    gateway.serve(surface)
+    return ordering.serve(surface)
 
 
 def mcp_gate(settings: "Settings") -> "Gate | None":

@@ -7,6 +7,7 @@ from nacre.errors import ConfigurationError
 
 DATABASE = "nacre.db"
 VAULT = "vault.key"
+SECRETS = "secrets"
 
 
 def prepare_data_folder(path: str | Path) -> Path:

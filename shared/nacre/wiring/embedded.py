@@ -20,8 +20,9 @@ from nacre.jobs.announcing import AnnouncingQueue, Bell
 from nacre.limits import MAX_CALL_BYTES
 from nacre.protocol.request_state import RequestStates, SigningKeys
 from nacre.wiring.admitting import cached_authority
-from nacre.wiring.data_folder import DATABASE, VAULT, prepare_data_folder
-from nacre.wiring.guarding import laptop_entry
+from nacre.wiring.data_folder import DATABASE, SECRETS, VAULT, prepare_data_folder
+from nacre.wiring.gateway import laptop_gateway
+from nacre.wiring.guarding import laptop_entry, to_stderr
 from nacre.wiring.home import Home
 from nacre.wiring.laptop_keys import request_state_keys
 from nacre.wiring.mind import Minded, Once, laptop_mind, register_memory_jobs, sweep_memories
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     from nacre.protocol.rulebook import Explainer
     from nacre.wiring.tasking import Tasking
 
-SECRETS = "secrets"
 QUEUE = "jobs"
 BLOBS = "blobs"
 FIRST_BEING = "me"
@@ -97,17 +97,25 @@ def open_laptop(
     ordering = laptop_ordering(
         database, minded, chosen, clock, key_file=prepared / VAULT, holders=_processes
     )
-    own = being_server(lambda: minded().mind, clock, patrols=lambda: minded().patrolling().calls)
+    gateway = laptop_gateway(chosen, lambda: home.data, prepared, clock, to_stderr)
+    own = being_server(
+        lambda: minded().mind,
+        clock,
+        patrols=lambda: minded().patrolling().calls,
+        capabilities=gateway.capabilities,
+    )
     names = order_names(
         lambda being_id: order_name or home.beings.order_name(being_id), chosen, seconds=0
     )
     surface, close_entry = laptop_entry(
-        ordering.beside(own, names),
+        gateway.beside(ordering.beside(own, names)),
         chosen,
         lambda: home.data,
         prepared,
         clock,
+        gateway=gateway,
     )
+    gateway.serve(surface)
     ordering.serve(surface)
 
     def made() -> "Tasking":
@@ -131,6 +139,7 @@ def open_laptop(
         return _worker_loop(database, minded, clock, bell, report, register)
 
     def close() -> None:
+        gateway.close()
         close_entry()
         database.close()
 

@@ -16,14 +16,18 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from nacre.clock import Clock
+    from nacre.gateway.late import LateMounts
     from nacre.policy.approver import Approver
     from nacre.policy.audit import AuditEntry, AuditTrail
-    from nacre.policy.entry import Entry
+    from nacre.policy.entry_judge import EntryJudge
+    from nacre.policy.judge import Judge
     from nacre.policy.laptop import LaptopPolicies
+    from nacre.policy.mounted import MountedContent
     from nacre.policy.sections import Settings as PolicySettings
     from nacre.ports.audit import AuditRecords
     from nacre.ports.table import Table
     from nacre.protocol.surface import Surface
+    from nacre.wiring.gateway import Gateway
     from nacre.wiring.settings import Settings
 
 AUDIT = "audit"
@@ -46,12 +50,14 @@ def laptop_entry(
     clock: "Clock",
     *,
     tell: Tell = to_stderr,
-) -> "tuple[Surface, Callable[[], None]]":
+    gateway: "Gateway | None" = None,
+) -> "tuple[GuardedSurface, Callable[[], None]]":
     """Return the surface behind this machine's policy, and how to end its audit.
 
     PolicyError for a policy file that is wrong.
     """
     opened: list[AuditTrail] = []
+    mounts = None if gateway is None else gateway.judged_by(lambda: decides())
 
     def read_policies() -> "LaptopPolicies":
         from nacre.wiring.policies import laptop_policies
@@ -63,8 +69,8 @@ def laptop_entry(
     if os.path.exists(settings.policy_file or user_policy_file()):  # noqa: PTH110 - as in settings
         policies()
 
-    def entry() -> "Entry":
-        from nacre.policy.entry_judge import OWN, EntryJudge
+    def entry() -> "EntryJudge":
+        from nacre.policy.entry_judge import OWN
         from nacre.policy.judge import Judge
         from nacre.policy.stored import ScopedPolicy
 
@@ -82,13 +88,31 @@ def laptop_entry(
 
             return Judge(source, trail, tell, OWN, approver=LateApprover(approver))
 
-        return EntryJudge(judge)
+        return _entry_judge(judge, mounts, table)
 
     def close() -> None:
         for each in opened:
             each.close()
 
-    return GuardedSurface(surface, Once(entry)), close
+    decides = Once(entry)
+    return GuardedSurface(surface, decides), close
+
+
+def _entry_judge(
+    judges: "Callable[[str], Judge]", mounts: "LateMounts | None", table: "Callable[[], Table]"
+) -> "EntryJudge":
+    from nacre.policy.entry_judge import EntryJudge
+
+    if mounts is None:
+        return EntryJudge(judges)
+
+    def content() -> "MountedContent":
+        from nacre.policy.mounted import MountedContent
+        from nacre.policy.pins import GLOBAL, Pins
+
+        return MountedContent(lambda: Pins(table(), GLOBAL))
+
+    return EntryJudge(judges, mounts=mounts, content=Once(content))
 
 
 def laptop_trail(folder: "Path", table: "Table", clock: "Clock") -> "AuditTrail":
@@ -107,11 +131,14 @@ def stack_entry(
     clock: "Clock",
     *,
     tell: Tell = to_stderr,
-) -> "Surface":
+    gateway: "Gateway | None" = None,
+) -> "GuardedSurface":
     """Return the surface behind a stack's policy; nothing is read before the first call."""
 
-    def entry() -> "Entry":
-        from nacre.policy.entry_judge import OWN, EntryJudge
+    mounts = None if gateway is None else gateway.judged_by(lambda: decides())
+
+    def entry() -> "EntryJudge":
+        from nacre.policy.entry_judge import OWN
         from nacre.policy.judge import Judge
         from nacre.policy.stored import ScopedPolicy
         from nacre.wiring.policies import stack_policies
@@ -134,9 +161,10 @@ def stack_entry(
 
             return Judge(source, trails, tell, OWN, approver=LateApprover(approver))
 
-        return EntryJudge(judge)
+        return _entry_judge(judge, mounts, table)
 
-    return GuardedSurface(surface, Once(entry))
+    decides = Once(entry)
+    return GuardedSurface(surface, decides)
 
 
 class BeingTrails:

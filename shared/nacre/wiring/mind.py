@@ -32,6 +32,11 @@ class Once(Generic[T]):
         self._guard = Lock()
         self._made: list[T] = []
 
+    @property
+    def is_made(self) -> bool:
+        """Whether it was made."""
+        return bool(self._made)
+
     def __call__(self) -> T:
         """Return it."""
         with self._guard:

@@ -1,0 +1,339 @@
+"""The servers behind ours, on the laptop and on AWS; nothing of them is loaded before use."""
+
+import os
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from nacre.gateway.joined_surface import JoinedSurface
+from nacre.gateway.late import LateMounts
+from nacre.wiring.mind import Once
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from nacre.adapters.upstream_loop import UpstreamLoop
+    from nacre.clock import Clock
+    from nacre.gateway.exchange import Exchanges
+    from nacre.gateway.external import External
+    from nacre.gateway.mounts import Mounts
+    from nacre.gateway.references import References
+    from nacre.gateway.server_config import ServerConfig, ServerList
+    from nacre.gateway.view import Locals
+    from nacre.policy.entry import GuardedSurface
+    from nacre.policy.entry_judge import EntryJudge
+    from nacre.policy.rule import Surroundings
+    from nacre.ports.table import Item, Key, Table
+    from nacre.protocol.context import Context
+    from nacre.protocol.surface import Surface
+    from nacre.wiring.settings import Settings
+
+Tell = Callable[[str], None]
+
+
+class Gateway:
+    """The servers behind one server: joined with it, and judged by its entry."""
+
+    def __init__(self, make: "Callable[[Callable[[], EntryJudge]], Mounts]") -> None:
+        self.mounts = Once(lambda: make(self._judge))
+        self._entry: Callable[[], EntryJudge] | None = None
+        self._served: GuardedSurface | None = None
+
+    def beside(self, own: "Surface") -> JoinedSurface:
+        """Return our own server and those behind it as one."""
+        return JoinedSurface(own, self.mounts)
+
+    def judged_by(self, entry: "Callable[[], EntryJudge]") -> LateMounts:
+        """Take who decides about it, and return what he has to know of it."""
+        self._entry = entry
+        return LateMounts(self.mounts)
+
+    def serve(self, surface: "GuardedSurface") -> None:
+        """Take the server as its callers have it."""
+        self._served = surface
+
+    def capabilities(self, context: "Context") -> list[dict[str, str]]:
+        """Return the tools of other servers that a caller sees."""
+        from nacre.gateway.capabilities import capability_tools
+
+        assert self._served is not None, "the server was never served"
+        return capability_tools(self._served, context.principal)
+
+    def close(self) -> None:
+        """End every session with another server."""
+        if self.mounts.is_made:
+            self.mounts().close()
+
+    def _judge(self) -> "EntryJudge":
+        assert self._entry is not None, "nobody decides about it"
+        return self._entry()
+
+
+def laptop_gateway(
+    settings: "Settings",
+    table: "Callable[[], Table]",
+    folder: "Path",
+    clock: "Clock",
+    tell: Tell,
+) -> Gateway:
+    """Return the gateway of this machine: programs and URLs, from a file and from the store."""
+
+    def make(judge: "Callable[[], EntryJudge]") -> "Mounts":
+        from nacre.gateway.catalogue import StoredCatalogue
+        from nacre.gateway.mounts import Mounts, Sources
+        from nacre.gateway.server_config import merged
+        from nacre.gateway.server_store import ServerStore
+
+        local = Once(lambda: _locals(settings, tell, announces=True))
+        store = ServerStore(table)
+        file = _server_file(settings)
+
+        def servers() -> "ServerList":
+            taken = [each.name for each in local().servers]
+            return merged([file(), store.load()], taken=taken)
+
+        opened = _opening(settings, laptop_references(folder), judge, is_stack=False)
+        sources = Sources(
+            servers=servers,
+            local=local,
+            catalogue=StoredCatalogue(table),
+            open=opened,
+            watch=judge,
+            where=_where,
+        )
+        return Mounts(sources, clock)
+
+    return Gateway(make)
+
+
+def stack_gateway(
+    settings: "Settings",
+    table: "Callable[[], Table]",
+    clients: "Callable[[], Callable[[str], Any]]",
+    clock: "Clock",
+    tell: Tell,
+) -> Gateway:
+    """Return the gateway of a stack: URLs of public hosts, from the store."""
+
+    def make(judge: "Callable[[], EntryJudge]") -> "Mounts":
+        from nacre.gateway.catalogue import StoredCatalogue
+        from nacre.gateway.mounts import Mounts, Sources
+        from nacre.gateway.server_config import merged
+        from nacre.gateway.server_store import ServerStore
+
+        read = _signed_read(settings)
+        local = Once(lambda: _locals(settings, tell, announces=True))
+        store = ServerStore(table, read)
+
+        def servers() -> "ServerList":
+            return merged([store.load()], taken=[each.name for each in local().servers])
+
+        opened = _opening(settings, stack_references(settings, clients), judge, is_stack=True)
+        sources = Sources(
+            servers=servers,
+            local=local,
+            catalogue=StoredCatalogue(table, read),
+            open=opened,
+            watch=judge,
+        )
+        return Mounts(sources, clock, is_stack=True)
+
+    return Gateway(make)
+
+
+def laptop_references(folder: "Path") -> "References":
+    """Return where a laptop's servers get their secrets: its own files, and the environment."""
+    from nacre.adapters.file_secrets import FileSecrets
+    from nacre.gateway.references import References
+    from nacre.wiring.data_folder import SECRETS
+
+    return References(FileSecrets(folder / SECRETS).get, os.environ)
+
+
+def stack_references(
+    settings: "Settings", clients: "Callable[[], Callable[[str], Any]]"
+) -> "References":
+    """Return where a stack's servers get their secrets: Systems Manager."""
+    from nacre.gateway.references import References
+
+    def secret(name: str) -> str | None:
+        from nacre.adapters.ssm_secrets import SsmSecrets
+
+        settings.require("secrets_path")
+        return SsmSecrets(clients()("ssm"), prefix=settings.secrets_path, key_arn="").get(name)
+
+    return References(secret)
+
+
+def one_server(
+    config: "ServerConfig", references: "References", settings: "Settings", *, is_stack: bool
+) -> "tuple[External, Callable[[], None]]":
+    """Return one server, to be asked what it offers, and how to end it."""
+    from nacre.adapters.upstream_loop import UpstreamLoop
+    from nacre.gateway.exchange import Exchanges
+    from nacre.gateway.external import External
+
+    loop = UpstreamLoop()
+
+    def nobody() -> Any:
+        raise AssertionError("nobody is asked anything")
+
+    connect = _connecting(settings, references, loop, is_stack=is_stack)
+    external = External(
+        config, lambda config: connect(config, lambda: None), Exchanges(nobody, None)
+    )
+
+    def close() -> None:
+        external.close()
+        loop.close()
+
+    return external, close
+
+
+def _opening(
+    settings: "Settings",
+    references: "References",
+    judge: "Callable[[], EntryJudge]",
+    *,
+    is_stack: bool,
+) -> "Callable[[ServerConfig, Callable[[], None]], External]":
+    """Return what opens servers; the official client is loaded with the first of them."""
+
+    def shared() -> "tuple[Callable[..., Any], Exchanges]":
+        from random import SystemRandom
+
+        from nacre.adapters.upstream_loop import UpstreamLoop
+        from nacre.gateway.exchange import Exchanges
+        from nacre.gateway.parked import ParkedCalls
+
+        # On AWS the next round of a call may reach another environment.
+        parked = None if is_stack else ParkedCalls(SystemRandom())
+        loop = UpstreamLoop()
+        return _connecting(settings, references, loop, is_stack=is_stack), Exchanges(judge, parked)
+
+    parts = Once(shared)
+
+    def opened(config: "ServerConfig", changed: Callable[[], None]) -> "External":
+        from nacre.gateway.external import External
+
+        connect, exchanges = parts()
+        return External(config, lambda config: connect(config, changed), exchanges)
+
+    return opened
+
+
+def _connecting(
+    settings: "Settings", references: "References", loop: "UpstreamLoop", *, is_stack: bool
+) -> Callable[..., Any]:
+    def connect(config: "ServerConfig", changed: Callable[[], None]) -> Any:
+        from nacre.adapters.public_addresses import networks
+        from nacre.adapters.upstream_mcp import McpUpstream
+        from nacre.adapters.upstream_transports import Transports
+        from nacre.limits import STACK_UPSTREAM_SECONDS
+
+        allowed = networks(settings.private_networks)
+        transports = Transports(references, is_stack=is_stack, allowed=allowed)
+        most = STACK_UPSTREAM_SECONDS if is_stack else config.timeout
+        return McpUpstream(
+            config, loop, transports, seconds=min(config.timeout, most), changed=changed
+        )
+
+    return connect
+
+
+def _server_file(settings: "Settings") -> "Callable[[], ServerList]":
+    """Return what reads the file of servers, again when it has changed."""
+    from pathlib import Path
+
+    from nacre.errors import ConfigurationError
+    from nacre.gateway.server_config import Problem, ServerList, read_servers
+
+    if not settings.servers_file:
+        return ServerList
+    path = Path(settings.servers_file).expanduser()
+    known: list[tuple[tuple[int, int], ServerList]] = []
+
+    def read() -> ServerList:
+        try:
+            stat = path.stat()
+            version = (stat.st_mtime_ns, stat.st_size)
+            if not known or known[0][0] != version:
+                text = path.read_text("utf-8-sig")
+                known[:] = [(version, read_servers(text, source=path.name))]
+        except (OSError, UnicodeDecodeError, ConfigurationError) as error:
+            reason = str(error) if isinstance(error, ConfigurationError) else "cannot be read"
+            return ServerList((), (Problem(path.name, reason),))
+        return known[0][1]
+
+    return read
+
+
+def _locals(settings: "Settings", tell: Tell, *, announces: bool) -> "Locals":
+    """Load a user's own servers; one that fails is named, and the others count."""
+    import re
+
+    from nacre.adapters.tool_server_finder import announced, load
+    from nacre.errors import NacreError
+    from nacre.gateway.in_process import InProcess
+    from nacre.gateway.names import server_name
+    from nacre.gateway.server_config import Problem
+    from nacre.gateway.view import Locals
+    from nacre.policy.glob import regex
+
+    servers: dict[str, InProcess] = {}
+    problems: list[Problem] = []
+    references = [*settings.tool_servers, *(announced() if announces else ())]
+    for reference in dict.fromkeys(references):
+        try:
+            server = load(reference)
+            name = server_name(server.name)
+        except NacreError as error:
+            problems.append(Problem(reference[:80], str(error)))
+            tell(f"tools: {error}")
+        except Exception as error:  # noqa: BLE001 - somebody's own code may raise anything
+            problems.append(Problem(reference[:80], "could not be loaded; the log says why"))
+            tell(
+                f"tools: '{reference[:200]}' could not be loaded ({type(error).__name__}: {error})"
+            )
+        else:
+            if name in servers:
+                problems.append(Problem(name, "there are two servers of this name"))
+            else:
+                servers[name] = InProcess(name, server)
+    patterns = [re.compile(regex(pattern), re.DOTALL) for pattern in settings.read_tools]
+    return Locals(
+        tuple(servers.values()),
+        tuple(problems),
+        lambda tool: any(pattern.fullmatch(tool) for pattern in patterns),
+    )
+
+
+def _where(config: "ServerConfig") -> "Surroundings":
+    """Return where a program of this machine runs, so that paths mean what it makes of them."""
+    from pathlib import Path
+
+    from nacre.policy.rule import NOWHERE, Surroundings
+
+    if config.kind != "stdio":
+        return NOWHERE
+    return Surroundings(
+        is_local=True,
+        home=str(Path.home()),
+        cwd=config.cwd or str(Path.cwd()),
+        folds_case=sys.platform in ("darwin", "win32"),
+    )
+
+
+def _signed_read(settings: "Settings") -> "Callable[[Key], Item | None]":
+    """Return what reads an item without boto3."""
+    reader: list[Callable[[tuple[str, str]], Item | None]] = []
+
+    def read(key: "Key") -> "Item | None":
+        if not reader:
+            from nacre.adapters.dynamodb_get import SignedGet
+            from nacre.wiring.signed import signed
+
+            reader.append(signed(SignedGet, settings.data_table, settings).get)
+        return reader[0](key)
+
+    return read
