@@ -33,7 +33,9 @@ def browser(place: Site) -> Browser:
 
 @attack("A1")
 @pytest.mark.parametrize(
-    "client_id", ["client_none", "", "x", "client_" + "0" * 16, "é", "a" * 5000, "client_\x00"]
+    "client_id",
+    ["client_none", "", "x", "client_" + "0" * 16, "é", "a" * 5000, "client_\x00"],
+    ids=lambda value: repr(value)[:30],
 )
 def test_an_unknown_client_gets_a_page_and_nobody_is_sent_anywhere(
     place: Site, client_id: str
@@ -130,7 +132,7 @@ def test_a_host_of_the_internet_keeps_its_port(browser: Browser, place: Site) ->
         ({"prompt": "none"}, "consent_required"),
         ({"state": "s" * 3000}, "invalid_request"),
     ],
-    ids=str,
+    ids=lambda value: str(value)[:60],
 )
 def test_a_request_that_cannot_be_met_is_answered_to_the_client(
     browser: Browser, place: Site, changes: dict[str, str | None], error: str

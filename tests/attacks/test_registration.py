@@ -36,7 +36,7 @@ TAKEN = [
 
 
 @attack("D3")
-@pytest.mark.parametrize("uri", REFUSED)
+@pytest.mark.parametrize("uri", REFUSED, ids=lambda uri: repr(uri)[:50])
 def test_an_address_that_a_browser_must_not_be_sent_to_is_refused(place: Site, uri: str) -> None:
     answer = place.post_json(
         "/register", {"redirect_uris": [uri], "token_endpoint_auth_method": "none"}

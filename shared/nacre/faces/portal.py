@@ -154,7 +154,13 @@ def _failed(request: Request, _error: Exception) -> Response:
     return _problem(request, 500, "something went wrong here; the server's log says where")
 
 
+_WORDS = {429: "temporarily_unavailable", 500: "server_error", 503: "temporarily_unavailable"}
+
+
 def _problem(request: Request, status: int, text: str) -> Response:
+    if _is_protocol(request.url.path):
+        told = {"error": _WORDS.get(status, "invalid_request"), "error_description": text}
+        return JSONResponse(told, status, {"Cache-Control": "no-store"})
     if "text/html" not in request.headers.get("accept", ""):
         return JSONResponse({"error": text}, status, {"Cache-Control": "no-store"})
     return page(request, "problem.html", status=status, text=text)
