@@ -194,7 +194,7 @@ CONFIGS = [
     },
     "remote": {
       "serverUrl": "https://mcp.example.com/mcp",
-      "headers": {"Authorization": "${env:TOKEN}"}
+      "headers": {"Accept": "*/*", "Authorization": "${env:TOKEN}", "X-Empty": ""}
     }
   }
 }
@@ -526,13 +526,13 @@ filesystem', '\\x2fhome/user'],
       ]
     },
     "remote": {
-      "url": "https://user:s3cr3t@mcp.example.com/mcp"
+      "url": "https://mcp.example.com/mcp?key=s3cr3t"
     }
   }
 }
 """,
         {"files": FILES, "remote": url("remote", "--url-env", "NACRE_URL")},
-        {"remote": {"NACRE_URL": "https://user:s3cr3t@mcp.example.com/mcp"}},
+        {"remote": {"NACRE_URL": "https://mcp.example.com/mcp?key=s3cr3t"}},
     ),
     Config(
         "amp",

@@ -90,6 +90,7 @@ def refusal(client: str, text: str, path: tuple[str, ...] = ("mcpServers", "s"))
         ),
         ('{"env": {}}', "the client brings this server itself; there is no command to wrap"),
         ('{"url": "unix:///run/mcp"}', "its 'url' is no http or https URL"),
+        ('{"url": "https://a:b@c"}', "its 'url' holds a name and a password"),
         ('{"type": "ws", "url": "https://a"}', "its 'type' is neither http nor sse"),
         ('{"url": "https://a", "auth": {"CLIENT_ID": "x"}}', "the client signs in to it (OAuth)"),
         ('{"url": "https://a", "headersHelper": "x"}', "the client makes its headers anew"),
@@ -193,7 +194,7 @@ def test_a_file_that_its_client_cannot_read_either_is_refused(
         servers(text, BY_NAME[client])
 
 
-@pytest.mark.parametrize("text", ["[" * 5000 + "]" * 5000, '{"a":' * 5000 + "1" + "}" * 5000])
+@pytest.mark.parametrize("text", ["[" * 1000 + "]" * 1000, '{"a":' * 1000 + "1" + "}" * 1000])
 def test_what_is_nested_without_end_is_refused(text: str) -> None:
     for client, prefix in (("cursor", ""), ("continue", "x: "), ("codex", "x = ")):
         with pytest.raises(ConfigurationError):

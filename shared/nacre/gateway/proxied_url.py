@@ -23,6 +23,12 @@ _SIGNS_IN = frozenset(
     {"auth", "oauth", "oauth_client_id", "oauth_resource", "scopes", "authProviderType"}
 )
 _MAKES_HEADERS = frozenset({"headersHelper"})
+_OF_MESSAGES = frozenset(
+    (
+        *("accept", "accept-encoding", "connection", "content-length", "content-type", "expect"),
+        *("host", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"),
+    )
+)
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _TEMPLATE = re.compile(r"\$\{|\$[A-Za-z_]|\{env:|\{file:")
@@ -42,6 +48,10 @@ def wrapped_url(
     url = str(entry[key])
     if not url.lower().startswith(("http://", "https://")) and not _TEMPLATE.search(url):
         raise InvalidInputError(f"its '{key}' is no http or https URL; only those can be wrapped")
+    if _has_login(url):
+        raise InvalidInputError(
+            f"its '{key}' holds a name and a password; put them into its headers instead"
+        )
     environment = _environment(entry, shape)
     rest = _transport(entry, shape, key)
     if may_hold_secret(url):
@@ -71,6 +81,13 @@ def unwrapped_url(entry: Entry, shape: Shape, proxy: Proxied, before: Entry) -> 
     if kept or shape.env in before:
         new[shape.env] = kept
     return new | {key: before[key] for key in ("env_vars", "oauth") if key in before}
+
+
+def _has_login(url: str) -> bool:
+    try:
+        return "@" in urlsplit(url).netloc
+    except ValueError:
+        return False
 
 
 def may_hold_secret(url: str) -> bool:
@@ -165,7 +182,13 @@ def _headers(entry: Entry, shape: Shape) -> dict[str, str]:
         raise InvalidInputError(f"its '{shape.headers[-1]}' are not texts by name; repair them")
     if shape.fills_headers and any("$" in value for value in headers.values()):
         raise InvalidInputError("the client fills in its headers, which a proxy cannot do")
-    return headers
+    return {name: value for name, value in headers.items() if not _is_idle(name.lower(), value)}
+
+
+def _is_idle(header: str, value: Value) -> bool:
+    """Tell whether a header is empty, or follows from each message: no fixed one can be sent."""
+    of_protocol = header.startswith("mcp-") and not header.startswith("mcp-x-")
+    return value == "" or header in _OF_MESSAGES or of_protocol
 
 
 def _named_headers(entry: Entry) -> dict[str, str]:
@@ -214,12 +237,17 @@ def _address_headers(
     shape: Shape, proxy: Proxied, environment: Entry, before: Entry
 ) -> dict[str, Value]:
     pairs = [each.partition("=")[::2] for each in proxy.all("--header-env")]
-    own = {
+    own: dict[str, Value] = {
         header: environment.get(variable, "")
         for header, variable in pairs
         if variable.startswith(_HEADER_VARIABLE)
     }
     named: dict[str, Value] = {header: each for header, each in pairs if header not in own}
+    known: Value | None = before.get(shape.headers[0])
+    for key in shape.headers[1:]:
+        known = known.get(key) if isinstance(known, dict) else None
+    if isinstance(known, dict):
+        own = {key: each for key, each in known.items() if _is_idle(key.lower(), each)} | own
     address: dict[str, Value] = {}
     if own or shape.headers[0] in before:
         nested: dict[str, Value] = own
