@@ -12,8 +12,10 @@ import pytest
 from nacre.access.owners import DEFAULT_OWNER
 from nacre.adapters.jsonl_audit import JsonlRecords
 from nacre.being import trigger_patrol
+from nacre.clock import system_clock
 from nacre.faces import error_map
 from nacre.faces.mcp import dispatcher
+from nacre.jobs.lease import Leases
 from nacre.jobs.loop import Outcome
 from nacre.patrol import calls
 from nacre.protocol.answers import Answer
@@ -219,3 +221,18 @@ def test_a_rule_that_comes_to_deny_meanwhile_counts_in_the_worker(tmp_path: Path
 
     assert (blocked["status"], blocked["result"]["isError"]) == ("completed", True)
     assert "policy" in text_of(blocked["result"]).lower()
+
+
+def test_a_patrol_whose_turn_does_not_come_is_not_followed_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trigger_patrol, "_MOST_ATTEMPTS", 3)
+    monkeypatch.setattr(calls, "_BEGINS_SECONDS", 0.0)
+    with client(tmp_path) as me:
+        me.call("update_notes", scenes=[SCENE])
+        Leases(me.laptop.home.data, now=system_clock).take(calls.lease_of(me.principal.being_id))
+        task = me.call("trigger_patrol", messages=[])
+        me.work()
+        answer = json.loads(text_of(me.ended(task)["result"]))
+
+    assert answer["status"] == "running"

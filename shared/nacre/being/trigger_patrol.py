@@ -15,6 +15,8 @@ from nacre.tools.tool import Tool
 if TYPE_CHECKING:
     from nacre.patrol.calls import PatrolCalls
 
+_MOST_ATTEMPTS = 500  # ten minutes at least, for a patrol whose turn does not come
+
 
 @dataclass(frozen=True, slots=True)
 class MessageArgument:  # a docstring would travel in every tools/list
@@ -77,6 +79,7 @@ def _followed(
         task.notes,
         llm_api_key=key,
         seconds=TASK_SLICE_SECONDS,
+        patient=task.attempt < _MOST_ATTEMPTS,
         told=lambda step, steps, name: context.progress(step, steps, name),
         given_up=lambda: context.cancelled,
     )

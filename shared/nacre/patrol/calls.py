@@ -21,6 +21,7 @@ from nacre.patrol.thinkers import Thinkers
 from nacre.ports.table import Key, Table
 
 _POLL_SECONDS = 0.25  # some hundred reads of one item, at the most
+_BEGINS_SECONDS = 1.0  # whoever follows a patrol may be in the place of the one that would do it
 _NOTHING = "nothing to do: no scene and no message waits"
 _JOINED = "a patrol was running already; what was handed over now is taken when it has ended"
 _NOT_YET = "the patrol goes on in the background: call trigger_patrol with [] to see how far it is"
@@ -138,22 +139,28 @@ class PatrolCalls:
         *,
         llm_api_key: str | None = None,
         seconds: float = math.inf,
+        patient: bool = True,
         told: Told = _silently,
         given_up: Callable[[], bool] = _never,
     ) -> dict[str, Any] | Handed:
         """Return the answer once the patrol of what was handed over has ended.
 
-        When that takes longer than the caller waits, return what to follow the next time: a
-        patrol that was running already is followed by one that takes what it did not know of.
+        When that takes longer than the caller waits, a patient one gets what to follow the next
+        time. A patrol that was running already is followed by one that takes what it did not
+        know of.
         """
         end = self.monotonic() + seconds
         added = Added(**handed["added"])
         if handed["asked"] is None:
             return _answer(added, "ok", None, [_NOTHING])
         asked = Asked(**handed["asked"])
-        run = self.wait(being_id, asked, end=end, told=told, given_up=given_up)
-        if run is None or run.state == "open":
-            return Handed(handed)
+        soon = min(end, self.monotonic() + _BEGINS_SECONDS)
+        run = self.wait(being_id, asked, end=soon, told=told, given_up=given_up)
+        if run is not None and run.state == "open" and self._is_at(being_id, asked.seq):
+            run = self.wait(being_id, asked, end=end, told=told, given_up=given_up)
+        if run is None or not self._has_ended(being_id, run, asked):
+            still = _answer(added, "running", run, [_NOT_YET])
+            return Handed(handed) if patient else still
         if asked.joined and run.state == "done":
             after = self.ask(being_id, llm_api_key=llm_api_key)
             if after is not None:
@@ -210,7 +217,7 @@ class PatrolCalls:
         while True:
             run = Runs(self.table).at(being_id, asked.seq)
             if run is not None:
-                if run.state == "done" or self._is_blocked_again(being_id, run, asked):
+                if self._has_ended(being_id, run, asked):
                     return run
                 if run.step > said:
                     said = run.step
@@ -223,6 +230,9 @@ class PatrolCalls:
         """Whether a worker is at this run now."""
         run = Runs(self.table).at(being_id, seq)
         return run is not None and run.state == "open" and self.leases.is_held(lease_of(being_id))
+
+    def _has_ended(self, being_id: str, run: Run, asked: Asked) -> bool:
+        return run.state == "done" or self._is_blocked_again(being_id, run, asked)
 
     def _is_blocked_again(self, being_id: str, run: Run, asked: Asked) -> bool:
         """Whether a run that could not go on was tried since it was asked for."""
