@@ -9,6 +9,7 @@ from nacre.cli.display import json_option, show_json
 from nacre.cli.outcome import OK, REFUSED
 from nacre.cli.place import Place, placed
 from nacre.errors import NotFoundError
+from nacre.gateway.catalogue import StoredCatalogue, release
 from nacre.policy.pins import GLOBAL, Pin, Pins
 
 
@@ -27,7 +28,8 @@ def approve(
     SERVER, list the servers whose tools wait. With --json nothing is asked and, unless
     --yes is there, nothing is trusted.
     """
-    pins = Pins(place.open().data, GLOBAL)
+    table = place.open().data
+    pins = Pins(table, GLOBAL)
     if server is None:
         return _list(pins, as_json=as_json)
     waiting = _waiting(pins, server, tools)
@@ -44,6 +46,7 @@ def approve(
         click.echo("Nothing was changed.", err=True)
         return REFUSED
     pins.approve(server, waiting)
+    release(StoredCatalogue(lambda: table), server, [pin.name for pin in waiting])
     click.echo(f"Trusted {len(waiting)} tools of {server}.", err=True)
     return OK
 

@@ -23,6 +23,7 @@ COMMANDS = {
     "secret": "Set, list and unset secrets.",
     "llm-key": "Set or clear the key that a Being's patrols use.",
     "owner": "Add and list owners, and let one sign in.",
+    "server": "Serve the tools of other MCP servers too.",
     "policy": "Write, test and put in force the rules that decide every call.",
     "approvals": "See and decide which calls wait for your word.",
     "approve": "Look at the tools of SERVER that are new or have changed, and trust them.",

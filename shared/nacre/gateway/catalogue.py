@@ -5,8 +5,8 @@ All of it is one item, so that a function that has just started reads once.
 
 import json
 import zlib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from nacre.errors import ConditionFailedError, StoreError
@@ -78,6 +78,20 @@ class StoredCatalogue:
             "entries": _packed(entries),
         }
         self._table().put(item, when=when)
+
+
+def release(catalogue: StoredCatalogue, server: str, tools: Collection[str]) -> None:
+    """Let tools be used that their owner has looked at."""
+
+    def released(entries: Entries) -> Entries:
+        entry = entries.get(server)
+        if entry is None:
+            return entries
+        waiting = {name: why for name, why in entry.waiting.items() if name not in tools}
+        flagged = {name: why for name, why in entry.flagged.items() if name not in tools}
+        return {**entries, server: replace(entry, waiting=waiting, flagged=flagged)}
+
+    catalogue.update(released)
 
 
 def _number(item: Item | None) -> int:

@@ -141,6 +141,27 @@ def stack_gateway(
     return Gateway(make)
 
 
+def server_lists(
+    settings: "Settings", table: "Table", *, is_stack: bool
+) -> "dict[str, ServerList]":
+    """Return the configured servers by where they are configured, the first place first."""
+    from pathlib import Path
+
+    from nacre.gateway.server_store import SOURCE, ServerStore
+
+    stored = ServerStore(lambda: table).load()
+    if is_stack or not settings.servers_file:
+        return {SOURCE: stored}
+    return {Path(settings.servers_file).name: _server_file(settings)(), SOURCE: stored}
+
+
+def references_of(secret: "Callable[[str], str | None]", *, is_stack: bool) -> "References":
+    """Return where a command's servers get their secrets, as the server itself would."""
+    from nacre.gateway.references import References
+
+    return References(secret, None if is_stack else os.environ)
+
+
 def laptop_references(folder: "Path") -> "References":
     """Return where a laptop's servers get their secrets: its own files, and the environment."""
     from nacre.adapters.file_secrets import FileSecrets

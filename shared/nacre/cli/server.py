@@ -1,0 +1,277 @@
+"""Commands for other MCP servers, whose tools are served too: add, list, check and more."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from nacre.cli.display import json_option, show_json, show_table
+from nacre.cli.outcome import FAILURE, OK
+from nacre.cli.place import Place, placed
+from nacre.errors import ConfigurationError, ConflictError, InvalidInputError
+from nacre.gateway.catalogue import Entry, StoredCatalogue
+from nacre.gateway.references import holds_secret
+from nacre.gateway.server_config import ServerConfig, entries_of, server_from, unknown_keys
+from nacre.gateway.server_store import ServerStore
+from nacre.ports.table import Table
+from nacre.protocol import strict_json
+
+
+@click.group()
+def server() -> None:
+    """Serve the tools of other MCP servers too, as mcp__SERVER__TOOL."""
+
+
+@server.command()
+@click.argument("name")
+@click.argument("command", nargs=-1)
+@click.option("--url", help="Where the server answers, instead of a command.")
+@click.option(
+    "--transport",
+    type=click.Choice(["http", "sse"]),
+    help="How a URL is spoken to. [default: sse where it ends in /sse, else http]",
+)
+@click.option("--header", "headers", multiple=True, metavar="'NAME: VALUE'", help="Sent each time.")
+@click.option("--env", "variables", multiple=True, metavar="NAME=VALUE", help="For the command.")
+@click.option("--cwd", metavar="PATH", help="Working folder of the command.")
+@click.option("--allow-tool", multiple=True, metavar="TOOL", help="Offer only these; * is a glob.")
+@click.option("--deny-tool", multiple=True, metavar="TOOL", help="Do not offer these.")
+@click.option(
+    "--read-tool", multiple=True, metavar="TOOL", help="These change nothing: read-only tokens may."
+)
+@click.option("--timeout", type=float, metavar="SECONDS", help="For a call. [default: 60]")
+@click.option("--replace", is_flag=True, help="Take the place of a server with this name.")
+@placed
+def add(name: str, command: tuple[str, ...], *, place: Place, replace: bool, **given: Any) -> None:
+    """Serve the tools of a server: a program after --, or a URL.
+
+    \b
+      nacre server add files -- npx -y @modelcontextprotocol/server-filesystem /home/ann
+      nacre server add issues --url https://mcp.example.com/mcp \\
+          --header 'Authorization: Bearer ${secret:ISSUES_TOKEN}'
+
+    Values may hold references: ${NAME} is a variable of the server's environment,
+    ${secret:NAME} what 'nacre secret set NAME' keeps, on a stack too.
+    """
+    entry = _entry(command, given)
+    config = server_from(name, entry)
+    _check_secrets(config)
+    _check_place(config, place)
+    table = place.open().data
+    ServerStore(lambda: table).add(name, entry, replaces=replace)
+    _announce(table, config)
+    click.echo(f"Added {config.name}; try it with: nacre server check {name}", err=True)
+
+
+@server.command("list")
+@json_option
+@placed
+def list_servers(*, as_json: bool, place: Place) -> None:
+    """List the servers, where they are, and what they offered last."""
+    table = place.open().data
+    known = StoredCatalogue(lambda: table).load()
+    configs = _configured(table, place)
+    if as_json:
+        show_json([_facts(config, source, known.get(config.name)) for source, config in configs])
+        return
+    rows = [
+        (config.name, config.kind, config.where(), _state(config, known.get(config.name)), source)
+        for source, config in configs
+    ]
+    show_table(("NAME", "KIND", "WHERE", "LAST SEEN WITH", "FROM"), rows)
+
+
+@server.command()
+@click.argument("name")
+@placed
+def remove(name: str, *, place: Place) -> None:
+    """Serve the tools of the server NAME no longer."""
+    table = place.open().data
+    store = ServerStore(lambda: table)
+    written = store.entries().get(name)
+    store.remove(name)
+    alias = server_from(name, written).name
+    StoredCatalogue(lambda: table).update(
+        lambda entries: {each: entry for each, entry in entries.items() if each != alias}
+    )
+    click.echo(f"Removed {name}.", err=True)
+
+
+@server.command()
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@json_option
+@placed
+def check(names: tuple[str, ...], *, as_json: bool, place: Place) -> int:
+    """Open servers, ask what they offer, and say what is wrong where something is."""
+    home = place.open()
+    configs = [config for _, config in _configured(home.data, place)]
+    unknown = set(names) - {config.name for config in configs}
+    if unknown:
+        raise InvalidInputError(f"there is no server '{min(unknown)}'; see 'nacre server list'")
+    found = [
+        _checked(config, place, home.secrets.get)
+        for config in configs
+        if not names or config.name in names
+    ]
+    if as_json:
+        show_json(found)
+    else:
+        for each in found:
+            _show(each)
+    return FAILURE if any("problem" in each for each in found) else OK
+
+
+@server.command("import")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.option("--replace", is_flag=True, help="Take the place of servers with these names.")
+@placed
+def import_servers(file: Path, names: tuple[str, ...], *, replace: bool, place: Place) -> int:
+    """Take servers from FILE, a client's configuration with "mcpServers"; NAMEs narrow it down."""
+    entries = entries_of(strict_json.parse(file.read_bytes()), source=file.name)
+    if missing := sorted(set(names) - set(entries)):
+        raise InvalidInputError(f"{file.name} has no server '{missing[0][:80]}'")
+    table = place.open().data
+    store = ServerStore(lambda: table)
+    outcome = OK
+    for name, entry in entries.items():
+        if names and name not in names:
+            continue
+        try:
+            config = server_from(name, entry)
+            _check_place(config, place)
+            if place.stack:
+                _check_secrets(config)
+            store.add(name, entry, replaces=replace)
+        except (InvalidInputError, ConflictError) as error:
+            click.echo(f"Left out: {error}", err=True)
+            outcome = FAILURE
+            continue
+        _announce(table, config)
+        ignored = unknown_keys(entry)
+        said = f" (ignored: {', '.join(ignored)})" if ignored else ""
+        click.echo(f"Added {config.name}{said}.", err=True)
+    return outcome
+
+
+def _entry(command: tuple[str, ...], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options in the shape of `mcpServers`."""
+    if bool(command) == bool(given["url"]):
+        raise InvalidInputError("give a command after --, or --url URL")
+    wanted = {
+        "command": command[0] if command else None,
+        "args": list(command[1:]),
+        "url": given["url"],
+        "type": given["transport"],
+        "headers": dict(_pair(each, ":", "--header") for each in given["headers"]),
+        "env": dict(_pair(each, "=", "--env") for each in given["variables"]),
+        "cwd": given["cwd"],
+        "allowed_tools": list(given["allow_tool"]),
+        "disallowed_tools": list(given["deny_tool"]),
+        "read_tools": list(given["read_tool"]),
+        "timeout_seconds": given["timeout"],
+    }
+    return {key: value for key, value in wanted.items() if value}
+
+
+def _pair(text: str, separator: str, option: str) -> tuple[str, str]:
+    name, found, value = text.partition(separator)
+    if not found or not name.strip():
+        raise InvalidInputError(f"{option} must be of the form NAME{separator}VALUE")
+    return name.strip(), value.strip() if separator == ":" else value
+
+
+def _check_secrets(config: ServerConfig) -> None:
+    for name, value in (*config.headers.items(), *config.env.items()):
+        if holds_secret(name, value):
+            raise ConfigurationError(
+                f"'{name}' looks like a credential; keep it with 'nacre secret set NAME' and "
+                f"write ${{secret:NAME}} in its place"
+            )
+
+
+def _check_place(config: ServerConfig, place: Place) -> None:
+    if place.stack and config.kind == "stdio":
+        raise ConfigurationError(
+            f"'{config.name}' is a program, which a stack does not start; give a 'url'"
+        )
+
+
+def _announce(table: Table, config: ServerConfig) -> None:
+    """Let a server know of it that reads nothing but the catalogue."""
+    unasked = Entry(config.digest, 0.0, None)
+    StoredCatalogue(lambda: table).update(lambda entries: {**entries, config.name: unasked})
+
+
+def _configured(table: Table, place: Place) -> list[tuple[str, ServerConfig]]:
+    """Return the servers with where they are configured; what is wrong is told."""
+    from nacre.wiring.gateway import server_lists
+    from nacre.wiring.settings import Settings
+
+    settings = Settings.from_environment()
+    found: dict[str, tuple[str, ServerConfig]] = {}
+    for source, listed in server_lists(settings, table, is_stack=bool(place.stack)).items():
+        for problem in listed.problems:
+            click.echo(f"{problem.server}: {problem.text}", err=True)
+        for config in listed.servers:
+            found.setdefault(config.name, (source, config))
+    return [found[name] for name in sorted(found)]
+
+
+def _state(config: ServerConfig, entry: Entry | None) -> str:
+    if entry is None or entry.digest != config.digest:
+        return "not asked yet"
+    if entry.problem is not None:
+        return entry.problem
+    if entry.offered is None:
+        return "not asked yet"
+    held = f", {len(entry.waiting)} wait (nacre approve {config.name})" if entry.waiting else ""
+    return f"{len(entry.offered.tools)} tools{held}"
+
+
+def _facts(config: ServerConfig, source: str, entry: Entry | None) -> dict[str, Any]:
+    return {
+        "name": config.name,
+        "kind": config.kind,
+        "where": config.where(),
+        "from": source,
+        "state": _state(config, entry),
+    }
+
+
+def _checked(config: ServerConfig, place: Place, secret: Any) -> dict[str, Any]:
+    from nacre.errors import UpstreamError
+    from nacre.wiring.gateway import one_server, references_of
+    from nacre.wiring.settings import Settings
+
+    references = references_of(secret, is_stack=bool(place.stack))
+    opened, close = one_server(
+        config, references, Settings.from_environment(), is_stack=bool(place.stack)
+    )
+    try:
+        offered = opened.offered()
+    except UpstreamError as error:
+        return {"name": config.name, "problem": error.reason}
+    finally:
+        close()
+    return {
+        "name": config.name,
+        "protocol": offered.version,
+        "tools": [str(each["name"]) for each in offered.tools],
+        "resources": len(offered.resources) + len(offered.templates),
+        "prompts": len(offered.prompts),
+    }
+
+
+def _show(found: Mapping[str, Any]) -> None:
+    if "problem" in found:
+        click.echo(f"{found['name']}: {found['problem']}")
+        return
+    tools = ", ".join(json.dumps(name)[1:-1] for name in found["tools"])
+    click.echo(
+        f"{found['name']}: {len(found['tools'])} tools, {found['resources']} resources, "
+        f"{found['prompts']} prompts (MCP {found['protocol']})"
+    )
+    click.echo(f"  {tools}")
