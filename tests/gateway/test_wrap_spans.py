@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import yaml
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from nacre.errors import ConfigurationError
 from nacre.gateway.clients import CLIENTS
@@ -96,6 +97,26 @@ def test_any_toml_is_wrapped_and_unwrapped(text: str) -> None:
     assert plain(value_of(Toml().parse(text))) == expected
 
     check(text, "codex")
+
+
+@given(json5_files(), st.sampled_from([None, 2, "\t"]))
+@settings(max_examples=20, deadline=None)
+def test_what_leads_to_no_container_is_kept_as_it_is_written(
+    file: tuple[str, dict[str, Any]], indent: int | str | None
+) -> None:
+    document = {**file[1], "history": [file[0], {"}": "]\\"}], "projects": {"/p": file[1]}}
+    text = json.dumps(document, indent=indent)
+    every = value_of(Json().parse(text))
+    assert isinstance(every, dict)
+
+    partly = value_of(Json().parse(text, (("mcpServers",), ("projects", "*", "mcpServers"))))
+
+    assert isinstance(partly, dict)
+    assert partly["mcpServers"] == every["mcpServers"]
+    history = partly["history"]
+    assert isinstance(history, Literal)
+    assert json.loads(history.text) == document["history"]
+    check(text, "claude-code")
 
 
 @pytest.mark.slow

@@ -47,11 +47,18 @@ Edit = tuple[int, int, str]
 """From where to where, and what is to stand there."""
 
 
+Paths = tuple[tuple[str, ...], ...]
+"""Keys that lead to containers of servers; a `*` stands for every key."""
+
+
 class Dialect(Protocol):
     """How a format is read, and how it is changed in a few places."""
 
-    def parse(self, text: str) -> Node:
-        """Return the tree; ConfigurationError says in which line the text is wrong."""
+    def parse(self, text: str, containers: Paths = ()) -> Node:
+        """Return the tree; ConfigurationError says in which line the text is wrong.
+
+        What leads to none of these containers may be one Literal.
+        """
         ...
 
     def scalar(self, node: Node, value: str) -> Edit:

@@ -20,7 +20,7 @@ def shown_entry(text: str, client: Client, path: Path) -> str:
     dialect = DIALECTS[client.format]
     edits = list(_edits(text, client, path))
     shown = edited(text, edits)
-    found = place(dialect.parse(shown), client, path)
+    found = place(dialect.parse(shown, client.containers), client, path)
     if found is None:
         return ""
     start, end = found.node.start, found.node.end
@@ -29,7 +29,7 @@ def shown_entry(text: str, client: Client, path: Path) -> str:
 
 def _edits(text: str, client: Client, path: Path) -> Iterator[Edit]:
     dialect = DIALECTS[client.format]
-    found = place(dialect.parse(text), client, path)
+    found = place(dialect.parse(text, client.containers), client, path)
     if found is None:
         return
     for node, is_secret in _texts(found.node, {client.shape.env, *client.shape.headers}):

@@ -13,6 +13,7 @@ from nacre.gateway.config_tree import (
     Literal,
     Member,
     Node,
+    Paths,
     Value,
     bad_line,
     indent_before,
@@ -32,16 +33,22 @@ _NUMBER = re.compile(
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(\r\n|.))", re.DOTALL)
 _MEANINGS = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "0": "\0"}
 _LINE_ENDS = frozenset({"\n", "\r", "\r\n", "\u2028", "\u2029"})
+_BRACKET = re.compile(r'"(?:[^"\\]++|\\.)*+"|[\[\]{}]', re.DOTALL)
 _WORDS = frozenset({"true", "false", "null"})
 
 
 class Json:
     """The dialect of every client that writes JSON, JSONC or JSON5."""
 
-    def parse(self, text: str) -> Node:
-        """Return the tree; ConfigurationError says in which line the text is wrong."""
+    def parse(self, text: str, containers: Paths = ()) -> Node:
+        """Return the tree; ConfigurationError says in which line the text is wrong.
+
+        Some clients keep megabytes of history beside their servers, as strict JSON: there, what
+        leads to no container is not looked into.
+        """
         scanner = _Scanner(text)
-        node = scanner.value(scanner.gap(0), 0)
+        paths = containers if containers and _is_strict(text) else None
+        node = scanner.value(scanner.gap(0), 0, paths)
         end = scanner.gap(node.end)
         if end != len(text):
             raise bad_line(text, end, "something follows the end of the file's value")
@@ -97,14 +104,14 @@ class _Scanner:
         found = _GAP.match(self._text, at)
         return found.end() if found else at
 
-    def value(self, at: int, depth: int) -> Node:
-        """Return the value that begins at a place."""
+    def value(self, at: int, depth: int, paths: Paths | None) -> Node:
+        """Return the value that begins at a place; None for paths means all that is in it."""
         text = self._text
         if depth > MAX_CONFIG_DEPTH:
             raise bad_line(text, at, "values are nested too deep")
         opening = text[at : at + 1]
         if opening == "{":
-            return self._map(at, depth)
+            return self._map(at, depth, paths)
         if opening == "[":
             return self._list(at, depth)
         if opening in {'"', "'"}:
@@ -115,7 +122,7 @@ class _Scanner:
             raise bad_line(text, at, "a value is missing or misspelt")
         return Node(at, word.end(), Literal(word[0]))
 
-    def _map(self, start: int, depth: int) -> Node:
+    def _map(self, start: int, depth: int, paths: Paths | None) -> Node:
         members: list[Member] = []
         at = self.gap(start + 1)
         while self._text[at : at + 1] != "}":
@@ -123,16 +130,37 @@ class _Scanner:
             colon = self.gap(end)
             if self._text[colon : colon + 1] != ":":
                 raise bad_line(self._text, colon, "a ':' is missing")
-            node = self.value(self.gap(colon + 1), depth + 1)
+            node = self._member(self.gap(colon + 1), depth + 1, key, paths)
             members.append(Member(key, at, node))
             at = self._next(node.end, "}")
         return Node(start, at + 1, members=tuple(members))
+
+    def _member(self, at: int, depth: int, key: str, paths: Paths | None) -> Node:
+        if paths is None:
+            return self.value(at, depth, None)
+        below = tuple(path[1:] for path in paths if path[0] in ("*", key))
+        if below:
+            return self.value(at, depth, below if all(below) else None)
+        end = self._end(at)
+        return Node(at, end, Literal(self._text[at:end]))
+
+    def _end(self, at: int) -> int:
+        """Return where a value of strict JSON ends."""
+        if self._text[at] not in "[{":
+            return self.value(at, 0, None).end
+        depth = 0
+        for found in _BRACKET.finditer(self._text, at):
+            mark = found[0]
+            depth += (mark in "[{") - (mark in "]}")
+            if depth == 0:
+                return found.end()
+        raise bad_line(self._text, at, "a bracket is missing")
 
     def _list(self, start: int, depth: int) -> Node:
         items: list[Node] = []
         at = self.gap(start + 1)
         while self._text[at : at + 1] != "]":
-            items.append(self.value(at, depth + 1))
+            items.append(self.value(at, depth + 1, None))
             at = self._next(items[-1].end, "]")
         return Node(start, at + 1, items=tuple(items))
 
@@ -164,6 +192,14 @@ class _Scanner:
             except ValueError:
                 pass  # an escape that only JSON5 knows
         return found.end(), _ESCAPE.sub(_meaning, raw[1:-1])
+
+
+def _is_strict(text: str) -> bool:
+    try:
+        json.loads(text.removeprefix("\ufeff"))
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _meaning(escape: re.Match[str]) -> str:

@@ -12,6 +12,7 @@ from nacre.gateway.config_tree import (
     Literal,
     Member,
     Node,
+    Paths,
     Value,
     indent_before,
     newline_of,
@@ -36,8 +37,9 @@ _DOTTED = "its keys are written with dots; give it a table of its own"
 class Toml:
     """The dialect of clients that write TOML."""
 
-    def parse(self, text: str) -> Node:
+    def parse(self, text: str, containers: Paths = ()) -> Node:
         """Return the tree; ConfigurationError says in which line the text is wrong."""
+        del containers
         try:
             tomllib.loads(text.removeprefix("\ufeff"))
         except tomllib.TOMLDecodeError as error:

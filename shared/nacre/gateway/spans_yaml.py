@@ -16,6 +16,7 @@ from nacre.gateway.config_tree import (
     Literal,
     Member,
     Node,
+    Paths,
     Value,
     line_start,
     newline_of,
@@ -33,8 +34,9 @@ _DASH = re.compile(r"( *)- +")
 class Yaml:
     """The dialect of clients that write YAML."""
 
-    def parse(self, text: str) -> Node:
+    def parse(self, text: str, containers: Paths = ()) -> Node:
         """Return the tree; ConfigurationError says in which line the text is wrong."""
+        del containers
         try:
             links = [
                 token.start_mark.index

@@ -57,7 +57,7 @@ class Change:
 
 def servers(text: str, client: Client) -> list[Server]:
     """Return a client's servers; ConfigurationError for a text that cannot be read."""
-    root = DIALECTS[client.format].parse(text)
+    root = DIALECTS[client.format].parse(text, client.containers)
     found = []
     for each in places(root, client):
         value = value_of(each.node)
@@ -106,7 +106,7 @@ def unwrap_text(
 def _entry(
     dialect: Dialect, text: str, client: Client, path: Path
 ) -> tuple[Place, dict[str, Value]]:
-    found = place(dialect.parse(text), client, path)
+    found = place(dialect.parse(text, client.containers), client, path)
     if found is None:
         raise ConfigurationError(f"'{path[-1]}' is no longer there")
     if found.node.fixed:
@@ -155,9 +155,9 @@ def _check(
 
     An edit of a file that is written in a way nobody thought of must not break it.
     """
-    after = dialect.parse(changed)
+    after = dialect.parse(changed, client.containers)
     there = place(after, client, found.path)
-    before = dialect.parse(text)
+    before = dialect.parse(text, client.containers)
     here = place(before, client, found.path)
     if (
         there is None
