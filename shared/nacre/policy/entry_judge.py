@@ -235,6 +235,11 @@ class EntryJudge:
     ) -> Allowed | Denied:
         judge = self.judge(context, subject.server)
         call = self._call(subject, context)
+        task = context.task
+        if tool is not None and task is not None and task.makes(tool, subject.arguments):
+            # It was decided, and approved, when it was called; a rule that has come to deny it
+            # since still counts.
+            call = replace(call, granted=True)
         if tool is not None and (objection := self._objection(tool, subject, judge)) is not None:
             call = replace(call, objection=objection)
         ruling = await self._settled(judge, call, judge.rule(call), context)
@@ -251,9 +256,7 @@ class EntryJudge:
             being=_being(principal),
             request=None if context.request_id is None else str(context.request_id),
             can_elicit=_can_elicit(context),
-            # What runs as a task was decided, and approved, when it was called; a rule that
-            # has come to deny it since still counts.
-            granted=context.task is not None or self._was_approved(context),
+            granted=self._was_approved(context),
         )
 
     def _was_approved(self, context: Context) -> bool:

@@ -72,6 +72,10 @@ class TaskRun(Protocol):
         """Keep these notes in place of the earlier ones, durably; at most 32 kB of JSON."""
         ...
 
+    def makes(self, tool: str, arguments: Mapping[str, Any]) -> bool:
+        """Whether this very call is the task's own, and not one that its handler makes."""
+        ...
+
     def go_on_later(self) -> NoReturn:
         """End this attempt, so that other work gets its turn, and begin another soon."""
         ...

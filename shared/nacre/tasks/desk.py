@@ -46,6 +46,7 @@ class TaskDesk:
             capabilities=context.capabilities,
             answers=context.answers,
             llm_api_key=context.llm_api_key,
+            kept=context.kept,
         )
         task = self.store.create(call, group=checked_group(group))
         try:

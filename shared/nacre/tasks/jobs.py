@@ -45,6 +45,8 @@ class Attempt:
     attempt: int
     notes: Mapping[str, Any]
     _note: Callable[[bytes], None] = field(repr=False)
+    tool: str
+    arguments: dict[str, Any] = field(repr=False)
 
     def keep(self, notes: Mapping[str, Any]) -> None:
         """Keep these notes in place of the earlier ones, durably."""
@@ -56,6 +58,10 @@ class Attempt:
         except ConditionFailedError:
             raise LeaseLostError("the task has ended, or another worker has it") from None
         self.notes = dict(notes)
+
+    def makes(self, tool: str, arguments: Mapping[str, Any]) -> bool:
+        """Whether this very call is the task's own: nobody else has this object."""
+        return tool == self.tool and arguments is self.arguments
 
     def go_on_later(self) -> NoReturn:
         """End this attempt, so that other work gets its turn, and begin another soon."""
@@ -118,13 +124,15 @@ class TaskJobs:
             lease.fence,
             call.notes,
             lambda notes: self.store.note(task, lease, notes),
+            task.tool,
+            dict(call.arguments),
         )
         context = _context(call, channel, run)
         try:
             with watch:
-                result = self._result(task, call, context, watch)
+                result = self._result(task, run, context, watch)
         except InputRequired as question:
-            self._ask(task, lease, question)
+            self._ask(task, lease, question, context)
         except GoOnLater:
             again = self.store.go_on(task, lease)
             if again is not None:
@@ -142,12 +150,11 @@ class TaskJobs:
             self._complete(task, lease, result)
 
     def _result(
-        self, task: Task, call: TaskCall, context: Context, watch: Watch
+        self, task: Task, run: Attempt, context: Context, watch: Watch
     ) -> Mapping[str, Any]:
         tool = self._tool(task)
-        arguments = dict(call.arguments)
         return run_handler(
-            lambda: _called(tool, arguments, context), blocking=tool.blocking, watch=watch
+            lambda: _called(tool, run.arguments, context), blocking=tool.blocking, watch=watch
         )
 
     def _tool(self, task: Task) -> WireTool:
@@ -156,12 +163,12 @@ class TaskJobs:
             raise InvalidParamsError(f"Unknown tool: {task.tool[:200]}")
         return tool
 
-    def _ask(self, task: Task, lease: Lease, question: InputRequired) -> None:
-        asked = strict_json.encode(question.requests)
-        if len(asked) > TASK_QUESTION_BYTES:
+    def _ask(self, task: Task, lease: Lease, question: InputRequired, context: Context) -> None:
+        asked, kept = strict_json.encode(question.requests), strict_json.encode(context.kept)
+        if len(asked) + len(kept) > TASK_QUESTION_BYTES:
             self._fail(task, lease, f"The tool asks more than {TASK_QUESTION_BYTES} bytes at once")
             return
-        self.store.park(task, lease, asked)
+        self.store.park(task, lease, asked, kept)
 
     def _complete(self, task: Task, lease: Lease, result: Mapping[str, Any]) -> None:
         whole = {"result": {"resultType": "complete", **result}}
@@ -204,6 +211,7 @@ def _context(call: TaskCall, channel: TaskChannel, run: Attempt) -> Context:
         llm_api_key=call.llm_api_key,
         progress_token=run.id,
         answers=call.answers,
+        kept=dict(call.kept),
         channel=channel,
         task=run,
     )

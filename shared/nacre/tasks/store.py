@@ -73,6 +73,8 @@ class TaskStore:
         body: Item = {"pk": place.pk, "sk": place.sk, EXPIRES_AT: until, **kept}
         if call.answers:
             body["answers"] = _answers(call.answers)
+        if call.kept:
+            body["kept"] = strict_json.encode(call.kept)
         if call.llm_api_key is not None:
             body["sealed"] = self.vault().seal(
                 call.llm_api_key.encode(), context=_context(being_id, task_id)
@@ -122,7 +124,7 @@ class TaskStore:
             if not fresh:
                 return None
             place = call_of(task.being_id, task.task_id)
-            answers = _answers({**self._answers(self.table.get(place)), **fresh})
+            answers = _answers({**_object(self.table.get(place), "answers"), **fresh})
             left = {key: asked for key, asked in questions.items() if key not in fresh}
             with suppress(ConditionFailedError):
                 self.table.transact(
@@ -200,14 +202,20 @@ class TaskStore:
             [Update(place, Change(set={"notes": notes}), Present()), Check(task.head, _mine(lease))]
         )
 
-    def park(self, task: Task, lease: Lease, questions: bytes) -> bool:
+    def park(self, task: Task, lease: Lease, questions: bytes, kept: bytes) -> bool:
         """Wait for the client's answers; False when the task is not ours any more."""
+        place = call_of(task.being_id, task.task_id)
         change = Change(
             set={"status": "input_required", "asked": questions, "updated_ms": self.now()},
             remove=frozenset({"message"}),
         )
         try:
-            self.table.update(task.head, change, when=_mine(lease))
+            self.table.transact(
+                [
+                    Update(task.head, change, _mine(lease)),
+                    Update(place, Change(set={"kept": kept}), Present()),
+                ]
+            )
         except ConditionFailedError:
             return False
         return True
@@ -282,7 +290,7 @@ class TaskStore:
     def _call(self, task: Task, item: Item) -> TaskCall:
         being_id, task_id = task.being_id, task.task_id
         told = dict(strict_json.parse(self.contents.read(item)))
-        sealed, notes = item.get("sealed"), item.get("notes")
+        sealed = item.get("sealed")
         key = None
         if isinstance(sealed, bytes):
             key = self.vault().open(sealed, context=_context(being_id, task_id)).decode()
@@ -296,14 +304,16 @@ class TaskStore:
             version=told["version"],
             client_info=told["client_info"],
             capabilities=told["capabilities"],
-            answers=self._answers(item),
+            answers=_object(item, "answers"),
             llm_api_key=key,
-            notes=dict(strict_json.parse(notes)) if isinstance(notes, bytes) else {},
+            notes=_object(item, "notes"),
+            kept=_object(item, "kept"),
         )
 
-    def _answers(self, item: Item | None) -> dict[str, Any]:
-        answers = None if item is None else item.get("answers")
-        return dict(strict_json.parse(answers)) if isinstance(answers, bytes) else {}
+
+def _object(item: Item | None, name: str) -> dict[str, Any]:
+    value = None if item is None else item.get(name)
+    return dict(strict_json.parse(value)) if isinstance(value, bytes) else {}
 
 
 def _is(status: Status) -> Compare:

@@ -12,6 +12,8 @@ from nacre.protocol import strict_json
 
 Status = Literal["working", "input_required", "completed", "failed", "cancelled"]
 
+# The lease in the same item writes its own version, which is 1 as well: a second version of
+# either needs a place of its own for the lease.
 TASK = ItemSchema("task", 1)
 CALL = ItemSchema("task call", 1)
 RESULT = ItemSchema("task result", 1)
@@ -97,6 +99,7 @@ class TaskCall:
     answers: Mapping[str, Any] = field(default_factory=dict, repr=False)
     llm_api_key: str | None = field(default=None, repr=False)
     notes: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    kept: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
 
 def read_task(item: Item) -> Task:
