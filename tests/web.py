@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import unquote, urlencode, urlsplit
 
 from nacre import ToolResult, ToolServer
-from nacre.access.authority import Authority
+from nacre.access.authority import Authority, authority
 from nacre.access.gate import Gate
 from nacre.access.tokens import API
 from nacre.adapters.sqlite_database import SqliteDatabase
@@ -32,11 +32,11 @@ from nacre.faces.logs import Log
 from nacre.faces.mcp import called_address
 from nacre.faces.portal import portal_app, portal_handler
 from nacre.faces.portal_parts import Portal, stack_portal
+from nacre.ports.client_documents import ClientDocuments
 from nacre.protocol.fences import Fences
 from nacre.protocol.http_messages import HttpRequest
 from nacre.protocol.principal import FULL, Principal
 from nacre.protocol.request_state import RequestStates, SigningKeys
-from nacre.wiring.admitting import cached_authority
 from tests.access.conftest import Time
 from tests.lambda_events import LambdaContext, Sent, body_of, http_api_event
 
@@ -311,17 +311,16 @@ _ATTRIBUTES = ("name", "value", "type")
 
 
 @contextmanager
-def site(front: str) -> Iterator[Site]:
+def site(front: str, documents: ClientDocuments | None = None) -> Iterator[Site]:
     """Serve a place by one of the fronts: `laptop` or `gateway`."""
     time, log = Time(), StringIO()
     database = SqliteDatabase(":memory:")
     table: Any = _Stoppable(SqliteTable(database, "tokens", now=time))
     data: Any = SqliteTable(database, "data", now=time)
-    open_authority = cached_authority(table, data, clock=time, rng=Random(1))
-    made = open_authority()
+    made = authority(table, data, documents=documents, clock=time, rng=Random(1))
     being = made.beings.create("Ann", owner="me").being_id
     calls: list[str] = []
-    served = (_laptop if front == "laptop" else _gateway)(open_authority, time, _tools(calls), log)
+    served = (_laptop if front == "laptop" else _gateway)(made, time, _tools(calls), log)
     try:
         yield Site(served, made, database, table, time, being, log, calls)
     finally:
@@ -329,10 +328,8 @@ def site(front: str) -> Iterator[Site]:
         database.close()
 
 
-def _laptop(
-    open_authority: Callable[[], Authority], time: Time, app: Application, log: StringIO
-) -> LaptopFront:
-    gate = Gate(open_authority().tokens.lookup, time)
+def _laptop(made: Authority, time: Time, app: Application, log: StringIO) -> LaptopFront:
+    gate = Gate(made.tokens.lookup, time)
     base = called_address("", scheme="http")
 
     def admit(request: HttpRequest, path_being: str | None, query_being: str | None) -> Principal:
@@ -345,7 +342,8 @@ def _laptop(
 
     names = frozenset({"127.0.0.1", "localhost", "[::1]"})
     fences = Fences(hosts=names, origins=names, cors=frozenset({"https://allowed.example"}))
-    portal = Portal(open_authority, "", fences, Log(stream=log))
+    takes_documents = made.clients.takes_documents
+    portal = Portal(lambda: made, "", fences, Log(stream=log), takes_documents=takes_documents)
     elsewhere = portal_app(portal)
     return LaptopFront(
         asgi_app(
@@ -359,13 +357,11 @@ def _laptop(
     )
 
 
-def _gateway(
-    open_authority: Callable[[], Authority], time: Time, app: Application, log: StringIO
-) -> GatewayFront:
-    lookup = open_authority().tokens.lookup
+def _gateway(made: Authority, time: Time, app: Application, log: StringIO) -> GatewayFront:
+    lookup = made.tokens.lookup
     return GatewayFront(
         mcp_handler(app, log=Log(stream=log), public_url=""),
-        stack_portal(open_authority, "", Log(stream=log)),
+        stack_portal(lambda: made, "", Log(stream=log)),
         authorizer_handler(lookup, now=lambda: time().timestamp()),
     )
 

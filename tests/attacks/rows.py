@@ -71,4 +71,7 @@ ROWS = {
     "X8": "a store that is down",
 }
 
+ELSEWHERE = {"X6": "tests/proxy/test_http_proxy.py"}
+"""Rows whose tests stand with what they are about."""
+
 attack = pytest.mark.attack

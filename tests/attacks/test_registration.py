@@ -36,15 +36,15 @@ TAKEN = [
 
 
 @attack("D3")
-@pytest.mark.parametrize("uri", REFUSED, ids=lambda uri: repr(uri)[:50])
-def test_an_address_that_a_browser_must_not_be_sent_to_is_refused(place: Site, uri: str) -> None:
-    answer = place.post_json(
-        "/register", {"redirect_uris": [uri], "token_endpoint_auth_method": "none"}
-    )
+def test_an_address_that_a_browser_must_not_be_sent_to_is_refused(place: Site) -> None:
+    for uri in REFUSED:
+        place.time.pass_(minutes=1)
+        answer = place.post_json(
+            "/register", {"redirect_uris": [uri], "token_endpoint_auth_method": "none"}
+        )
 
-    assert answer.status == 400
-    assert answer.json["error"] == "invalid_redirect_uri"
-    assert answer["cache-control"] == "no-store"
+        assert (answer.status, answer.json["error"]) == (400, "invalid_redirect_uri"), uri
+        assert answer["cache-control"] == "no-store"
 
 
 @attack("D3")

@@ -247,24 +247,23 @@ def test_another_being_is_forbidden_whether_or_not_it_exists(place: Site, kind: 
     assert place.calls == []
 
 
+NO_BEINGS = ["%2f..%2f", "%2e%2e", "%00", "%0d%0aX-Evil:%201", '"', "a" * 5000, "%22%3E%3Csvg"]
+
+
 @attack("R18")
-@pytest.mark.parametrize(
-    "name", ["%2f..%2f", "%2e%2e", "%00", "%0d%0aX-Evil:%201", '"', "a" * 5000, "%22%3E%3Csvg"]
-)
 @pytest.mark.parametrize(
     "before", ["/mcp/", "/mcp?being_id=", "/.well-known/oauth-protected-resource/mcp/"]
 )
-def test_what_is_no_beings_id_is_not_found_and_not_repeated(
-    place: Site, before: str, name: str
-) -> None:
+def test_what_is_no_beings_id_is_not_found_and_not_repeated(place: Site, before: str) -> None:
     token = place.api_token()
-    target = f"{before}{name}"
-    known = before.startswith("/.well-known")
-    answer = place.get(target) if known else place.call(token, path=target)
-    said = answer.text + str(answer.pairs)
+    for name in NO_BEINGS:
+        target = f"{before}{name}"
+        known = before.startswith("/.well-known")
+        answer = place.get(target) if known else place.call(token, path=target)
+        said = answer.text + str(answer.pairs)
 
-    assert answer.status == 404
-    assert not any(part in said for part in ("Evil", "svg", "aaaaaaaa", "..", "\x00"))
+        assert answer.status == 404, name
+        assert not any(part in said for part in ("Evil", "svg", "aaaaaaaa", "..", "\x00"))
 
 
 @attack("R19")

@@ -48,29 +48,34 @@ class HttpsClientDocuments:
         if self._trust is not None:
             connection._context.load_verify_locations(self._trust)  # type: ignore[attr-defined]
         try:
-            return _within(2 * CLIENT_FETCH_SECONDS, lambda: self._fetch(connection, parts.path))
+            return _within(2 * CLIENT_FETCH_SECONDS, lambda: self._fetched(connection, parts.path))
         except ForbiddenError:
             raise
         except (OSError, HTTPException, ValueError) as error:
             raise UnavailableError(f"the document at {url[:200]} cannot be fetched") from error
+
+    def _fetched(self, connection: PublicHttpsConnection, path: str) -> bytes:
+        """Fetch and close, also where nobody waits any more."""
+        try:
+            return self._fetch(connection, path)
         finally:
             connection.close()
 
     def _fetch(self, connection: PublicHttpsConnection, path: str) -> bytes:
         headers = {"Accept": "application/json", "User-Agent": "nacre", "Connection": "close"}
         connection.request("GET", path, headers=headers)
-        answer = connection.getresponse()
-        kind = answer.headers.get_content_type()
-        if answer.status != 200 or not (kind == "application/json" or kind.endswith("+json")):
-            raise UnavailableError("the document is not there, or is no JSON")
-        body = b""
-        end = self._now() + CLIENT_FETCH_SECONDS
-        # In pieces, so that one who sends a byte now and then does not hold on for ever.
-        while piece := answer.read1(_PIECE):
-            body += piece
-            if len(body) > CLIENT_DOCUMENT_BYTES or self._now() > end:
-                raise UnavailableError("the document is too long, or comes too slowly")
-        return body
+        with connection.getresponse() as answer:
+            kind = answer.headers.get_content_type()
+            if answer.status != 200 or not (kind == "application/json" or kind.endswith("+json")):
+                raise UnavailableError("the document is not there, or is no JSON")
+            body = b""
+            end = self._now() + CLIENT_FETCH_SECONDS
+            # In pieces, so that one who sends a byte now and then does not hold on for ever.
+            while piece := answer.read1(_PIECE):
+                body += piece
+                if len(body) > CLIENT_DOCUMENT_BYTES or self._now() > end:
+                    raise UnavailableError("the document is too long, or comes too slowly")
+            return body
 
 
 def _within(seconds: float, work: Callable[[], bytes]) -> bytes:
