@@ -135,6 +135,7 @@ def _inside(context: Context) -> Context:
         llm_api_key=None,
         progress_token=None,
         answers={},
+        kept={},  # an approval of the order is none of the calls within it
         takes_task=False,
         task=None,
     )
