@@ -27,6 +27,7 @@ from nacre.protocol.messages import Request
 from nacre.protocol.principal import FULL, Principal
 from nacre.protocol.request_state import RequestStates, SigningKeys
 from nacre.protocol.running import Looper, step
+from nacre.protocol.surface import Surface
 from nacre.protocol.versions import MODERN, TASKS
 from nacre.tasks.contents import Contents
 from nacre.tasks.desk import TaskDesk
@@ -61,14 +62,19 @@ class World:
         self.desk = TaskDesk(self.store, self.sending, lambda: self.leases)
         self.outcomes: list[Outcome] = []
         self.caller = Caller(MODERN, CALLER, Peer(TAKES), KEY)
+        self.serve(self.server)
+        table.put({"pk": f"B#{BEING}", "sk": "META", "schema": 1})
+
+    def serve(self, surface: Surface) -> None:
+        """Have clients and the worker reach this surface from now on."""
         keys = SigningKeys(b"k" * 32)
+        self.surface = surface
         self.dispatcher = Dispatcher(
-            self.server,
+            surface,
             rules=Rules(),
-            states=RequestStates(lambda: keys, clock),
+            states=RequestStates(lambda: keys, self.clock),
             tasks=lambda: self.desk,
         )
-        table.put({"pk": f"B#{BEING}", "sk": "META", "schema": 1})
 
     def add(self, tool: FunctionTool[Any, Any]) -> None:
         """Offer a tool."""
@@ -121,7 +127,7 @@ class World:
             self.store,
             self.sending,
             self.leases,
-            lambda: self.server,
+            lambda: self.surface,
             error_map,
             seconds=seconds,
             every=0.01,

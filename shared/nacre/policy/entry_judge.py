@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from nacre.errors import BlockedError, NacreError
 from nacre.policy.approver import Question
+from nacre.policy.digests import arguments_sha256
 from nacre.policy.judge import Allowed, Call, Denied, Judge, Pending, Ruling
 from nacre.policy.mounts import Kind, Mounts, Place
 from nacre.policy.replies import blocked_result
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 OWN = "nacre"  # the name under which rules know our own server
 _APPROVAL = "approval-"
-_APPROVED = "approved"  # among what a call keeps between its rounds: under which policy
+_APPROVED = "approved"  # among what a call keeps between its rounds: which call it was
 _MOST_JUDGES = 1024  # of Beings and servers, kept ready
 
 _NAMED: Mapping[str, tuple[Kind, str]] = {
@@ -245,7 +246,7 @@ class EntryJudge:
         ruling = await self._settled(judge, call, judge.rule(call), context)
         if isinstance(ruling, Allowed) and ruling.approval is not None:
             # The answer to a later question brings this very call here again.
-            context.kept[_APPROVED] = judge.policy().digest
+            context.kept[_APPROVED] = _mark(subject, judge.policy())
         return ruling
 
     def _call(self, subject: Subject, context: Context) -> Call:
@@ -256,15 +257,16 @@ class EntryJudge:
             being=_being(principal),
             request=None if context.request_id is None else str(context.request_id),
             can_elicit=_can_elicit(context),
-            granted=self._was_approved(context),
+            granted=self._was_approved(subject, context),
         )
 
-    def _was_approved(self, context: Context) -> bool:
+    def _was_approved(self, subject: Subject, context: Context) -> bool:
         approved = context.kept.get(_APPROVED)
         if approved is None:
             return False
         try:
-            return bool(approved == self._judges(_being(context.principal)).policy().digest)
+            policy = self._judges(_being(context.principal)).policy()
+            return bool(approved == _mark(subject, policy))
         except NacreError:
             return False
 
@@ -305,6 +307,12 @@ class EntryJudge:
             refused = judge.refuse(call, request, by.text)
         assert not isinstance(refused, Pending)
         return refused
+
+
+def _mark(subject: Subject, policy: "Policy") -> str:
+    """Return what an approval was about: this call, and none that its handler makes."""
+    arguments = arguments_sha256(subject.arguments)
+    return f"{policy.digest} {subject.server} {subject.name} {arguments}"
 
 
 def _being(principal: Principal | None) -> str:
