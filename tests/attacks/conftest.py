@@ -7,7 +7,9 @@ import pytest
 from tests.web import Site, site
 
 
-@pytest.fixture(params=["laptop", "gateway"])
+# The portal is one application behind both; what differs is tested on both every time, in
+# test_resource_server.
+@pytest.fixture(params=["laptop", pytest.param("gateway", marks=pytest.mark.slow)])
 def place(request: pytest.FixtureRequest) -> Iterator[Site]:
     with site(request.param) as made:
         yield made

@@ -52,7 +52,7 @@ def documents(server: TlsServer, *, address: str = "127.0.0.1") -> HttpsClientDo
     )
 
 
-@pytest.fixture(params=["laptop", "gateway"])
+@pytest.fixture(params=["laptop", pytest.param("gateway", marks=pytest.mark.slow)])
 def place(request: pytest.FixtureRequest, server: TlsServer) -> Iterator[Site]:
     with site(request.param, documents(server)) as made:
         yield made

@@ -2,6 +2,7 @@
 
 import base64
 import json
+from collections.abc import Iterator
 from datetime import timedelta
 from random import Random
 from typing import Any
@@ -26,6 +27,12 @@ CALL = {
     "method": "tools/call",
     "params": {"name": "get_current_time", "arguments": {}},
 }
+
+
+@pytest.fixture(params=["laptop", "gateway"])
+def place(request: pytest.FixtureRequest) -> Iterator[Site]:
+    with site(request.param) as made:
+        yield made
 
 
 @attack("R0")

@@ -12,7 +12,7 @@ from tests.web import Browser, Site, form_of, site
 PASSWORD = "four slow brown snails"
 
 
-@pytest.fixture(params=["laptop", "gateway"])
+@pytest.fixture(params=["laptop", pytest.param("gateway", marks=pytest.mark.slow)])
 def place(request: pytest.FixtureRequest) -> Iterator[Site]:
     with site(request.param) as made:
         yield made
