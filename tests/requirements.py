@@ -162,19 +162,6 @@ PENDING: frozenset[str] = frozenset(
     {
         # OAuth
         "003.client.bto-config",
-        # orders
-        "000.cli.sessions",
-        "000.order.definition",
-        "000.order.single-tool",
-        "000.order.message",
-        "000.order.result",
-        "000.order.error",
-        "000.order.waits",
-        "000.order.aggregation",
-        "000.session.isolated",
-        "000.session.continuity",
-        "000.session.secret",
-        "001.order.definition",
         # gateway
         "002.external.config",
         "002.external.stdio",
