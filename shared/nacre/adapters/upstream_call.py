@@ -43,6 +43,7 @@ class LiveCall:
         self._timer: asyncio.TimerHandle | None = None
         self._asked: dict[int, asyncio.Future[Mapping[str, Any] | None]] = {}
         self._number = 0
+        self._is_over = False
 
     # Whoever made the call.
 
@@ -108,7 +109,8 @@ class LiveCall:
             found: Mapping[str, Any] | None = await waiting
         finally:
             self._asked.pop(number, None)
-        self.start_clock()
+        if not self._is_over:
+            self.start_clock()
         return found
 
     def lose(self, reason: str) -> None:
@@ -124,10 +126,15 @@ class LiveCall:
         )
 
     def over(self) -> None:
-        """Let go of everything; nobody answers any more."""
+        """Let go of everything; nobody answers any more.
+
+        Not by cancelling: whoever waits for an answer is a task of the session's.
+        """
+        self._is_over = True
         self.stop_clock()
         for waiting in self._asked.values():
-            waiting.cancel()
+            if not waiting.done():
+                waiting.set_result(None)
 
     def _expired(self) -> None:
         self.was_cancelled = True

@@ -1,0 +1,125 @@
+"""Other people's servers behind /mcp: every client sees what it sees of them without."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.gateway_world import world
+from tests.third_party import SERVERS, Step, ThirdParty, differences
+from tests.third_party_clients import (
+    seen_by_first_generation,
+    seen_over_http,
+    seen_over_stdio,
+)
+
+pytestmark = pytest.mark.slow
+
+CLIENTS = ("mcp 2 auto", "mcp 2 legacy", "mcp 1")
+LISTS = {
+    "tools/list": ("tools", "name"),
+    "prompts/list": ("prompts", "name"),
+    "resources/list": ("resources", "uri"),
+    "resources/templates/list": ("resourceTemplates", "uriTemplate"),
+}
+# What a connection says of itself, or how long a list may be kept.
+OF_THE_CONNECTION = ("ttlMs", "cacheScope", "resultType", "_meta", "nextCursor")
+
+
+def behind(name: str, step: Step) -> Step:
+    """Return a request as it is made of the gateway."""
+    prefix = f"mcp__{name}__"
+    if step.method in ("tools/call", "prompts/get"):
+        return replace(step, params={**step.params, "name": prefix + step.params["name"]})
+    if step.method == "completion/complete":
+        ref = {**step.params["ref"], "name": prefix + step.params["ref"]["name"]}
+        return replace(step, params={**step.params, "ref": ref})
+    return step
+
+
+def plain(name: str, step: Step, seen: Any) -> Any:
+    """Return what was seen without what is the gateway's own, or the connection's."""
+    if step.method in LISTS and seen.get("code") == -32601:
+        # It has none of these, but behind the gateway others have.
+        return {"progress": [], "result": {LISTS[step.method][0]: []}}
+    if "result" not in seen:
+        return {**seen, "message": seen["message"].replace(f"mcp__{name}__", "")}
+    result = {key: value for key, value in seen["result"].items() if key not in OF_THE_CONNECTION}
+    if step.method in LISTS:
+        key, called = LISTS[step.method]
+        result[key] = [
+            {**each, called: each[called].removeprefix(f"mcp__{name}__")}
+            for each in result[key]
+            if is_of(name, called, each[called], gateway=True)
+        ]
+    return {**seen, "result": result}
+
+
+def is_of(name: str, called: str, value: str, *, gateway: bool) -> bool:
+    own = ("get_context", "use-memory", "nacre://")
+    return not value.startswith(own) and not (called == "name" and value in OWN_TOOLS and gateway)
+
+
+OWN_TOOLS: set[str] = set()
+# The gateway itself knows what there is, and answers pings, which the newest generation has not.
+SAID_BY_THE_GATEWAY = {
+    "ping",
+    "tools/call no-such-tool",
+    "tools/call no_such_tool",
+    "resources/read demo://no/such",
+}
+
+
+def seen(client: str, how: Mapping[str, Any], steps: Sequence[Step]) -> list[Any]:
+    """Return what a client sees; of its opening nothing is compared."""
+    if client == "mcp 1":
+        return seen_by_first_generation({**how, "steps": [asdict(step) for step in steps]})[1:]
+    mode = client.rpartition(" ")[2]
+    if "url" in how:
+        return seen_over_http(how["url"], steps, mode=mode)[1:]
+    return seen_over_stdio(how["command"], how["env"], steps, mode=mode)[1:]
+
+
+def runs(
+    server: ThirdParty, client: str, folder: Path
+) -> tuple[list[Step], list[tuple[Path, list[Any]]]]:
+    found = []
+    for via in ("direct", "behind"):
+        here = folder / via
+        here.mkdir()
+        server.prepare(here)
+        steps = [*server.steps(here)]
+        how: dict[str, Any] = {"command": server.command(here), "env": server.environment(here)}
+        with ExitStack() as stack:
+            asked = steps
+            if via == "behind":
+                entry = {
+                    "command": how["command"][0],
+                    "args": how["command"][1:],
+                    "env": how["env"],
+                }
+                gateway = stack.enter_context(world(folder / "gateway", {server.name: entry}))
+                own = gateway.ask("tools/list")["result"]["tools"]
+                OWN_TOOLS.clear()
+                OWN_TOOLS.update(each["name"] for each in own if "__" not in each["name"])
+                how = {"url": stack.enter_context(gateway.over_http())}
+                asked = [behind(server.name, step) for step in steps]
+            answers = seen(client, how, asked)
+        kept = [plain(server.name, *pair) for pair in zip(steps, answers, strict=True)]
+        found.append((here, kept))
+    return steps, found
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("name", SERVERS)
+def test_a_server_behind_the_gateway_is_what_it_is_without(
+    name: str, client: str, tmp_path: Path
+) -> None:
+    steps, found = runs(SERVERS[name], client, tmp_path)
+
+    changed = {each.partition(":\n")[0] for each in differences(SERVERS[name], steps, *found)}
+    assert len(steps) > 6
+    assert changed <= SAID_BY_THE_GATEWAY, differences(SERVERS[name], steps, *found)
