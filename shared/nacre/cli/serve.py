@@ -18,7 +18,6 @@ from nacre.cli.job_log import log_job
 from nacre.cli.listening import bind, fences, is_loopback, url_of
 from nacre.cli.place import Place, placed
 from nacre.errors import InvalidInputError
-from nacre.faces import error_map
 from nacre.faces.asgi import AsgiApp
 from nacre.faces.evaluating import Evaluator
 from nacre.faces.http import asgi_app
@@ -26,6 +25,7 @@ from nacre.faces.late import LateApp
 from nacre.faces.logs import Level, Log, log_at, where
 from nacre.faces.mcp import called_address
 from nacre.faces.policy_http import policy_endpoint
+from nacre.faces.task_rules import TaskRules
 from nacre.jobs.loop import WorkerLoop
 from nacre.limits import API_TOKEN_DAYS, DRAIN_SECONDS
 from nacre.protocol.fences import Fences
@@ -102,7 +102,9 @@ def _app(
 
     @asynccontextmanager
     async def working() -> AsyncIterator[None]:
-        loop = laptop.worker_loop(lambda outcome: log_job(log, outcome, fine="info"), error_map)
+        loop = laptop.worker_loop(
+            lambda outcome: log_job(log, outcome, fine="info"), TaskRules(log)
+        )
         loop.start()
         try:
             yield

@@ -42,10 +42,10 @@ class WorkOnDemand:
                 self._beginning.start()
 
     def _begin(self) -> None:
-        from nacre.faces import error_map
+        from nacre.faces.task_rules import TaskRules
 
         # It listens to the bell from now on.
-        loop = self._laptop.worker_loop(self._report, error_map)
+        loop = self._laptop.worker_loop(self._report, TaskRules(self._log))
         self._loop = loop
         loop.start()
 

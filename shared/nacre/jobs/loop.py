@@ -12,7 +12,7 @@ from nacre.limits import JOB_SECONDS, SWEEP_SECONDS
 from nacre.ports.queue import Message, Queue
 
 _IDLE_SECONDS = 1.0  # how soon a job that another process sent is found
-_THREADS = 2  # so that a long job does not hold up the other groups
+_THREADS = 6  # orders take minutes, and none may hold up what another Being waits for
 _RETRY_SECONDS = 10.0  # long enough for a hiccup to pass
 
 
