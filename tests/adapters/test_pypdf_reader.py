@@ -36,7 +36,7 @@ def test_a_document_that_anyone_may_read_is_read() -> None:
     ("document", "error"),
     [
         (locked("password"), "protected by a password"),
-        (b"%PDF-1.4 nothing else", "damaged"),
+        pytest.param(b"%PDF-1.4 nothing else", "damaged", marks=pytest.mark.slow),
         pytest.param(pdf("cut")[:120], "damaged", marks=pytest.mark.slow),
         pytest.param(pdf(kids="2 0 R 2 0 R"), "damaged", marks=pytest.mark.slow),
     ],
@@ -46,6 +46,7 @@ def test_what_cannot_be_read_is_said(document: bytes, error: str) -> None:
         PypdfReader().read(document)
 
 
+@pytest.mark.slow
 def test_reading_ends_with_the_text_that_is_taken() -> None:
     found = PypdfReader().read(pdf(*["x" * 2000] * 80))
 

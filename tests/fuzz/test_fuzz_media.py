@@ -35,7 +35,7 @@ def test_a_seed_passes(seed: bytes) -> None:
     one(seed)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=60)
 @given(
     st.binary(max_size=400)
     | st.sampled_from(SEEDS).flatmap(

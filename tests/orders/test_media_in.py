@@ -351,7 +351,7 @@ def test_every_archive_comes_out_as_it_went_in(data: bytes) -> None:
     assert [found.head(size) for size in range(9)] == [archive[:size] for size in range(9)]
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(st.text(st.sampled_from("AQgw=+/-_ \n!é"), max_size=12))
 def test_what_is_taken_is_the_one_spelling_of_its_content(text: str) -> None:
     item = {"data": text, "mimeType": "application/zip"}

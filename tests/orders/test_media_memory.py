@@ -15,7 +15,7 @@ from nacre.orders.media_parts import MediaAbilities, parts_for
 from nacre.protocol.messages import Request, parse_message
 from tests.orders.documents import png, sent
 
-SIZE = 3_000_000
+SIZE = 2_000_000
 TIMES = 3  # at most so many times the attachments' own size
 
 
@@ -50,7 +50,7 @@ def peak(work: Callable[[], object]) -> int:
     ("message", "count"),
     [
         pytest.param("What is this?", 1, id="one"),
-        pytest.param("What is this?", 3, id="three"),
+        pytest.param("What is this?", 3, id="three", marks=pytest.mark.slow),
         pytest.param("世界は何ですか", 2, id="beyond ASCII"),
         pytest.param("🐚?", 2, id="beyond the first plane"),
         pytest.param("\\ud83d \n", 2, id="with escapes"),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nacre.errors import InvalidInputError, UnavailableError
@@ -61,6 +61,7 @@ def texts(*files: dict[str, str], **more: Any) -> list[str]:
     return [part["text"] for part in parts(*files, **more)[1:] if part["type"] == "text"]
 
 
+@settings(max_examples=30)
 @given(st.text())
 def test_the_message_comes_first_and_unmodified(message: str) -> None:
     assert parts(message=message) == [{"type": "text", "text": message}]
@@ -106,6 +107,7 @@ def test_text_is_fenced(mime_type: str, data: bytes, text: str) -> None:
     assert said == f"[attachment 1: f, {mime_type}, {len(data)} bytes]\n{text}"
 
 
+@settings(max_examples=50)
 @given(st.text(st.sampled_from("`a\n"), min_size=1, max_size=30))
 def test_no_text_ends_its_fence(text: str) -> None:
     (said,) = texts(sent(text.encode(), "text/plain"))

@@ -59,6 +59,7 @@ def test_without_the_openai_package_a_transcriber_says_what_to_install(
         transcriber.transcribe(b"x", name="a", mime_type="audio/wav")
 
 
+@pytest.mark.slow
 def test_nothing_is_loaded_before_it_is_needed() -> None:
     program = (
         "import sys\nfrom nacre.wiring.media import media_abilities\n"
