@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nacre.faces.http_upstream import Upstream, UpstreamError
+from nacre.faces.http_upstream import Upstream
+from nacre.faces.http_upstream_connection import UpstreamError
 from nacre.faces.http_upstream_events import Event, EventReader
 from nacre.faces.http_upstream_url import parse_address
 from tests.policy.guarding import MODERN, Scene

@@ -197,7 +197,7 @@ def test_a_stream_that_can_be_resumed_is_left_to_the_client() -> None:
 @pytest.mark.parametrize(
     ("status", "told"),
     [
-        (401, "wants a token; give one with --header 'Authorization=Bearer ${TOKEN}'"),
+        (401, "wants a token, or another; give one with --bearer-env VARIABLE"),
         (403, "what --header gives does not suffice"),
     ],
 )

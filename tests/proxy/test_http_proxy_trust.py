@@ -14,7 +14,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from nacre.faces.http_upstream import Upstream, UpstreamError
+from nacre.faces.http_upstream import Upstream
+from nacre.faces.http_upstream_connection import UpstreamError
 from nacre.faces.http_upstream_url import Address, parse_address
 from tests.policy.guarding import FORM, SEED, Person, Scene, modern, request, response
 from tests.proxy.http_world import Asked, Remote, World, answer_to, echo, events, run

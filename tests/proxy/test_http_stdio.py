@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from nacre.faces.http_proxy_stdio import StdioProxy
-from nacre.faces.http_upstream import Upstream, UpstreamError
+from nacre.faces.http_upstream import Upstream
+from nacre.faces.http_upstream_connection import UpstreamError
 from nacre.faces.http_upstream_url import parse_address
 from nacre.policy.approver import Granted, Waiting
 from tests.policy.guarding import (

@@ -10,15 +10,15 @@ from collections.abc import Callable, Mapping
 
 from nacre.errors import NacreError, NotFoundError, TooLargeError
 from nacre.faces.error_map import explain
-from nacre.faces.http_proxy_headers import SESSION, downwards, upwards, version_of
+from nacre.faces.http_proxy_answers import Answers
+from nacre.faces.http_proxy_headers import SESSION, STREAMED, downwards, upwards, version_of
 from nacre.faces.http_proxy_relay import NAMED, Exchange, Relay
 from nacre.faces.http_proxy_server import Reply
-from nacre.faces.http_proxy_talks import OWN, Talk, Talks, new_session
-from nacre.faces.http_upstream import Upstream, UpstreamAnswer, UpstreamError
+from nacre.faces.http_proxy_talks import OWN, Talk, Talks
+from nacre.faces.http_upstream import Upstream
+from nacre.faces.http_upstream_connection import UpstreamError
 from nacre.faces.http_upstream_events import BEAT, Event
-from nacre.faces.http_upstream_messages import addressed, cancellation, id_of, is_response, opens
-from nacre.faces.http_upstream_status import status_text
-from nacre.limits import MAX_ERROR_BODY_BYTES
+from nacre.faces.http_upstream_messages import cancellation, id_of, is_response
 from nacre.policy.guard import Guard
 from nacre.policy.verdicts import Answer, Drop, Forward, Hold
 from nacre.protocol.answers import refusal
@@ -28,7 +28,6 @@ from nacre.protocol.http_messages import JSON, STREAM, HttpRequest
 _BEAT_SECONDS = 15.0  # proxies and clients give up a silent connection after thirty or more
 _POLL_SECONDS = 1.0
 _ALLOWED = {"allow": "POST, GET, DELETE"}
-_STREAMED = {"content-type": STREAM, "cache-control": "no-cache"}
 
 
 class ReverseProxy:
@@ -50,6 +49,9 @@ class ReverseProxy:
         self._say = say
         self._with_credentials = with_credentials
         self._relay = Relay(upstream, self._talks, say)
+        self._answers = Answers(
+            upstream, self._talks, self._relay, say, with_credentials=with_credentials
+        )
 
     async def watch(self) -> None:
         """Look after what is held, until cancelled."""
@@ -117,21 +119,12 @@ class ReverseProxy:
                 if _settles(talk, body, "client", raw):
                     await reply.whole(202, shared)
                 else:
-                    await self._tell(exchange, status, raw)
+                    await self._relay.answer(exchange, status, raw)
             case Hold(ask):
                 exchange.raw = body
                 await self._hold(exchange, request, ask)
             case Drop():
                 await reply.whole(202, shared)
-
-    async def _tell(self, exchange: Exchange, status: int, raw: bytes) -> None:
-        """Answer by ourselves: over the older transport, on the stream."""
-        stream = exchange.talk.stream
-        if exchange.talk.address is None or stream is None or not stream.is_open:
-            await self._relay.answer(exchange, status, raw)
-            return
-        await stream.send(Event(b"message").encode(raw))
-        await exchange.reply.whole(202, exchange.headers)
 
     async def _hold(self, exchange: Exchange, request: HttpRequest, ask: bytes | None) -> None:
         """Keep the client's request until somebody has decided about it."""
@@ -147,7 +140,7 @@ class ReverseProxy:
         assert id_ is not None
         waiting = talk.hold(id_)
         try:
-            await reply.begin(200, {**exchange.headers, **_STREAMED})
+            await reply.begin(200, {**exchange.headers, **STREAMED})
             if ask is not None:
                 await reply.send(Event(b"message").encode(ask))
             while not waiting.done():
@@ -176,7 +169,7 @@ class ReverseProxy:
                 "POST", {**headers, **mirrors}, exchange.raw, address=talk.address
             )
             try:
-                await self._down(exchange, answer)
+                await self._answers.pass_on(exchange, answer)
             finally:
                 answer.close()
         except asyncio.CancelledError:
@@ -196,10 +189,10 @@ class ReverseProxy:
         exchange = Exchange(talk, caller, self._path, reply, shared, resumable=True)
         try:
             if answer.status != 200 or answer.kind != STREAM:
-                await self._other(exchange, answer)
+                await self._answers.explain(exchange, answer)
                 return
             exchange.headers.update(downwards(answer.headers, with_credentials=False))
-            await reply.begin(200, {**exchange.headers, **_STREAMED})
+            await reply.begin(200, {**exchange.headers, **STREAMED})
             talk.stream = reply
             await self._relay.stream(exchange, answer)
         finally:
@@ -221,70 +214,6 @@ class ReverseProxy:
         if status < 300:
             self._talks.forget(caller, session)
         await reply.whole(status, shared)
-
-    # What the server answers.
-
-    async def _down(self, exchange: Exchange, answer: UpstreamAnswer) -> None:
-        self._name_session(exchange, answer)
-        if answer.status != 200 or answer.kind not in (JSON, STREAM):
-            await self._other(exchange, answer)
-            return
-        exchange.headers.update(downwards(answer.headers, with_credentials=self._with_credentials))
-        if answer.kind == JSON:
-            await self._relay.body(exchange, 200, await answer.whole())
-            return
-        if not exchange.reply.is_open:
-            await exchange.reply.begin(200, {**exchange.headers, **_STREAMED})
-        await self._relay.stream(exchange, answer)
-
-    def _name_session(self, exchange: Exchange, answer: UpstreamAnswer) -> None:
-        """Know the conversation by the server's session, or by one of ours if it has none."""
-        talk, session = exchange.talk, answer.headers.get(SESSION)
-        if talk.address is not None:
-            return
-        if session is None and talk.session is None and answer.status == 200:
-            session = new_session() if opens(exchange.raw) else None
-        if session is None:
-            return
-        if session != talk.session:
-            self._talks.keep(exchange.caller, session, talk)
-        exchange.headers[SESSION] = session
-
-    async def _other(self, exchange: Exchange, answer: UpstreamAnswer) -> None:
-        """Answer with what is neither a message nor a stream of them."""
-        status, authority = answer.status, self._upstream.address.authority
-        said = downwards(answer.headers, with_credentials=self._with_credentials)
-        exchange.headers.update(said)
-        if status in (401, 403) and not self._with_credentials:
-            raise UpstreamError(status_text(authority, status))
-        if status in (202, 204):
-            if exchange.talk.address is None:  # else the answer comes on the stream
-                self._relay.lost(exchange, "the server has only taken note of it")
-            await self._relay.nothing(exchange, status)
-        elif status >= 400 and answer.kind == JSON and exchange.raw:
-            body = addressed(await answer.whole(MAX_ERROR_BODY_BYTES), id_of(exchange.raw))
-            if is_response(body):
-                await self._relay.body(exchange, status, body)
-            else:
-                await self._status(exchange, answer)
-        elif status == 200 and answer.kind:
-            raise UpstreamError(
-                f"{authority} answers with {answer.kind[:60]}, which is not MCP; look at --url"
-            )
-        else:
-            await self._status(exchange, answer)
-
-    async def _status(self, exchange: Exchange, answer: UpstreamAnswer) -> None:
-        """Answer with a server's HTTP error, in our own words: its own nobody has judged."""
-        status = answer.status
-        text = status_text(self._upstream.address.authority, status)
-        self._say(text)
-        self._relay.lost(exchange, text)
-        if exchange.reply.is_open:
-            exchange.reply.break_off()
-            return
-        plain = {**exchange.headers, "content-type": "text/plain; charset=utf-8"}
-        await exchange.reply.whole(status if status >= 400 else 502, plain, text.encode())
 
     # Whose.
 

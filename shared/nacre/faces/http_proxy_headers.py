@@ -9,6 +9,7 @@ SESSION = "mcp-session-id"
 LAST_EVENT = "last-event-id"
 VERSION = "mcp-protocol-version"
 ACCEPT = f"{JSON}, {STREAM}"
+STREAMED = {"content-type": STREAM, "cache-control": "no-cache"}
 # Those of one connection, and those that say where a request came from or how it is encoded.
 _OURS = frozenset(
     (

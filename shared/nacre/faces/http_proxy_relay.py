@@ -8,7 +8,8 @@ from nacre.errors import InvalidInputError, NacreError
 from nacre.faces.http_proxy_headers import SESSION
 from nacre.faces.http_proxy_server import Reply
 from nacre.faces.http_proxy_talks import Talk, Talks, new_session
-from nacre.faces.http_upstream import Upstream, UpstreamAnswer, UpstreamError
+from nacre.faces.http_upstream import Upstream
+from nacre.faces.http_upstream_connection import UpstreamAnswer, UpstreamError
 from nacre.faces.http_upstream_events import Event, EventReader
 from nacre.faces.http_upstream_messages import UNAVAILABLE, id_of, name_of
 from nacre.limits import MAX_WIRE_BYTES
@@ -59,11 +60,15 @@ class Relay:
                 await self.fail(exchange, _REFUSED)
 
     async def answer(self, exchange: Exchange, status: int, raw: bytes) -> None:
-        """Send the client one message: as the whole answer, or as the last of its stream."""
-        reply = exchange.reply
+        """Send the client one message: whole, or on the stream that waits for it."""
+        reply, stream = exchange.reply, exchange.talk.stream
+        said = Event(b"message").encode(raw.replace(b"\r", b" "))
         if reply.is_open:
-            await reply.send(Event(b"message").encode(raw.replace(b"\r", b" ")))
+            await reply.send(said)
             await reply.end()
+        elif exchange.talk.address is not None and stream is not None and stream.is_open:
+            await stream.send(said)
+            await reply.whole(202, exchange.headers)
         else:
             await reply.whole(status, {**exchange.headers, "content-type": JSON}, raw)
 

@@ -6,7 +6,8 @@ from collections.abc import AsyncIterable, Awaitable, Callable, Coroutine
 from typing import Any
 
 from nacre.errors import NacreError
-from nacre.faces.http_upstream import Upstream, UpstreamError
+from nacre.faces.http_upstream import Upstream
+from nacre.faces.http_upstream_connection import UpstreamError
 from nacre.faces.http_upstream_messages import UNAVAILABLE, name_of, read
 from nacre.faces.http_upstream_sse import SseRemote
 from nacre.faces.http_upstream_streams import NotStreamableError, StreamableRemote
@@ -17,6 +18,7 @@ from nacre.policy.wire import Id
 from nacre.protocol.versions import META_VERSION, MODERN
 
 _POLL_SECONDS = 1.0
+_GOODBYE_SECONDS = 2.0  # nobody waits for a server that is told only out of courtesy
 _LINE_ENDS = bytes.maketrans(b"\r\n", b"  ")
 
 
@@ -212,8 +214,9 @@ class StdioProxy:
 
     async def _close(self) -> None:
         if self._remote is not None:
-            with contextlib.suppress(NacreError):
-                await self._remote.close()
+            with contextlib.suppress(NacreError, TimeoutError):
+                async with asyncio.timeout(_GOODBYE_SECONDS):
+                    await self._remote.close()
         self._upstream.close()
 
 

@@ -3,7 +3,8 @@
 import asyncio
 
 from nacre.errors import InvalidInputError, NacreError
-from nacre.faces.http_upstream import Upstream, UpstreamAnswer, UpstreamError
+from nacre.faces.http_upstream import Upstream
+from nacre.faces.http_upstream_connection import UpstreamAnswer, UpstreamError
 from nacre.faces.http_upstream_events import Event, EventReader
 from nacre.faces.http_upstream_messages import id_of, is_response, name_of
 from nacre.faces.http_upstream_status import status_text

@@ -12,8 +12,7 @@ def status_text(authority: str, status: int) -> str:
     text = f"{authority} answered {status}{phrase}"
     match status:
         case 401:
-            way = "--header 'Authorization=Bearer ${TOKEN}'"
-            return f"{text}: it wants a token; give one with {way}"
+            return f"{text}: it wants a token, or another; give one with --bearer-env VARIABLE"
         case 403:
             return f"{text}: what --header gives does not suffice, or it serves only some callers"
         case 301 | 302 | 303 | 307 | 308:

@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 
 from nacre.errors import UnavailableError
-from nacre.faces.http_upstream import Upstream, UpstreamAnswer, UpstreamError
+from nacre.faces.http_upstream import Upstream
+from nacre.faces.http_upstream_connection import UpstreamAnswer, UpstreamError
 from nacre.faces.http_upstream_events import EventReader
 from nacre.faces.http_upstream_messages import addressed, id_of, is_response, opens, read
 from nacre.faces.http_upstream_status import status_text
@@ -74,7 +75,7 @@ class StreamableRemote:
             self._listener.cancel()
         if self._session is not None:
             headers = {SESSION: self._session, **self._version}
-            (await self._upstream.send("DELETE", headers, seconds=2.0)).close()
+            (await self._upstream.send("DELETE", headers)).close()
 
     async def _send(self, raw: bytes) -> UpstreamAnswer:
         session = {} if self._session is None or opens(raw) else {SESSION: self._session}
