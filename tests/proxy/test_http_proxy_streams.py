@@ -8,7 +8,17 @@ import pytest
 
 from nacre.policy.approver import Granted, Waiting
 from tests.policy.guarding import FORM, SEED, Person, Scene, modern, request, response
-from tests.proxy.http_world import POSTED, Asked, World, answer_of, answer_to, echo, encoded, run
+from tests.proxy.http_world import (
+    POSTED,
+    Asked,
+    Play,
+    World,
+    answer_of,
+    answer_to,
+    echo,
+    encoded,
+    run,
+)
 from tests.proxy.http_world import events as parsed
 
 CALL = {"name": "t", "arguments": {}}
@@ -370,7 +380,7 @@ def test_a_held_call_whose_client_has_gone_is_never_made() -> None:
 # The older transport.
 
 
-def older(world_of: "dict[str, Asked]", endpoint: str = "/message?sessionId=1") -> object:
+def older(world_of: "dict[str, Asked]", endpoint: str = "/message?sessionId=1") -> Play:
     async def play(asked: Asked) -> None:
         if asked.method == "GET":
             world_of["stream"] = asked
@@ -412,7 +422,31 @@ def test_the_older_transport_is_carried_on_a_stream_with_an_address_of_ours() ->
 
     scene = Scene(SEED.replace('action = "deny"\ntool = "*"', 'action = "allow"\ntool = "*"'))
     scene.lines = False
-    run(scenario, play=older(streams), path="/sse", scene=scene)  # type: ignore[arg-type]
+    run(scenario, play=older(streams), path="/sse", scene=scene)
+
+
+def test_an_error_of_the_older_transport_reaches_the_stream_where_its_client_waits() -> None:
+    streams: dict[str, Asked] = {}
+    plays = older(streams)
+
+    async def play(asked: Asked) -> None:
+        if asked.body:
+            asked.cut()
+        else:
+            await plays(asked)
+
+    async def scenario(world: World) -> None:
+        async with world.client.stream("GET", world.url) as reply:
+            lines = await lines_of(reply)
+            endpoint = await next_data(lines)
+            to = world.url.removesuffix("/sse") + str(endpoint)
+            took = await world.client.post(to, json=request(1, "ping"))
+            assert took.status_code == 202
+            told = await next_data(lines)
+            assert isinstance(told, dict)
+            assert (told["id"], told["error"]["code"]) == (1, 503)
+
+    run(scenario, play=play, path="/sse")
 
 
 def test_an_address_on_another_server_ends_the_older_transport() -> None:
@@ -423,4 +457,4 @@ def test_an_address_on_another_server_ends_the_older_transport() -> None:
             await world.client.get(world.url)
         assert any("names another server" in each for each in world.said)
 
-    run(scenario, play=older(streams, "http://localhost:9/steal"), path="/sse")  # type: ignore[arg-type]
+    run(scenario, play=older(streams, "http://localhost:9/steal"), path="/sse")

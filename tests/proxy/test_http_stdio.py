@@ -273,7 +273,23 @@ def test_what_the_server_says_by_itself_is_heard() -> None:
     run(scenario, play=play)
 
 
-def test_a_session_that_the_server_has_lost_begins_anew_unseen() -> None:
+NO_SESSION = {
+    "jsonrpc": "2.0",
+    "id": None,
+    "error": {"code": -32000, "message": "Bad Request: No valid session ID provided"},
+}
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "kind"),
+    [
+        (404, b"no such session", "text/plain"),
+        (400, json.dumps(NO_SESSION).encode(), "application/json"),
+    ],
+)
+def test_a_session_that_the_server_has_lost_begins_anew_unseen(
+    status: int, body: bytes, kind: str
+) -> None:
     lost = asyncio.Event()
 
     async def play(asked: Asked) -> None:
@@ -282,7 +298,7 @@ def test_a_session_that_the_server_has_lost_begins_anew_unseen() -> None:
             session = "s-2" if lost.is_set() else "s-1"
             await asked.result(answer_of(message), mcp_session_id=session)
         elif lost.is_set() and asked.headers.get("mcp-session-id") == "s-1":
-            await asked.say(404, b"no such session", kind="text/plain")
+            await asked.say(status, body, kind=kind)
         else:
             await echo(asked)
 

@@ -33,6 +33,7 @@ class UpstreamAnswer:
         self._connection: Connection | None = connection
         self._wait = wait
         self._keep = keep
+        self._peeked: bytes | None = None
 
     def wait_for_ever(self) -> None:
         """Set no bound from here on: what comes now is said when there is something to say."""
@@ -58,6 +59,8 @@ class UpstreamAnswer:
 
     async def whole(self, limit: int = MAX_WIRE_BYTES) -> bytes:
         """Return all of the body; raises UpstreamError, and TooLargeError above the limit."""
+        if self._peeked is not None:
+            return self._peeked
         first = await self.piece()
         pieces, size = [first], len(first)
         while first:
@@ -68,6 +71,11 @@ class UpstreamAnswer:
             pieces.append(first)
             size += len(first)
         return b"".join(pieces)
+
+    async def peek(self, limit: int) -> bytes:
+        """Return all of the body, which `whole` will return once more."""
+        self._peeked = await self.whole(limit)
+        return self._peeked
 
     def close(self) -> None:
         """Let go of what has not come yet, and of the connection with it."""

@@ -15,6 +15,7 @@ from nacre.limits import (
     UPSTREAM_RETRIES,
     UPSTREAM_RETRY_SECONDS,
 )
+from nacre.policy.arguments import JsonNumber
 from nacre.policy.wire import Id
 from nacre.protocol.http_messages import JSON, STREAM
 
@@ -54,7 +55,7 @@ class StreamableRemote:
         """Send a message and deliver what comes for it; raises UnavailableError."""
         session = self._session
         answer = await self._send(raw)
-        if answer.status == 404 and session is not None and not opens(raw):
+        if session is not None and not opens(raw) and await _has_lost_session(answer):
             answer.close()
             await self._reopen(session)
             answer = await self._send(raw)
@@ -226,3 +227,13 @@ class _Cursor:
     def __init__(self, last: bytes, wait: float) -> None:
         self.last = last
         self.wait = wait
+
+
+async def _has_lost_session(answer: UpstreamAnswer) -> bool:
+    """Tell whether a server knows nothing of the session: 404, or as some servers put it, 400."""
+    if answer.status != 400 or answer.kind != JSON:
+        return answer.status == 404
+    members = read(await answer.peek(MAX_ERROR_BODY_BYTES))
+    error, id_ = members.get("error"), members.get("id")
+    said = error.get("message") if isinstance(error, dict) else None
+    return isinstance(said, str) and "session" in said.lower() and not isinstance(id_, JsonNumber)
