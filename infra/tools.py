@@ -18,6 +18,7 @@ PINS: dict[str, tuple[str, ...]] = {
     "runtime": ("awslambdaric==4.2.2",),  # on the functions' Python: what Lambda itself runs
     "client-v1": ("mcp==1.30.0", "jsonschema-rs==0.60.3"),  # what most agents still ship
     "client-fastmcp": ("fastmcp==4.1.2", "fastmcp-tasks==4.1.2"),  # fetches tasks by itself
+    "mcp-firewall": ("mcp-firewall==0.1.0",),  # what our proxy is measured beside
     "third-party": ("mcp-server-git==2026.10.19", "mcp-server-time==2026.10.19"),
 }
 ON_THE_FUNCTIONS_PYTHON = {"ministack", "runtime"}  # both run handlers

@@ -169,7 +169,6 @@ PENDING: frozenset[str] = frozenset(
         "002.external.http",
         "002.names.qualified",
         # policy
-        "004.proxy.stdio",
     }
 )
 

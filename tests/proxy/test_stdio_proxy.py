@@ -24,6 +24,7 @@ def result(id_: Any, value: Any) -> dict[str, Any]:
 # What goes through.
 
 
+@pytest.mark.requirement("004.proxy.stdio")
 def test_allowed_bytes_arrive_as_they_were_sent(start: Start) -> None:
     proxy = start("mirror")
     line = '  {"params": {"name":"work","arguments" : {"n":1.0e2, "t":"\\u00e9\u00e9"}},  '

@@ -1,0 +1,209 @@
+"""What a proxy over stdio adds to a call, with rules and a log, beside other people's proxies.
+
+mcpwall is measured where it is on PATH: npm no longer has it.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+
+import pytest
+
+from infra.tools import programs
+from tests.benchmarks.table import show
+
+pytestmark = pytest.mark.benchmark
+
+ADDED_US = 40.0  # on the machine of the design; a ratio is what is held here
+TO_MCPWALL = 0.25
+TO_FIREWALL = 0.125
+CALLS_PER_SECOND = 15_000
+START_MS = 150.0
+ROUNDS = 5
+IN_FLIGHT = 32
+
+SERVER = [sys.executable, "-I", "-S", str(Path(__file__).with_name("null_server.py"))]
+PATH = "/home/user/projects/nacre/README.md"
+RULES = 52
+
+
+def our_policy() -> str:
+    """Return 52 rules, of which those about other tools come first."""
+    denied = "".join(
+        f'[[rule]]\naction = "deny"\ntool = "tool_{n}"\nargs.path = "/srv/{n}/**"\n'
+        for n in range(RULES - 2)
+    )
+    return (
+        f'{denied}[[rule]]\naction = "allow"\ntool = "read"\nargs.path = "/home/user/projects/**"\n'
+        '[[rule]]\naction = "deny"\ntool = "*"\n'
+    )
+
+
+def mcpwall_policy(folder: Path) -> str:
+    """Return the same rules for mcpwall, and where its log is."""
+    match = "{{method: tools/call, tool: {t}, arguments: {{path: {{pattern: '{p}'}}}}}}"
+    rule = f"  - {{{{name: r{{n}}, match: {match}, action: {{a}}}}}}\n"
+    denied = "".join(
+        rule.format(n=n, t=f"tool_{n}", p=f"/srv/{n}/**", a="deny") for n in range(RULES - 2)
+    )
+    allowed = rule.format(n="ok", t="read", p="/home/user/projects/**", a="allow")
+    settings = f"settings: {{log_dir: {folder}, log_level: info, default_action: allow}}\n"
+    return f"version: 1\n{settings}rules:\n{denied}{allowed}"
+
+
+def firewall_policy() -> str:
+    """Return the same rules for mcp-firewall, whose rate limit would end the measurement."""
+    rule = "  - {{name: r{n}, tool: {t}, match: {{arguments: {{path: '{p}'}}}}, action: {a}}}\n"
+    denied = "".join(
+        rule.format(n=n, t=f"tool_{n}", p=f"/srv/{n}/**", a="deny") for n in range(RULES - 2)
+    )
+    allowed = rule.format(n="ok", t="read", p="/home/user/projects/**", a="allow")
+    limit = "globalRateLimit: {maxCalls: 1000000, windowSeconds: 60}\n"
+    return f"version: 1\ndefaultAction: deny\n{limit}rules:\n{denied}{allowed}"
+
+
+@dataclass
+class Way:
+    """One way to the server, and what was measured of it."""
+
+    command: Sequence[str]
+    environment: Mapping[str, str]
+    calls: int = 3000
+    start: list[float] = field(default_factory=list)
+    call: list[float] = field(default_factory=list)
+    rate: list[float] = field(default_factory=list)
+
+
+def message(id_: int, method: str, params: Mapping[str, object]) -> bytes:
+    body = {"jsonrpc": "2.0", "id": id_, "method": method, "params": params}
+    return json.dumps(body, separators=(",", ":")).encode() + b"\n"
+
+
+def call(id_: int) -> bytes:
+    return message(id_, "tools/call", {"name": "read", "arguments": {"path": PATH, "limit": 3}})
+
+
+HELLO = message(
+    1,
+    "initialize",
+    {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "bench", "version": "1"},
+    },
+)
+READY = b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n'
+
+
+def measure(way: Way, folder: Path) -> None:
+    """Start it once, call it one by one and many at once, and end it."""
+    began = time.perf_counter()
+    with subprocess.Popen(
+        way.command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=way.environment,
+        cwd=folder,
+        bufsize=0,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        up, down = process.stdin.fileno(), process.stdout.fileno()
+        os.write(up, HELLO)
+        assert b"protocolVersion" in line(down)
+        way.start.append((time.perf_counter() - began) * 1000)
+        os.write(up, READY)
+        times = []
+        for number in range(2, way.calls + 2):
+            raw = call(number)
+            began = time.perf_counter()
+            os.write(up, raw)
+            heard = line(down)
+            times.append(time.perf_counter() - began)
+            assert b'"hello"' in heard, heard
+        way.call.append(median(times[way.calls // 3 :]) * 1e6)
+        way.rate.append(throughput(up, down, way.calls * 3))
+        process.stdin.close()
+        while os.read(down, 65_536):
+            pass
+
+
+def line(descriptor: int) -> bytes:
+    heard = b""
+    while not heard.endswith(b"\n"):
+        piece = os.read(descriptor, 65_536)
+        assert piece, heard
+        heard += piece
+    return heard
+
+
+def throughput(up: int, down: int, calls: int) -> float:
+    """Return calls a second with so many always under way."""
+    following, done = 1_000_000, 0
+    os.write(up, b"".join(call(following + n) for n in range(IN_FLIGHT)))
+    following += IN_FLIGHT
+    began = time.perf_counter()
+    while done < calls:
+        heard = os.read(down, 65_536).count(b"\n")
+        done += heard
+        os.write(up, b"".join(call(following + n) for n in range(heard)))
+        following += heard
+    return done / (time.perf_counter() - began)
+
+
+def ways(folder: Path) -> dict[str, Way]:
+    (folder / "policy.toml").write_text(our_policy())
+    (folder / "mcp-firewall.yaml").write_text(firewall_policy())
+    (folder / "mcpwall.yml").write_text(mcpwall_policy(folder / "log"))
+    environment = {"PATH": os.environ["PATH"], "HOME": str(folder)}
+    nacre = [str(Path(sys.executable).with_name("nacre")), "proxy", "--data-dir", str(folder / "d")]
+    piped = ["sh", "-c", f"cat | {' '.join(SERVER)} | cat"]
+    firewall = [str(programs("mcp-firewall") / "mcp-firewall"), "wrap"]
+    found = {
+        "direct": Way(SERVER, environment),
+        "cat on both sides": Way(piped, environment),
+        "nacre proxy, 52 rules, audit": Way(
+            [*nacre, "--policy", "policy.toml", "--", *SERVER], environment
+        ),
+        "mcp-firewall 0.1.0, 51 rules, audit": Way(
+            [*firewall, "--config", "mcp-firewall.yaml", "--", *SERVER], environment, calls=600
+        ),
+    }
+    mcpwall = shutil.which("mcpwall")
+    if mcpwall is not None:
+        command = [mcpwall, "--config", "mcpwall.yml", "--", *SERVER]
+        found["mcpwall, 51 rules, log"] = Way(command, environment, calls=1500)
+    return found
+
+
+def test_a_call_through_the_proxy(tmp_path: Path) -> None:
+    measured = ways(tmp_path)
+    for _ in range(ROUNDS):
+        for way in measured.values():
+            measure(way, tmp_path)
+    direct = median(measured["direct"].call)
+    added = {name: median(way.call) - direct for name, way in measured.items()}
+
+    show(
+        "One call at a time, and 32 under way",
+        ("way", "added µs", "calls/s at 32", "start to first reply, ms"),
+        [
+            (name, f"{added[name]:.0f}", f"{median(way.rate):,.0f}", f"{median(way.start):.0f}")
+            for name, way in measured.items()
+        ],
+    )
+    ours = measured["nacre proxy, 52 rules, audit"]
+    ours_added = added["nacre proxy, 52 rules, audit"]
+    assert ours_added <= TO_FIREWALL * added["mcp-firewall 0.1.0, 51 rules, audit"]
+    if "mcpwall, 51 rules, log" in added:
+        assert ours_added <= TO_MCPWALL * added["mcpwall, 51 rules, log"]
+    assert median(ours.start) <= START_MS
+    assert median(ours.rate) >= CALLS_PER_SECOND
