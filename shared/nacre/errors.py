@@ -136,6 +136,12 @@ class ClientCapabilityError(InvalidInputError):
 class ClientExtensionError(ClientCapabilityError):
     """The client did not declare the extension that the call needs."""
 
+    def __init__(self, extension: str) -> None:
+        InvalidInputError.__init__(
+            self, f"This call needs a client that declares the extension '{extension}'"
+        )
+        self.capability = extension
+
     @property
     def required(self) -> dict[str, object]:
         """What the client would have had to declare."""

@@ -12,7 +12,7 @@ from nacre.adapters.file_vault import FileVault
 from nacre.adapters.sqlite_database import SqliteDatabase
 from nacre.adapters.sqlite_queue import SqliteQueue
 from nacre.adapters.sqlite_table import SqliteTable
-from nacre.clock import system_clock
+from nacre.clock import Clock, system_clock
 from nacre.errors import InvalidParamsError
 from nacre.faces import error_map
 from nacre.jobs.announcing import AnnouncingQueue, Bell
@@ -90,6 +90,23 @@ def register_tasks(server: ToolServer) -> None:
         with_task,
     ):
         server.register_tool(fixture)
+
+
+def resting_tasks(clock: Clock) -> Callable[[], TaskDesk]:
+    """Keep tasks that nobody does."""
+    database = SqliteDatabase(":memory:")
+    table = SqliteTable(database, "data", now=clock)
+    table.put({"pk": f"B#{BEING}", "sk": "META", "schema": 1})
+    folder = Path("/nowhere")  # small calls without a key need neither
+    tasking = Tasking(
+        table,
+        lambda: SqliteQueue(database, "jobs", now=clock),
+        lambda: Leases(table, now=clock),
+        clock,
+        blobs=lambda: FileBlobs(folder),
+        vault=lambda: FileVault(folder),
+    )
+    return lambda: tasking.desk
 
 
 @contextmanager

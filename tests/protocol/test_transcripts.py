@@ -19,6 +19,7 @@ from nacre.being.get_current_time import get_current_time
 from nacre.protocol.request_state import RequestStates, SigningKeys
 from nacre.tools.server import ToolServer
 from tests.conformance.fixture_server import conformance_server
+from tests.conformance.fixture_tasks import resting_tasks
 from tests.protocol.wires import WIRES, Message
 
 TRANSCRIPTS = sorted((Path(__file__).parent / "transcripts").glob("*.jsonl"))
@@ -46,7 +47,8 @@ def clock_server() -> ToolServer:
 
 def application(note: dict[str, Any]) -> Application:
     server = conformance_server() if note["server"] == "fixtures" else clock_server()
-    return Application(server, RequestStates(lambda: KEYS, lambda: NOW))
+    tasks = resting_tasks(lambda: NOW) if note.get("tasks") else None
+    return Application(server, RequestStates(lambda: KEYS, lambda: NOW), tasks=tasks)
 
 
 def bind(said: Any, wanted: Any, names: dict[str, Any]) -> Any:

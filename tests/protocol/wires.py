@@ -58,6 +58,8 @@ class _Headers:
             headers["Mcp-Name"] = params["name"]
         elif message["method"] == "resources/read":
             headers["Mcp-Name"] = params["uri"]
+        elif message["method"].startswith("tasks/"):
+            headers["Mcp-Name"] = params["taskId"]
         return headers
 
     def learn(self, message: Message) -> Message:
