@@ -12,7 +12,7 @@ import uvicorn
 @contextmanager
 def served(app: Any) -> Iterator[str]:
     """Serve an ASGI application on loopback and yield its MCP URL."""
-    listener = socket.socket()
+    listener = socket.socket(proto=socket.IPPROTO_TCP)  # as the command does it
     listener.bind(("127.0.0.1", 0))
     server = uvicorn.Server(
         uvicorn.Config(app, log_level="warning", lifespan="on", timeout_graceful_shutdown=5)

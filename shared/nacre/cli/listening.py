@@ -20,7 +20,8 @@ def bind(host: str, port: int) -> socket.socket:
         )[0]
     except (OSError, UnicodeError):
         raise InvalidInputError(f"--host: {host!r} is not an address of this machine") from None
-    listener = socket.socket(family, kind)
+    # Only a socket that says so is known to be TCP, and sends each part of an answer at once.
+    listener = socket.socket(family, kind, socket.IPPROTO_TCP)
     try:
         if os.name == "posix":  # elsewhere it would let two servers share a port
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
