@@ -6,7 +6,10 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 from typing import Any
+
+import pytest
 
 from nacre.protocol.context import Context
 from nacre.protocol.versions import MODERN
@@ -38,6 +41,37 @@ def worker(folder: Path) -> subprocess.Popen[bytes]:
 def attempts(folder: Path) -> list[str]:
     file = folder / "attempts"
     return file.read_text().splitlines() if file.exists() else []
+
+
+@pytest.mark.slow
+def test_tasks_survive_any_number_of_killed_workers(tmp_path: Path) -> None:
+    place, rng = Place(tmp_path), Random(11)
+    place.table.put({"pk": f"B#{BEING}", "sk": "META", "schema": 1})
+    context = Context(version=MODERN, principal=CALLER)
+    wanted = {
+        place.desk.create("steps", {"many": many}, context, None)["taskId"]: many
+        for many in range(1, 30)
+    }
+
+    def left() -> list[str]:
+        return [each for each in wanted if place.desk.get(each, CALLER)["status"] == "working"]
+
+    kills = 0
+    while left():
+        killed = worker(tmp_path)
+        time.sleep(rng.uniform(0.6, 1.2))  # half of it is the start of the process
+        killed.send_signal(signal.SIGKILL)
+        killed.wait()
+        kills += 1
+        assert kills < 100
+    ended = {each: place.desk.get(each, CALLER) for each in wanted}
+    place.database.close()
+
+    assert kills >= 3
+    assert {each["status"] for each in ended.values()} == {"completed"}
+    assert {each: text_of(ended[each]["result"]) for each in wanted} == {
+        each: f"{many} steps" for each, many in wanted.items()
+    }
 
 
 def test_a_killed_workers_task_is_done_by_another_process(tmp_path: Path) -> None:

@@ -1,8 +1,10 @@
 """A laptop's worker that can be killed: `python -m tests.tasks.worker_process FOLDER`.
 
-Its one tool writes a line for each attempt, and takes a minute at the first.
+One of its tools writes a line for each attempt and takes a minute at the first, the other one
+takes steps.
 """
 
+import asyncio
 import sys
 import threading
 import time
@@ -41,6 +43,18 @@ def server(folder: Path) -> ToolServer:
             time.sleep(60)
         return f"attempts {seen}"
 
+    @small.register_tool
+    @tool(task="required")
+    async def steps(many: int, context: Context) -> str:
+        """Takes so many steps, each noted, and an attempt for every two."""
+        assert context.task is not None
+        for done in range(context.task.notes.get("done", 0), many):
+            await asyncio.sleep(0.01)
+            context.task.keep({"done": done + 1})
+            if done % 2:
+                context.task.go_on_later()
+        return f"{context.task.notes['done']} steps"
+
     return small
 
 
@@ -63,7 +77,7 @@ class Place:
         self.desk = tasking.desk
         worker = Worker(leases)
         tasking.register(worker, lambda: server(folder), error_map)
-        self.loop = WorkerLoop(queue, worker, lambda _: None, threads=1, idle_seconds=0.02)
+        self.loop = WorkerLoop(queue, worker, lambda _: None, threads=3, idle_seconds=0.02)
 
 
 if __name__ == "__main__":
