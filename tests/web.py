@@ -311,7 +311,9 @@ _ATTRIBUTES = ("name", "value", "type")
 
 
 @contextmanager
-def site(front: str, documents: ClientDocuments | None = None) -> Iterator[Site]:
+def site(
+    front: str, documents: ClientDocuments | None = None, public_url: str = ""
+) -> Iterator[Site]:
     """Serve a place by one of the fronts: `laptop` or `gateway`."""
     time, log = Time(), StringIO()
     database = SqliteDatabase(":memory:")
@@ -320,7 +322,9 @@ def site(front: str, documents: ClientDocuments | None = None) -> Iterator[Site]
     made = authority(table, data, documents=documents, clock=time, rng=Random(1))
     being = made.beings.create("Ann", owner="me").being_id
     calls: list[str] = []
-    served = (_laptop if front == "laptop" else _gateway)(made, time, _tools(calls), log)
+    serve = _laptop if front == "laptop" else _gateway
+    served = serve(made, time, _tools(calls), log, public_url)
+    served.base = public_url or served.base
     try:
         yield Site(served, made, database, table, time, being, log, calls)
     finally:
@@ -328,9 +332,11 @@ def site(front: str, documents: ClientDocuments | None = None) -> Iterator[Site]
         database.close()
 
 
-def _laptop(made: Authority, time: Time, app: Application, log: StringIO) -> LaptopFront:
+def _laptop(
+    made: Authority, time: Time, app: Application, log: StringIO, public_url: str
+) -> LaptopFront:
     gate = Gate(made.tokens.lookup, time)
-    base = called_address("", scheme="http")
+    base = called_address(public_url, scheme="http")
 
     def admit(request: HttpRequest, path_being: str | None, query_being: str | None) -> Principal:
         return gate.admit(
@@ -343,7 +349,9 @@ def _laptop(made: Authority, time: Time, app: Application, log: StringIO) -> Lap
     names = frozenset({"127.0.0.1", "localhost", "[::1]"})
     fences = Fences(hosts=names, origins=names, cors=frozenset({"https://allowed.example"}))
     takes_documents = made.clients.takes_documents
-    portal = Portal(lambda: made, "", fences, Log(stream=log), takes_documents=takes_documents)
+    portal = Portal(
+        lambda: made, public_url, fences, Log(stream=log), takes_documents=takes_documents
+    )
     elsewhere = portal_app(portal)
     return LaptopFront(
         asgi_app(
@@ -357,11 +365,13 @@ def _laptop(made: Authority, time: Time, app: Application, log: StringIO) -> Lap
     )
 
 
-def _gateway(made: Authority, time: Time, app: Application, log: StringIO) -> GatewayFront:
+def _gateway(
+    made: Authority, time: Time, app: Application, log: StringIO, public_url: str
+) -> GatewayFront:
     lookup = made.tokens.lookup
     return GatewayFront(
-        mcp_handler(app, log=Log(stream=log), public_url=""),
-        stack_portal(lambda: made, "", Log(stream=log)),
+        mcp_handler(app, log=Log(stream=log), public_url=public_url),
+        stack_portal(lambda: made, public_url, Log(stream=log)),
         authorizer_handler(lookup, now=lambda: time().timestamp()),
     )
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.gateway_world import world
+from tests.gateway_world import World, world
 from tests.third_party import SERVERS, Step, ThirdParty, differences
 from tests.third_party_clients import (
     seen_by_first_generation,
@@ -53,17 +53,17 @@ def plain(name: str, step: Step, seen: Any) -> Any:
         result[key] = [
             {**each, called: each[called].removeprefix(f"mcp__{name}__")}
             for each in result[key]
-            if is_of(name, called, each[called], gateway=True)
+            if not is_own(each[called], called)
         ]
     return {**seen, "result": result}
 
 
-def is_of(name: str, called: str, value: str, *, gateway: bool) -> bool:
-    own = ("get_context", "use-memory", "nacre://")
-    return not value.startswith(own) and not (called == "name" and value in OWN_TOOLS and gateway)
+def is_own(value: str, called: str) -> bool:
+    """Tell whether it is the gateway's own; direct lists hold nothing of it."""
+    return value in OWN_NAMES if called == "name" else value.startswith("nacre://")
 
 
-OWN_TOOLS: set[str] = set()
+OWN_NAMES: set[str] = set()
 # The gateway itself knows what there is, and answers pings, which the newest generation has not.
 SAID_BY_THE_GATEWAY = {
     "ping",
@@ -83,10 +83,21 @@ def seen(client: str, how: Mapping[str, Any], steps: Sequence[Step]) -> list[Any
     return seen_over_stdio(how["command"], how["env"], steps, mode=mode)[1:]
 
 
+def own_names(gateway: World) -> set[str]:
+    """Return the names of the gateway's own tools and prompts."""
+    listed = [
+        each["name"]
+        for kind in ("tools", "prompts")
+        for each in gateway.ask(f"{kind}/list")["result"][kind]
+    ]
+    return {name for name in listed if not name.startswith("mcp__")}
+
+
 def runs(
     server: ThirdParty, client: str, folder: Path
 ) -> tuple[list[Step], list[tuple[Path, list[Any]]]]:
     found = []
+    OWN_NAMES.clear()  # of a direct list, nothing is left out
     for via in ("direct", "behind"):
         here = folder / via
         here.mkdir()
@@ -102,9 +113,7 @@ def runs(
                     "env": how["env"],
                 }
                 gateway = stack.enter_context(world(folder / "gateway", {server.name: entry}))
-                own = gateway.ask("tools/list")["result"]["tools"]
-                OWN_TOOLS.clear()
-                OWN_TOOLS.update(each["name"] for each in own if "__" not in each["name"])
+                OWN_NAMES.update(own_names(gateway))
                 how = {"url": stack.enter_context(gateway.over_http())}
                 asked = [behind(server.name, step) for step in steps]
             answers = seen(client, how, asked)
