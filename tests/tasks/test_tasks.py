@@ -350,6 +350,14 @@ def test_the_callers_key_is_sealed_and_ends_with_the_task(world: World) -> None:
     assert not any("sealed" in item for item in world.items())
 
 
+def test_a_header_without_a_key_is_none(laptop: World) -> None:
+    laptop.add(echo)
+    laptop.call("echo", text="hi", caller=replace(laptop.caller, llm_api_key=""))
+
+    assert not any("sealed" in item for item in laptop.items())
+    assert laptop.work()
+
+
 def test_a_key_opens_in_no_other_task(laptop: World) -> None:
     @tool(task="required")
     async def keyed(context: Context) -> str:

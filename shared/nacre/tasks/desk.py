@@ -52,7 +52,7 @@ class TaskDesk:
         try:
             self.sending.send(task)
         except NacreError:
-            self.store.cancel(task)  # nobody hears of it, so nothing of it should stay
+            self.store.cancel(task)  # nobody hears of it, so what it was given goes at once
             raise
         return {"resultType": "task", **task.shown()}
 

@@ -75,7 +75,7 @@ class TaskStore:
             body["answers"] = _answers(call.answers)
         if call.kept:
             body["kept"] = strict_json.encode(call.kept)
-        if call.llm_api_key is not None:
+        if call.llm_api_key:
             body["sealed"] = self.vault().seal(
                 call.llm_api_key.encode(), context=_context(being_id, task_id)
             )
