@@ -384,7 +384,7 @@ def test_a_server_that_cannot_be_reached_is_told_of_each_time() -> None:
         for id_ in (1, 2):
             told = await client.ask(request(id_, "ping"))
             assert (told["id"], told["error"]["code"]) == (id_, 503)
-            assert "127.0.0.1:9 cannot be reached" in told["error"]["message"]
+            assert "127.0.0.1:9 cannot be reached (Connection refused)" in told["error"]["message"]
         client.end()
         await client.running
 

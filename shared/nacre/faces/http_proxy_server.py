@@ -10,7 +10,7 @@ from time import monotonic
 
 import h11
 
-from nacre.faces.http_upstream_head import checked
+from nacre.faces.http_upstream_head import response_head
 from nacre.limits import MAX_DISCARDED_BYTES, MAX_HEAD_BYTES, MAX_WIRE_BYTES, PROXY_IDLE_SECONDS
 from nacre.protocol.http_messages import HttpRequest
 
@@ -198,8 +198,8 @@ class Connection(asyncio.Protocol):
 
     def begin(self, status: int, headers: Iterable[Header]) -> bytes:
         """Return the bytes of an answer's head."""
-        lines = [(name.encode(), value.encode("latin-1")) for name, value in headers]
-        return self._wire.send(h11.Response(status_code=status, headers=checked(*lines))) or b""
+        lines = tuple((name.encode(), value.encode("latin-1")) for name, value in headers)
+        return self._wire.send(response_head(status, lines)) or b""
 
     def more(self, data: bytes) -> bytes:
         """Return the bytes of a piece of the body."""

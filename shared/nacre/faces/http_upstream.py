@@ -1,6 +1,8 @@
 """A remote server over HTTP: requests out, answers back piece by piece, connections kept."""
 
 import asyncio
+import os
+import socket
 import ssl
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
@@ -9,7 +11,7 @@ import h11
 
 from nacre.errors import InvalidInputError
 from nacre.faces.http_upstream_connection import Connection, UpstreamAnswer, UpstreamError
-from nacre.faces.http_upstream_head import checked
+from nacre.faces.http_upstream_head import request_head
 from nacre.faces.http_upstream_url import Address
 from nacre.limits import (
     UPSTREAM_CONNECT_SECONDS,
@@ -94,7 +96,7 @@ class Upstream:
             if body or method == "POST":
                 lines.append((b"content-length", str(len(body)).encode()))
             lines.append((b"accept-encoding", b"identity"))
-            request = h11.Request(method=method, target=place.target, headers=checked(*lines))
+            request = request_head(method, place.target, tuple(lines))
         except (h11.LocalProtocolError, UnicodeError) as error:
             raise InvalidInputError("a header cannot be sent on as it is") from error
         connection = await self._connection(place)
@@ -131,8 +133,7 @@ class Upstream:
                 f" ({error.verify_message}); SSL_CERT_FILE can name a file with your authority"
             ) from error
         except (OSError, UnicodeError) as error:
-            reason = getattr(error, "strerror", None) or type(error).__name__
-            raise UpstreamError(f"{place.authority} cannot be reached ({reason})") from error
+            raise UpstreamError(f"{place.authority} cannot be reached ({_why(error)})") from error
         return Connection(reader, writer, place.authority)
 
     def _keep(self, connection: "Connection") -> None:
@@ -140,3 +141,10 @@ class Upstream:
             self._kept.append(connection)
         else:
             connection.abort()
+
+
+def _why(error: OSError | UnicodeError) -> str:
+    if isinstance(error, socket.gaierror | UnicodeError):
+        return "there is no host of that name"
+    # What asyncio says itself repeats the address.
+    return os.strerror(error.errno) if error.errno else "none of its addresses answers"

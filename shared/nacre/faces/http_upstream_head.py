@@ -1,15 +1,19 @@
 """The heads of HTTP messages that go out, checked once each: most are like one before."""
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import h11
 
-if TYPE_CHECKING:
-    from h11._headers import Headers
+Lines = tuple[tuple[bytes, bytes], ...]
 
 
 @lru_cache(maxsize=256)
-def checked(*lines: tuple[bytes, bytes]) -> "Headers":
-    """Return lines as h11 takes them unread; raises LocalProtocolError for what is no header."""
-    return h11.Response(status_code=200, headers=list(lines)).headers
+def request_head(method: str, target: str, lines: Lines) -> h11.Request:
+    """Return a request's head; raises LocalProtocolError for what is none."""
+    return h11.Request(method=method, target=target, headers=list(lines))
+
+
+@lru_cache(maxsize=256)
+def response_head(status: int, lines: Lines) -> h11.Response:
+    """Return an answer's head; raises LocalProtocolError for what is none."""
+    return h11.Response(status_code=status, headers=list(lines))
