@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from nacre import Context, ToolError, tool
+from nacre import Context, ToolError, ToolResult, tool
 from nacre.errors import InvalidParamsError, UnavailableError
 from nacre.jobs.announcing import AnnouncingQueue, Bell
 from nacre.jobs.job import decode_job
 from nacre.limits import (
+    MAX_JSON_DEPTH,
     MAX_RECEIVES,
     TASK_ANSWER_BYTES,
     TASK_INLINE_BYTES,
@@ -235,6 +236,23 @@ def test_what_is_no_json_fails_the_task(laptop: World) -> None:
     laptop.work()
 
     assert laptop.get(task_id)["error"] == {"code": -32603, "message": "Internal error"}
+
+
+def test_a_result_may_nest_as_deep_as_a_tool_may_return_it(laptop: World) -> None:
+    deep: Any = "bottom"
+    for _ in range(MAX_JSON_DEPTH - 1):
+        deep = [deep]
+
+    @tool(task="required")
+    async def digs() -> ToolResult:
+        """Returns something deep."""
+        return ToolResult((), structured_content={"deep": deep})
+
+    laptop.add(digs)
+    task_id = laptop.begin("digs")
+    laptop.work()
+
+    assert laptop.get(task_id)["result"]["structuredContent"] == {"deep": deep}
 
 
 def test_a_handler_may_not_end_the_worker(laptop: World) -> None:

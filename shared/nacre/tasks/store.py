@@ -5,6 +5,7 @@ the call that it makes. When it ends, the call goes, with the caller's key in it
 takes its place. All of them die a day after the task was made.
 """
 
+import json
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -12,7 +13,12 @@ from random import Random
 from typing import Any
 
 from nacre.clock import Clock
-from nacre.errors import ConditionFailedError, InvalidParamsError, NotFoundError
+from nacre.errors import (
+    ConditionFailedError,
+    InvalidParamsError,
+    NotFoundError,
+    UnavailableError,
+)
 from nacre.ids import new_uuid
 from nacre.jobs.lease import Lease
 from nacre.limits import TASK_ANSWER_BYTES, TASK_KEPT_SECONDS
@@ -68,9 +74,8 @@ class TaskStore:
         """Keep a new task; raises NotFoundError when there is no such Being."""
         now, task_id, being_id = self.now(), new_uuid(self.rng), call.being_id
         until = now // 1000 + TASK_KEPT_SECONDS
-        kept = self.contents.keep(_blob(being_id, task_id, "call"), _encoded(call), until=until)
         place = call_of(being_id, task_id)
-        body: Item = {"pk": place.pk, "sk": place.sk, EXPIRES_AT: until, **kept}
+        body: Item = {"pk": place.pk, "sk": place.sk, EXPIRES_AT: until}
         if call.answers:
             body["answers"] = _answers(call.answers)
         if call.kept:
@@ -79,6 +84,8 @@ class TaskStore:
             body["sealed"] = self.vault().seal(
                 call.llm_api_key.encode(), context=_context(being_id, task_id)
             )
+        kept = self.contents.keep(_blob(being_id, task_id, "call"), _encoded(call), until=until)
+        body |= kept
         head: Item = {
             "pk": place.pk,
             "sk": head_of(being_id, task_id).sk,
@@ -112,7 +119,7 @@ class TaskStore:
         item = self.table.get(result_of(task.being_id, task.task_id))
         if item is None:
             raise NotFoundError("the result of this task is not kept any more; call again")
-        return dict(strict_json.parse(self.contents.read(RESULT.read(item))))
+        return dict(json.loads(self.contents.read(RESULT.read(item))))
 
     def answer(self, task: Task, given: Mapping[str, Any]) -> Task | None:
         """Take answers to what is asked; return the task when it can go on now."""
@@ -142,7 +149,7 @@ class TaskStore:
             if found is None:
                 return None
             task = found
-        return None
+        raise UnavailableError("others answer this task at the same moment; answer again")
 
     def cancel(self, task: Task) -> None:
         """End the task without a result; nothing happens when it has ended."""
@@ -289,7 +296,7 @@ class TaskStore:
 
     def _call(self, task: Task, item: Item) -> TaskCall:
         being_id, task_id = task.being_id, task.task_id
-        told = dict(strict_json.parse(self.contents.read(item)))
+        told = dict(json.loads(self.contents.read(item)))
         sealed = item.get("sealed")
         key = None
         if isinstance(sealed, bytes):
@@ -313,7 +320,7 @@ class TaskStore:
 
 def _object(item: Item | None, name: str) -> dict[str, Any]:
     value = None if item is None else item.get(name)
-    return dict(strict_json.parse(value)) if isinstance(value, bytes) else {}
+    return dict(json.loads(value)) if isinstance(value, bytes) else {}
 
 
 def _is(status: Status) -> Compare:

@@ -1,5 +1,6 @@
 """A task: what its item says, and what its caller is told."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -8,7 +9,6 @@ from typing import Any, Literal, cast
 from nacre.limits import TASK_KEPT_SECONDS, TASK_POLL_MS
 from nacre.ports.item_schema import ItemSchema
 from nacre.ports.table import Item, Key
-from nacre.protocol import strict_json
 
 Status = Literal["working", "input_required", "completed", "failed", "cancelled"]
 
@@ -66,7 +66,7 @@ class Task:
     @property
     def questions(self) -> dict[str, Any]:
         """What the client has not answered yet."""
-        return {} if self.asked is None else dict(strict_json.parse(self.asked))
+        return {} if self.asked is None else dict(json.loads(self.asked))
 
     def shown(self) -> dict[str, Any]:
         """Return what every answer says of the task."""
