@@ -1,7 +1,6 @@
 """`nacre proxy -- COMMAND`: a proxy before a server on standard input and output."""
 
 import sys
-from pathlib import Path
 
 from nacre.cli.outcome import tell
 from nacre.cli.proxy_options import ProxyOptions
@@ -13,8 +12,7 @@ def run(options: ProxyOptions) -> int:
     from nacre.faces.stdio_proxy import proxy_stdio
     from nacre.faces.stdio_proxy_server import NoServerError, ServerProcess, end_like
     from nacre.gateway.command_name import name_of
-    from nacre.policy.rule import Surroundings
-    from nacre.wiring.proxying import open_proxy
+    from nacre.wiring.proxying import on_this_machine, open_proxy
     from nacre.wiring.settings import Settings
 
     if sys.stdin is None or sys.stdout is None:
@@ -26,14 +24,8 @@ def run(options: ProxyOptions) -> int:
         data_folder=options.data_dir or settings.data_folder,
         policy_file=options.policy or settings.policy_file,
     )
-    where = Surroundings(
-        is_local=True,
-        home=str(Path.home()),
-        cwd=str(Path.cwd()),
-        folds_case=sys.platform in ("darwin", "win32"),
-    )
     name = options.name or name_of(options.command)
-    parts = open_proxy(settings, name, where=where, place=options.place)
+    parts = open_proxy(settings, name, where=on_this_machine(), place=options.place)
     try:
         server = ServerProcess(options.command)
         try:

@@ -16,6 +16,7 @@ from typing import Any, Literal
 from nacre.clock import Clock
 from nacre.errors import UnavailableError
 from nacre.limits import AUDIT_ANCHOR_RECORDS, AUDIT_ANCHOR_SECONDS
+from nacre.policy.json_text import writer
 from nacre.ports.audit import GENESIS, AuditLog, Chain, Head
 
 Direction = Literal["client", "server", "none"]
@@ -24,7 +25,7 @@ Outcome = Literal["allow", "deny", "prompt", "pass", "reject", "drop", "note"]
 _PREV = b'{"prev":"'
 _HASH = b',"hash":"'
 _TAIL = len(_HASH) + 64 + 2
-_encode = json.JSONEncoder(separators=(",", ":")).encode
+_encode = writer(sort_keys=False, ensure_ascii=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,14 +1,14 @@
 """What stands for a value that must not be kept: its digest, and its shape."""
 
 import hashlib
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from nacre.limits import AUDITED_NAMES
 from nacre.policy.arguments import JsonNumber, number
+from nacre.policy.json_text import writer
 
-_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+_canonical = writer(sort_keys=True, ensure_ascii=False)
 _NAME_LENGTH = 64
 _PIECE = 64 * 1024
 _EMPTY = hashlib.sha256(b"{}").hexdigest()
@@ -16,7 +16,7 @@ _EMPTY = hashlib.sha256(b"{}").hexdigest()
 
 def canonical(value: Any) -> bytes:
     """Return the one spelling of a JSON value: keys in order, no blanks, UTF-8."""
-    return _CANONICAL.encode(_plain(value)).encode("utf-8", "surrogatepass")
+    return _canonical(_plain(value)).encode("utf-8", "surrogatepass")
 
 
 def digest(value: Any) -> str:

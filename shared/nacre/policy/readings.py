@@ -67,14 +67,14 @@ class Readings(NamedTuple):
 
 def readings(text: str, where: Surroundings) -> Readings:
     """Return all that the text may mean to a server there."""
-    if _UNUSUAL.search(text) is not None or where.cwd is not None:
+    is_rooted = text.startswith("/")
+    depends = where.folds_case or (where.cwd is not None and not (is_rooted and ".." not in text))
+    if depends or _UNUSUAL.search(text) is not None:
         return _all_readings(text, where)
     sure: tuple[str, ...] = (text,)
-    possible = sure if text.startswith("/") else (text, f"/{text}")
+    possible = sure if is_rooted else (text, f"/{text}")
     if where.is_local and possible is sure:
-        sure = possible = (text, resolved(text))
-    if where.folds_case:
-        possible += _folded(possible)
+        sure = possible = (text, _followed(text, where))
     return Readings(sure, possible)
 
 
@@ -231,7 +231,7 @@ def _paths(place: str, where: Surroundings) -> Iterable[str]:
         if short.endswith(".."):  # a folder above, which no name of one segment stands for
             yield f"{short}/"
     if where.is_local and is_absolute(place):
-        yield resolved(place)
+        yield _followed(place, where)
 
 
 def _as_windows_opens(place: str) -> str:
@@ -344,6 +344,11 @@ def normal(place: str) -> str:
             kept.append(segment)
     path = "/".join(kept)
     return f"{root}/{path}" if absolute else path
+
+
+def _followed(place: str, where: Surroundings) -> str:
+    found = None if where.follow is None else where.follow(place)
+    return resolved(place) if found is None else found
 
 
 def resolved(place: str) -> str:

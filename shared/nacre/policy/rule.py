@@ -1,6 +1,6 @@
 """The words of a policy: what is decided about, a rule, and a decision."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -36,13 +36,15 @@ class Surroundings:
     """Where the server of a call runs, as far as it is known.
 
     Links are followed only for a server on this machine. `folds_case` is for file
-    systems that do not tell `A` from `a`: macOS and Windows.
+    systems that do not tell `A` from `a`: macOS and Windows. `follow` follows the links of
+    a path faster than the usual way; None from it means that this has to be used.
     """
 
     is_local: bool = False
     home: str | None = None
     cwd: str | None = None
     folds_case: bool = False
+    follow: Callable[[str], str | None] | None = None
 
 
 NOWHERE = Surroundings()
