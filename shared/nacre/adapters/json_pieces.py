@@ -29,6 +29,10 @@ class JsonPieces:
 
 
 def _pieces(value: Any) -> Iterator[bytes]:
+    # What holds no large text goes at once: a system call for each comma costs more than memory.
+    if not _is_large(value):
+        yield json.dumps(value, allow_nan=False).encode()
+        return
     match value:
         case dict():
             yield b"{"
@@ -43,10 +47,21 @@ def _pieces(value: Any) -> Iterator[bytes]:
                     yield b","
                 yield from _pieces(member)
             yield b"]"
-        case str() if len(value) > _PIECE:
+        case _:
             yield b'"'
             for start in range(0, len(value), _PIECE):
                 yield json.dumps(value[start : start + _PIECE])[1:-1].encode()
             yield b'"'
+
+
+def _is_large(value: Any) -> bool:
+    """Whether a text in the value is large."""
+    match value:
+        case str():
+            return len(value) > _PIECE
+        case dict():
+            return any(map(_is_large, value.values()))
+        case list() | tuple():
+            return any(map(_is_large, value))
         case _:
-            yield json.dumps(value, allow_nan=False).encode()
+            return False
