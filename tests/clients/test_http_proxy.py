@@ -11,9 +11,12 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
+from tests.cli.processes import serving as serving_nacre
+from tests.clients.test_typescript_client import converse, nacre
 from tests.proxy.programs import NACRE, environment
 from tests.third_party import (
     NODE,
@@ -128,12 +131,12 @@ def options(folder: Path) -> list[str]:
 
 
 @contextmanager
-def listening(url: str, folder: Path) -> Iterator[str]:
+def listening(url: str, folder: Path, *more: str) -> Iterator[str]:
     """Put a reverse proxy before a URL, and yield its own."""
     port = free_port()
     command = [*NACRE, "proxy", *options(folder), "--url", url, "--listen", f"127.0.0.1:{port}"]
-    with running(command, port, folder, environment()):
-        yield f"http://127.0.0.1:{port}/{url.rpartition('/')[2]}"
+    with running([*command, *more], port, folder, environment()):
+        yield f"http://127.0.0.1:{port}{urlsplit(url).path}"
 
 
 def seen(client: str, url: str, steps: list[Step], transport: str) -> list[Any]:
@@ -195,3 +198,37 @@ def test_a_server_works_unchanged_over_the_older_transport(
     name: str, client: str, tmp_path: Path
 ) -> None:
     assert changed(SERVERS[name], client, "sse", tmp_path) == {"--listen": [], "--url": []}
+
+
+@pytest.mark.parametrize("form", ["--listen", "--pass-authorization", "--url"])
+def test_the_typescript_client_sees_our_own_server_unchanged(
+    form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "policy.toml").write_text(EVERYTHING_GOES)
+    monkeypatch.setenv("NACRE_HOME", str(tmp_path / "home"))
+    being = nacre("being", "create", "Ann")
+    token = nacre("token", "create", "--scope", "full")
+    monkeypatch.setenv("FAR_TOKEN", token)
+    with serving_nacre() as server:
+        url = f"{server.url}/{being}"
+        direct = converse(url=url, token=token)
+        if form == "--url":
+            given = ["-m", "nacre.cli", "proxy", *options(tmp_path), "--url", url]
+            told = converse(command=sys.executable, args=[*given, "--bearer-env", "FAR_TOKEN"])
+        elif form == "--listen":
+            with listening(url, tmp_path, "--bearer-env", "FAR_TOKEN") as own:
+                told = converse(url=own)
+        else:
+            with listening(url, tmp_path, form) as own:
+                told = converse(url=own, token=token)
+                refused = converse(url=own)
+            assert refused["refused"] == 401
+
+    told["noted"][1]["note_ids"] = direct["noted"][1]["note_ids"]
+    # The session is one of ours, by which clients of a server without sessions are told apart.
+    session = told.pop("session")
+    assert direct.pop("session") is None
+    assert (session or "").startswith("nacre-") == (form != "--url")
+    if form == "--url":
+        told["version"] = direct["version"]  # which its transport does not tell
+    assert told == direct
