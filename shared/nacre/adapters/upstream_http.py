@@ -53,16 +53,20 @@ class _Connection:
             parts.append(self._wire.send(h11.Data(data=body)))
         parts.append(self._wire.send(h11.EndOfMessage()))
         self._writer.write(b"".join(part for part in parts if part))
-        await asyncio.wait_for(self._writer.drain(), seconds)
+        if self._writer.transport.get_write_buffer_size():
+            async with asyncio.timeout(seconds):
+                await self._writer.drain()
 
     async def event(self, seconds: float | None) -> Any:
         while True:
             event = self._wire.next_event()
             if event is not h11.NEED_DATA:
                 return event
-            async with asyncio.timeout(seconds):
-                data = await self._reader.read(_READ)
-            self._wire.receive_data(data)
+            self._wire.receive_data(await self._data(seconds))
+
+    async def _data(self, seconds: float | None) -> bytes:
+        async with asyncio.timeout(seconds):
+            return await self._reader.read(_READ)
 
     def recycle(self) -> bool:
         """Make it ready for another request, where it can be."""
@@ -168,6 +172,27 @@ class UpstreamHttp(httpx2.AsyncBaseTransport):
         return await asyncio.open_connection(
             address, port, ssl=self._tls, server_hostname=host, limit=_READ
         )
+
+
+class UpstreamClient(httpx2.AsyncClient):
+    """A client that takes the straight way: without authentication flows, hooks and redirects.
+
+    An answer that leads elsewhere is left to the general one.
+    """
+
+    async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
+        """Send a request and return its answer, unread."""
+        response = await self._transport.handle_async_request(request)
+        if response.has_redirect_location or "set-cookie" in response.headers:
+            response.request = request
+            self.cookies.extract_cookies(response)
+        if response.has_redirect_location:
+            await response.aclose()
+            return await super().send(request, **options)
+        response.request = request
+        if not options.get("stream"):
+            await response.aread()
+        return response
 
 
 class _Answer(httpx2.AsyncByteStream):

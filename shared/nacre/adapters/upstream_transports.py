@@ -9,7 +9,7 @@ from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
 from nacre.adapters.public_addresses import Network, checked_addresses, resolved
-from nacre.adapters.upstream_http import Addresses, UpstreamHttp
+from nacre.adapters.upstream_http import Addresses, UpstreamClient, UpstreamHttp
 from nacre.adapters.upstream_process import program
 from nacre.errors import ConfigurationError
 from nacre.gateway.references import References
@@ -89,7 +89,7 @@ class Transports:
 
 
 def _client(http: UpstreamHttp, headers: dict[str, str], seconds: float) -> httpx2.AsyncClient:
-    return httpx2.AsyncClient(
+    return UpstreamClient(
         transport=http,
         headers=headers,
         timeout=httpx2.Timeout(seconds, read=_SILENT_SECONDS),

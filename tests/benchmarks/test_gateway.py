@@ -1,0 +1,176 @@
+"""What the gateway adds to a call of a warm HTTP server: the promise is at most 1 ms."""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+
+import pytest
+
+from tests.infra.declared import ROOT
+
+pytestmark = pytest.mark.benchmark
+
+ROUNDS = 300
+NULL_SERVER = """
+import asyncio, json, sys
+
+TOOL = {"name": "echo", "inputSchema": {"type": "object"}}
+DISCOVER = {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}},
+            "ttlMs": 0, "cacheScope": "private"}
+RESULTS = {"server/discover": DISCOVER,
+           "tools/list": {"tools": [TOOL], "ttlMs": 0, "cacheScope": "private"}}
+
+async def talk(reader, writer):
+    try:
+        while True:
+            head = await reader.readuntil(b"\\r\\n\\r\\n")
+            size = int(head.lower().split(b"content-length:")[1].split(b"\\r\\n")[0])
+            asked = json.loads(await reader.readexactly(size))
+            said = {"content": [{"type": "text", "text": "hi"}]}
+            found = {"resultType": "complete", **RESULTS.get(asked["method"], said)}
+            out = json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": found}).encode()
+            writer.write(b"HTTP/1.1 200 OK\\r\\ncontent-type: application/json\\r\\n"
+                         b"content-length: %d\\r\\n\\r\\n" % len(out) + out)
+    except asyncio.IncompleteReadError:
+        writer.close()
+
+async def main():
+    server = await asyncio.start_server(talk, "127.0.0.1", 0)
+    print(server.sockets[0].getsockname()[1], flush=True)
+    await server.serve_forever()
+
+asyncio.run(main())
+"""
+
+
+SERVE = """
+import sys
+from pathlib import Path
+
+from tests.gateway_world import world
+
+with world(Path(sys.argv[1]), {"null": {"url": f"http://127.0.0.1:{sys.argv[2]}/mcp"}}) as gateway:
+    assert gateway.tools() == ["mcp__null__echo"]
+    with gateway.over_http() as url:
+        print(url, flush=True)
+        sys.stdin.read()
+"""
+
+
+@contextmanager
+def gateway_before(port: int, folder: Path) -> Iterator[str]:
+    """Serve a laptop with a server behind it, in a process of its own, and yield its URL."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", SERVE, str(folder), str(port)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+        env={"PYTHONPATH": f"{ROOT}/shared:{ROOT}", "PATH": os.defpath},
+    )
+    with process:
+        assert process.stdout is not None
+        assert process.stdin is not None
+        yield process.stdout.readline().strip()
+        process.stdin.close()
+
+
+@contextmanager
+def null_server() -> Iterator[int]:
+    """Run a server that does nothing, in a process of its own, and yield its port."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", NULL_SERVER], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    try:
+        yield int(process.stdout.readline())
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+async def raw(port: int, path: str, tool: str, version: str) -> float:
+    """Return the median of a call over a connection that stays open, in microseconds."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    call = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "tools/call",
+        "params": {"name": tool, "arguments": {"n": 1}},
+    }
+    body = json.dumps(call).encode()
+    head = (
+        f"POST {path} HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\ncontent-type: application/json\r\n"
+        f"accept: application/json\r\nmcp-protocol-version: {version}\r\n"
+        f"content-length: {len(body)}\r\n\r\n"
+    )
+    taken = []
+    for _ in range(ROUNDS):
+        begun = time.perf_counter()
+        writer.write(head.encode() + body)
+        answer = await reader.readuntil(b"\r\n\r\n")
+        size = int(answer.lower().split(b"content-length:")[1].split(b"\r\n")[0])
+        said = await reader.readexactly(size)
+        taken.append(time.perf_counter() - begun)
+        assert b'"hi"' in said, said
+    writer.close()
+    return median(taken[50:]) * 1e6
+
+
+async def official(url: str, tool: str) -> float:
+    """Return the median of a call by the official client, in microseconds."""
+    from mcp import Client
+
+    taken = []
+    async with Client(url, mode="auto") as client:
+        await client.list_tools()
+        for _ in range(ROUNDS):
+            begun = time.perf_counter()
+            result = await client.call_tool(tool, {"n": 1})
+            taken.append(time.perf_counter() - begun)
+            assert not result.is_error, result
+    return median(taken[50:]) * 1e6
+
+
+def shown(what: str, direct: float, through: float) -> float:
+    added = through - direct
+    print(f"{what:<10} direct {direct:6.0f} µs  through {through:6.0f} µs  added {added:6.0f} µs")
+    return added
+
+
+Measure = Callable[[], Awaitable[float]]
+
+
+def least(*measures: Measure) -> list[float]:
+    """Measure each of these some times, by turns, and return the least: others work here too."""
+    rounds = [[asyncio.run(_of(measure)) for measure in measures] for _ in range(5)]
+    return [min(found) for found in zip(*rounds, strict=True)]
+
+
+async def _of(measure: Measure) -> float:
+    return await measure()
+
+
+def test_a_call_through_the_gateway_adds_at_most_a_millisecond(tmp_path: Path) -> None:
+    with null_server() as port, gateway_before(port, tmp_path / "w") as url:
+        own = int(url.rpartition(":")[2].partition("/")[0])
+        direct, through = least(
+            lambda: raw(port, "/mcp", "echo", "2025-11-25"),
+            lambda: raw(own, "/mcp", "mcp__null__echo", "2025-11-25"),
+        )
+        client_direct, client_through = least(
+            lambda: official(f"http://127.0.0.1:{port}/mcp", "echo"),
+            lambda: official(url, "mcp__null__echo"),
+        )
+    added = shown("raw", direct, through)
+    shown("official", client_direct, client_through)
+
+    assert added <= 1000
