@@ -68,7 +68,8 @@ class Readings(NamedTuple):
 def readings(text: str, where: Surroundings) -> Readings:
     """Return all that the text may mean to a server there."""
     is_rooted = text.startswith("/")
-    depends = where.folds_case or (where.cwd is not None and not (is_rooted and "./" not in text))
+    is_plain = is_rooted and ".." not in text and "./" not in text
+    depends = where.folds_case or (where.cwd is not None and not is_plain)
     if depends or _UNUSUAL.search(text) is not None:
         return _all_readings(text, where)
     sure: tuple[str, ...] = (text,)
