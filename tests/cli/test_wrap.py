@@ -202,6 +202,27 @@ def test_rules_of_one_s_own_go_into_the_command_line(
     assert f"Rules: {rules}" in outcome.err
 
 
+def test_what_a_client_does_not_hand_on_is_written_down(
+    nacre: Nacre, cursor: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("NACRE_HOME")
+    nacre("wrap", "files")
+    assert entry_of(cursor, "files")["args"][:6] == [
+        *("-m", "nacre.cli", "proxy", "--name", "files", "--")
+    ]
+    nacre("unwrap", "files")
+    rules = tmp_path / "config" / "nacre" / "policy.toml"
+    rules.parent.mkdir(parents=True)
+    rules.write_text('[[rule]]\naction = "deny"\ntool = "*"\n')
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "share"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+
+    nacre("wrap", "files")
+
+    place = ["--data-dir", str(tmp_path / "share" / "nacre"), "--policy", str(rules)]
+    assert entry_of(cursor, "files")["args"][5:9] == place
+
+
 def test_without_a_client_nothing_is_wrapped(nacre: Nacre, home: Path) -> None:
     assert nacre("wrap", "--all").code == 0
     assert nacre("wrap", "status").err == "No client has a server.\n"

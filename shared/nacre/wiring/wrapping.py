@@ -14,9 +14,11 @@ from nacre.gateway.proxy_line import Launcher
 from nacre.gateway.wrapper import Wrapper
 from nacre.ports.config_files import ConfigFiles, WrapRecords
 from nacre.wiring.data_folder import prepare_data_folder
-from nacre.wiring.settings import Settings
+from nacre.wiring.settings import Settings, user_policy_file
 
 _FOLDER = "wrap"
+# What the official SDKs hand on to a server, of what places depend on.
+_HANDED_ON = ("HOME", "APPDATA", "LOCALAPPDATA", "USERPROFILE")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,16 +34,20 @@ class Wrapping:
 def open_wrapping(folder: str, program: Sequence[str], policy: str = "") -> Wrapping:
     """Return what wraps servers; `program` starts this one, `policy` is a file of rules.
 
-    A proxy is started by a client, which knows nothing of this process's environment: what
-    does not follow from the user alone is written into its command line.
+    A proxy is started by a client, which may hand on little of this process's environment:
+    what does not follow from the user alone is written into its command line.
     """
     place = prepare_data_folder(folder)
     settings = Settings.from_environment()
-    usual = Settings.from_environment({**os.environ, "NACRE_HOME": ""}).data_folder
+    handed_on = {name: os.environ[name] for name in _HANDED_ON if name in os.environ}
+    usual = Settings.from_environment(handed_on).data_folder
     options: list[str] = []
     if place != Path(usual).expanduser().absolute():
         options += ["--data-dir", str(place)]
     rules = policy or settings.policy_file
+    own = user_policy_file()
+    if not rules and own != user_policy_file(handed_on) and Path(own).exists():
+        rules = own
     if rules:
         options += ["--policy", str(Path(rules).expanduser().absolute())]
     machine = Machine(sys.platform, str(Path.home()), os.environ, str(Path.cwd()))
