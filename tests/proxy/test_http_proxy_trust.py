@@ -3,6 +3,7 @@
 import asyncio
 import datetime
 import ipaddress
+import json
 import ssl
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,7 +19,16 @@ from nacre.faces.http_upstream import Upstream
 from nacre.faces.http_upstream_connection import UpstreamError
 from nacre.faces.http_upstream_url import Address, parse_address
 from tests.policy.guarding import FORM, SEED, Person, Scene, modern, request, response
-from tests.proxy.http_world import Asked, Remote, World, answer_to, echo, events, run
+from tests.proxy.http_world import (
+    Asked,
+    Remote,
+    World,
+    answer_of,
+    answer_to,
+    echo,
+    events,
+    run,
+)
 
 CALL = {"name": "t", "arguments": {}}
 ETC = {"name": "filesystem_read", "arguments": {"path": "/etc/passwd"}}
@@ -118,6 +128,38 @@ def test_many_sessions_are_forgotten_one_by_one_and_decided_about_all_the_same(
         assert denied.json()["result"]["isError"]
 
     run(scenario, scene=Scene(SEED, lines=False))
+
+
+BATCHED = {"protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": {"name": "c"}}
+
+
+def test_a_batch_of_the_generation_that_has_them_goes_on_whole_or_not_at_all() -> None:
+    async def play(asked: Asked) -> None:
+        message = asked.json
+        if isinstance(message, dict):
+            await asked.result(answer_of(message), mcp_session_id="s")
+        elif message[0]["id"] == 5:
+            asked.cut()
+        else:
+            answers = [answer_to(each, answer_of(each)) for each in message]
+            await asked.say(200, json.dumps(answers).encode())
+
+    async def scenario(world: World) -> None:
+        await world.post(request(0, "initialize", BATCHED))
+        session = {"mcp_session_id": "s"}
+        reading = {"name": "filesystem_read", "arguments": {"path": "/home/user/projects/a"}}
+        sent = [request(1, "ping"), request(2, "tools/call", reading)]
+        told = (await world.post(sent, **session)).json()
+        assert [each["id"] for each in told] == [1, 2]
+        assert all("result" in each for each in told)
+        mixed = [request(3, "ping"), request(4, "tools/call", {"name": "shell_execute"})]
+        told = (await world.post(mixed, **session)).json()
+        assert [each["id"] for each in told] == [3, 4]
+        assert len(world.remote.asked) == 2
+        lost = (await world.post([request(5, "ping"), request(6, "ping")], **session)).json()
+        assert [(each["id"], each["error"]["code"]) for each in lost] == [(5, 503), (6, 503)]
+
+    run(scenario, play=play, scene=Scene(SEED, lines=False))
 
 
 # TLS.

@@ -452,6 +452,28 @@ def test_what_is_in_flight_when_the_input_ends_is_finished() -> None:
     run(scenario, play=play)
 
 
+def test_a_batch_that_gets_no_answer_is_an_error_of_each_of_its_requests() -> None:
+    async def play(asked: Asked) -> None:
+        message = asked.json
+        if isinstance(message, dict):
+            await asked.result(answer_of(message))
+        elif message[0]["id"] == 1:
+            answers = [answer_to(each, answer_of(each)) for each in message]
+            await asked.say(200, json.dumps(answers).encode())
+        else:
+            asked.cut()
+
+    async def scenario(client: Client) -> None:
+        await client.ask(request(0, "initialize", {**OPENING, "protocolVersion": "2025-03-26"}))
+        told = await client.ask([request(1, "ping"), request(2, "ping")])
+        assert [each["id"] for each in told] == [1, 2]
+        client.say([request(3, "ping"), request(4, "ping")])
+        heard = [await client.hear(), await client.hear()]
+        assert [(each["id"], each["error"]["code"]) for each in heard] == [(3, 503), (4, 503)]
+
+    run(scenario, play=play)
+
+
 # The older transport.
 
 
@@ -494,6 +516,27 @@ def test_the_older_transport_is_found_and_spoken(transport: str, posts: int) -> 
         assert seen == [*tried, ("GET", "/sse"), *[("POST", "/message?sessionId=1")] * 3]
 
     run(scenario, play=older.play, path="/sse", transport=transport)
+
+
+def test_a_batch_over_the_older_transport_waits_for_all_its_answers() -> None:
+    older = Older()
+
+    async def play(asked: Asked) -> None:
+        if asked.body and isinstance(asked.json, list):
+            await asked.say(202, b"Accepted", kind="text/plain")
+            assert older.stream is not None
+            for each in asked.json:
+                await older.stream.event(answer_to(each, answer_of(each)))
+        else:
+            await older.play(asked)
+
+    async def scenario(client: Client) -> None:
+        await client.ask(request(0, "initialize", {**OPENING, "protocolVersion": "2024-11-05"}))
+        client.say([request(1, "ping"), request(2, "ping")])
+        heard = [await client.hear(), await client.hear()]
+        assert [(each["id"], "result" in each) for each in heard] == [(1, True), (2, True)]
+
+    run(scenario, play=play, path="/sse")
 
 
 def test_the_older_transport_is_not_tried_where_the_owner_says_http() -> None:

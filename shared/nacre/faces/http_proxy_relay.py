@@ -11,7 +11,7 @@ from nacre.faces.http_proxy_talks import Talk, Talks, new_session
 from nacre.faces.http_upstream import Upstream
 from nacre.faces.http_upstream_connection import UpstreamAnswer, UpstreamError
 from nacre.faces.http_upstream_events import Event, EventReader
-from nacre.faces.http_upstream_messages import UNAVAILABLE, id_of, name_of
+from nacre.faces.http_upstream_messages import UNAVAILABLE, id_of, name_of, waiting_ids
 from nacre.limits import MAX_WIRE_BYTES
 from nacre.policy.verdicts import Answer, Drop, Forward, Hold, Release
 from nacre.protocol.http_messages import JSON
@@ -91,11 +91,14 @@ class Relay:
             await exchange.reply.whole(status, said, text.encode())
 
     def lost(self, exchange: Exchange, text: str) -> bytes | None:
-        """Let the guard wait no longer."""
-        id_ = id_of(exchange.raw)
-        if id_ is None:
-            return None
-        return exchange.talk.guard.lost(id_, text, code=UNAVAILABLE)
+        """Let the guard wait no longer, and return what the client gets in an answer's place."""
+        guard = exchange.talk.guard
+        ids = waiting_ids(exchange.raw)
+        told = [guard.lost(each, text, code=UNAVAILABLE) for each in ids]
+        errors = [each for each in told if each is not None]
+        if len(ids) < 2:
+            return errors[0] if errors else None
+        return b"[%b]" % b",".join(errors) if errors else None
 
     async def stream(self, exchange: Exchange, answer: UpstreamAnswer) -> None:
         """Send on what comes, event by event; the reply has begun."""

@@ -8,7 +8,7 @@ from typing import Any
 from nacre.errors import NacreError
 from nacre.faces.http_upstream import Upstream
 from nacre.faces.http_upstream_connection import UpstreamError
-from nacre.faces.http_upstream_messages import UNAVAILABLE, name_of, read
+from nacre.faces.http_upstream_messages import UNAVAILABLE, name_of, read, waiting_ids
 from nacre.faces.http_upstream_sse import SseRemote
 from nacre.faces.http_upstream_streams import NotStreamableError, StreamableRemote
 from nacre.limits import DRAIN_SECONDS
@@ -92,12 +92,14 @@ class StdioProxy:
     async def _up(self, raw: bytes) -> None:
         """Send a message on; requests run beside each other."""
         members = read(raw)
-        method, id_ = members.get("method"), members.get("id")
+        method = members.get("method")
         if method == "notifications/cancelled" and self._gives_up(members):
             return
-        if method is not None and isinstance(id_, str):
-            task = self._start(self._request(raw, id_))
-            self._running[name_of(id_)] = (task, _is_modern(members))
+        ids = waiting_ids(raw)
+        if ids:
+            task = self._start(self._request(raw, ids))
+            is_modern = _is_modern(members)
+            self._running.update((name_of(each), (task, is_modern)) for each in ids)
             return
         task = self._start(self._tell(raw))
         if method == "notifications/initialized":
@@ -125,45 +127,47 @@ class StdioProxy:
         running[0].cancel()
         return True
 
-    async def _request(self, raw: bytes, id_: Id) -> None:
+    async def _request(self, raw: bytes, ids: list[Id]) -> None:
         text = "the server gave no answer"
         try:
-            await self._send(raw, id_)
+            await self._send(raw, ids)
         except NacreError as error:
             text = str(error)
             self._say(text)
         finally:
-            self._running.pop(name_of(id_), None)
-        instead = self._guard.lost(id_, text, code=UNAVAILABLE)
-        if instead is not None:
-            await self._write(instead)
+            for each in ids:
+                self._running.pop(name_of(each), None)
+        for each in ids:
+            instead = self._guard.lost(each, text, code=UNAVAILABLE)
+            if instead is not None:
+                await self._write(instead)
         if isinstance(self._remote, SseRemote) and self._remote.has_ended:
             self._gone.set()
 
     async def _tell(self, raw: bytes) -> None:
         try:
-            await self._send(raw, None)
+            await self._send(raw, [])
         except NacreError as error:
             self._say(str(error))
 
-    async def _send(self, raw: bytes, id_: Id | None) -> None:
+    async def _send(self, raw: bytes, ids: list[Id]) -> None:
         remote = self._remote
         if remote is None:
             async with self._choosing:
                 remote = self._remote
                 if remote is None:
-                    await self._first(raw, id_)
+                    await self._first(raw, ids)
                     return
-        await remote.post(raw, id_)
+        await remote.post(raw, ids)
 
-    async def _first(self, raw: bytes, id_: Id | None) -> None:
+    async def _first(self, raw: bytes, ids: list[Id]) -> None:
         """Send the first message, and find out which transport the server speaks."""
         if self._transport != "sse":
             streamable = StreamableRemote(
                 self._upstream, self._deliver, self._guard.mirrors, self._say
             )
             try:
-                await streamable.post(raw, id_)
+                await streamable.post(raw, ids)
             except NotStreamableError:
                 if self._transport == "http" or not await self._opens_stream():
                     raise
@@ -173,7 +177,7 @@ class StdioProxy:
         elif not await self._opens_stream():
             raise UpstreamError(f"{self._upstream.address.authority} offers no stream of events")
         assert self._remote is not None
-        await self._remote.post(raw, id_)
+        await self._remote.post(raw, ids)
 
     async def _opens_stream(self) -> bool:
         remote = SseRemote(self._upstream, self._deliver)

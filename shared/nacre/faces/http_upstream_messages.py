@@ -27,6 +27,26 @@ def id_of(raw: bytes) -> Id | None:
     return id_ if isinstance(id_, str) else None
 
 
+def waiting_ids(raw: bytes) -> list[Id]:
+    """Return the ids of the requests in a message or a batch of them."""
+    return [id_ for part, id_ in _identified(raw) if "method" in part]
+
+
+def answered_ids(raw: bytes) -> list[Id]:
+    """Return the ids of the answers in a message or a batch of them."""
+    return [id_ for part, id_ in _identified(raw) if "method" not in part]
+
+
+def _identified(raw: bytes) -> list[tuple[dict[str, Any], Id]]:
+    try:
+        value = parse(raw)
+    except NacreError:
+        return []
+    each = value if isinstance(value, list) else [value]
+    parts = [part for part in each if isinstance(part, dict)]
+    return [(part, part["id"]) for part in parts if isinstance(part.get("id"), str)]
+
+
 def name_of(id_: Id) -> str:
     """Return a text for an id; 1 is not "1"."""
     return f"#{id_}" if isinstance(id_, JsonNumber) else f"'{id_}"

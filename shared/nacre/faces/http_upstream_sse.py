@@ -1,12 +1,13 @@
 """A conversation with a remote server over the older transport: one stream, one address."""
 
 import asyncio
+from collections.abc import Sequence
 
 from nacre.errors import InvalidInputError, NacreError
 from nacre.faces.http_upstream import Upstream
 from nacre.faces.http_upstream_connection import UpstreamAnswer, UpstreamError
 from nacre.faces.http_upstream_events import Event, EventReader
-from nacre.faces.http_upstream_messages import id_of, is_response, name_of
+from nacre.faces.http_upstream_messages import answered_ids, name_of
 from nacre.faces.http_upstream_status import status_text
 from nacre.faces.http_upstream_streams import Deliver
 from nacre.faces.http_upstream_url import Address
@@ -42,14 +43,18 @@ class SseRemote:
             await self.close()
             raise UpstreamError(f"{authority} does not say where it takes messages") from error
 
-    async def post(self, raw: bytes, id_: Id | None) -> None:
-        """Send a message, and wait until its answer is delivered; raises UpstreamError."""
+    async def post(self, raw: bytes, ids: Sequence[Id]) -> None:
+        """Send a message, and wait until its answers are delivered; raises UpstreamError.
+
+        `ids` are those of its requests: one, none, or several of a batch.
+        """
         if self._lost is not None:
             raise self._lost
-        answered: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        name = None if id_ is None else name_of(id_)
-        if name is not None:
-            self._waiting[name] = answered
+        loop = asyncio.get_running_loop()
+        answered: dict[str, asyncio.Future[None]] = {
+            name_of(each): loop.create_future() for each in ids
+        }
+        self._waiting.update(answered)
         try:
             answer = await self._upstream.send(
                 "POST", {"content-type": JSON}, raw, address=self._address.result()
@@ -58,13 +63,13 @@ class SseRemote:
             answer.close()
             if status >= 300:
                 raise UpstreamError(status_text(self._upstream.address.authority, status))
-            if name is not None:
-                await answered
+            for each in answered.values():
+                await each
         finally:
-            if name is not None:
+            for name, each in answered.items():
                 self._waiting.pop(name, None)
-            if answered.done() and not answered.cancelled():
-                answered.exception()  # seen, also where the sending failed first
+                if each.done() and not each.cancelled():
+                    each.exception()  # seen, also where the sending failed first
 
     async def close(self) -> None:
         """End the conversation."""
@@ -105,10 +110,10 @@ class SseRemote:
                 ) from error
         elif event.is_message and event.data:
             await self._deliver(event.data)
-            id_ = id_of(event.data) if is_response(event.data) else None
-            waiting = None if id_ is None else self._waiting.get(name_of(id_))
-            if waiting is not None and not waiting.done():
-                waiting.set_result(None)
+            for id_ in answered_ids(event.data):
+                waiting = self._waiting.get(name_of(id_))
+                if waiting is not None and not waiting.done():
+                    waiting.set_result(None)
 
     def _end(self, error: UpstreamError) -> None:
         self._lost = error

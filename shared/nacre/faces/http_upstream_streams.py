@@ -1,7 +1,7 @@
 """A conversation with a remote server over streamable HTTP: posts, streams, resumption."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from nacre.errors import UnavailableError
 from nacre.faces.http_upstream import Upstream
@@ -51,8 +51,12 @@ class StreamableRemote:
         self._reopening = asyncio.Lock()
         self._listener: asyncio.Task[None] | None = None
 
-    async def post(self, raw: bytes, id_: Id | None) -> None:
-        """Send a message and deliver what comes for it; raises UnavailableError."""
+    async def post(self, raw: bytes, ids: Sequence[Id]) -> None:
+        """Send a message and deliver what comes for it; raises UnavailableError.
+
+        `ids` are those of its requests: one, none, or several of a batch.
+        """
+        id_ = ids[0] if len(ids) == 1 else None
         session = self._session
         answer = await self._send(raw)
         if session is not None and not opens(raw) and await _has_lost_session(answer):
@@ -65,7 +69,7 @@ class StreamableRemote:
             answer.close()
         if opens(raw):
             self._opening = raw
-        elif id_ is None and read(raw).get("method") == "notifications/initialized":
+        elif not ids and read(raw).get("method") == "notifications/initialized":
             self._greeting = raw
             self._version = self._mirrors(raw)
             self._listen()
