@@ -31,7 +31,7 @@ class JsonPieces:
 def _pieces(value: Any) -> Iterator[bytes]:
     # What holds no large text goes at once: a system call for each comma costs more than memory.
     if not _is_large(value):
-        yield json.dumps(value, allow_nan=False).encode()
+        yield json.dumps(value, allow_nan=False, separators=(",", ":")).encode()
         return
     match value:
         case dict():
