@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+from collections.abc import AsyncIterator
 from itertools import pairwise
 from random import Random
 from typing import Any
@@ -11,13 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nacre.faces.http_proxy_stdio import StdioProxy
 from nacre.faces.http_upstream import Upstream
 from nacre.faces.http_upstream_connection import UpstreamError
 from nacre.faces.http_upstream_events import Event, EventReader
 from nacre.faces.http_upstream_url import parse_address
 from tests.policy.guarding import MODERN, Scene
 from tests.policy.test_guard_fuzz import POLICY, is_decided, mangled, readings
-from tests.proxy.http_world import POSTED, Asked, World, run
+from tests.proxy.http_world import POSTED, Asked, Remote, World, run, serving
 
 MESSAGES = int(os.environ.get("NACRE_FUZZ_MESSAGES", "100000"))  # of the long run, both ways
 
@@ -131,6 +133,48 @@ def test_nothing_undecided_passes() -> None:
 def test_nothing_undecided_passes_in_a_long_run() -> None:
     for seed in range(10):
         fuzz(seed + 2, MESSAGES // 20)
+
+
+def fuzz_lines(seed: int, messages: int) -> None:
+    rng = Random(seed)
+    server = HostileServer(rng)
+    delivered = 0
+
+    async def main() -> None:
+        remote = Remote(server.play)
+
+        async def write(raw: bytes) -> None:
+            nonlocal delivered
+            delivered += 1
+            assert b"\n" not in raw
+            check(raw, "server")
+
+        async def lines() -> AsyncIterator[bytes]:
+            for _ in range(messages):
+                yield mangled(rng)
+                await asyncio.sleep(0)
+
+        async with serving(remote):
+            address = parse_address(f"http://127.0.0.1:{remote.port}/mcp")
+            upstream = Upstream(address, seconds=10)
+            proxy = StdioProxy(
+                Scene(POLICY).guard, upstream, write=write, say=lambda said: None, transport="http"
+            )
+            await proxy.run(lines())
+
+    asyncio.run(main())
+    assert server.received > messages // 20
+    assert delivered > messages // 4
+
+
+def test_nothing_undecided_passes_from_lines() -> None:
+    fuzz_lines(1, 300)
+
+
+@pytest.mark.slow
+def test_nothing_undecided_passes_from_many_lines() -> None:
+    for seed in range(MESSAGES // 1000):
+        fuzz_lines(seed + 2, 500)
 
 
 # Streams.
