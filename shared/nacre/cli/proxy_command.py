@@ -9,6 +9,12 @@ from nacre.cli.proxy_options import ProxyOptions
 def run(options: ProxyOptions) -> int:
     """Relay until the server ends, and return its exit code."""
     from nacre.errors import InvalidInputError
+
+    if sys.platform == "win32":
+        raise InvalidInputError(
+            "servers that a command starts can be relayed on Linux and macOS only; "
+            "start the server over HTTP and give its --url"
+        )
     from nacre.faces.stdio_proxy import proxy_stdio
     from nacre.faces.stdio_proxy_server import NoServerError, ServerProcess, end_like
     from nacre.gateway.command_name import name_of

@@ -60,7 +60,9 @@ class _Loop:
         self._heard_at = 0.0
         self._steps: list[tuple[float, Callable[[], None]]] = []
         self._interests: dict[int, int] = {}
+        self._watched: tuple[bool, ...] = ()
         self._poll = select.poll()
+        self._want(woken, _IN)
         self._handlers: dict[int, Callable[[int], None]] = {
             woken: self._on_signal,
             self._client_in: self._on_client,
@@ -100,27 +102,26 @@ class _Loop:
     def _watch(self) -> None:
         """Wait for what can be dealt with now."""
         client, upstream = self._client, self._upstream
-        self._want(self._woken, _IN)
-        self._want(
-            self._client_in,
-            _IN
-            if self._reads_client
+        hears_client = (
+            self._reads_client
             and upstream.size < PROXY_BACKLOG_BYTES
             and client.size < PROXY_REPLIES_BYTES
-            else None,
         )
-        self._want(
-            self._server_out,
-            _IN
-            if self._reads_server
+        hears_server = (
+            self._reads_server
             and client.size < PROXY_BACKLOG_BYTES
             and upstream.size < PROXY_REPLIES_BYTES
-            else None,
         )
-        if upstream.is_open:
-            self._want(upstream.descriptor, _OUT if upstream.size else 0)
-        if client.is_open:
-            self._want(client.descriptor, _OUT if client.size else 0)
+        sinks = (upstream.is_open, upstream.size > 0, client.is_open, client.size > 0)
+        wanted = (hears_client, hears_server, *sinks)
+        if wanted == self._watched:
+            return
+        self._watched = wanted
+        self._want(self._client_in, _IN if hears_client else None)
+        self._want(self._server_out, _IN if hears_server else None)
+        for sink in (upstream, client):
+            if sink.is_open:
+                self._want(sink.descriptor, _OUT if sink.size else 0)
 
     def _want(self, descriptor: int, events: int | None) -> None:
         if self._interests.get(descriptor) == events:

@@ -21,41 +21,43 @@ class Sink:
         self.is_broken = False  # whoever reads has gone
         self.size = 0
         self._queue: deque[bytes] = deque()
-        self._current = memoryview(b"")
+        self._current: bytes | memoryview = b""
         kind = os.fstat(descriptor)
         is_pipe = stat.S_ISFIFO(kind.st_mode) or stat.S_ISSOCK(kind.st_mode)
         self._restores = False
         if is_pipe and (shared_with is None or not _is_same(kind, shared_with)):
             self._restores = shared_with is not None and os.get_blocking(descriptor)
             os.set_blocking(descriptor, False)
-            self._most = 1 << 30
+            self._is_eager = True
         else:
-            self._most = 1 << 30 if stat.S_ISREG(kind.st_mode) else _SLICE
+            self._is_eager = stat.S_ISREG(kind.st_mode)
 
     def put(self, line: bytes) -> None:
         """Take one line to write; a sink that is closed forgets it."""
         if self.is_open:
-            self._queue.append(line)
-            self._queue.append(b"\n")
+            self._queue.append(line + b"\n")
             self.size += len(line) + 1
 
     def flush(self, *, is_ready: bool = False) -> None:
         """Write what can be written now; `is_ready`: the system says that it takes something."""
-        eager = self._most > _SLICE
-        while self.size and (eager or is_ready):
-            if not self._current:
-                self._current = memoryview(b"".join(self._queue))
-                self._queue.clear()
+        while self.size and (self._is_eager or is_ready):
+            current = self._current or self._gathered()
             try:
-                written = os.write(self.descriptor, self._current[: self._most])
+                written = os.write(self.descriptor, current if self._is_eager else current[:_SLICE])
             except BlockingIOError:
+                self._current = current
                 return
             except OSError:
                 self.fail()
                 return
             self.size -= written
-            self._current = self._current[written:]
+            self._current = memoryview(current)[written:] if written < len(current) else b""
             is_ready = False
+
+    def _gathered(self) -> bytes:
+        whole = self._queue[0] if len(self._queue) == 1 else b"".join(self._queue)
+        self._queue.clear()
+        return whole
 
     def fail(self) -> None:
         """Take it that nobody reads any more."""
@@ -68,7 +70,7 @@ class Sink:
             self.is_open = False
             self.size = 0
             self._queue.clear()
-            self._current = memoryview(b"")
+            self._current = b""
             if self._restores:
                 os.set_blocking(self.descriptor, True)
             close(self.descriptor)
