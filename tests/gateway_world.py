@@ -11,11 +11,10 @@ from typing import Any
 from nacre.faces.http import asgi_app
 from nacre.faces.logs import Log
 from nacre.faces.mcp import dispatcher
-from nacre.protocol.caller import Caller
+from nacre.protocol.caller import Caller, Peer
 from nacre.protocol.calls import Call
 from nacre.protocol.context import Channel, Silence
 from nacre.protocol.messages import Request, parse_message
-from nacre.protocol.caller import Peer
 from nacre.protocol.principal import FULL, Principal
 from nacre.protocol.running import Looper, step
 from nacre.wiring.embedded import Laptop, first_being, open_laptop
@@ -85,10 +84,8 @@ class World:
 
     def records(self) -> list[dict[str, Any]]:
         """Return what was recorded."""
-        lines = [
-            line for file in sorted((self.folder / "data" / "audit").iterdir())
-            for line in file.read_text().splitlines()
-        ]  # fmt: skip
+        files = sorted((self.folder / "data" / "audit").glob("*.jsonl"))
+        lines = [line for file in files for line in file.read_text().splitlines()]
         return [json.loads(line) for line in lines]
 
     @contextmanager

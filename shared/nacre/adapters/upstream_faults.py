@@ -6,7 +6,7 @@ from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
 
 from nacre.adapters.upstream_http import TOO_LARGE
-from nacre.adapters.upstream_process import ProgramError
+from nacre.adapters.upstream_process import TOO_LONG, ProgramError
 from nacre.errors import (
     ConfigurationError,
     NacreError,
@@ -15,7 +15,6 @@ from nacre.errors import (
     UnavailableError,
     UpstreamError,
 )
-from nacre.limits import UPSTREAM_ANSWER_BYTES
 
 REJECTED = types.ErrorData(code=-1, message="User rejected sampling request")
 NO_ROOTS = types.ErrorData(code=-1, message="The client lists no roots")
@@ -23,8 +22,7 @@ NO_ROOTS = types.ErrorData(code=-1, message="The client lists no roots")
 # How the official client tells of what is no answer of the server's.
 _HTTP_REFUSAL = "Server returned an error response"
 _SESSION_GONE = "Session terminated"
-_LARGE = f"answered with more than {UPSTREAM_ANSWER_BYTES // 1024 // 1024} MB"
-_LOST = "was lost while the call ran; it may have been carried out"
+LOST = "was lost while the call ran; it may have been carried out"
 _NOT_MCP = "answered with what is no MCP message"
 
 
@@ -64,7 +62,7 @@ def opening_fault(server: str, error: BaseException, refused: int | None) -> Ups
 
 
 def _started(reason: str) -> str:
-    return "ended while it was opened" if reason == _LOST else reason
+    return "ended while it was opened" if reason == LOST else reason
 
 
 def _reason_of(error: MCPError, refused: int | None) -> str | None:
@@ -72,9 +70,9 @@ def _reason_of(error: MCPError, refused: int | None) -> str | None:
     text = error.message
     match error.code:
         case types.CONNECTION_CLOSED:
-            return _LOST
+            return LOST
         case types.PARSE_ERROR if TOO_LARGE in text or "exceed" in text.lower():
-            return _LARGE
+            return TOO_LONG
         case types.PARSE_ERROR if text.startswith("Failed to parse"):
             return _NOT_MCP
         case types.INTERNAL_ERROR if text == _HTTP_REFUSAL:
@@ -102,7 +100,7 @@ def _reason(error: BaseException) -> str | None:
         case httpx2.ConnectError() | httpx2.TimeoutException():
             return str(error) and f"does not work: {error}"
         case ConnectionError() | httpx2.HTTPError() | OSError():
-            return _LOST
+            return LOST
         case RuntimeError() if "protocol version" in str(error):
             return "speaks no protocol version that is known here"
         case _:

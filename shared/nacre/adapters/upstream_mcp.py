@@ -149,6 +149,8 @@ class McpUpstream:
                 else:
                     if session.is_over:
                         self._forget(session)
+                    if session.reason is not None:
+                        raise UpstreamError(self._config.name, session.reason) from error
                     raise call_fault(self._config.name, error, session.http.refused) from error
             finally:
                 session.calls.discard(call)

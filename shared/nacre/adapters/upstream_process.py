@@ -19,6 +19,7 @@ from mcp.shared.message import SessionMessage
 
 from nacre.limits import UPSTREAM_ANSWER_BYTES
 
+TOO_LONG = f"answered with more than {UPSTREAM_ANSWER_BYTES // 1024 // 1024} MB"
 _GRACE_SECONDS = 2.0  # for a program to end after its input did, and again after SIGTERM
 _READ = 256 * 1024
 _KILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows has one way only
@@ -34,17 +35,17 @@ async def program(
     arguments: list[str],
     environment: Mapping[str, str],
     cwd: str,
-    ended: Callable[[], None],
+    ended: Callable[[str | None], None],
 ) -> AsyncIterator[tuple[Any, Any]]:
     """Start a program, and give the streams of its messages; ends it with all its children.
 
-    `ended` is called when it says nothing more.
+    `ended` is called when it says nothing more, with the reason where there is one.
     """
     process = await _started(command, arguments, environment, cwd)
     to_session, from_program = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     to_program, from_session = anyio.create_memory_object_stream[SessionMessage](0)
-    reading = asyncio.create_task(_read(process, to_session))
-    reading.add_done_callback(lambda _: ended())
+    reading = asyncio.create_task(_read(process, to_session, ended))
+    reading.add_done_callback(lambda _: ended(None))
     writing = asyncio.create_task(_write(process, from_session, to_session))
     try:
         yield from_program, to_program
@@ -87,6 +88,7 @@ async def _started(
 async def _read(
     process: asyncio.subprocess.Process,
     to_session: MemoryObjectSendStream[SessionMessage | Exception],
+    ended: Callable[[str | None], None],
 ) -> None:
     """Give the session one message for each line; close its stream when there are no more."""
     assert process.stdout is not None
@@ -98,13 +100,15 @@ async def _read(
             for line in lines:
                 parts.append(line)
                 if size + len(line) > UPSTREAM_ANSWER_BYTES:
+                    ended(TOO_LONG)
                     return
                 await _deliver(b"".join(parts), to_session)
                 parts, size = [], 0
             parts.append(rest)
             size += len(rest)
             if size > UPSTREAM_ANSWER_BYTES:
-                return  # without its message nobody knows which call it would have answered
+                ended(TOO_LONG)  # nobody knows which call it would have answered
+                return
     except (anyio.BrokenResourceError, anyio.ClosedResourceError, ConnectionError):
         # Nobody listens any more, but a program that cannot write might never end.
         while await process.stdout.read(_READ):

@@ -13,7 +13,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from nacre import __version__
 from nacre.adapters.upstream_call import LiveCall
-from nacre.adapters.upstream_faults import NO_ROOTS, REJECTED
+from nacre.adapters.upstream_faults import LOST, NO_ROOTS, REJECTED
 from nacre.adapters.upstream_http import UpstreamHttp
 from nacre.adapters.upstream_transports import Transports
 from nacre.gateway.server_config import ServerConfig
@@ -41,6 +41,7 @@ class Session:
     ) -> None:
         self.calls: set[LiveCall] = set()
         self.is_over = False
+        self.reason: str | None = None  # why it ended, where the server is to blame
         self.http: UpstreamHttp = transports.new_http()
         self._config = config
         self._transports = transports
@@ -84,8 +85,9 @@ class Session:
             keeper.cancel()
             await asyncio.wait({keeper}, timeout=_CLOSE_SECONDS)
 
-    def end_soon(self) -> None:
+    def end_soon(self, reason: str | None = None) -> None:
         """Use it for no further call, and close it."""
+        self.reason = self.reason or reason
         self.is_over = True
         self._end.set()
 
@@ -120,7 +122,7 @@ class Session:
         finally:
             self.is_over = True
             for call in list(self.calls):
-                call.lose("was lost while the call ran")
+                call.lose(self.reason or LOST)
 
     def _new_client(self, streams: Any) -> Client:
         offers = self._config.offers

@@ -17,7 +17,7 @@ from nacre.gateway.server_config import ServerConfig
 from nacre.limits import UPSTREAM_ANSWER_BYTES
 
 _SILENT_SECONDS = 3600.0  # a stream may say nothing for so long; each call has its own bound
-Ended = Callable[[], None]
+Ended = Callable[[str | None], None]
 
 
 class Transports:
@@ -121,5 +121,5 @@ class _Watched:
         try:
             return await self._stream.__anext__()
         except StopAsyncIteration:
-            self._ended()
+            self._ended(None)
             raise

@@ -1,0 +1,160 @@
+"""A server over stdio that does odd things, in either generation; only the standard library.
+
+Run as `odd_upstream.py ERA TOOLS`: ERA is `legacy` or `modern`, TOOLS a file with the
+definitions that it lists, read each time.
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+Message = dict[str, Any]
+ERA, TOOLS = sys.argv[1], Path(sys.argv[2])
+FORM = {
+    "message": "Your name?",
+    "requestedSchema": {"type": "object", "properties": {"name": {"type": "string"}}},
+}
+PROMPT = {
+    "messages": [{"role": "user", "content": {"type": "text", "text": "2+2"}}],
+    "maxTokens": 5,
+}
+QUESTIONS = {
+    "ask": ("elicitation/create", FORM),
+    "sample": ("sampling/createMessage", PROMPT),
+    "roots": ("roots/list", {}),
+    "secret": (
+        "elicitation/create",
+        {"message": "?", "requestedSchema": {"type": "object", "properties": {
+            "password": {"type": "string"}}}},
+    ),
+}  # fmt: skip
+
+
+def send(message: Message) -> None:
+    sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+    sys.stdout.flush()
+
+
+def receive() -> Message:
+    line = sys.stdin.readline()
+    if not line:
+        raise SystemExit
+    received: Message = json.loads(line)
+    return received
+
+
+def text(said: object) -> Message:
+    return {"content": [{"type": "text", "text": str(said)}]}
+
+
+def answer(request: Message, result: Message) -> None:
+    if ERA == "modern":
+        result = {"resultType": "complete", **result}
+    send({"id": request["id"], "result": result})
+
+
+def opened(request: Message) -> None:
+    capabilities = {"tools": {"listChanged": True}, "resources": {}, "prompts": {}}
+    if ERA == "modern":
+        answer(request, {
+            "supportedVersions": ["2026-07-28"], "capabilities": capabilities,
+            "ttlMs": 0, "cacheScope": "private",
+        })  # fmt: skip
+    else:
+        answer(request, {
+            "protocolVersion": "2025-11-25", "capabilities": capabilities,
+            "serverInfo": {"name": "odd", "version": "1"},
+        })  # fmt: skip
+
+
+def listed(request: Message, key: str, found: list[Message]) -> None:
+    more = {"ttlMs": 0, "cacheScope": "private"} if ERA == "modern" else {}
+    answer(request, {key: found, **more})
+
+
+def called(request: Message) -> None:
+    params = request["params"]
+    name, arguments = params["name"], params.get("arguments") or {}
+    if name in QUESTIONS:
+        (asked_by_result if ERA == "modern" else asked_meanwhile)(request, name)
+    elif name == "huge":
+        answer(request, text("x" * 50_000_000))
+    elif name == "silent":
+        pass
+    elif name == "twice":
+        answer(request, text("first"))
+        answer(request, text("second"))
+    elif name == "dies":
+        raise SystemExit
+    elif name == "fails":
+        send({"id": request["id"], "error": {"code": -32099, "message": "no", "data": {"a": 1}}})
+    elif name == "garbage":
+        print("not JSON at all", flush=True)
+        answer(request, text("after garbage"))
+    elif name == "links":
+        link = {"type": "resource_link", "uri": "odd://hidden", "name": "hidden"}
+        answer(request, {"content": [link]})
+    elif name == "leaks":
+        answer(request, text("the key is ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"))
+    else:
+        answer(request, text(json.dumps({"name": name, "arguments": arguments})))
+
+
+def asked_meanwhile(request: Message, name: str) -> None:
+    method, params = QUESTIONS[name]
+    send({"id": "q1", "method": method, "params": params})
+    while True:
+        message = receive()
+        if message.get("id") == "q1":
+            said = message.get("result", {"error": message.get("error")})
+            answer(request, text(json.dumps(said, sort_keys=True)))
+            return
+
+
+def asked_by_result(request: Message, name: str) -> None:
+    method, params = QUESTIONS[name]
+    given = request["params"].get("inputResponses")
+    if given is None:
+        send({"id": request["id"], "result": {
+            "resultType": "input_required", "requestState": "state-1",
+            "inputRequests": {"q1": {"method": method, "params": params}},
+        }})  # fmt: skip
+    else:
+        assert request["params"]["requestState"] == "state-1"
+        answer(request, text(json.dumps(given["q1"], sort_keys=True)))
+
+
+def read(request: Message) -> None:
+    uri = request["params"]["uri"]
+    if uri.startswith("odd://"):
+        more = {"ttlMs": 0, "cacheScope": "private"} if ERA == "modern" else {}
+        answer(request, {"contents": [{"uri": uri, "text": f"odd {uri}"}], **more})
+    else:
+        send({"id": request["id"], "error": {"code": -32002, "message": "Resource not found"}})
+
+
+while True:
+    message = receive()
+    method = message.get("method")
+    if "id" not in message or method is None:
+        continue
+    if method == ("server/discover" if ERA == "modern" else "initialize"):
+        opened(message)
+    elif method == "tools/list":
+        listed(message, "tools", json.loads(TOOLS.read_text()))
+    elif method == "resources/list":
+        listed(message, "resources", [{"uri": "odd://one", "name": "one"}])
+    elif method == "resources/templates/list":
+        listed(message, "resourceTemplates", [{"uriTemplate": "odd://t/{id}", "name": "t"}])
+    elif method == "prompts/list":
+        listed(message, "prompts", [{"name": "hello there"}])
+    elif method == "prompts/get":
+        said = {"role": "user", "content": {"type": "text", "text": message["params"]["name"]}}
+        answer(message, {"messages": [said]})
+    elif method == "resources/read":
+        read(message)
+    elif method == "tools/call":
+        called(message)
+    else:
+        send({"id": message["id"], "error": {"code": -32601, "message": "Method not found"}})

@@ -1,0 +1,394 @@
+"""Other servers behind ours, from a client's request to their program and back."""
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nacre.errors import ClientCapabilityError
+from nacre.gateway.catalogue import KEY, StoredCatalogue, release
+from nacre.policy.pins import GLOBAL, Pins
+from nacre.protocol.principal import READ_ONLY
+from tests.gateway_world import EVERYTHING_GOES, LEGACY, MODERN, World, world
+
+ODD = Path(__file__).with_name("odd_upstream.py")
+NAMES = (
+    *("echo", "ask", "sample", "roots", "secret", "huge", "silent", "twice", "dies", "fails"),
+    *("garbage", "links", "leaks", "two words"),
+)
+ASKABLE: Mapping[str, Any] = {"elicitation": {}, "sampling": {}, "roots": {}}
+ANSWERS: Mapping[str, Mapping[str, Any]] = {
+    "elicitation/create": {"action": "accept", "content": {"name": "Ann"}},
+    "sampling/createMessage": {
+        "role": "assistant",
+        "content": {"type": "text", "text": "4"},
+        "model": "m",
+    },
+    "roots/list": {"roots": [{"uri": "file:///project"}]},
+}
+
+
+def definition(name: str, description: str = "A tool") -> dict[str, Any]:
+    return {"name": name, "description": description, "inputSchema": {"type": "object"}}
+
+
+def list_tools(folder: Path, *names: str, description: str = "A tool") -> Path:
+    file = folder / "tools.json"
+    file.write_text(json.dumps([definition(name, description) for name in names]))
+    return file
+
+
+def odd(folder: Path, era: str = "legacy", **more: Any) -> dict[str, Any]:
+    file = folder / "tools.json"
+    if not file.exists():
+        list_tools(folder, *NAMES)
+    return {"command": sys.executable, "args": [str(ODD), era, str(file)], **more}
+
+
+@contextmanager
+def behind(folder: Path, era: str = "legacy", **more: Any) -> Iterator[World]:
+    with world(folder / "w", {"odd": odd(folder, era, **more)}) as gateway:
+        gateway.tools()
+        yield gateway
+
+
+class Live:
+    """A client of the older generation that answers at once."""
+
+    can_ask = True
+    cancelled = False
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def notify(self, method: str, params: dict[str, Any]) -> None:
+        pass
+
+    async def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        self.asked.append(method)
+        return dict(ANSWERS[method])
+
+
+class Refusing(Live):
+    async def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        self.asked.append(method)
+        raise ClientCapabilityError("elicitation")
+
+
+def said(answer: Mapping[str, Any]) -> str:
+    text: str = answer["result"]["content"][0]["text"]
+    return text
+
+
+def ask(gateway: World, tool: str, version: str, **more: Any) -> dict[str, Any]:
+    """Call a tool, and answer what a client of the newer generation is asked."""
+    params: dict[str, Any] = {"name": f"mcp__odd__{tool}", "arguments": {}}
+    channel = Live() if version == LEGACY else None
+    given: dict[str, Any] = {"version": version, "capabilities": ASKABLE, **more}
+    answer = gateway.ask("tools/call", params, channel=channel, **given)
+    for _ in range(3):
+        result = answer.get("result", {})
+        if result.get("resultType") != "input_required":
+            break
+        responses = {key: ANSWERS[each["method"]] for key, each in result["inputRequests"].items()}
+        again = {**params, "requestState": result["requestState"], "inputResponses": responses}
+        answer = gateway.ask("tools/call", again, **given)
+    return answer
+
+
+# What is served.
+
+
+def test_own_tools_stand_first_and_the_others_follow_by_server(tmp_path: Path) -> None:
+    list_tools(tmp_path, "b", "a")
+    servers = {name: odd(tmp_path) for name in ("zoo", "ant")}
+    with world(tmp_path / "w", servers) as gateway:
+        listed = [each["name"] for each in gateway.ask("tools/list")["result"]["tools"]]
+
+    others = ["mcp__ant__b", "mcp__ant__a", "mcp__zoo__b", "mcp__zoo__a"]
+    assert listed[-4:] == others
+    assert not [name for name in listed[:-4] if name.startswith("mcp__")]
+
+
+@pytest.mark.parametrize("version", [LEGACY, MODERN])
+@pytest.mark.parametrize("era", ["legacy", "modern"])
+def test_each_generation_of_clients_reaches_each_of_servers(
+    era: str, version: str, tmp_path: Path
+) -> None:
+    with behind(tmp_path, era) as gateway:
+        told = said(ask(gateway, "echo", version))
+        read = gateway.ask("resources/read", {"uri": "odd://t/7"}, version=version)
+        prompts = gateway.ask("prompts/list", version=version)["result"]["prompts"]
+        prompt = gateway.ask("prompts/get", {"name": prompts[-1]["name"]}, version=version)
+
+    assert json.loads(told) == {"name": "echo", "arguments": {}}
+    assert read["result"]["contents"] == [{"uri": "odd://t/7", "text": "odd odd://t/7"}]
+    assert prompts[-1]["name"].startswith("mcp__odd__hello_there_")
+    assert prompt["result"]["messages"][0]["content"]["text"] == "hello there"
+
+
+def test_a_name_that_does_not_fit_is_called_by_the_one_it_is_listed_with(tmp_path: Path) -> None:
+    with behind(tmp_path) as gateway:
+        (name,) = [each for each in gateway.tools() if "two_words" in each]
+        told = gateway.call(name)["content"][0]["text"]
+
+    assert json.loads(told)["name"] == "two words"
+
+
+def test_a_resource_that_a_result_names_is_read_where_it_came_from(tmp_path: Path) -> None:
+    with behind(tmp_path) as gateway:
+        before = gateway.ask("resources/read", {"uri": "odd://hidden"})
+        gateway.call("mcp__odd__links")
+        after = gateway.ask("resources/read", {"uri": "odd://hidden"})
+
+    assert before["error"]["code"] == -32002
+    assert after["result"]["contents"][0]["text"] == "odd odd://hidden"
+
+
+def test_what_is_not_allowed_is_neither_listed_nor_called(tmp_path: Path) -> None:
+    with behind(
+        tmp_path, allowed_tools=["e*", "twice", "huge"], disallowed_tools=["mcp__odd__huge"]
+    ) as gateway:
+        assert gateway.tools() == ["mcp__odd__echo", "mcp__odd__twice"]
+        refused = gateway.ask("tools/call", {"name": "mcp__odd__huge", "arguments": {}})
+
+    assert refused["error"] == {"code": -32602, "message": "Unknown tool: mcp__odd__huge"}
+
+
+def test_a_broken_server_is_named_and_takes_nothing_else_down(tmp_path: Path) -> None:
+    servers = {
+        "odd": odd(tmp_path),
+        "gone": {"command": "/no/such/program"},
+        "unset": {"command": "true", "env": {"TOKEN": "${NACRE_TEST_UNSET}"}},
+        "wrong": {"url": "ftp://example.com"},
+    }
+    with world(tmp_path / "w", servers) as gateway:
+        assert len(gateway.tools()) == len(NAMES)
+        missing = gateway.missing()
+
+    assert missing == {
+        "gone": "cannot be started: '/no/such/program' is not there",
+        "unset": "is not set up: the variable NACRE_TEST_UNSET is not set",
+        "wrong": "servers.json: 'wrong': 'url' must be of the form https://HOST/PATH",
+    }
+
+
+def test_what_servers_offered_is_listed_again_without_asking_them(tmp_path: Path) -> None:
+    with behind(tmp_path) as gateway:
+        before = gateway.tools()
+    entry = odd(tmp_path)
+    (tmp_path / "tools.json").unlink()  # without it the program cannot list them
+    with world(tmp_path / "w", {"odd": entry}) as gateway:
+        assert gateway.tools() == before
+
+
+def test_a_tool_may_be_called_before_anything_is_listed(tmp_path: Path) -> None:
+    with behind(tmp_path):
+        pass
+    with world(tmp_path / "w", {"odd": odd(tmp_path)}) as gateway:
+        assert "isError" not in gateway.call("mcp__odd__echo")
+
+
+def test_get_context_names_them(tmp_path: Path) -> None:
+    list_tools(tmp_path, "echo", description="Says it again")
+    with behind(tmp_path) as gateway:
+        told = json.loads(gateway.call("get_context")["content"][0]["text"])
+
+    assert told["capability_tools"] == [{"name": "mcp__odd__echo", "description": "Says it again"}]
+
+
+# What goes wrong.
+
+
+@pytest.mark.parametrize(
+    ("tool", "told"),
+    [
+        ("twice", "first"),
+        ("garbage", "after garbage"),
+        ("dies", "Error: the server 'odd' was lost while the call ran"),
+        ("huge", "Error: the server 'odd' answered with more than 10 MB"),
+        ("silent", "Error: the server 'odd' did not answer within 0.5 s"),
+    ],
+)
+def test_an_odd_answer_ends_in_a_plain_one_and_the_server_goes_on(
+    tool: str, told: str, tmp_path: Path
+) -> None:
+    with behind(tmp_path, timeout_seconds=0.5 if tool == "silent" else 20) as gateway:
+        found = gateway.call(f"mcp__odd__{tool}")["content"][0]["text"]
+        again = gateway.call("mcp__odd__echo")
+
+    assert found.startswith(told)
+    assert "isError" not in again
+
+
+def test_an_error_of_the_server_arrives_as_it_is(tmp_path: Path) -> None:
+    with behind(tmp_path) as gateway:
+        answer = gateway.ask("tools/call", {"name": "mcp__odd__fails", "arguments": {}})
+
+    assert answer["error"] == {"code": -32099, "message": "no", "data": {"a": 1}}
+
+
+def test_a_server_that_fails_again_and_again_is_left_alone_for_a_while(tmp_path: Path) -> None:
+    with world(tmp_path / "w", {"odd": odd(tmp_path, timeout_seconds=0.05)}) as gateway:
+        gateway.tools()
+        told = [gateway.call("mcp__odd__silent")["content"][0]["text"] for _ in range(4)]
+
+    assert told[0] == told[1] == told[2]
+    assert told[3].endswith("it is tried again in 15 s")
+
+
+# What the server asks of the client.
+
+
+@pytest.mark.parametrize("version", [LEGACY, MODERN])
+@pytest.mark.parametrize("era", ["legacy", "modern"])
+@pytest.mark.parametrize("tool", ["ask", "sample", "roots"])
+def test_a_question_reaches_the_client_and_its_answer_the_server(
+    tool: str, era: str, version: str, tmp_path: Path
+) -> None:
+    method = {"ask": "elicitation/create", "sample": "sampling/createMessage"}
+    with behind(tmp_path, era) as gateway:
+        told = json.loads(said(ask(gateway, tool, version)))
+
+    assert told == ANSWERS[method.get(tool, "roots/list")]
+
+
+def test_who_cannot_be_asked_declines(tmp_path: Path) -> None:
+    with behind(tmp_path) as gateway:
+        elicited = gateway.call("mcp__odd__ask")["content"][0]["text"]
+        sampled = gateway.call("mcp__odd__sample")["content"][0]["text"]
+
+    assert json.loads(elicited) == {"action": "decline"}
+    assert json.loads(sampled)["error"]["message"] == "User rejected sampling request"
+
+
+def test_a_client_that_refuses_declines_too(tmp_path: Path) -> None:
+    with behind(tmp_path) as gateway:
+        params = {"name": "mcp__odd__ask", "arguments": {}}
+        told = gateway.ask("tools/call", params, capabilities=ASKABLE, channel=Refusing())
+
+    assert json.loads(said(told)) == {"action": "decline"}
+
+
+def test_a_newer_server_that_asks_an_unfit_client_is_told_by_the_client_itself(
+    tmp_path: Path,
+) -> None:
+    with behind(tmp_path, "modern") as gateway:
+        answer = gateway.ask(
+            "tools/call", {"name": "mcp__odd__sample", "arguments": {}}, version=MODERN
+        )
+
+    assert answer["error"]["code"] == -32021
+
+
+@pytest.mark.parametrize("era", ["legacy", "modern"])
+def test_the_policy_decides_what_is_asked(era: str, tmp_path: Path) -> None:
+    denied = '[[rule]]\naction = "deny"\nmethod = "sampling/*"\n' + EVERYTHING_GOES
+    channel = Live()
+    with world(tmp_path / "w", {"odd": odd(tmp_path, era)}, policy=denied) as gateway:
+        gateway.tools()
+        params = {"name": "mcp__odd__sample", "arguments": {}}
+        told = gateway.ask("tools/call", params, capabilities=ASKABLE, channel=channel)
+        secret = gateway.ask(
+            "tools/call",
+            {"name": "mcp__odd__secret", "arguments": {}},
+            capabilities=ASKABLE,
+            channel=channel,
+        )
+        (record,) = [
+            each for each in gateway.records() if each["method"] == "sampling/createMessage"
+        ]
+
+    assert channel.asked == []
+    assert "rejected" in said(told) or "Blocked by policy" in said(told)
+    assert "decline" in said(secret) or "may not ask for secrets" in said(secret)
+    assert (record["outcome"], record["server"], record["sender"]) == ("deny", "odd", "server")
+
+
+def test_an_answer_to_a_call_that_waits_no_longer_says_so(tmp_path: Path) -> None:
+    params: dict[str, Any] = {"name": "mcp__odd__ask", "arguments": {}}
+    with behind(tmp_path) as gateway:
+        asked = gateway.ask("tools/call", params, version=MODERN, capabilities=ASKABLE)["result"]
+        key, request = next(iter(asked["inputRequests"].items()))
+        again = {
+            **params,
+            "requestState": asked["requestState"],
+            "inputResponses": {key: ANSWERS[request["method"]]},
+        }
+        first = gateway.ask("tools/call", again, version=MODERN, capabilities=ASKABLE)
+        second = gateway.ask("tools/call", again, version=MODERN, capabilities=ASKABLE)
+
+    assert "Ann" in said(first)
+    assert "no longer waits for this answer" in said(second)
+
+
+# Trust.
+
+
+def test_rules_and_the_audit_know_the_server(tmp_path: Path) -> None:
+    only = '[[rule]]\naction = "deny"\nserver = "odd"\ntool = "twice"\n' + EVERYTHING_GOES
+    with world(tmp_path / "w", {"odd": odd(tmp_path)}, policy=only) as gateway:
+        assert "mcp__odd__twice" not in gateway.tools()
+        refused = gateway.call("mcp__odd__twice")
+        gateway.call("mcp__odd__echo")
+        calls = [each for each in gateway.records() if each["method"] == "tools/call"]
+
+    assert refused["isError"] is True
+    assert [(each["server"], each["tool"], each["outcome"]) for each in calls] == [
+        ("odd", "twice", "deny"),
+        ("odd", "echo", "allow"),
+    ]
+
+
+def test_a_secret_in_a_result_is_taken_out(tmp_path: Path) -> None:
+    with behind(tmp_path) as gateway:
+        told = gateway.call("mcp__odd__leaks")["content"][0]["text"]
+
+    assert "ghp_" not in told
+    assert "[redacted:" in told
+
+
+def test_a_tool_that_changed_waits_until_its_owner_has_looked(tmp_path: Path) -> None:
+    list_tools(tmp_path, "echo", "twice")
+    with behind(tmp_path) as gateway:
+        list_tools(tmp_path, "echo", "twice", "fresh", description="Another tool")
+        gateway.laptop.home.data.delete(KEY)
+    with world(tmp_path / "w", {"odd": odd(tmp_path)}) as gateway:
+        assert gateway.tools() == []
+        refused = gateway.call("mcp__odd__echo")["content"][0]["text"]
+        pins = Pins(gateway.laptop.home.data, GLOBAL)
+        approve(gateway, "echo")
+        states = {name: pin.state for name, pin in pins.of("odd").items()}
+    with world(tmp_path / "w", {"odd": odd(tmp_path)}) as gateway:
+        assert gateway.tools() == ["mcp__odd__echo"]
+        assert "isError" not in gateway.call("mcp__odd__echo")
+
+    assert "has changed since it was approved" in refused
+    assert states == {"echo": "trusted", "twice": "changed", "fresh": "new"}
+
+
+def test_a_read_only_token_calls_what_the_configuration_calls_reading(tmp_path: Path) -> None:
+    with behind(tmp_path, read_tools=["echo"]) as gateway:
+        answers = [
+            gateway.ask(
+                "tools/call", {"name": f"mcp__odd__{name}", "arguments": {}}, scopes=READ_ONLY
+            )
+            for name in ("echo", "twice")
+        ]
+
+    assert "result" in answers[0]
+    assert answers[1]["error"]["code"] == 403
+
+
+# The owner's own hand.
+
+
+def approve(gateway: World, tool: str) -> None:
+    table = gateway.laptop.home.data
+    pins = Pins(table, GLOBAL)
+    pins.approve("odd", [pins.of("odd")[tool]])
+    release(StoredCatalogue(lambda: table), "odd", [tool])
