@@ -19,11 +19,14 @@ from mcp.client.streamable_http import streamable_http_client
 from samtranslator.yaml_helper import yaml_parse
 
 from infra import services
-from infra.local_cloud import REGION, credentials, local_cloud
+from infra.local_cloud import REGION, credentials, free_port, local_cloud
 from infra.qdrant_server import NoQdrantError, QdrantServer
 from infra.sam import run_sam
 from infra.tools import MissingPythonError
+from tests.clients.oauth_fronts import LoginServer, Owner
+from tests.clients.test_oauth_clients import CLIENTS, converse
 from tests.infra.declared import ROOT
+from tests.infra.host_proxy import host_proxy
 from tests.lambda_layers import HOST
 from tests.model_server import ModelServer, model_server
 from tests.patrol.test_model_by_header import sensible
@@ -56,6 +59,8 @@ class Deployed:
     reader: str
     built: Path
     model: ModelServer
+    api: str
+    public_url: str
 
     @property
     def address(self) -> str:
@@ -64,8 +69,7 @@ class Deployed:
     @property
     def host(self) -> str:
         """The API's own host name, by which the cloud tells APIs apart."""
-        api = self.outputs["McpUrl"].removeprefix("https://").partition(".")[0]
-        return f"{api}.execute-api.localhost:{self.address.rpartition(':')[2]}"
+        return f"{self.api}.execute-api.localhost:{self.address.rpartition(':')[2]}"
 
     def send(
         self,
@@ -165,16 +169,31 @@ def model() -> Iterator[ModelServer]:
 def deployed(cloud: str, model: ModelServer, tmp_path_factory: pytest.TempPathFactory) -> Deployed:
     scratch = tmp_path_factory.mktemp("stack")
     environment = {**credentials(cloud), "HOME": str(scratch), "NACRE_HOME": str(scratch / "home")}
+    public_url = f"http://127.0.0.1:{free_port()}"
     build(scratch / "build")
-    deploy(scratch / "build", cloud, environment, model)
-    found = services.client("cloudformation", cloud).describe_stacks(StackName=STACK)
+    deploy(scratch / "build", cloud, environment, model, public_url=public_url)
+    cloudformation = services.client("cloudformation", cloud)
+    found = cloudformation.describe_stacks(StackName=STACK)
+    rows = cloudformation.describe_stack_resources(StackName=STACK)["StackResources"]
+    [api] = [each["PhysicalResourceId"] for each in rows if each["LogicalResourceId"] == "HttpApi"]
     being = nacre(environment, "being", "create", "me")["being_id"]
     full, reader = (
         nacre(environment, "token", "create", "--being", "me", "--scope", scope)["token"]
         for scope in ("full", "read-only")
     )
     outputs = {each["OutputKey"]: each["OutputValue"] for each in found["Stacks"][0]["Outputs"]}
-    return Deployed(cloud, outputs, environment, being, full, reader, scratch / "build", model)
+    return Deployed(
+        cloud=cloud,
+        outputs=outputs,
+        environment=environment,
+        being=being,
+        token=full,
+        reader=reader,
+        built=scratch / "build",
+        model=model,
+        api=api,
+        public_url=public_url,
+    )
 
 
 def build(folder: Path) -> None:
@@ -188,6 +207,7 @@ def deploy(
     environment: Mapping[str, str],
     model: ModelServer,
     *,
+    public_url: str,
     qdrant_url: str = "",
 ) -> None:
     """Deploy what was built, but for the alarms over two metrics, which MiniStack refuses."""
@@ -205,6 +225,7 @@ def deploy(
         "Stage": "dev",
         "EndpointUrl": cloud,
         "AuthorizerCacheSeconds": "0",  # so that a revoked token ends at once
+        "PublicUrl": public_url,
         "LlmBaseUrl": model.url,
         "LlmModel": "some-model",
     }
@@ -274,6 +295,58 @@ def test_a_read_only_token_may_not_write(deployed: Deployed) -> None:
     assert answer.body["error"]["data"]["error"] == "insufficient_scope"
 
 
+@pytest.fixture
+def login(deployed: Deployed) -> Iterator[LoginServer]:
+    """Reach the stack under its public address, as its owner's browser and clients do."""
+
+    def link() -> str:
+        told: str = deployed.nacre("owner", "bootstrap")["link"]
+        assert told.startswith(f"{deployed.public_url}/sign-in#")
+        return told.rpartition("#")[2]
+
+    port = int(deployed.public_url.rpartition(":")[2])
+    with host_proxy(port, deployed.address, deployed.host):
+        yield LoginServer(deployed.outputs["McpUrl"], Owner(deployed.public_url, link))
+
+
+def test_the_stack_says_where_to_sign_in_and_how(deployed: Deployed) -> None:
+    assert deployed.outputs["PortalUrl"] == f"{deployed.public_url}/"
+    assert deployed.outputs["SignInLink"] == f"nacre owner bootstrap --stack {STACK}"
+    assert deployed.outputs["McpUrl"] == f"{deployed.public_url}/mcp"
+
+
+@pytest.mark.parametrize("client", ["python-2", "typescript-1"])
+def test_a_client_logs_in_by_url_alone_and_is_ended(
+    deployed: Deployed, login: LoginServer, client: str, tmp_path: Path
+) -> None:
+    before = {each["grant_id"] for each in deployed.nacre("client", "list")}
+
+    def end() -> None:
+        [grant] = [g for g in deployed.nacre("client", "list") if g["grant_id"] not in before]
+        assert (grant["being"], grant["scope"]) == ("me", "full")
+        deployed.nacre("client", "delete", grant["grant_id"])
+
+    told = converse(login, CLIENTS[client](login.url, 2), tmp_path, end)
+
+    assert {"recall", "update_notes", "get_context"} <= set(told["tools"][1])
+    assert login.owner.logins == 2  # the second time because the first access was ended
+
+
+def test_discovery_needs_no_token_and_refusals_name_it(deployed: Deployed) -> None:
+    found = deployed.send("GET", f"/.well-known/oauth-protected-resource/mcp/{deployed.being}")
+    server = deployed.send("GET", "/.well-known/oauth-authorization-server").body
+    refused = deployed.send(token="bto_of_nobody")
+    challenge = refused.headers.get("www-authenticate") or refused.headers.get(
+        "x-amzn-remapped-www-authenticate", ""
+    )
+
+    assert found.body["resource"] == f"{deployed.public_url}/mcp/{deployed.being}"
+    assert server["issuer"] == deployed.public_url
+    assert server["client_id_metadata_document_supported"] is True
+    assert refused.status == 401
+    assert f'resource_metadata="{deployed.public_url}/.well-known/' in challenge
+
+
 def scene(action: str) -> dict[str, Any]:
     return {"scenes": [{"action": action, "actors": ["Ann"], "when": ["2026-11-18"]}]}
 
@@ -297,7 +370,7 @@ def qdrant(deployed: Deployed, tmp_path_factory: pytest.TempPathFactory) -> Iter
         pytest.skip(str(error))
     try:
         again = (deployed.built, deployed.cloud, deployed.environment, deployed.model)
-        deploy(*again, qdrant_url=server.url)
+        deploy(*again, public_url=deployed.public_url, qdrant_url=server.url)
         yield server
     finally:
         server.kill()
