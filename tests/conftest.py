@@ -20,9 +20,13 @@ def _read_once(path: str) -> Any:
     return _read(JSONFileLoader(), path)
 
 
+def _read_by_path(_: JSONFileLoader, file_path: str) -> Any:
+    return _read_once(file_path)
+
+
 def pytest_configure() -> None:
     """Spare each AWS session of each test the parsing of megabytes that never change."""
-    JSONFileLoader.load_file = lambda _, path: _read_once(path)  # type: ignore[method-assign]
+    JSONFileLoader.load_file = _read_by_path  # type: ignore[method-assign]
 
 
 @pytest.hookimpl(tryfirst=True)
