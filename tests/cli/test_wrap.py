@@ -189,6 +189,18 @@ def test_a_proxy_whose_program_is_gone_is_told_and_renewed(nacre: Nacre, cursor:
     assert entry_of(cursor, "files")["command"] == "npx"
 
 
+def test_doctor_looks_at_wrapped_servers(nacre: Nacre, cursor: Path) -> None:
+    assert "wrapped servers" not in nacre("doctor").out
+    nacre("wrap", "--all")
+    assert "ok    wrapped servers: 2 can be started" in nacre("doctor").out
+    cursor.write_text(cursor.read_text().replace(sys.executable, "/gone/python", 1))
+
+    broken = nacre("doctor")
+
+    assert broken.code == 1
+    assert "fail  wrapped servers: files of Cursor starts a nacre that is gone" in broken.out
+
+
 def test_rules_of_one_s_own_go_into_the_command_line(
     nacre: Nacre, cursor: Path, tmp_path: Path
 ) -> None:

@@ -14,6 +14,7 @@ from nacre.cli.finding import Finding, attempt
 from nacre.cli.outcome import FAILURE, OK
 from nacre.cli.place import Place, placed
 from nacre.cli.serve import PORT
+from nacre.cli.wrap_checks import check_wrapped
 from nacre.wiring.settings import Settings
 
 
@@ -51,7 +52,10 @@ def _findings(place: Place, port: int) -> list[Finding]:
     if settings[0].state == "fail":
         return findings
     findings += check_stack(place) if place.stack else check_laptop(place, port)
-    return findings + attempt("clients", lambda: check_clients(Path.home()))
+    findings += attempt("clients", lambda: check_clients(Path.home()))
+    if place.stack:
+        return findings
+    return findings + attempt("wrapped servers", lambda: check_wrapped(place))
 
 
 def _check_settings() -> list[Finding]:

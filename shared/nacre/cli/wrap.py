@@ -83,7 +83,7 @@ def wrap(
     opened = open_place(place, "wrap", str(policy or ""))
     found, problems = look(opened.files, opened.records, opened.machine, chosen_clients(clients))
     if servers == _STATUS:
-        return show_status(found, problems, _missing(found), as_json=as_json)
+        return show_status(found, problems, missing_programs(found), as_json=as_json)
     check_selection(servers, every=every)
     wanted = select(found, servers, project=project)
     groups = by_file(wanted)
@@ -140,7 +140,7 @@ def chosen_clients(names: tuple[str, ...]) -> list[Client]:
     return [client for client in CLIENTS if not names or client.name in names]
 
 
-def _missing(found: "list[Found]") -> set[str]:
+def missing_programs(found: "list[Found]") -> set[str]:
     """Return the programs of proxies that are no longer where their entries say."""
     named = {each.server.proxy.program[0] for each in found if each.server.proxy is not None}
     return {each for each in named if Path(each).is_absolute() and not Path(each).exists()}
