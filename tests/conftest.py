@@ -26,7 +26,7 @@ def _read_by_path(_: JSONFileLoader, file_path: str) -> Any:
 
 def pytest_configure() -> None:
     """Spare each AWS session of each test the parsing of megabytes that never change."""
-    JSONFileLoader.load_file = _read_by_path  # type: ignore[method-assign]
+    JSONFileLoader.load_file = _read_by_path  # type: ignore[method-assign,assignment]
 
 
 @pytest.hookimpl(tryfirst=True)
