@@ -425,6 +425,34 @@ def test_the_older_transport_is_carried_on_a_stream_with_an_address_of_ours() ->
     run(scenario, play=older(streams), path="/sse", scene=scene)
 
 
+@pytest.mark.parametrize("stays", [True, False])
+def test_a_held_call_of_the_older_transport_is_made_while_its_client_is_there(stays: bool) -> None:
+    streams: dict[str, Asked] = {}
+    person = Person(Waiting("t1", "ask the owner", 60.0))
+    person.says = Waiting("t1", "ask the owner", 60.0)
+
+    async def scenario(world: World) -> None:
+        async with world.client.stream("GET", world.url) as reply:
+            lines = await lines_of(reply)
+            to = world.url.removesuffix("/sse") + str(await next_data(lines))
+            took = await world.client.post(to, json=request(1, "tools/call", ETC))
+            assert took.status_code == 202
+            assert len(world.remote.asked) == 1
+            if stays:
+                person.says = Granted("g1")
+                said = await next_data(lines)
+                assert isinstance(said, dict)
+                assert said["result"]["content"][0]["text"] == "done"
+        if not stays:
+            await world.until(lambda: streams["stream"].is_gone)
+            person.says = Granted("g1")
+            await asyncio.sleep(1.1)
+            assert len(world.remote.asked) == 1
+
+    scene = Scene(SEED, lines=False, approver=person)
+    run(scenario, play=older(streams), path="/sse", scene=scene)
+
+
 def test_an_error_of_the_older_transport_reaches_the_stream_where_its_client_waits() -> None:
     streams: dict[str, Asked] = {}
     plays = older(streams)

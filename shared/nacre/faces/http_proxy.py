@@ -58,8 +58,13 @@ class ReverseProxy:
         while True:
             await asyncio.sleep(_POLL_SECONDS)
             for talk in self._talks.held():
-                for release in talk.guard.poll():
-                    await self._relay.release(talk, release)
+                try:
+                    for release in talk.guard.poll():
+                        await self._relay.release(talk, release)
+                except ConnectionError:
+                    continue  # that client has gone
+                except NacreError as error:
+                    self._say(str(error))
 
     def close(self) -> None:
         """Let go of the server."""
@@ -129,15 +134,16 @@ class ReverseProxy:
     async def _hold(self, exchange: Exchange, request: HttpRequest, ask: bytes | None) -> None:
         """Keep the client's request until somebody has decided about it."""
         talk, reply = exchange.talk, exchange.reply
+        id_ = id_of(exchange.raw)
+        assert id_ is not None
         self._talks.watch(talk)
         if talk.address is not None:
             if ask is not None and talk.stream is not None:
                 await talk.stream.send(Event(b"message").encode(ask))
             talk.headers = self._headers(request)
+            talk.parked.append(id_)
             await reply.whole(202, exchange.headers)
             return
-        id_ = id_of(exchange.raw)
-        assert id_ is not None
         waiting = talk.hold(id_)
         try:
             await reply.begin(200, {**exchange.headers, **STREAMED})
@@ -199,6 +205,8 @@ class ReverseProxy:
             answer.close()
             if talk.stream is reply:
                 talk.stream = None
+                for id_ in talk.parked:  # nobody is there to be told what came of them
+                    talk.guard.from_client(cancellation(id_))
                 if talk.address is not None and talk.session is not None:
                     self._talks.forget(caller, talk.session)
 

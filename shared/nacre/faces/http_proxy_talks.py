@@ -26,6 +26,8 @@ class Talk:
     # Requests of the client that wait for somebody's word, and requests of the server likewise.
     held: dict[str, "asyncio.Future[tuple[str, bytes]]"] = field(default_factory=dict)
     asked_on: dict[str, Reply] = field(default_factory=dict)
+    # Requests that are held while their answers are awaited on the stream.
+    parked: list[Id] = field(default_factory=list)
     # The stream that the server pushes on, and where the older transport takes messages.
     stream: Reply | None = None
     address: Address | None = None
