@@ -196,6 +196,7 @@ def run(
     seconds: float = 10.0,
     with_credentials: bool = False,
     limit: float | None = 30,
+    cors: frozenset[str] = frozenset(),
 ) -> World:
     """Play a scenario against a proxy, and return what is left of it."""
     kept: list[World] = []
@@ -204,7 +205,7 @@ def run(
         remote = Remote(play)
         async with serving(remote):
             world_of = opened(
-                remote, scene or Scene(lines=False), headers, path, seconds, with_credentials
+                remote, scene or Scene(lines=False), headers, path, seconds, with_credentials, cors
             )
             async with world_of as world:
                 kept.append(world)
@@ -237,6 +238,7 @@ async def opened(
     path: str,
     seconds: float,
     with_credentials: bool,
+    cors: frozenset[str],
 ) -> AsyncIterator[World]:
     """Run a proxy before the remote server."""
     said: list[str] = []
@@ -245,7 +247,7 @@ async def opened(
     proxy = ReverseProxy(
         Upstream(address, headers=headers, seconds=seconds),
         lambda caller: scene.new_guard(),
-        fences=Fences(hosts=NAMES, origins=NAMES),
+        fences=Fences(hosts=NAMES, origins=NAMES, cors=cors),
         say=said.append,
         with_credentials=with_credentials,
     )

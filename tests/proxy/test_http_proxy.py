@@ -317,6 +317,22 @@ def test_a_page_that_may_not_call_is_told_nothing_and_others_are_not_named() -> 
     run(scenario)
 
 
+def test_a_page_that_may_call_reads_the_answer_and_its_session() -> None:
+    page = "https://page.example"
+
+    async def scenario(world: World) -> None:
+        asked = await world.client.options(world.url, headers={"origin": page})
+        assert asked.status_code == 204
+        assert asked.headers["access-control-allow-origin"] == page
+        assert "mcp-session-id" in asked.headers["access-control-allow-headers"]
+        reply = await world.post(request(0, "initialize", OPENING), origin=page)
+        assert reply.headers["access-control-allow-origin"] == page
+        assert "mcp-session-id" in reply.headers["access-control-expose-headers"]
+        assert "origin" not in world.remote.asked[0].headers
+
+    run(scenario, cors=frozenset({page}))
+
+
 def test_a_body_that_is_no_message_is_refused_without_asking_the_server() -> None:
     async def scenario(world: World) -> None:
         for body in (b"", b"[]", b"{", b'{"jsonrpc":"2.0","id":1}', b"\xff", b"x" * 100):
