@@ -246,6 +246,7 @@ MAX_ORDER_BYTES = 256 * 1024  # one message: what the history keeps of one
 MAX_ORDER_NAME = 40  # characters: with order_ in front it has room in every client's names
 MAX_SESSION_KEY = 512  # characters: a path or two UUIDs with words between them
 SESSION_BYTES = 24_000  # of a session that the model is shown again: some 8,000 tokens
+SESSION_TURNS = 50  # of them whole, however short they are
 SESSION_TEXT_BYTES = 8_000  # of one message or answer in it, so that a turn leaves room for another
 SESSION_SUMMARY_BYTES = 4_000  # of what went before, a line for each turn
 SESSION_LINE_BYTES = 240  # of that line

@@ -4,9 +4,10 @@ Both are of a bounded size, so an order reads and writes as much in its thousand
 its first. A session key is sensitive and is not stored; neither is who could guess it.
 """
 
+import json
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -112,8 +113,9 @@ class SessionStore:
             "pk": keys.session_turns(being_id),
             "sk": session_id,
             EXPIRES_AT: expires,
-            "turns": [_turn_item(each) for each in session.turns],
-            "summary": list(session.summary),
+            # As one text: a store looks at every value of an item, several times over.
+            "turns": json.dumps([asdict(each) for each in session.turns], ensure_ascii=False),
+            "summary": "\n".join(session.summary),
         }
         facts: dict[str, Value] = {
             SCHEMA: SESSION.version,
@@ -206,30 +208,13 @@ def _version(head: Item | None) -> int:
     return version
 
 
-def _turn_item(turn: Turn) -> dict[str, Value]:
-    return {
-        "turn_id": turn.turn_id,
-        "at": turn.at,
-        "message": turn.message,
-        "answer": turn.answer,
-        "files": list(turn.files),
-    }
-
-
 def _session(session_id: str, head: Mapping[str, Any], body: Mapping[str, Any]) -> Session:
     return Session(
         session_id=session_id,
         turns=tuple(
-            Turn(
-                turn_id=str(each["turn_id"]),
-                at=str(each["at"]),
-                message=str(each["message"]),
-                answer=str(each["answer"]),
-                files=tuple(map(str, each["files"])),
-            )
-            for each in body["turns"]
+            Turn(**{**each, "files": tuple(each["files"])}) for each in json.loads(body["turns"])
         ),
-        summary=tuple(map(str, body["summary"])),
+        summary=tuple(body["summary"].splitlines()),
         count=int(head["turns"]),
         marker_id=head.get("marker"),
     )

@@ -12,6 +12,7 @@ from nacre.limits import (
     SESSION_LINE_BYTES,
     SESSION_SUMMARY_BYTES,
     SESSION_TEXT_BYTES,
+    SESSION_TURNS,
 )
 from nacre.memory.blocks import shortened
 from nacre.memory.model import session_key_hash
@@ -50,7 +51,9 @@ class Session:
         if any(each.turn_id == turn.turn_id for each in self.turns):
             return self
         turns, summary = [*self.turns, _bounded(turn)], list(self.summary)
-        while len(turns) > 1 and sum(each.size for each in turns) > SESSION_BYTES:
+        size = sum(each.size for each in turns)
+        while len(turns) > SESSION_TURNS or (len(turns) > 1 and size > SESSION_BYTES):
+            size -= turns[0].size
             summary.append(_line(turns.pop(0)))
         while sum(len(line.encode()) + 1 for line in summary) > SESSION_SUMMARY_BYTES:
             summary.pop(0)
