@@ -41,7 +41,7 @@ class Remote(BaseHTTPRequestHandler):
 @pytest.fixture
 def remote() -> Iterator[str]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Remote)
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
     thread.start()
     yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()
