@@ -333,3 +333,55 @@ def test_a_stack_takes_orders_under_its_name(
     ]
     unknown = function(order("hello"))
     assert "Unknown tool: order_being" in unknown["error"]["message"]
+
+
+# As a task.
+
+
+def modern(method: str, params: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return a request of a client that takes tasks, and its headers."""
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "patient", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {
+            "extensions": {"io.modelcontextprotocol/tasks": {}}
+        },
+    }
+    message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": meta}}
+    headers = {
+        "mcp-protocol-version": "2026-07-28",
+        "mcp-method": method,
+        "mcp-name": str(params.get("name") or params.get("taskId")),
+        "x-llm-api-key": "sk-header",
+    }
+    return message, headers
+
+
+@pytest.mark.slow
+def test_a_client_that_takes_tasks_gets_the_answer_later(
+    client: Callable[..., Http], model: ModelServer, home: Path
+) -> None:
+    http_ = client()
+    call = {"name": "order_being", "arguments": {"message": "take your time", "sessionKey": "s"}}
+    message, headers = modern("tools/call", call)
+    _, begun = http_.ask(message, **headers)
+    task = begun["result"]
+    assert task["resultType"] == "task"
+
+    for _ in range(200):
+        message, headers = modern("tasks/get", {"taskId": task["taskId"]})
+        _, answer = http_.ask(message, **headers)
+        if answer["result"]["status"] not in ("working", "input_required"):
+            break
+        threading.Event().wait(0.05)
+
+    assert answer["result"]["status"] == "completed", answer
+    result = answer["result"]["result"]
+    assert result["content"] == [{"type": "text", "text": "Very well."}]
+    assert result["isError"] is False
+    assert [question.key for question in model.questions] == ["Bearer sk-header"]
+    # The session is the caller's, however the order was carried out.
+    http_.ask(order("and now", sessionKey="s"), x_llm_api_key="sk-header")
+    assert len(model.questions[-1].body["messages"]) == 4
+    kept = b"".join(path.read_bytes() for path in home.rglob("*") if path.is_file())
+    assert b"sk-header" not in kept
