@@ -2,6 +2,7 @@
 
 import base64
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 from nacre.errors import HeaderMismatchError
@@ -87,8 +88,7 @@ def made(
         for name in path:
             value = value.get(name) if isinstance(value, dict) else None
         if isinstance(value, bool | int | float | str):
-            text = value if isinstance(value, str) else strict_json.encode(value).decode()
-            sent[PARAM_PREFIX + suffix.lower()] = encoded(text)
+            sent[PARAM_PREFIX + suffix.lower()] = encoded(_text(value))
     return sent
 
 
@@ -103,3 +103,13 @@ def encoded(value: str) -> str:
     if is_plain and value and not value.startswith("=?"):
         return value
     return f"=?base64?{base64.b64encode(value.encode()).decode()}?="
+
+
+def _text(value: str | float) -> str:
+    match value:
+        case str():
+            return value
+        case bool():
+            return "true" if value else "false"
+        case _:
+            return format(Decimal(repr(value)), "f")  # readers expect digits, and no exponent
