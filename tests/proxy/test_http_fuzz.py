@@ -96,7 +96,7 @@ def fuzz(seed: int, messages: int) -> None:
             if rng.random() < 0.3:
                 headers["mcp-protocol-version"] = rng.choice([MODERN, "2025-11-25", "x"])
                 headers["mcp-method"] = rng.choice(["tools/call", "ping"])
-            body = mangled(rng)
+            body = mangled(rng).replace(b'"id":1', b'"id":%d' % rng.randrange(1000))
             try:
                 answer = await client.send("POST", headers, body)
                 told = await answer.whole()
@@ -150,8 +150,9 @@ def fuzz_lines(seed: int, messages: int) -> None:
             check(raw, "server")
 
         async def lines() -> AsyncIterator[bytes]:
-            for _ in range(messages):
-                yield mangled(rng)
+            for number in range(messages):
+                # An id that is running, or was cancelled, would be refused for that alone.
+                yield mangled(rng).replace(b'"id":1', b'"id":%d' % number)
                 await asyncio.sleep(0)
 
         async with serving(remote):
