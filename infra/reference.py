@@ -14,6 +14,7 @@ import click
 import yaml
 
 from nacre.app import being_server
+from nacre.being.order import DEFAULT_ORDER_NAME, order
 from nacre.cli.commands import commands as cli
 from nacre.wiring.settings import VARIABLES
 
@@ -97,7 +98,8 @@ def _helps(
 def tools() -> str:
     """Every tool of a Being, as `tools/list` describes it."""
     parts = []
-    for tool in being_server(_no_memory, patrols=_no_memory).tools():
+    own = being_server(_no_memory, patrols=_no_memory).tools()
+    for tool in (*own, order(DEFAULT_ORDER_NAME, _no_memory).definition):
         schema = tool["inputSchema"]
         rows = [
             (
