@@ -16,6 +16,8 @@ from random import Random
 from typing import Any
 from urllib.parse import unquote, urlencode, urlsplit
 
+from fastapi import FastAPI
+
 from nacre import ToolResult, ToolServer
 from nacre.access.authority import Authority, authority
 from nacre.access.gate import Gate
@@ -42,6 +44,7 @@ from tests.lambda_events import LambdaContext, Sent, body_of, http_api_event
 
 ADDRESS = "203.0.113.1"
 Headers = Mapping[str, str]
+AddRoutes = Callable[[FastAPI], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,12 +126,16 @@ class GatewayFront:
     base = "https://api.execute-api.eu-central-1.amazonaws.com"
 
     def __init__(
-        self, mcp: Callable[..., Any], portal: Portal, authorizer: Callable[..., Any]
+        self,
+        mcp: Callable[..., Any],
+        portal: Portal,
+        authorizer: Callable[..., Any],
+        more: list[AddRoutes],
     ) -> None:
         self._mcp = mcp
         self._authorizer = authorizer
         self._loop = asyncio.new_event_loop()
-        self._portal = self._on_loop(portal_handler, portal)
+        self._portal = self._on_loop(portal_handler, portal, *more)
 
     def send(self, method: str, target: str, headers: Headers, body: bytes = b"") -> Answer:
         sent = Sent(method, target, headers, body)
@@ -312,9 +319,15 @@ _ATTRIBUTES = ("name", "value", "type")
 
 @contextmanager
 def site(
-    front: str, documents: ClientDocuments | None = None, public_url: str = ""
+    front: str,
+    documents: ClientDocuments | None = None,
+    public_url: str = "",
+    pages: Callable[[SqliteDatabase, Any, Time, str], AddRoutes] | None = None,
 ) -> Iterator[Site]:
-    """Serve a place by one of the fronts: `laptop` or `gateway`."""
+    """Serve a place by one of the fronts: `laptop` or `gateway`.
+
+    `pages` makes what adds further pages, over the database, its data, the clock and the Being.
+    """
     time, log = Time(), StringIO()
     database = SqliteDatabase(":memory:")
     table: Any = _Stoppable(SqliteTable(database, "tokens", now=time))
@@ -323,7 +336,8 @@ def site(
     being = made.beings.create("Ann", owner="me").being_id
     calls: list[str] = []
     serve = _laptop if front == "laptop" else _gateway
-    served = serve(made, time, _tools(calls), log, public_url)
+    more = [] if pages is None else [pages(database, data, time, being)]
+    served = serve(made, time, _tools(calls), log, public_url, more)
     served.base = public_url or served.base
     try:
         yield Site(served, made, database, table, time, being, log, calls)
@@ -333,7 +347,12 @@ def site(
 
 
 def _laptop(
-    made: Authority, time: Time, app: Application, log: StringIO, public_url: str
+    made: Authority,
+    time: Time,
+    app: Application,
+    log: StringIO,
+    public_url: str,
+    more: list[AddRoutes],
 ) -> LaptopFront:
     gate = Gate(made.tokens.lookup, time)
     base = called_address(public_url, scheme="http")
@@ -352,7 +371,7 @@ def _laptop(
     portal = Portal(
         lambda: made, public_url, fences, Log(stream=log), takes_documents=takes_documents
     )
-    elsewhere = portal_app(portal)
+    elsewhere = portal_app(portal, *more)
     return LaptopFront(
         asgi_app(
             app,
@@ -366,13 +385,19 @@ def _laptop(
 
 
 def _gateway(
-    made: Authority, time: Time, app: Application, log: StringIO, public_url: str
+    made: Authority,
+    time: Time,
+    app: Application,
+    log: StringIO,
+    public_url: str,
+    more: list[AddRoutes],
 ) -> GatewayFront:
     lookup = made.tokens.lookup
     return GatewayFront(
         mcp_handler(app, log=Log(stream=log), public_url=public_url),
         stack_portal(lambda: made, public_url, Log(stream=log)),
         authorizer_handler(lookup, now=lambda: time().timestamp()),
+        more,
     )
 
 

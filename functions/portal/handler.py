@@ -1,12 +1,15 @@
 """Lambda: what is web, as FastAPI behind Mangum."""
 
+from nacre.faces.console import console
 from nacre.faces.logs import log_at
 from nacre.faces.portal import portal_handler
 from nacre.faces.portal_parts import stack_portal
 from nacre.wiring import aws
+from nacre.wiring.console import stack_console
 from nacre.wiring.settings import Settings
 
 settings = Settings.from_environment()
 handle = portal_handler(
-    stack_portal(aws.authority(settings), settings.public_url, log_at(settings.log_level))
+    stack_portal(aws.authority(settings), settings.public_url, log_at(settings.log_level)),
+    console(stack_console(settings)),
 )

@@ -170,12 +170,13 @@ def minded(
     embedder: Embedder | None = None,
     tokens: TokenSimilarity | None = None,
     llm_base_url: str = "",
+    being_id: str | None = None,
 ) -> Minded:
-    """Return a mind over these stores, with a new Being."""
+    """Return a mind over these stores, with a new Being unless there is one."""
     rng = Random(1)
     counted = CountingTable(table)
     beings = Beings(counted, clock=clock, rng=rng)
-    being = beings.create("Pearl", owner="me")
+    being_id = being_id or beings.create("Pearl", owner="me").being_id
     indexing = Indexing(counted, open_index, embedder, clock=clock, rng=rng)
     mind = mind_over(counted, queue, indexing, tokens, clock=clock, rng=rng)
     leases = Leases(counted, now=clock)
@@ -192,7 +193,7 @@ def minded(
     return Minded(
         table=counted,
         queue=queue,
-        being_id=being.being_id,
+        being_id=being_id,
         indexing=indexing,
         mind=mind,
         server=being_server(lambda: mind, clock, patrols=lambda: patrolling.calls),

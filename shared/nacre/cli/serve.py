@@ -134,8 +134,10 @@ def _app(
 
 def _portal(laptop: Laptop, place: Place, fenced: Fences, settings: Settings, log: Log) -> AsgiApp:
     """Return what is web; a server that only speaks MCP never loads it."""
+    from nacre.faces.console import console
     from nacre.faces.portal import portal_app
     from nacre.faces.portal_parts import Portal
+    from nacre.wiring.console import laptop_console
 
     return portal_app(
         Portal(
@@ -145,7 +147,8 @@ def _portal(laptop: Laptop, place: Place, fenced: Fences, settings: Settings, lo
             log,
             takes_documents=bool(settings.public_url),
             link_command=link_command(place.options()),
-        )
+        ),
+        console(laptop_console(laptop)),
     )
 
 

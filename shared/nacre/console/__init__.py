@@ -1,0 +1,1 @@
+"""What the owner's pages show and do, as plain values: nothing here knows of HTTP or HTML."""

@@ -1,0 +1,17 @@
+"""What the owner's pages work on, the same in the portal function and in the laptop server."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from nacre.memory.mind import Mind
+    from nacre.ports.table import Table
+
+
+@dataclass(frozen=True, slots=True)
+class Console:
+    """Each part is made when a page first needs it, and is the same one afterwards."""
+
+    table: "Callable[[], Table]"
+    mind: "Callable[[], Mind]"

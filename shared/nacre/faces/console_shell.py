@@ -1,0 +1,163 @@
+"""The frame of the owner's pages: whose Being a page is about, and the way to the others.
+
+A page about a Being has the address `/beings/ID/PAGE`, a page about the owner `/PAGE`. A route
+takes a `Visit` (or `FormVisit`, for what a form sends) and answers with `show` or `onward`.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+from urllib.parse import quote
+
+from fastapi import Depends, Request
+from fastapi.responses import Response
+
+from nacre.access.beings import Being
+from nacre.access.gate import is_being_id
+from nacre.access.sessions import SignedIn
+from nacre.console.parts import Console
+from nacre.errors import NotFoundError
+from nacre.faces.portal_parts import portal_of
+from nacre.faces.rendering import page
+from nacre.faces.sign_in_routes import redirect
+from nacre.faces.signing_in import OwnForm, require_form, require_owner
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A page in the menu: its name, and the last part of its address."""
+
+    name: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Pages that belong together; those of a Being have its address before their own."""
+
+    name: str
+    entries: tuple[Entry, ...]
+    of_being: bool = True
+
+
+MENU = (
+    Group(
+        "Memory",
+        (Entry("Overview", "overview"),),
+    ),
+)
+"""Every page that is reached from everywhere, in the order of the menu."""
+
+_OF_BEING = frozenset(each.path for group in MENU if group.of_being for each in group.entries)
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """An owner at a page about one of their Beings."""
+
+    owner: SignedIn
+    being: Being
+    beings: tuple[Being, ...]
+
+    @property
+    def being_id(self) -> str:
+        """Return the id of the Being."""
+        return self.being.being_id
+
+
+@dataclass(frozen=True, slots=True)
+class FormVisit(Visit):
+    """The same, with the fields of a form that the owner sent."""
+
+    fields: dict[str, str]
+
+    def text(self, name: str) -> str:
+        """Return a field as it was typed but for the ends of its lines, empty if it is not there.
+
+        Browsers send lines with CR LF whatever was in them before.
+        """
+        return self.fields.get(name, "").replace("\r\n", "\n").strip()
+
+
+def console_of(request: Request) -> Console:
+    """Return what the owner's pages work on."""
+    parts: Console = request.app.state.console
+    return parts
+
+
+def visit(
+    request: Request, being_id: str, owner: Annotated[SignedIn, Depends(require_owner)]
+) -> Visit:
+    """Return the visit; another owner's Being is not there, like one that never was."""
+    beings = beings_of(request, owner)
+    for being in beings:
+        if is_being_id(being_id) and being.being_id == being_id:
+            return Visit(owner, being, beings)
+    raise NotFoundError("you have no such Being")
+
+
+def form_visit(
+    request: Request, being_id: str, form: Annotated[OwnForm, Depends(require_form)]
+) -> FormVisit:
+    """Return the visit of a form; only a page of the owner's own session can have sent it."""
+    found = visit(request, being_id, form.signed_in)
+    return FormVisit(found.owner, found.being, found.beings, form.fields)
+
+
+At = Annotated[Visit, Depends(visit)]
+Sent = Annotated[FormVisit, Depends(form_visit)]
+
+
+def beings_of(request: Request, owner: SignedIn) -> tuple[Being, ...]:
+    """Return the owner's Beings, the oldest first."""
+    return tuple(portal_of(request).authority.beings.of_owner(owner.owner))
+
+
+def address(being: Being | str, *parts: str) -> str:
+    """Return the address of a page about a Being."""
+    being_id = being if isinstance(being, str) else being.being_id
+    return "/".join(["/beings", being_id, *(quote(part, safe="") for part in parts)])
+
+
+def show(
+    request: Request, where: Visit, name: str, *, here: str, status: int = 200, **values: Any
+) -> Response:
+    """Return a page about a Being; `here` is the path of its entry in the menu."""
+    return page(
+        request,
+        f"console/{name}",
+        status=status,
+        signed_in=where.owner,
+        being=where.being,
+        beings=where.beings,
+        here=here,
+        same=here if here in _OF_BEING else "overview",
+        menu=MENU,
+        at=lambda *parts: address(where.being, *parts),
+        **values,
+    )
+
+
+def show_owner(
+    request: Request, owner: SignedIn, name: str, *, here: str, status: int = 200, **values: Any
+) -> Response:
+    """Return a page about the owner; the menu leads to the pages of the oldest Being."""
+    beings = beings_of(request, owner)
+    return page(
+        request,
+        f"console/{name}",
+        status=status,
+        signed_in=owner,
+        being=beings[0] if beings else None,
+        beings=beings,
+        here=here,
+        same="overview",
+        menu=MENU,
+        at=lambda *parts: address(beings[0] if beings else "", *parts),
+        **values,
+    )
+
+
+def onward(request: Request, where: Visit, *parts: str, **query: str) -> Response:
+    """Return the answer to a form that was done: to a page about the Being, to be read."""
+    asked = "&".join(f"{name}={quote(value, safe='')}" for name, value in query.items())
+    return redirect(request, address(where.being, *parts) + (f"?{asked}" if asked else ""))

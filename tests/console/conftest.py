@@ -1,0 +1,87 @@
+"""The console as both fronts serve it, over a mind that the tests fill."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from nacre.adapters.local_vectors import LocalVectors
+from nacre.adapters.sqlite_database import SqliteDatabase
+from nacre.console.parts import Console
+from nacre.faces.console import console
+from tests.access.conftest import Time
+from tests.memory.keeping import queue_of
+from tests.memory.minds import Minded, builtin, minded
+from tests.web import AddRoutes, Answer, Browser, Site, site
+
+
+@dataclass
+class Desk:
+    """A signed-in browser at the console, and what the pages stand on."""
+
+    place: Site
+    browser: Browser
+    own: Minded  # the mind over the same store, with the tools that write into it
+
+    @property
+    def being(self) -> str:
+        return self.place.being
+
+    def at(self, *parts: str) -> str:
+        return "/".join(["/beings", self.being, *parts])
+
+    def get(self, *parts: str, status: int = 200, **query: str) -> Answer:
+        from urllib.parse import urlencode
+
+        answer = self.browser.get(self.at(*parts) + (f"?{urlencode(query)}" if query else ""))
+        assert answer.status == status, answer.text
+        return answer
+
+    def submit(self, page: Answer, *action: str, **fields: str) -> Answer:
+        """Send a form of a page about the Being, and go on to where the answer leads."""
+        answer = self.browser.submit(page, self.at(*action), **fields)
+        if answer.status == 303:
+            return self.browser.get(answer["location"])
+        return answer
+
+
+def console_over(
+    database: SqliteDatabase, data: Any, time: Time, being_id: str, kept: list[Minded]
+) -> AddRoutes:
+    """Return the console over a mind, which is kept for the test too."""
+    embedder, tokens = builtin()
+    own = minded(
+        data,
+        queue_of(database, time),
+        lambda emb_id: LocalVectors(database, emb_id),
+        time,
+        embedder=embedder,
+        tokens=tokens,
+        being_id=being_id,
+    )
+    kept.append(own)
+    return console(Console(table=lambda: data, mind=lambda: own.mind))
+
+
+@contextmanager
+def console_desk(front: str, over: Callable[..., AddRoutes] = console_over) -> Iterator[Desk]:
+    """Serve the console by a front and sign in."""
+    kept: list[Minded] = []
+
+    def pages(database: SqliteDatabase, data: Any, time: Time, being_id: str) -> AddRoutes:
+        return over(database, data, time, being_id, kept)
+
+    with site(front, pages=pages) as place:
+        [own] = kept
+        browser = Browser(place)
+        browser.sign_in()
+        yield Desk(place, browser, own)
+
+
+@pytest.fixture(params=["laptop", "gateway"])
+def desk(request: pytest.FixtureRequest) -> Iterator[Desk]:
+    """The console on the laptop's server, and behind API Gateway."""
+    with console_desk(request.param) as made:
+        yield made
