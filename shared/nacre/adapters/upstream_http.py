@@ -5,6 +5,7 @@ connection goes to an address that was looked at, and an answer has a bound.
 """
 
 import asyncio
+import select
 import ssl
 import time
 from collections.abc import AsyncIterator, Callable
@@ -42,7 +43,17 @@ class _Connection:
             self._wire.our_state is h11.IDLE
             and not self._reader.at_eof()
             and not self._writer.is_closing()
+            and not self._has_news()
         )
+
+    def _has_news(self) -> bool:
+        """Tell whether something has come, unread yet: between requests, that is its end."""
+        plug = self._writer.get_extra_info("socket")
+        if plug is None or not hasattr(select, "poll"):  # Windows
+            return plug is None
+        poll = select.poll()
+        poll.register(plug, select.POLLIN)
+        return bool(poll.poll(0))
 
     async def send(self, request: httpx2.Request, body: bytes, seconds: float | None) -> None:
         head = h11.Request(
@@ -139,8 +150,6 @@ class UpstreamHttp(httpx2.AsyncBaseTransport):
         while idle:
             connection = idle.pop()
             silent = time.monotonic() - connection.idle_since
-            if silent > 1:
-                await asyncio.sleep(0)  # the end of it may have come, unseen yet
             if silent < _IDLE_SECONDS and connection.is_usable:
                 return connection
             connection.close()

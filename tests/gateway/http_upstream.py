@@ -1,0 +1,87 @@
+"""A server over HTTP, of the newest generation, in a thread; it does odd things on demand."""
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+TOOLS = [{"name": name, "inputSchema": {"type": "object"}} for name in ("echo", "huge", "html")]
+
+
+class Upstream:
+    """What it was sent, and what it wants; `token` is asked of everybody."""
+
+    def __init__(self) -> None:
+        self.token: str | None = None
+        self.status = 200
+        self.calls = 0
+        self.connections = 0
+        self.closes = False
+        upstream = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def setup(self) -> None:
+                upstream.connections += 1
+                super().setup()
+
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+                if upstream.status != 200:
+                    self.reply(upstream.status, b"no", "text/plain")
+                elif upstream.token and self.headers["authorization"] != upstream.token:
+                    self.reply(401, b"who are you?", "text/plain")
+                else:
+                    upstream.calls += body["method"] == "tools/call"
+                    self.reply(*upstream.answer(body))
+
+            def reply(self, status: int, body: bytes, kind: str = "application/json") -> None:
+                self.send_response(status)
+                self.send_header("content-type", kind)
+                self.send_header("content-length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+                self.close_connection = upstream.closes  # without saying so beforehand
+
+            def log_message(self, *_: object) -> None:
+                """Say nothing."""
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self.server.server_port}/mcp"
+
+    def answer(self, asked: dict[str, Any]) -> tuple[int, bytes, str]:
+        cached = {"ttlMs": 0, "cacheScope": "private"}
+        match asked["method"]:
+            case "server/discover":
+                found: dict[str, Any] = {
+                    "supportedVersions": ["2026-07-28"],
+                    "capabilities": {"tools": {}},
+                    **cached,
+                }
+            case "tools/list":
+                found = {"tools": TOOLS, **cached}
+            case _ if asked["params"]["name"] == "html":
+                return 200, b"<html>", "text/html"
+            case _:
+                size = 50_000_000 if asked["params"]["name"] == "huge" else 2
+                found = {"content": [{"type": "text", "text": "h" * size}]}
+        whole = {"jsonrpc": "2.0", "id": asked["id"], "result": {"resultType": "complete", **found}}
+        return 200, json.dumps(whole).encode(), "application/json"
+
+
+@contextmanager
+def http_upstream() -> Iterator[Upstream]:
+    """Run one on loopback."""
+    upstream = Upstream()
+    thread = threading.Thread(target=upstream.server.serve_forever, args=(0.01,))
+    thread.start()
+    try:
+        yield upstream
+    finally:
+        upstream.server.shutdown()
+        thread.join()
+        upstream.server.server_close()

@@ -1,0 +1,241 @@
+"""Servers at a URL: tokens, odd answers, lost connections, private addresses, and a stack."""
+
+import gc
+import json
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+
+from nacre.adapters.dynamodb_table import DynamoTable
+from nacre.clock import system_clock
+from nacre.faces.mcp import Rules
+from nacre.gateway.catalogue import Entry, StoredCatalogue
+from nacre.gateway.server_config import server_from
+from nacre.gateway.server_store import ServerStore
+from nacre.policy.documents import Documents
+from nacre.protocol.caller import Caller, Peer
+from nacre.protocol.calls import Call
+from nacre.protocol.context import Silence
+from nacre.protocol.dispatch import Dispatcher
+from nacre.protocol.messages import Request, parse_message
+from nacre.protocol.principal import FULL, Principal
+from nacre.protocol.request_state import RequestStates, SigningKeys
+from nacre.protocol.running import Looper, step
+from nacre.tools.server import ToolServer
+from nacre.wiring.gateway import Gateway, stack_gateway
+from nacre.wiring.guarding import stack_entry
+from nacre.wiring.settings import Settings
+from tests.aws_stack import REGION, aws_stack
+from tests.dynamodb_http import CREDENTIALS, DynamoDb, dynamodb_over_http
+from tests.gateway.http_upstream import Upstream, http_upstream
+from tests.gateway_world import EVERYTHING_GOES, World, world
+
+BEING = "11111111-1111-4111-8111-111111111111"
+
+
+@contextmanager
+def behind(folder: Path, **more: Any) -> Iterator[tuple[World, Upstream]]:
+    with http_upstream() as upstream:
+        entry = {"url": upstream.url, **more}
+        with world(folder / "w", {"web": entry}) as gateway:
+            yield gateway, upstream
+
+
+def told(gateway: World, tool: str) -> str:
+    text: str = gateway.call(f"mcp__web__{tool}")["content"][0]["text"]
+    return text
+
+
+def test_calls_share_connections(tmp_path: Path) -> None:
+    with behind(tmp_path) as (gateway, upstream):
+        gateway.tools()
+        assert [told(gateway, "echo") for _ in range(5)] == ["hh"] * 5
+        assert upstream.connections == 1
+
+
+def test_a_connection_that_ended_while_nobody_used_it_is_opened_again(tmp_path: Path) -> None:
+    with behind(tmp_path) as (gateway, upstream):
+        upstream.closes = True
+        gateway.tools()
+        assert [told(gateway, "echo") for _ in range(3)] == ["hh"] * 3
+
+
+@pytest.mark.parametrize(
+    ("tool", "text"),
+    [
+        ("huge", "Error: the server 'web' answered with more than 10 MB"),
+        ("html", "Error: the server 'web' answers with something else than MCP"),
+    ],
+)
+def test_what_is_no_answer_is_said_so(tool: str, text: str, tmp_path: Path) -> None:
+    with behind(tmp_path) as (gateway, _):
+        gateway.tools()
+        assert told(gateway, tool).startswith(text)
+        assert told(gateway, "echo") == "hh"
+
+
+def test_a_server_that_wants_a_token_says_how_to_give_it_one(tmp_path: Path) -> None:
+    with behind(tmp_path) as (gateway, upstream):
+        upstream.token = "Bearer right"
+        assert gateway.tools() == []
+        assert gateway.missing()["web"].startswith("wants a token (HTTP 401). Give it one")
+
+
+@pytest.mark.parametrize(("status", "reason"), [(403, "refuses these"), (404, "is not at this")])
+def test_a_refusal_is_told_by_its_status(status: int, reason: str, tmp_path: Path) -> None:
+    with behind(tmp_path) as (gateway, upstream):
+        upstream.status = status
+        assert gateway.missing()["web"].startswith(reason)
+
+
+def test_a_call_is_sent_once_whatever_becomes_of_it(tmp_path: Path) -> None:
+    with behind(tmp_path) as (gateway, upstream):
+        gateway.tools()
+        told(gateway, "echo")
+        upstream.status = 503
+        assert told(gateway, "echo") == "Error: the server 'web' answers with HTTP 503"
+        upstream.status = 200
+        assert upstream.calls == 1
+
+
+def test_a_secret_is_taken_from_where_it_is_kept(tmp_path: Path) -> None:
+    headers = {"Authorization": "Bearer ${secret:WEB_TOKEN}"}
+    with behind(tmp_path, headers=headers) as (gateway, upstream):
+        upstream.token = "Bearer right"
+        gateway.laptop.home.secrets.set("WEB_TOKEN", "right")
+        gateway.tools()
+        assert told(gateway, "echo") == "hh"
+
+
+# A stack. What reads and writes its items keeps its connections as long as the process.
+kept = pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """The gateway of a function that has just started, and what it stands on."""
+
+    settings: Settings
+    table: DynamoTable
+    front: DynamoDb
+
+    def gateway(self, **settings: Any) -> Gateway:
+        chosen = self.settings._replace(**settings)
+        return stack_gateway(chosen, lambda: self.table, lambda: client, system_clock, silent)
+
+    def ask(self, gateway: Gateway, method: str, **params: Any) -> dict[str, Any]:
+        server = ToolServer("nacre", "1")
+        surface = stack_entry(
+            gateway.beside(server), self.settings, lambda: self.table, system_clock,
+            tell=silent, gateway=gateway,
+        )  # fmt: skip
+        states = RequestStates(lambda: SigningKeys(b"k" * 32), system_clock)
+        message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        request = parse_message(json.dumps(message).encode())
+        assert isinstance(request, Request)
+        caller = Caller("2025-11-25", Principal("t1", BEING, FULL), Peer(), None)
+        begun = Dispatcher(surface, rules=Rules(), states=states).begin(request, caller)
+        if isinstance(begun, Call):
+            running = begun.run(Silence())
+            begun = step(running) if begun.blocking else Looper().run(running)
+        result: dict[str, Any] = json.loads(begun.body)["result"]
+        return result
+
+
+def client(service: str) -> Any:
+    return boto3.client(service, region_name=REGION)  # type: ignore[call-overload]
+
+
+def silent(_said: str) -> None:
+    """Say nothing."""
+
+
+@pytest.fixture
+def stack() -> Iterator[Stack]:
+    with aws_stack() as deployed, dynamodb_over_http(deployed) as front:
+        table = DynamoTable(deployed.dynamodb, deployed.ids["DataTable"])
+        Documents(table, clock=system_clock).push(
+            "global", EVERYTHING_GOES, source="p.toml", based_on=0, by="ann"
+        )
+        settings = Settings.from_environment(
+            {
+                "HOME": "/nowhere",
+                "AWS_ENDPOINT_URL": front.url,
+                "AWS_REGION": REGION,
+                "AWS_ACCESS_KEY_ID": CREDENTIALS.access_key_id,
+                "AWS_SECRET_ACCESS_KEY": CREDENTIALS.secret_access_key,
+                "AWS_SESSION_TOKEN": CREDENTIALS.session_token,
+                "NACRE_DATA_TABLE": deployed.ids["DataTable"],
+                "NACRE_SECRETS": "/nacre/test",
+            }
+        )
+        yield Stack(settings, table, front)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ResourceWarning)
+            gc.collect()
+
+
+def add(stack: Stack, name: str, entry: dict[str, Any]) -> None:
+    ServerStore(lambda: stack.table).add(name, entry)
+    unasked = Entry(server_from(name, entry).digest, 0.0, None)
+    StoredCatalogue(lambda: stack.table).update(lambda found: {**found, name: unasked})
+
+
+@kept
+def test_a_stack_serves_urls_with_secrets_of_systems_manager(stack: Stack) -> None:
+    with http_upstream() as upstream:
+        upstream.token = "Bearer right"
+        client("ssm").put_parameter(Name="/nacre/test/T", Value="right", Type="SecureString")
+        headers = {"Authorization": "Bearer ${secret:T}"}
+        add(stack, "web", {"url": upstream.url, "headers": headers})
+        gateway = stack.gateway(private_networks=("127.0.0.0/8",))
+        try:
+            listed = stack.ask(gateway, "tools/list")["tools"]
+            called = stack.ask(gateway, "tools/call", name="mcp__web__echo", arguments={})
+        finally:
+            gateway.close()
+
+    assert [each["name"] for each in listed] == [f"mcp__web__{each}" for each in TOOLS]
+    assert called["content"] == [{"type": "text", "text": "hh"}]
+
+
+TOOLS = ("echo", "huge", "html")
+
+
+@kept
+def test_a_function_that_starts_lists_with_one_read_and_asks_nobody(stack: Stack) -> None:
+    with http_upstream() as upstream:
+        add(stack, "web", {"url": upstream.url})
+        first = stack.gateway(private_networks=("127.0.0.0/8",))
+        stack.ask(first, "tools/list")
+        first.close()
+    second = stack.gateway()
+    before = stack.front.requests
+    second.mounts().gather()
+    reads = stack.front.requests - before
+    listed = stack.ask(second, "tools/list")["tools"]
+
+    assert reads == 1
+    assert len(listed) == 3
+
+
+@kept
+def test_a_stack_reaches_no_private_address_and_starts_no_program(stack: Stack) -> None:
+    add(stack, "web", {"url": "http://127.0.0.1:1/mcp"})
+    add(stack, "meta", {"url": "http://[::ffff:a9fe:a9fe]/latest"})
+    add(stack, "run", {"command": "true"})
+    gateway = stack.gateway()
+    told = stack.ask(gateway, "tools/list")["_meta"]["nacre/missing"]
+    gateway.close()
+
+    assert told == {
+        "web": "leads to a private address",
+        "meta": "leads to a private address",
+        "run": "is not set up: a stack starts no programs; give it a 'url'",
+    }
