@@ -160,8 +160,6 @@ REQUIREMENTS: dict[str, str] = {
 
 PENDING: frozenset[str] = frozenset(
     {
-        # OAuth
-        "003.client.bto-config",
         # gateway
         "002.external.config",
         "002.external.stdio",
