@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from ipaddress import ip_network
 from typing import Any
 
 import pytest
@@ -23,10 +24,12 @@ HOST = "client.example.com"
 CLIENT = f"https://{HOST}/oauth/client.json"
 MISSING = "(missing)"
 PRIVATE = [
-    *("127.0.0.1", "10.0.0.1", "172.16.0.1", "192.168.1.1", "169.254.169.254", "0.0.0.0"),
+    *(str(network[1]) for network in map(ip_network, ("10.0.0.0/8", "172.16.0.0/12"))),
+    *(str(ip_network("192.168.0.0/16")[1]), "127.0.0.1", "169.254.169.254", "0.0.0.0"),
     *("100.64.0.1", "224.0.0.1", "255.255.255.255", "::1", "::", "fe80::1", "fc00::1"),
     *("::ffff:127.0.0.1", "::ffff:169.254.169.254", "64:ff9b::7f00:1", "2002:7f00:1::"),
 ]
+TEN = PRIVATE[0]
 
 
 @pytest.fixture(scope="module")
@@ -120,7 +123,7 @@ NO_ADDRESS = [
     *("https://client.example.com/../c", "https://client.example.com/a/./c"),
     *("https://client.example.com/%2e%2e/c", "https://client.example.com/a%2f..%2fc"),
     *("https://127.0.0.1/c", "https://169.254.169.254/latest/meta-data", "https://[::1]/c"),
-    *("https://10.0.0.1/c", "https://2130706433/c", "https://127.1/c", "https://0x7f.1/c"),
+    *(f"https://{TEN}/c", "https://2130706433/c", "https://127.1/c", "https://0x7f.1/c"),
     *("https://localhost/c", "https://LOCALHOST/c", "https://Client.Example.com/c"),
     *("https://client.example.com:8443/c", "https://client.example.com./c", "https:///c"),
     *("https://client_x.example.com/c", "https://-a.example.com/c", "ftp://client.example.com/c"),
@@ -157,7 +160,7 @@ def test_a_name_that_leads_to_a_private_address_is_not_connected_to(
 @attack("M1")
 def test_the_page_does_not_tell_a_private_address_from_one_that_is_down(server: TlsServer) -> None:
     pages = []
-    for address in ("10.0.0.1", "192.0.2.1"):
+    for address in (TEN, "192.0.2.1"):
         with site("laptop", documents(server, address=address)) as place:
             pages.append(Browser(place).get(asking(place, CLIENT)).text)
     with site("laptop", documents(server)) as place:  # the server answers 404

@@ -1,5 +1,6 @@
 """OAuth from discovery to revocation, as a client that knows only the URL goes through it."""
 
+import json
 from collections.abc import Iterator
 
 import pytest
@@ -240,3 +241,34 @@ def test_no_secret_of_the_flow_is_stored_or_logged(place: Site) -> None:
     stored, logged = place.dump(), place.log.getvalue()
 
     assert [secret for secret in secrets if secret in stored or secret in logged] == []
+
+
+# As the document of the server shows it, but for where the server is and which token it is.
+CONFIGURATION = """
+{
+  "mcpServers": {
+    "my-being": {
+      "url": "https://HOST/mcp",
+      "headers": { "Authorization": "Bearer bto_xxxxxxxxxxxxxxxx" }
+    }
+  }
+}
+"""
+
+
+@pytest.mark.requirement("003.client.bto-config")
+def test_a_client_that_is_configured_with_an_access_token_needs_no_being_in_its_url(
+    place: Site,
+) -> None:
+    _, tokens = connected(place)
+    text = CONFIGURATION.replace("https://HOST", place.base)
+    entry = json.loads(text.replace("bto_xxxxxxxxxxxxxxxx", tokens.access))["mcpServers"][
+        "my-being"
+    ]
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    answer = place.post_json(entry["url"].removeprefix(place.base), message, entry["headers"])
+
+    assert answer.status == 200
+    assert {tool["name"] for tool in answer.json["result"]["tools"]} == {
+        *("get_current_time", "update_notes"),
+    }

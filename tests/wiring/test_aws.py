@@ -67,6 +67,7 @@ def test_a_token_made_on_a_stack_passes_the_authorizer_until_it_is_revoked(
             "being_id": being["being_id"],
             "scopes": "mcp:read",
             "client": "",
+            "resource": "",
         },
     }
     assert reads == 1
