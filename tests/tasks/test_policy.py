@@ -75,6 +75,17 @@ def test_what_was_approved_is_not_asked_again_in_the_worker(laptop: World) -> No
     assert gate.trail.outcomes()[-1] == ("allow", "tools/call")
 
 
+def test_an_approval_counts_although_the_policy_is_edited_meanwhile(laptop: World) -> None:
+    gate = Gate(laptop, PROMPT.format("inner"))
+    laptop.add(inner)
+    task = approved(laptop, "inner")
+    edited = '[[rule]]\naction = "deny"\ntool = "other"\n' + PROMPT.format("inner")
+    gate.source = FixedPolicy(policy(edited))
+    laptop.work()
+
+    assert text_of(laptop.get(task["taskId"])["result"]) == "inner"
+
+
 def test_what_a_task_calls_in_its_turn_is_another_call(laptop: World) -> None:
     gate = Gate(laptop, PROMPT.format("*er"))
     laptop.add(inner)
