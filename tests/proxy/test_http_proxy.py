@@ -346,6 +346,33 @@ def test_a_body_that_is_no_message_is_refused_without_asking_the_server() -> Non
     run(scenario, scene=Scene(ALLOW, lines=False))
 
 
+@pytest.mark.parametrize(
+    ("body", "kind"), [(b"", ""), (b"OK", "text/plain"), (b"{}", "application/json")]
+)
+def test_what_a_server_says_to_a_notification_is_nobodys(body: bytes, kind: str) -> None:
+    async def play(asked: Asked) -> None:
+        await asked.say(200, body, kind=kind)
+
+    async def scenario(world: World) -> None:
+        reply = await world.post(notification("notifications/initialized"))
+        assert (reply.status_code, reply.content) == (202, b"")
+        assert world.said == []
+
+    run(scenario, play=play)
+
+
+def test_a_page_in_place_of_a_stream_is_an_error() -> None:
+    async def play(asked: Asked) -> None:
+        await asked.say(200, b"<p>hello</p>", kind="text/html")
+
+    async def scenario(world: World) -> None:
+        reply = await world.client.get(world.url)
+        assert reply.status_code == 503
+        assert "text/html, which is not MCP" in reply.json()["error"]["message"]
+
+    run(scenario, play=play)
+
+
 def test_an_answer_to_something_else_is_not_passed_off_as_this_ones() -> None:
     async def play(asked: Asked) -> None:
         await asked.say(200, encoded(response(99, {"content": []})))

@@ -7,7 +7,7 @@ from nacre.faces.http_proxy_relay import Exchange, Relay
 from nacre.faces.http_proxy_talks import Talks, new_session
 from nacre.faces.http_upstream import Upstream
 from nacre.faces.http_upstream_connection import UpstreamAnswer, UpstreamError
-from nacre.faces.http_upstream_messages import addressed, id_of, is_response, opens
+from nacre.faces.http_upstream_messages import addressed, id_of, is_response, opens, waiting_ids
 from nacre.faces.http_upstream_status import status_text
 from nacre.limits import MAX_ERROR_BODY_BYTES
 from nacre.protocol.http_messages import JSON, STREAM
@@ -65,10 +65,11 @@ class Answers:
         exchange.headers.update(said)
         if status in (401, 403) and not self._with_credentials:
             raise UpstreamError(status_text(authority, status))
-        if status in (202, 204):
+        is_note = bool(exchange.raw) and not waiting_ids(exchange.raw)
+        if status in (202, 204) or (status == 200 and is_note):
             if exchange.talk.address is None:  # else the answer comes on the stream
                 self._relay.lost(exchange, "the server has only taken note of it")
-            await self._relay.nothing(exchange, status)
+            await self._relay.nothing(exchange, 202 if status == 200 else status)
         elif status >= 400 and answer.kind == JSON and exchange.raw:
             body = addressed(await answer.whole(MAX_ERROR_BODY_BYTES), id_of(exchange.raw))
             if is_response(body):

@@ -57,7 +57,10 @@ class Relay:
                 self._back(exchange.talk, raw)
                 await self.fail(exchange, _REFUSED)
             case Drop() | Hold():
-                await self.fail(exchange, _REFUSED)
+                if status < 300 and not waiting_ids(exchange.raw):
+                    await self.nothing(exchange, 202)  # nobody waits for what was said
+                else:
+                    await self.fail(exchange, _REFUSED)
 
     async def answer(self, exchange: Exchange, status: int, raw: bytes) -> None:
         """Send the client one message: whole, or on the stream that waits for it."""
