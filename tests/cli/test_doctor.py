@@ -35,7 +35,10 @@ def finding(findings: list[dict[str, Any]], check: str) -> dict[str, Any]:
 
 
 @pytest.mark.requirement("000.cli.doctor")
-def test_a_machine_in_use_is_well(nacre: Nacre, port: int) -> None:
+def test_a_machine_in_use_is_well(
+    nacre: Nacre, port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NACRE_LLM_API_KEY", "sk-test")
     nacre("being", "create", "Ann")
     nacre("token", "create", "--scope", "full")
     (Path.home() / ".claude.json").write_text('{"mcpServers": {"nacre": {"type": "http"}}}')
@@ -46,6 +49,7 @@ def test_a_machine_in_use_is_well(nacre: Nacre, port: int) -> None:
     assert set(states(found)) == {
         *("version", "settings", "data folder", "permissions", "store", "beings"),
         *("tokens of Ann", "keys", "port", "client Claude Code"),
+        *("policy of Ann", "language model"),
     }
 
 

@@ -125,7 +125,10 @@ def chat(
     save: Path | None,
     place: Place,
 ) -> int:
-    """Talk to a Being: one MESSAGE, or a conversation when there is none."""
+    """Talk to a Being from this terminal.
+
+    With a MESSAGE it is one order, without one a conversation.
+    """
     if place.stack:
         raise InvalidInputError(
             "chat works on this machine; connect a client to the stack's URL instead"

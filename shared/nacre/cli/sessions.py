@@ -30,7 +30,10 @@ _store = click.option(
 @placed
 @click.pass_context
 def sessions(context: click.Context, store: str | None, *, as_json: bool, place: Place) -> None:
-    """List, show and delete the sessions of a Being's orders; without a command, list them."""
+    """List, show and delete the sessions that orders have left.
+
+    Without a command they are listed.
+    """
     _check(store, place)
     if context.invoked_subcommand is None:
         _list(place, as_json=as_json)
