@@ -11,7 +11,7 @@ from nacre.faces.http_upstream_connection import UpstreamError
 from nacre.faces.http_upstream_messages import UNAVAILABLE, name_of, read, waiting_ids
 from nacre.faces.http_upstream_sse import SseRemote
 from nacre.faces.http_upstream_streams import NotStreamableError, StreamableRemote
-from nacre.limits import DRAIN_SECONDS
+from nacre.limits import DRAIN_SECONDS, UPSTREAM_CONNECT_SECONDS
 from nacre.policy.guard import Guard
 from nacre.policy.verdicts import Answer, Drop, Forward, Hold
 from nacre.policy.wire import Id
@@ -104,7 +104,7 @@ class StdioProxy:
         task = self._start(self._tell(raw))
         if method == "notifications/initialized":
             # What follows counts on it; the rest may overtake each other, as over any HTTP.
-            await asyncio.wait((task,))
+            await asyncio.wait((task,), timeout=UPSTREAM_CONNECT_SECONDS)
 
     def _start(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
         task = asyncio.get_running_loop().create_task(work)
