@@ -2,9 +2,11 @@
 
 import json
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from queue import Queue
 from typing import Any
 
 TOOLS = [{"name": name, "inputSchema": {"type": "object"}} for name in ("echo", "huge", "html")]
@@ -13,11 +15,12 @@ TOOLS = [{"name": name, "inputSchema": {"type": "object"}} for name in ("echo", 
 class Upstream:
     """What it was sent, and what it wants; `token` is asked of everybody."""
 
-    def __init__(self) -> None:
+    def __init__(self) -> None:  # noqa: C901 - a server with two ways in
         self.token: str | None = None
         self.status = 200
         self.calls = 0
-        self.connections = 0
+        self.connections = self.ended = 0
+        self.answers: Queue[bytes | None] = Queue()
         self.closes = False
         upstream = self
 
@@ -28,6 +31,19 @@ class Upstream:
                 upstream.connections += 1
                 super().setup()
 
+            def finish(self) -> None:
+                super().finish()
+                upstream.ended += 1
+
+            def do_GET(self) -> None:
+                """Serve the older kind of stream: messages come by POST, answers here."""
+                self.send_response(200)
+                self.send_header("content-type", "text/event-stream")
+                self.end_headers()
+                self.wfile.write(b"event: endpoint\ndata: /stream\n\n")
+                while (answer := upstream.answers.get()) is not None:
+                    self.wfile.write(b"event: message\ndata: " + answer + b"\n\n")
+
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["content-length"])))
                 if upstream.status != 200:
@@ -36,7 +52,11 @@ class Upstream:
                     self.reply(401, b"who are you?", "text/plain")
                 else:
                     upstream.calls += body["method"] == "tools/call"
-                    self.reply(*upstream.answer(body))
+                    status, answer, kind = upstream.answer(body)
+                    if self.path == "/stream":
+                        upstream.answers.put(answer)
+                        status, answer = 202, b""
+                    self.reply(status, answer, kind)
 
             def reply(self, status: int, body: bytes, kind: str = "application/json") -> None:
                 self.send_response(status)
@@ -52,6 +72,11 @@ class Upstream:
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self.server.server_port}/mcp"
+
+    def wait_until_nobody_is_connected(self) -> None:
+        """Return when the server's side of every connection has ended."""
+        while self.ended < self.connections:
+            time.sleep(0.001)
 
     def answer(self, asked: dict[str, Any]) -> tuple[int, bytes, str]:
         cached = {"ttlMs": 0, "cacheScope": "private"}
@@ -82,6 +107,7 @@ def http_upstream() -> Iterator[Upstream]:
     try:
         yield upstream
     finally:
+        upstream.answers.put(None)
         upstream.server.shutdown()
         thread.join()
         upstream.server.server_close()

@@ -52,6 +52,7 @@ def told(gateway: World, tool: str) -> str:
     return text
 
 
+@pytest.mark.requirement("002.external.http")
 def test_calls_share_connections(tmp_path: Path) -> None:
     with behind(tmp_path) as (gateway, upstream):
         gateway.tools()
@@ -63,7 +64,18 @@ def test_a_connection_that_ended_while_nobody_used_it_is_opened_again(tmp_path: 
     with behind(tmp_path) as (gateway, upstream):
         upstream.closes = True
         gateway.tools()
-        assert [told(gateway, "echo") for _ in range(3)] == ["hh"] * 3
+        for _ in range(3):
+            upstream.wait_until_nobody_is_connected()
+            assert told(gateway, "echo") == "hh"
+
+
+@pytest.mark.requirement("002.external.sse")
+def test_a_server_of_the_older_kind_of_stream_is_reached(tmp_path: Path) -> None:
+    with http_upstream() as upstream:
+        entry = {"type": "sse", "url": upstream.url.replace("/mcp", "/sse")}
+        with world(tmp_path / "w", {"web": entry}) as gateway:
+            assert gateway.tools() == [f"mcp__web__{each}" for each in TOOLS]
+            assert told(gateway, "echo") == "hh"
 
 
 @pytest.mark.parametrize(

@@ -114,6 +114,7 @@ def test_own_tools_stand_first_and_the_others_follow_by_server(tmp_path: Path) -
     assert not [name for name in listed[:-4] if name.startswith("mcp__")]
 
 
+@pytest.mark.requirement("002.external.stdio")
 @pytest.mark.parametrize("version", [LEGACY, MODERN])
 @pytest.mark.parametrize("era", ["legacy", "modern"])
 def test_each_generation_of_clients_reaches_each_of_servers(
@@ -131,6 +132,7 @@ def test_each_generation_of_clients_reaches_each_of_servers(
     assert prompt["result"]["messages"][0]["content"]["text"] == "hello there"
 
 
+@pytest.mark.requirement("002.names.qualified")
 def test_a_name_that_does_not_fit_is_called_by_the_one_it_is_listed_with(tmp_path: Path) -> None:
     with behind(tmp_path) as gateway:
         (name,) = [each for each in gateway.tools() if "two_words" in each]
@@ -149,6 +151,8 @@ def test_a_resource_that_a_result_names_is_read_where_it_came_from(tmp_path: Pat
     assert after["result"]["contents"][0]["text"] == "odd odd://hidden"
 
 
+@pytest.mark.requirement("002.allowed-tools")
+@pytest.mark.requirement("002.disallowed-tools")
 def test_what_is_not_allowed_is_neither_listed_nor_called(tmp_path: Path) -> None:
     with behind(
         tmp_path, allowed_tools=["e*", "twice", "huge"], disallowed_tools=["mcp__odd__huge"]

@@ -1,0 +1,195 @@
+"""Servers as clients' own files name them, and what is wrong with some."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nacre.errors import ConfigurationError, UpstreamError
+from nacre.gateway.breaker import Breaker
+from nacre.gateway.lists import Part, explicit_uri, joined, place_of, read_explicit
+from nacre.gateway.names import exposed_name, server_name, server_of
+from nacre.gateway.references import References, holds_secret
+from nacre.gateway.server_config import Problem, merged, read_servers, server_from
+from nacre.limits import MAX_TOOL_NAME
+from nacre.ports.upstream import Offered
+from nacre.tools.names import check_server_name, check_tool_name
+
+
+def read(**servers: Any) -> Any:
+    return read_servers(json.dumps({"mcpServers": servers}), source="f.json")
+
+
+@pytest.mark.requirement("002.external.config")
+def test_a_server_is_a_program_or_a_url_with_what_it_needs() -> None:
+    found = read(
+        files={"command": "npx", "args": ["-y", "x"], "env": {"A": "1"}},
+        events={"type": "sse", "url": "https://a.example/x", "headers": {"B": "2"}},
+        web={"type": "http", "url": "https://a.example/mcp"},
+    )
+
+    assert found.problems == ()
+    assert [(each.name, each.kind) for each in found.servers] == [
+        ("events", "sse"),
+        ("files", "stdio"),
+        ("web", "http"),
+    ]
+    assert found.servers[0].headers == {"B": "2"}
+    assert (found.servers[1].args, found.servers[1].env) == (("-y", "x"), {"A": "1"})
+
+
+@pytest.mark.parametrize(
+    ("entry", "kind"),
+    [
+        ({"url": "https://a.example/mcp"}, "http"),
+        ({"url": "https://a.example/sse"}, "sse"),
+        ({"httpUrl": "https://a.example/sse"}, "http"),
+        ({"serverUrl": "https://a.example"}, "http"),
+        ({"type": "streamable-http", "url": "https://a.example"}, "http"),
+        ({"command": "x", "autoApprove": ["y"], "gallery": True}, "stdio"),
+    ],
+)
+def test_the_spellings_of_other_clients_are_understood(entry: dict[str, Any], kind: str) -> None:
+    assert server_from("a", entry).kind == kind
+
+
+@pytest.mark.parametrize(
+    ("entry", "told"),
+    [
+        ({}, "'a': give a 'command' to start, or a 'url'"),
+        ({"command": "x", "url": "https://a.example"}, "'a': give a 'command' or a 'url', not"),
+        ({"command": "x", "allowed_tool": ["y"]}, "'allowed_tool'; write 'allowed_tools'"),
+        ({"command": "x", "read_tools": "y"}, "'read_tools' must be a list of texts"),
+        ({"command": "x", "env": {"A": 1}}, "'env' must be an object of texts"),
+        ({"url": "https://a.example", "headers": {"A": "b\nc: d"}}, "'headers' holds a line"),
+        ({"url": "https://me:pw@a.example"}, "keep credentials out of 'url'"),
+        ({"url": "file:///etc/passwd"}, "'url' must be of the form https://HOST/PATH"),
+        ({"type": "smoke", "url": "https://a.example"}, "unknown type 'smoke'"),
+        ({"command": "x", "concurrency": 0}, "'concurrency' must be a whole number"),
+        ({"command": "x", "timeout_seconds": float("nan")}, "'timeout_seconds' must be"),
+        ({"command": "x", "offers": ["tea"]}, "'offers' holds 'tea'"),
+        ("x", "'a': it must be an object"),
+    ],
+)
+def test_what_is_wrong_is_named(entry: Any, told: str) -> None:
+    with pytest.raises(ConfigurationError, match="'a'") as wrong:
+        server_from("a", entry)
+
+    assert told in str(wrong.value)
+
+
+def test_one_wrong_server_leaves_the_others() -> None:
+    found = read(good={"command": "x"}, bad={})
+
+    assert [each.name for each in found.servers] == ["good"]
+    assert [each.server for each in found.problems] == ["bad"]
+
+
+def test_a_file_that_names_a_server_twice_is_refused() -> None:
+    text = '{"mcpServers": {"a": {"command": "x"}, "a": {"command": "y"}}}'
+
+    with pytest.raises(ConfigurationError, match=r"^f\.json: "):
+        read_servers(text, source="f.json")
+
+
+def test_a_name_belongs_to_the_place_that_comes_first() -> None:
+    first, second = read(a={"command": "x"}), read(a={"command": "y"}, b={"command": "z"})
+    found = merged([first, second], taken=["b"])
+
+    assert [(each.name, each.command) for each in found.servers] == [("a", "x")]
+    told = "there are two servers of this name"
+    assert found.problems == (Problem("a", told), Problem("b", told))
+
+
+def test_two_tools_of_any_names_never_meet() -> None:
+    names = ["a b", "a_b", "a  b", "é", "e", "x" * 300, "x" * 301, "a/b"]
+
+    assert len({exposed_name("s", name) for name in names}) == len(names)
+
+
+@given(st.text(min_size=1), st.text(min_size=1))
+def test_every_name_becomes_one_that_every_client_takes(server: str, tool: str) -> None:
+    if server.strip() in ("", "nacre"):
+        return
+    name = server_name(server)
+    exposed = exposed_name(name, tool)
+
+    assert check_server_name(name) == name
+    assert check_tool_name(exposed) == exposed
+    assert len(exposed) <= MAX_TOOL_NAME
+    assert server_of(exposed) == name
+
+
+def test_our_own_name_is_taken() -> None:
+    with pytest.raises(ConfigurationError.__base__, match="this server's own name"):  # type: ignore[arg-type]  # InvalidInputError
+        server_name("nacre")
+
+
+def test_a_resource_of_two_servers_is_read_from_the_first_and_by_name_from_the_other() -> None:
+    one = ({"uri": "x://a", "name": "a"},)
+    own = ({"uri": "nacre://notes", "name": "n"},)
+    lists = joined([Part("a", Offered(resources=one)), Part("b", Offered(resources=one + own))])
+
+    assert place_of("x://a", lists) == ("a", "x://a")
+    assert place_of(explicit_uri("b", "x://a"), lists) == ("b", "x://a")
+    assert [each["uri"] for each in lists.resources] == [
+        "x://a",
+        explicit_uri("b", "x://a"),
+        explicit_uri("b", "nacre://notes"),
+    ]
+
+
+@given(st.text(min_size=1))
+def test_an_explicit_uri_is_read_back(uri: str) -> None:
+    try:
+        uri.encode()
+    except UnicodeEncodeError:
+        return
+    assert read_explicit(explicit_uri("a", uri)) == ("a", uri)
+
+
+def test_references_are_filled_where_they_lead() -> None:
+    there = References({"KEY": "k"}.get, {"HOME": "/home/ann"})
+
+    assert (
+        there.filled("Bearer ${secret:KEY} ${HOME} ${NOPE:-else} $x")
+        == "Bearer k /home/ann else $x"
+    )
+    assert there.filled("ssm:KEY") == "k"
+    with pytest.raises(ConfigurationError, match="the variable NOPE is not set"):
+        there.filled("${NOPE}")
+    with pytest.raises(ConfigurationError, match="nacre secret set NOPE"):
+        there.filled("${secret:NOPE}")
+    with pytest.raises(ConfigurationError, match="which a stack does not have"):
+        References({}.get).filled("${HOME}")
+
+
+def test_a_credential_that_is_written_out_is_seen() -> None:
+    assert holds_secret("Authorization", "Bearer abc")
+    assert holds_secret("X-Api-Key", "abc")
+    assert not holds_secret("Authorization", "Bearer ${secret:X}")
+    assert not holds_secret("Accept", "abc")
+
+
+def test_after_failures_in_a_row_one_call_is_let_by_after_each_pause() -> None:
+    now = [0.0]
+    breaker = Breaker("s", lambda: now[0])
+    for _ in range(3):
+        breaker.check()
+        breaker.failed("is down")
+    with pytest.raises(UpstreamError, match="is down; it is tried again in 15 s"):
+        breaker.check()
+    now[0] = 15.0
+    breaker.check()
+    with pytest.raises(UpstreamError):
+        breaker.check()
+    breaker.failed("is down")
+    now[0] = 44.0
+    with pytest.raises(UpstreamError, match="in 1 s"):
+        breaker.check()
+    now[0] = 45.0
+    breaker.check()
+    breaker.succeeded()
+    breaker.check()
