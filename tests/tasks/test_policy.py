@@ -81,9 +81,11 @@ def test_an_approval_counts_although_the_policy_is_edited_meanwhile(laptop: Worl
     task = approved(laptop, "inner")
     edited = '[[rule]]\naction = "deny"\ntool = "other"\n' + PROMPT.format("inner")
     gate.source = FixedPolicy(policy(edited))
+    asked = len(gate.person.asked)
     laptop.work()
 
     assert text_of(laptop.get(task["taskId"])["result"]) == "inner"
+    assert len(gate.person.asked) == asked
 
 
 def test_what_a_task_calls_in_its_turn_is_another_call(laptop: World) -> None:
