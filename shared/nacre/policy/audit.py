@@ -138,7 +138,7 @@ class AuditTrail:
 def _chained(before: Head, at: str, facts: Mapping[str, Any]) -> tuple[Head, bytes]:
     sequence = before.sequence + 1
     said = _encode({"seq": sequence, "writer": before.writer, "at": at, **facts})
-    body = b'{"prev":"%b",%b' % (before.hash.encode(), said[1:-1].encode())
+    body = f'{{"prev":"{before.hash}",{said[1:-1]}'.encode()
     own = hashlib.sha256(body).hexdigest()
     return Head(before.writer, sequence, own), b'%b,"hash":"%b"}' % (body, own.encode())
 
