@@ -89,9 +89,13 @@ template: .venv/.ready-dev ## The AWS template and its layers: built, validated,
 stack: .venv/.ready-dev ## A whole deployment to an emulator on loopback, then calls over HTTP
 	$(SLOW) tests/infra/test_stack.py $(ARGS)
 
+.PHONY: browser
+browser: .venv/.ready-dev .tools/node/.ready ## Chromium on the owner's pages: walks, and what keeps people out
+	$(SLOW) tests/browser $(ARGS)
+
 .PHONY: slow
 slow: .venv/.ready-dev ## Every other slow test: the wheel, crashes, long runs
-	$(SLOW) tests $(foreach part,clients conformance functions infra,--ignore tests/$(part)) $(ARGS)
+	$(SLOW) tests $(foreach part,browser clients conformance functions infra,--ignore tests/$(part)) $(ARGS)
 
 .PHONY: crashes
 crashes: .venv/.ready-dev ## Stop patrols of random histories a hundred thousand times (NACRE_CRASHES=1000)
