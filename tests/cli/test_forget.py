@@ -1,6 +1,5 @@
 """The command `nacre forget`, on the laptop and on a stack."""
 
-import importlib
 import time
 from datetime import timedelta
 from pathlib import Path
@@ -13,7 +12,7 @@ import pytest
 from nacre.access.beings import Beings
 from nacre.clock import system_clock
 from nacre.jobs.lease import Leases
-from nacre.memory import keys
+from nacre.memory import eraser, keys
 from nacre.memory.chain import Said
 from nacre.memory.scenes import SceneDraft
 from nacre.memory.targets import NOTES, TARGETS
@@ -28,7 +27,6 @@ from tests.memory.keeping import a_node
 from tests.policy.approving import wish
 
 # The package has a command of the same name.
-forget = importlib.import_module("nacre.cli.forget")
 
 
 @pytest.fixture
@@ -222,7 +220,7 @@ def test_a_patrol_that_ends_soon_is_waited_for(
     [scene] = world.memory.scenes.record(being_id, [draft("hid the Zirkon")]).scenes
     leases = Leases(world.table, now=system_clock)
     lease = leases.take(Key(keys.home(being_id), "LOCK#PATROL"))
-    monkeypatch.setattr(forget, "time", SimpleNamespace(
+    monkeypatch.setattr(eraser, "time", SimpleNamespace(
         monotonic=time.monotonic, sleep=lambda _seconds: leases.give_back(lease)
     ))  # fmt: skip
 
@@ -232,7 +230,7 @@ def test_a_patrol_that_ends_soon_is_waited_for(
 def test_a_patrol_that_runs_is_not_disturbed(
     nacre: Nacre, world: World, being_id: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(forget, "_PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr(eraser, "_PATIENCE_SECONDS", 0.0)
     [scene] = world.memory.scenes.record(being_id, [draft("hid the Zirkon")]).scenes
     leases = Leases(world.table, now=system_clock)
     lease = leases.take(Key(keys.home(being_id), "LOCK#PATROL"))

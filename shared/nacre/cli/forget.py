@@ -1,9 +1,8 @@
 """The command `nacre forget`: erase memories, entries, messages or a whole Being."""
 
 import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from functools import partial
 from random import SystemRandom
 from typing import Any, TypeVar
 
@@ -15,13 +14,11 @@ from nacre.cli.outcome import FAILURE, OK
 from nacre.cli.place import Place, placed
 from nacre.cli.progress import telling
 from nacre.clock import system_clock
-from nacre.errors import InvalidInputError, LeaseHeldError
-from nacre.jobs.lease import Lease, Leases
-from nacre.memory import keys
+from nacre.errors import InvalidInputError
+from nacre.jobs.lease import Leases
 from nacre.memory.being_erasure import Stores, erase_being
 from nacre.memory.erased import Erased
-from nacre.memory.erasing import Erasing
-from nacre.memory.erasing_words import WordErasing
+from nacre.memory.eraser import Eraser
 from nacre.memory.fields import checked_date
 from nacre.memory.letters import Letters
 from nacre.memory.targets import NOTES, TARGETS
@@ -30,16 +27,12 @@ from nacre.orders.session_store import SessionStore
 from nacre.policy.approvals import Desk
 from nacre.policy.stored import partition
 from nacre.ports.residue import Trace
-from nacre.ports.table import Key
 from nacre.wiring.home import Home
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _SHOWN = 20  # traces that are named
 _SHORTEST = 12  # characters: a shorter text is found in others that have nothing to do with it
-_PATROL = "LOCK#PATROL"
-_PATIENCE_SECONDS = 10.0  # for a patrol that runs now
-_GLANCE_SECONDS = 0.1
 
 _OPTIONS = (
     click.option("--yes", is_flag=True, help="Do not ask."),
@@ -77,7 +70,9 @@ def node(node_id: str, **options: Any) -> int:
     Merges that it went into are taken back: their other sources stay.
     """
     return _forget(
-        f"the memory {node_id}", lambda home, being: _memories(home).node(being, node_id), **options
+        f"the memory {node_id}",
+        lambda _home, eraser, being: eraser.memories.node(being, node_id),
+        **options,
     )
 
 
@@ -88,7 +83,7 @@ def scene(scene_id: str, **options: Any) -> int:
     """Erase the scene ID; a memory that was made of nothing else goes with it."""
     return _forget(
         f"the scene {scene_id}",
-        lambda home, being: _memories(home).scene(being, scene_id),
+        lambda _home, eraser, being: eraser.memories.scene(being, scene_id),
         **options,
     )
 
@@ -99,8 +94,8 @@ def scene(scene_id: str, **options: Any) -> int:
 def note(note_id: str, **options: Any) -> int:
     """Erase the note ID."""
 
-    def erase(home: Home, being_id: str) -> Erased:
-        return WordErasing(home.data).entry(being_id, NOTES, note_id)
+    def erase(_home: Home, eraser: Eraser, being_id: str) -> Erased:
+        return eraser.words.entry(being_id, NOTES, note_id)
 
     return _forget(f"the note {note_id}", erase, **options)
 
@@ -115,8 +110,8 @@ def entry(target: str, key: str, **options: Any) -> int:
     A name and a personality have to be there: of these the old versions are erased.
     """
 
-    def erase(home: Home, being_id: str) -> Erased:
-        return WordErasing(home.data).entry(being_id, TARGETS[target], key)
+    def erase(_home: Home, eraser: Eraser, being_id: str) -> Erased:
+        return eraser.words.entry(being_id, TARGETS[target], key)
 
     return _forget(f"{key!r} of {target}", erase, **options)
 
@@ -132,11 +127,11 @@ def messages(date_from: str, date_to: str, **options: Any) -> int:
     said on these days are forgotten whole.
     """
 
-    def erase(home: Home, being_id: str) -> Erased:
+    def erase(home: Home, eraser: Eraser, being_id: str) -> Erased:
         low, high = checked_date(date_from, "--from"), checked_date(date_to, "--to")
         leases = Leases(home.data, now=system_clock, holders=home.holders)
         SessionStore(home.data, leases, clock=system_clock).delete_between(being_id, low, high)
-        return WordErasing(home.data).messages(being_id, date_from, date_to)
+        return eraser.words.messages(being_id, date_from, date_to)
 
     return _forget(f"the messages from {date_from} to {date_to}", erase, **options)
 
@@ -160,7 +155,7 @@ def forget_being(name: str, *, place: Place, **options: Any) -> int:
 
 def _forget(
     what: str,
-    erase: Callable[[Home, str], Erased] | None,
+    erase: Callable[[Home, Eraser, str], Erased] | None,
     *,
     yes: bool,
     verify: bool,
@@ -172,15 +167,15 @@ def _forget(
     being = place.choose(home)
     if not yes:
         _ask(f"Erase {what}{'' if erase is None else f' of {being.name}'} for good?")
-    with _no_patrol(home, being):
-        if erase is None:
+    eraser = _eraser(home)
+    if erase is None:
+        with eraser.undisturbed(being.being_id):
             _erase_rules(home, being)
             erased = erase_being(being, _stores(home), telling("memories"))
-        else:
-            erased = erase(home, being.being_id)
-            if erased.counts.keys() & {"node", "scene"}:
-                home.index().run(being.being_id, "repair", telling("memories indexed"))
-    home.residue().settle()
+        home.residue().settle()
+    else:
+        act = partial(erase, home, eraser, being.being_id)
+        erased = eraser.erase(being.being_id, act, telling("memories indexed"))
     left = _left(home, being, erased) if verify else None
     if as_json:
         show_json(_facts(being, erased, left))
@@ -195,31 +190,11 @@ def _ask(question: str) -> None:
     click.confirm(question, abort=True, err=True)
 
 
-@contextmanager
-def _no_patrol(home: Home, being: Being) -> Iterator[None]:
-    """Keep patrols away, which might write down what is being erased."""
+def _eraser(home: Home) -> Eraser:
     leases = Leases(home.data, now=system_clock, holders=home.holders)
-    lease = _taken(leases, Key(keys.home(being.being_id), _PATROL))
-    try:
-        yield
-    finally:
-        leases.give_back(lease)
-
-
-def _taken(leases: Leases, key: Key) -> Lease:
-    """Take a lease, after a patrol that is just running: most take a moment."""
-    end = time.monotonic() + _PATIENCE_SECONDS
-    while True:
-        try:
-            return leases.take(key)
-        except LeaseHeldError:
-            if time.monotonic() >= end:
-                raise
-        time.sleep(_GLANCE_SECONDS)
-
-
-def _memories(home: Home) -> Erasing:
-    return Erasing(home.data, clock=system_clock, rng=SystemRandom())
+    return Eraser(
+        home.data, leases, home.index, home.residue, clock=system_clock, rng=SystemRandom()
+    )
 
 
 def _erase_rules(home: Home, being: Being) -> None:

@@ -12,7 +12,14 @@ from starlette.exceptions import HTTPException
 
 from nacre import __version__
 from nacre.access.addresses import base_of
-from nacre.errors import ForbiddenError, NacreError, OAuthError, RateLimitedError
+from nacre.errors import (
+    ConflictError,
+    ForbiddenError,
+    NacreError,
+    NotFoundError,
+    OAuthError,
+    RateLimitedError,
+)
 from nacre.faces.asgi import AsgiApp, Receive, Scope, Send, write
 from nacre.faces.consent_routes import routes as consent_routes
 from nacre.faces.error_map import explain
@@ -131,7 +138,10 @@ def _to_sign_in(request: Request, error: Exception) -> Response:
 
 def _explained(request: Request, error: Exception) -> Response:
     failure = explain(error, modern=True)
-    answer = _problem(request, failure.status, failure.message)
+    # For a page these two are plain HTTP, and no JSON-RPC error with a status beside it.
+    status = 404 if isinstance(error, NotFoundError) else failure.status
+    status = 409 if isinstance(error, ConflictError) else status
+    answer = _problem(request, status, failure.message)
     if isinstance(error, RateLimitedError):
         answer.headers["Retry-After"] = str(error.seconds)
     return answer

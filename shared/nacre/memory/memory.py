@@ -5,6 +5,7 @@ from random import Random
 
 from nacre.access.beings import Beings
 from nacre.clock import Clock
+from nacre.memory.amending import Amends
 from nacre.memory.clusters import Clusters
 from nacre.memory.history import History
 from nacre.memory.letters import Letters
@@ -33,6 +34,7 @@ class Memory:
     nodes: Nodes
     clusters: Clusters
     merges: Merges
+    amends: Amends
     history: History
     trigger: PatrolTrigger
     updates: Updates  # what `update_memory` does
@@ -65,6 +67,7 @@ def memory_over(
         nodes=nodes,
         clusters=clusters,
         merges=Merges(table, nodes, clusters, index, vectors, clock=clock),
+        amends=Amends(table, nodes, clusters, index, vectors),
         history=history,
         trigger=trigger,
         updates=Updates(profile, letters),
