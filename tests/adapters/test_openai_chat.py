@@ -292,6 +292,21 @@ def test_a_form_that_is_refused_is_not_tried_again(server: ModelServer) -> None:
     assert "stream_options" not in server.questions[2].body
 
 
+def test_a_model_that_takes_no_tools_answers_without_them(server: ModelServer) -> None:
+    def small(question: Question) -> Response:
+        return (failing(400) if "tools" in question.body else saying("ok"))(question)
+
+    server.reply = small
+
+    assert ask(server, tools=True, times=2, name="small").text == "ok"
+    assert [bool(question.tools) for question in server.questions] == [True] * 6 + [False] * 2
+    # In the middle of calls there is no way without them.
+    call = {"role": "assistant", "content": None, "tool_calls": [tool_call("look")]}
+    with pytest.raises(ModelError, match="refused the request"):
+        ask(server, USER, call, tools=True, name="small-2")
+    assert all(question.tools for question in server.questions[8:])
+
+
 def test_it_waits_as_long_as_the_endpoint_asks_if_there_is_time(server: ModelServer) -> None:
     pauses: list[float] = []
     server.script(failing(429, retry_after="2"))

@@ -592,9 +592,7 @@ def test_an_image_and_a_file_reach_the_model_after_the_message(world: World) -> 
     world.text(
         "What do you see?",
         sessionKey="s",
-        images=[
-            {"data": base64.b64encode(PNG).decode(), "mimeType": "image/png", "filename": "a.png"}
-        ],
+        images=[{"data": picture, "mimeType": "image/png", "filename": "a.png"}],
         files=[{"data": base64.b64encode(b"a,b\n1,2\n").decode(), "mimeType": "text/csv"}],
     )
     world.text("And then?", sessionKey="s")
@@ -607,6 +605,14 @@ def test_an_image_and_a_file_reach_the_model_after_the_message(world: World) -> 
     # Later turns know that something came along, and do not send it again.
     before = world.model.questions[1].body["messages"][1]["content"]
     assert before == "What do you see?\n\n[came along: a.png, file-1.csv]"
+
+
+def test_a_model_that_takes_no_images_is_named(laptop: World) -> None:
+    laptop.model.reply = failing(400)
+    image = {"data": base64.b64encode(PNG).decode(), "mimeType": "image/png"}
+
+    assert "'some-model' takes no images" in laptop.error("Look", images=[image])
+    assert "images" not in laptop.error("Look")
 
 
 # What stays.

@@ -36,6 +36,7 @@ class _Form(NamedTuple):
     streams: bool
     counts: bool  # asks the stream to end with what it cost
     limit: str | None  # how it names the bound of the answer
+    calls: bool = True  # offers tools, where there are some; small local models refuse them
 
 
 # What is refused is tried in the next form. The first that is taken is kept.
@@ -46,6 +47,7 @@ _FORMS = (
     _Form(False, False, OLD_LIMIT),
     _Form(False, False, NEW_LIMIT),
     _Form(False, False, None),
+    _Form(True, True, OLD_LIMIT, calls=False),
 )
 _FORMS_OF_OPENAI = (_FORMS[1], _FORMS[0], *_FORMS[2:])
 
@@ -127,8 +129,8 @@ class OpenAIChat:
         await self._client.close()
 
     async def _answered(self, asked: "_Asked", until: float) -> ChatAnswer:
-        last = len(self._forms) - 1
-        for place in range(self._taken.get(self._place, 0), last + 1):
+        last = len(self._forms) - (1 if asked.can_do_without_tools else 2)
+        for place in range(min(last, self._taken.get(self._place, 0)), last + 1):
             try:
                 answer = await self._once(asked, self._forms[place], until)
             except RefusedFormError as error:
@@ -209,6 +211,11 @@ class _Asked:
         self.max_tokens = max_tokens
         self.tokens = tokens_of(messages, tools)
 
+    @property
+    def can_do_without_tools(self) -> bool:
+        """Whether tools are offered, and none was called yet."""
+        return bool(self._tools) and not any(each.get("tool_calls") for each in self._messages)
+
     def body(self, form: _Form) -> dict[str, Any]:
         body: dict[str, Any] = {"messages": list(self._messages)}
         if form.limit:
@@ -217,7 +224,7 @@ class _Asked:
             body["stream"] = True
         if form.counts:
             body["stream_options"] = {"include_usage": True}
-        if self._tools:
+        if self._tools and form.calls:
             body["tools"] = list(self._tools)
             if not self._may_call:
                 body["tool_choice"] = "none"

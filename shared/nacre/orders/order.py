@@ -1,7 +1,7 @@
 """An order from its message to its answer."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from random import Random
@@ -182,7 +182,7 @@ class Orders:
         try:
             work = await agent.run()
         except ModelError as error:
-            raise _explained(error, chat.name) from None
+            raise _explained(error, chat.name, order.attachments) from None
         text = combined(work.parts, work.final)
         self._keep(order, before, text, toolbox)
         return OrderAnswer(self._blocks(text, work), order.key.key)
@@ -271,7 +271,7 @@ def _checked(message: str) -> None:
         )
 
 
-def _explained(error: ModelError, model: str) -> NacreError:
+def _explained(error: ModelError, model: str, attachments: Sequence[Attachment]) -> NacreError:
     match error.kind:
         case "too_long":
             return ToolError(
@@ -280,6 +280,10 @@ def _explained(error: ModelError, model: str) -> NacreError:
             )
         case "rejected_key":
             return ToolError(f"{error}; see NACRE_LLM_API_KEY, 'nacre llm-key' or X-LLM-API-Key")
+        case "unavailable" if "refused the request" in str(error) and any(
+            each.kind == "image" for each in attachments
+        ):
+            return ToolError(f"{error}. Perhaps the model {model!r} takes no images")
         case _:
             return error
 
