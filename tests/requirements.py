@@ -160,12 +160,6 @@ REQUIREMENTS: dict[str, str] = {
 
 PENDING: frozenset[str] = frozenset(
     {
-        # gateway
-        "002.external.config",
-        "002.external.stdio",
-        "002.external.sse",
-        "002.external.http",
-        "002.names.qualified",
         # policy
     }
 )
