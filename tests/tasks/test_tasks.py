@@ -25,6 +25,8 @@ from nacre.limits import (
 from nacre.ports.queue import Queue
 from nacre.protocol.principal import READ_ONLY, Principal
 from nacre.protocol.versions import LEGACY_VERSIONS
+from nacre.tasks import watch
+from nacre.tasks.task import head_of
 from tests.conformance.fixture_questions import elicit, field
 from tests.lambda_events import BEING
 from tests.tasks.worlds import CALLER, KEY, World, text_of
@@ -724,6 +726,32 @@ def test_a_task_that_no_worker_survives_fails_in_the_end(world: World) -> None:
 
     assert (failed["status"], failed["error"]["code"]) == ("failed", -32603)
     assert "CALL" not in world.kinds()
+
+
+def test_long_work_keeps_its_lease_and_its_job(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watch, "TASK_RENEW_SECONDS", 0.0)
+    held: list[object] = []
+
+    @tool(task="required", blocking=True)
+    async def long(context: Context) -> str:
+        """Takes ten minutes, and looks whether another worker could begin."""
+        assert context.task is not None
+        for _ in range(4):
+            world.clock.move(150)
+            time.sleep(0.1)  # the watch renews every hundredth of a second
+        head = head_of(BEING, context.task.id)
+        held.append(world.leases.is_held(head))
+        held.append(world.queue.receive())
+        return "done"
+
+    world.add(long)
+    task_id = world.begin("long")
+    world.work()
+
+    assert held == [True, None]
+    assert world.get(task_id)["status"] == "completed"
 
 
 def test_an_attempt_that_lost_its_lease_to_another_changes_nothing(world: World) -> None:
