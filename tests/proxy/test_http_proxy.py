@@ -83,7 +83,7 @@ def test_headers_that_mirror_the_message_are_made_from_it() -> None:
             authorization="Bearer callers",
             cookie="a=b",
             origin="http://127.0.0.1",
-            x_forwarded_for="10.0.0.1",
+            x_forwarded_for="203.0.113.9",
             connection="keep-alive, x-hop",
             x_hop="1",
         )
