@@ -81,6 +81,13 @@ def test_all_sessions_go_at_once_and_those_of_forgotten_days(
     assert nacre("sessions", "--json").json() == []
 
 
+def test_a_being_that_is_forgotten_leaves_no_session(nacre: Nacre, model: ModelServer) -> None:
+    nacre("chat", "my words are pearls of the deep sea", "--session", "c")
+    gone = nacre("forget", "being", "me", "--yes", "--verify")
+
+    assert gone.code == 0, gone.out + gone.err
+
+
 def test_sessions_of_a_stack_are_seen_from_here(world: World, nacre: Nacre) -> None:
     from nacre.clock import system_clock
     from nacre.jobs.lease import Leases
