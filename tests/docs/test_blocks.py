@@ -44,7 +44,7 @@ def at_port(code: str, port: str) -> str:
     make = f"make --no-print-directory -o .venv/.ready-serve -C {ROOT}"
     served = code.replace(PORT, port)
     served = served.replace("make serve", f'{make} serve ARGS="--port {port}"')
-    return re.sub(r"(?<=nacre serve)(?![^\n]*--port)", f" --port {port}", served)
+    return re.sub(r"(?<=nacre serve)\b(?![^\n]*--port)", f" --port {port}", served)
 
 
 def run_python(block: Block, code: str, page: str, module: ModuleType) -> None:
