@@ -41,6 +41,13 @@ def mirror() -> None:
         say(answer(request, {"heard": line.decode().removesuffix("\n")}))
 
 
+def lister() -> None:
+    """Have one tool, of the name that it is given."""
+    for request in requests():
+        tools = [{"name": sys.argv[2], "inputSchema": {"type": "object"}}]
+        say(answer(request, {"tools": tools} if request["method"] == "tools/list" else {}))
+
+
 def code() -> None:
     """End with an exit code of its own after one answer."""
     say(answer(next(requests()), {}))
@@ -185,8 +192,8 @@ if __name__ == "__main__":
     named: dict[str, Callable[[], None]] = {
         each.__name__: each
         for each in (
-            echo, mirror, code, crash, after_end, stubborn, family, pieces, noise, flood, large,
-            talker, asker, signals, deaf, mute, about,
+            echo, mirror, lister, code, crash, after_end, stubborn, family, pieces, noise, flood,
+            large, talker, asker, signals, deaf, mute, about,
         )
     }  # fmt: skip
     try:

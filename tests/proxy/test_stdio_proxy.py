@@ -379,3 +379,28 @@ def test_it_loads_no_sdk_no_web_framework_and_no_command_line_library(tmp_path: 
     assert "nacre" in loaded
     assert not loaded & {"mcp", "pydantic", "fastapi", "starlette", "uvicorn", "click", "asyncio"}
     assert not loaded & {"numpy", "httpx", "h11", "cryptography", "jsonschema_rs"}
+
+
+def test_a_tool_that_is_new_waits_for_the_command_that_the_refusal_names(
+    start: Start, tmp_path: Path
+) -> None:
+    """The command is run as it was told, and the tool may be called then."""
+    for name in ("work", "more"):
+        proxy = start("lister", name)
+        proxy.asked(1, "tools/list")
+        refused = proxy.asked(2, "tools/call", {"name": name, "arguments": {}})["result"]
+        proxy.rest()
+    assert refused["isError"] is True
+    told = refused["content"][0]["text"]
+
+    command = told.rpartition("nacre approve")[2].removesuffix(")")
+    subprocess.run(
+        f"{sys.executable} -m nacre.cli approve {command} --yes",
+        shell=True,
+        env=environment(),
+        check=True,
+        capture_output=True,
+    )
+
+    proxy = start("lister", "more")
+    assert proxy.asked(1, "tools/call", {"name": "more", "arguments": {}})["result"] == {}

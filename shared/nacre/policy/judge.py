@@ -86,7 +86,10 @@ Ruling = Allowed | Denied | Pending
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """Decides for one server; `tell` hears what its owner should know."""
+    """Decides for one server; `tell` hears what its owner should know.
+
+    `place` are the options with which commands that people are told of find the store.
+    """
 
     source: PolicySource
     trail: Trail
@@ -94,6 +97,7 @@ class Judge:
     server: str
     where: Surroundings = NOWHERE
     approver: Approver = field(default_factory=Nobody)
+    place: str = ""
 
     def policy(self) -> Policy:
         """Return the policy that counts now."""

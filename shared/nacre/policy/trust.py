@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from shlex import quote
 from typing import Any
 
 from nacre.errors import NacreError
@@ -27,7 +28,9 @@ class Trust:
         """Return why the tool may not be called now."""
         talk = self._talk
         if talk.pins is None or talk.judge.policy().settings.pins != "quarantine":
-            return refusal(tool, "flagged", talk.judge.server) if tool in self._flagged else None
+            if tool not in self._flagged:
+                return None
+            return refusal(tool, "flagged", talk.judge.server, talk.judge.place)
         try:
             problem = self._problem(tool)
             if problem is not None and self._tick() - self._read_at >= _AGAIN_SECONDS:
@@ -88,11 +91,14 @@ class Trust:
             )
         if pin.state == "trusted":
             return None
-        return refusal(tool, pin.state, server)
+        return refusal(tool, pin.state, server, self._talk.judge.place)
 
 
-def refusal(tool: str, state: State, server: str) -> str:
-    """Return why a tool may not be called, and what its owner can do."""
+def refusal(tool: str, state: State, server: str, place: str = "") -> str:
+    """Return why a tool may not be called, and what its owner can do.
+
+    `place` are the options with which that command finds the pins.
+    """
     what = {
         "trusted": "is trusted",
         "new": "is new since the server was approved",
@@ -101,5 +107,5 @@ def refusal(tool: str, state: State, server: str) -> str:
     }[state]
     return (
         f"Blocked by policy (the tool '{tool[:80]}' {what}; its owner can look at it with:"
-        f" nacre approve {server})"
+        f" nacre approve{place} {quote(server)})"
     )

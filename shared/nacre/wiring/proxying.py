@@ -77,7 +77,8 @@ def open_proxy(
             table, lambda: source.current().settings, clock, is_session=True, place=place
         )
 
-    judge = Judge(source, trail, tell, server, where, approver=LateApprover(approver))
+    asker = LateApprover(approver)
+    judge = Judge(source, trail, tell, server, where, approver=asker, place=place)
     pins = Pins(table, GLOBAL)
     states = RequestStates(request_state_keys(folder, lambda: table, clock), clock)
 
