@@ -1,0 +1,173 @@
+"""Other servers by command, on the laptop and on a stack."""
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from nacre.gateway.catalogue import Entries, Entry, StoredCatalogue, release
+from nacre.ports.upstream import Offered
+from nacre.wiring.embedded import open_home
+from tests.cli.conftest import Nacre
+from tests.gateway.http_upstream import http_upstream
+from tests.wiring.deployed import deployed
+
+ODD = Path(__file__).parents[1] / "gateway" / "odd_upstream.py"
+
+
+@pytest.fixture(params=["laptop", "stack"])
+def place(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    if request.param == "laptop":
+        yield []
+        return
+    with deployed(monkeypatch) as stack:
+        yield ["--stack", stack]
+
+
+def test_a_server_is_added_listed_replaced_and_removed(nacre: Nacre, place: list[str]) -> None:
+    nacre("owner", "list", *place)
+    url = "https://a.example/mcp?key=1"
+    added = nacre("server", "add", "web", "--url", url, "--header", "X: ${secret:T}", *place)
+    again = nacre("server", "add", "web", "--url", "https://b.example/mcp", *place)
+    replaced = nacre("server", "add", "web", "--url", "https://b.example/sse", "--replace", *place)
+    (listed,) = nacre("server", "list", "--json", *place).json()
+    removed = nacre("server", "remove", "web", *place)
+
+    assert (added.code, added.out) == (0, "")
+    assert (again.code, "already" in again.err) == (5, True)
+    assert replaced.code == 0
+    assert listed == {
+        "name": "web",
+        "kind": "sse",
+        "where": "https://b.example/sse",
+        "from": "nacre server",
+        "state": "not asked yet",
+    }
+    assert removed.code == 0
+    assert nacre("server", "list", "--json", *place).json() == []
+    assert nacre("server", "remove", "web", *place).code == 3
+
+
+def test_a_credential_on_the_command_line_is_refused(nacre: Nacre, place: list[str]) -> None:
+    outcome = nacre(
+        *("server", "add", "web", "--url", "https://a.example"),
+        *("--header", "Authorization: Bearer very-secret", *place),
+    )
+
+    assert outcome.code == 2
+    assert "nacre secret set NAME" in outcome.err
+    assert "very-secret" not in outcome.err
+
+
+def test_a_stack_takes_no_program(nacre: Nacre, monkeypatch: pytest.MonkeyPatch) -> None:
+    with deployed(monkeypatch) as stack:
+        outcome = nacre("server", "add", "run", "--stack", stack, "--", "true")
+
+    assert (outcome.code, "which a stack does not start" in outcome.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    "arguments", [["x"], ["x", "--url", "https://a.example", "--", "true"], ["nacre", "--", "true"]]
+)
+def test_what_is_no_server_is_refused(nacre: Nacre, arguments: list[str]) -> None:
+    assert nacre("server", "add", *arguments).code == 2
+
+
+def test_check_says_what_each_server_offers_and_what_is_wrong(nacre: Nacre, tmp_path: Path) -> None:
+    tools = tmp_path / "tools.json"
+    tools.write_text(json.dumps([{"name": "echo", "inputSchema": {"type": "object"}}]))
+    nacre("server", "add", "odd", "--", sys.executable, str(ODD), "legacy", str(tools))
+    nacre("server", "add", "gone", "--", "/no/such/program")
+    with http_upstream() as upstream:
+        nacre("server", "add", "web", "--url", upstream.url)
+        everything = nacre("server", "check", "--json")
+        fine = nacre("server", "check", "odd")
+
+    assert everything.code == 1
+    assert json.loads(everything.out) == [
+        {"name": "gone", "problem": "cannot be started: '/no/such/program' is not there"},
+        {"name": "odd", "protocol": "2025-11-25", "tools": ["echo"], "resources": 2, "prompts": 1},
+        {
+            "name": "web",
+            "protocol": "2026-07-28",
+            "tools": ["echo", "huge", "html"],
+            "resources": 0,
+            "prompts": 0,
+        },
+    ]
+    assert (fine.code, fine.out) == (
+        0,
+        "odd: 1 tools, 2 resources, 1 prompts (MCP 2025-11-25)\n  echo\n",
+    )
+
+
+def test_import_takes_what_it_can_from_a_clients_file(nacre: Nacre, tmp_path: Path) -> None:
+    file = tmp_path / "claude.json"
+    servers = {
+        "good": {"command": "true", "autoApprove": ["x"]},
+        "bad": {"url": "ftp://x"},
+        "other": {"url": "https://a.example"},
+    }
+    file.write_text(json.dumps({"mcpServers": servers, "theme": "dark"}))
+
+    outcome = nacre("server", "import", str(file), "good", "bad")
+
+    assert outcome.code == 1
+    assert "Added good (ignored: autoApprove)." in outcome.err
+    assert "Left out: 'bad': 'url' must be of the form" in outcome.err
+    assert [each["name"] for each in nacre("server", "list", "--json").json()] == ["good"]
+    assert nacre("server", "import", str(file), "nobody").code == 2
+
+
+def test_a_file_that_a_setting_names_is_listed_first(
+    nacre: Nacre, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "servers.json"
+    file.write_text(json.dumps({"mcpServers": {"a": {"command": "x"}, "b": 5}}))
+    nacre("server", "add", "a", "--", "y")
+    monkeypatch.setenv("NACRE_SERVERS", str(file))
+
+    outcome = nacre("server", "list", "--json")
+
+    assert [(each["where"], each["from"]) for each in json.loads(outcome.out)] == [
+        ("x", "servers.json")
+    ]
+    assert "b: servers.json: 'b': it must be an object" in outcome.err
+
+
+def test_what_is_approved_leaves_the_catalogue_free(nacre: Nacre, folder: Path) -> None:
+    nacre("owner", "list")
+    home = open_home(folder)
+    try:
+        catalogue = StoredCatalogue(lambda: home.data)
+        entry = Entry("d", 1.0, Offered(), {"a": "new", "b": "changed"}, {"a": "instructs"})
+        catalogue.update(lambda _: {"s": entry})
+        release(catalogue, "s", ["a"])
+        release(catalogue, "nobody", ["a"])
+
+        assert catalogue.load()["s"] == Entry("d", 1.0, Offered(), {"b": "changed"}, {})
+    finally:
+        home.close()
+
+
+def test_two_writers_of_the_catalogue_lose_nothing(nacre: Nacre, folder: Path) -> None:
+    nacre("owner", "list")
+    home = open_home(folder)
+    try:
+        catalogue = StoredCatalogue(lambda: home.data)
+        entry = Entry("d", 1.0, Offered(tools=({"name": "é", "inputSchema": {}},)), problem="x")
+        met: list[Entries] = []
+
+        def first(known: Entries) -> Entries:
+            if not met:
+                met.append(known)
+                catalogue.update(lambda entries: {**entries, "two": entry})
+            return {**known, "one": entry}
+
+        catalogue.update(first)
+
+        assert catalogue.load() == {"one": entry, "two": entry}
+    finally:
+        home.close()
