@@ -154,3 +154,12 @@ def test_the_server_shows_a_link_that_signs_in_and_serves_the_pages(nacre: Nacre
         "resource_name": "Nacre",
     }
     assert (entered.status, entered.headers["location"]) == (303, "/account")
+
+
+def test_erasing_a_being_leaves_nothing_of_its_clients(nacre: Nacre, folder: Path) -> None:
+    being_id = nacre("being", "create", "Ann").out.strip()
+    let_in(folder, being_id)
+    erased = nacre("forget", "being", "Ann", "--yes", "--verify")
+
+    assert erased.code == 0, erased.err
+    assert nacre("client", "list", "--json").json() == []

@@ -26,10 +26,16 @@ class SignIn:
     limits: RateLimits
 
     def by_link(self, secret: str, *, address: str) -> str | None:
-        """Return whose link it is, this once; None for one that does not count."""
-        self._count("link", address)
+        """Return whose link it is, this once; None for one that does not count.
+
+        A link that counts is never refused for the attempts of others, who may share an
+        address with its owner: it cannot be guessed.
+        """
         owner = self.links.use(secret)
-        return owner if owner is not None and self._exists(owner) else None
+        if owner is not None and self._exists(owner):
+            return owner
+        self._count("link", address)
+        return None
 
     def by_password(self, owner: str, password: str, *, address: str) -> str | None:
         """Return the owner whose password it is, or None.
