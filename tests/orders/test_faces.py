@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from infra.tools import programs
 from nacre.access.beings import Beings
 from nacre.adapters.dynamodb_get import SignedGet
 from nacre.adapters.dynamodb_table import DynamoTable
@@ -385,3 +386,26 @@ def test_a_client_that_takes_tasks_gets_the_answer_later(
     assert len(model.questions[-1].body["messages"]) == 4
     kept = b"".join(path.read_bytes() for path in home.rglob("*") if path.is_file())
     assert b"sk-header" not in kept
+
+
+@pytest.mark.slow
+def test_an_order_uses_the_tools_of_other_servers(
+    nacre: Nacre, model: ModelServer, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules = home / "policy.toml"
+    rules.write_text('[[rule]]\naction = "allow"\ntool = "**"\n')
+    monkeypatch.setenv("NACRE_POLICY", str(rules))
+    monkeypatch.setenv("NACRE_LLM_API_KEY", "sk-test")
+    nacre("being", "create", "me")
+    program = str(programs("third-party") / "mcp-server-time")
+    assert nacre("server", "add", "clock", "--", program).code == 0
+    zone = {"timezone": "Europe/Paris"}
+    model.script(calling(tool_call("mcp__clock__get_current_time", zone)), saying("There."))
+
+    outcome = nacre("chat", "What time is it in Paris?")
+
+    assert "mcp__clock__convert_time" in model.questions[0].tools
+    assert "Europe/Paris" in model.questions[1].body["messages"][-1]["content"]
+    # What another server brings is part of the answer.
+    assert "Europe/Paris" in outcome.out
+    assert outcome.out.endswith("\n\nThere.\n")

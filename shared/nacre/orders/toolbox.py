@@ -16,7 +16,13 @@ from nacre.orders.patience import Patience
 from nacre.ports.chat import ToolRequest
 from nacre.protocol.context import Context
 from nacre.protocol.running import step
-from nacre.protocol.surface import Definitions, SelectiveSource, Surface, WireTool
+from nacre.protocol.surface import (
+    Definitions,
+    GatheringSource,
+    SelectiveSource,
+    Surface,
+    WireTool,
+)
 from nacre.protocol.versions import is_modern
 
 # What an order is made of already: itself, the round that tends the memory, and the blocks and
@@ -110,6 +116,8 @@ class Toolbox:
 
 def _offered(surface: Surface, context: Context) -> Definitions:
     """Return the tools that the caller sees, without what an order is made of."""
+    if isinstance(surface, GatheringSource) and not surface.is_gathered():
+        surface.gather()
     seen = (
         surface.tools_for(context.principal)
         if isinstance(surface, SelectiveSource)
