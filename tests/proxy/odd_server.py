@@ -54,6 +54,13 @@ def code() -> None:
     sys.exit(7)
 
 
+def burst() -> None:
+    """Say two thousand things at once and end."""
+    next(requests())
+    say(b"".join(b'{"jsonrpc":"2.0","method":"notifications/n%d"}\n' % n for n in range(2000)))
+    os._exit(7)
+
+
 def crash() -> None:
     """Be ended by a signal in the middle of an answer."""
     request = next(requests())
@@ -192,7 +199,7 @@ if __name__ == "__main__":
     named: dict[str, Callable[[], None]] = {
         each.__name__: each
         for each in (
-            echo, mirror, lister, code, crash, after_end, stubborn, family, pieces, noise, flood,
+            echo, mirror, lister, code, burst, crash, after_end, stubborn, family, pieces, noise, flood,
             large, talker, asker, signals, deaf, mute, about,
         )
     }  # fmt: skip

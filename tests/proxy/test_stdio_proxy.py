@@ -161,6 +161,14 @@ def test_the_exit_code_is_the_servers(start: Start) -> None:
     assert proxy.code() == 7
 
 
+def test_what_a_server_said_before_it_ended_arrives(start: Start) -> None:
+    proxy = start("burst")
+    proxy.send(1)
+
+    assert len(proxy.said()) == 2000
+    assert proxy.code() == 7
+
+
 def test_a_server_that_a_signal_ends_ends_the_proxy_alike(start: Start) -> None:
     proxy = start("crash")
 

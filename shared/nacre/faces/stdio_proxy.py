@@ -149,7 +149,8 @@ class _Loop:
 
     def _on_server(self, _events: int) -> None:
         chunk = _read(self._server_out)
-        self._heard_at = monotonic() if self._has_ended else 0.0
+        if self._has_ended:
+            self._heard_at = monotonic()
         if chunk:
             self._relay.from_server(chunk)
         elif chunk is not None:
@@ -175,7 +176,8 @@ class _Loop:
                 self._asked_to_end()
         if not self._has_ended and self._server.has_ended():
             self._has_ended = True
-            self._drain()
+            self._heard_at = monotonic()
+            self._plan(_QUIET, self._drain)
 
     def _flush(self) -> None:
         for sink in (self._upstream, self._client):
