@@ -199,8 +199,8 @@ if __name__ == "__main__":
     named: dict[str, Callable[[], None]] = {
         each.__name__: each
         for each in (
-            echo, mirror, lister, code, burst, crash, after_end, stubborn, family, pieces, noise, flood,
-            large, talker, asker, signals, deaf, mute, about,
+            echo, mirror, lister, code, burst, crash, after_end, stubborn, family, pieces, noise,
+            flood, large, talker, asker, signals, deaf, mute, about,
         )
     }  # fmt: skip
     try:
