@@ -225,3 +225,18 @@ def test_the_portal_loads_what_is_web_and_neither_sdk_nor_models() -> None:
     assert started.answers[0]["statusCode"] == 200
     assert {"fastapi", "mangum"} <= started.at_start
     assert not started.after[0] & (SDK | {"mcp", "numpy", "openai", "qdrant_client"})
+
+
+def test_discovery_and_the_sign_in_page_need_no_service() -> None:
+    host = {"host": "api.execute-api.eu-central-1.amazonaws.com"}
+    paths = (
+        "/.well-known/oauth-protected-resource/mcp",
+        "/.well-known/oauth-authorization-server",
+        "/sign-in",
+        "/static/nacre.css",
+    )
+    events = [http_api_event(Sent("GET", path, host), None) for path in paths]
+    started = start("PortalFunction", *events)
+
+    assert [answer["statusCode"] for answer in started.answers] == [200] * 4
+    assert not set().union(*started.after) & (SDK | {"cryptography", "mcp", "numpy"})
