@@ -123,6 +123,7 @@ def test_only_the_order_tool_is_there_when_that_is_asked_for(nacre: Nacre) -> No
     assert nacre("being", "order-name").out == "order_being\n"
 
 
+@pytest.mark.slow
 def test_a_client_that_cancels_stops_its_order(monkeypatch: pytest.MonkeyPatch) -> None:
     with model_server() as model:
         model.reply = slow(threading.Event())

@@ -171,6 +171,18 @@ def test_an_order_whose_process_died_frees_its_session(laptop: World, clock: Sti
     assert laptop.text("x", sessionKey="s") == "Very well."
 
 
+def test_an_order_that_died_at_once_leaves_nothing_for_ever(
+    laptop: World, clock: StillClock
+) -> None:
+    assert laptop.sessions.try_begin(laptop.being_id, "ab" * 32) is not None
+    partition = keys.sessions(laptop.being_id)
+
+    assert len(list(items_in(laptop.mind.table, partition))) == 1
+    assert laptop.sessions.heads(laptop.being_id) == []
+    clock.move((SESSION_DAYS + 1) * 86_400)
+    assert list(items_in(laptop.mind.table, partition)) == []
+
+
 def test_a_turn_that_was_added_twice_counts_once(laptop: World) -> None:
     turn = Turn(turn_id="t1", at="2026-07-01T10:00:00.000Z", message="m", answer="a")
     for _ in range(2):
@@ -260,7 +272,7 @@ def test_the_older_turns_stay_as_lines(laptop: World) -> None:
 turns = st.lists(st.tuples(st.text(max_size=80), st.integers(0, 12_000)), min_size=1, max_size=12)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(turns)
 def test_a_session_is_bounded_and_holds_its_latest_turn(told: list[tuple[str, int]]) -> None:
     session = Session(session_id="s")

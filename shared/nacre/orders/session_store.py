@@ -71,9 +71,13 @@ class SessionStore:
 
     def try_begin(self, being_id: str, session_id: str) -> Lease | None:
         """Take a session for one order; None while another order has it."""
-        with suppress(LeaseHeldError):
-            return self._leases.take(_head(being_id, session_id))
-        return None
+        try:
+            lease = self._leases.take(_head(being_id, session_id))
+        except LeaseHeldError:
+            return None
+        if lease.fence == 1:  # what an order leaves that dies at once must not stay for ever
+            self._table.update(lease.key, Change(set={EXPIRES_AT: self._expiry()}))
+        return lease
 
     def keep(self, lease: Lease) -> None:
         """Say that the order still runs."""
@@ -107,8 +111,7 @@ class SessionStore:
         session = before.with_turn(turn)
         if session is before:
             return session
-        now = self._clock()
-        expires = int((now + timedelta(days=SESSION_DAYS)).timestamp())
+        now, expires = self._clock(), self._expiry()
         body: Item = {
             "pk": keys.session_turns(being_id),
             "sk": session_id,
@@ -150,6 +153,9 @@ class SessionStore:
         if head is None or body is None or _VERSION not in head:
             return Session(session_id=session_id), _version(head)
         return _session(session_id, SESSION.read(head), SESSION.read(body)), _version(head)
+
+    def _expiry(self) -> int:
+        return int((self._clock() + timedelta(days=SESSION_DAYS)).timestamp())
 
     # For whoever keeps house.
 
