@@ -5,9 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nacre.policy.secrets import (
+    _BASE64,
+    _MOST_PLAIN,
+    _PLAIN_TEXTS,
     BUILT_IN,
     RULES,
     Secret,
+    _may_hold_a_run,
     find_secrets,
     looks_random,
     names_secret,
@@ -138,3 +142,24 @@ def test_no_text_breaks_the_search_and_places_are_apart(text: str) -> None:
     for each in find_secrets(text, BUILT_IN):
         assert end <= each.start < each.end <= len(text)
         end = each.end
+
+
+@given(st.text(st.sampled_from("aZ9+/_-= .é\n"), max_size=80))
+def test_no_run_of_base64_is_overlooked(text: str) -> None:
+    if _BASE64.search(text):
+        assert _may_hold_a_run(text)
+
+
+@pytest.mark.parametrize(("rule", "text"), EXAMPLES)
+def test_a_secret_is_found_each_time_and_not_remembered(rule: str, text: str) -> None:
+    first, second = find_secrets(text, BUILT_IN), find_secrets(text, BUILT_IN)
+
+    assert first == second
+    assert rule in {secret.rule for secret in first}
+    assert text not in _PLAIN_TEXTS
+
+
+def test_short_words_are_looked_at_once() -> None:
+    assert find_secrets("an ordinary word", BUILT_IN) == ()
+    assert "an ordinary word" in _PLAIN_TEXTS
+    assert len(_PLAIN_TEXTS) <= _MOST_PLAIN
