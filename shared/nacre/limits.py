@@ -293,6 +293,7 @@ UPSTREAM_PAUSE_SECONDS = 15.0  # that while; it doubles with each attempt that f
 UPSTREAM_LONGEST_PAUSE_SECONDS = 300.0  # until then it has been noticed and repaired
 UPSTREAM_ANSWER_BYTES = 10 * 1024 * 1024  # of one message: as much as a guard takes
 UPSTREAM_CLOSE_SECONDS = 5.0  # for programs to end by themselves before they are ended
+STACK_OPEN_SECONDS = 10.0  # on AWS: to open a server, within the same 29 s
 STACK_UPSTREAM_SECONDS = 25.0  # on AWS: a gateway there waits 29 s
 OFFERED_TOOLS = 1000  # of one other server: no model reads more
 OFFERED_PAGES = 100  # of one list: a server that never ends its list is cut off

@@ -19,10 +19,15 @@ PROMPT = {
     "messages": [{"role": "user", "content": {"type": "text", "text": "2+2"}}],
     "maxTokens": 5,
 }
-QUESTIONS = {
+WAITING: list[Message] = []
+QUESTIONS: dict[str, tuple[str, Message]] = {
     "ask": ("elicitation/create", FORM),
     "sample": ("sampling/createMessage", PROMPT),
     "roots": ("roots/list", {}),
+    "visit": (
+        "elicitation/create",
+        {"mode": "url", "message": "?", "url": "https://a.example", "elicitationId": "e1"},
+    ),
     "secret": (
         "elicitation/create",
         {"message": "?", "requestedSchema": {"type": "object", "properties": {
@@ -73,7 +78,7 @@ def listed(request: Message, key: str, found: list[Message]) -> None:
     answer(request, {key: found, **more})
 
 
-def called(request: Message) -> None:
+def called(request: Message) -> None:  # noqa: C901 - one branch for each oddity
     params = request["params"]
     name, arguments = params["name"], params.get("arguments") or {}
     if name in QUESTIONS:
@@ -82,6 +87,9 @@ def called(request: Message) -> None:
         answer(request, text("x" * 50_000_000))
     elif name == "silent":
         pass
+    elif name == "slow":
+        TOOLS.with_name("slow").touch()  # and says nothing until the next call has its answer
+        WAITING.append(request)
     elif name == "twice":
         answer(request, text("first"))
         answer(request, text("second"))
@@ -109,6 +117,8 @@ def asked_meanwhile(request: Message, name: str) -> None:
         if message.get("id") == "q1":
             said = message.get("result", {"error": message.get("error")})
             answer(request, text(json.dumps(said, sort_keys=True)))
+            while WAITING:
+                answer(WAITING.pop(), text("at last"))
             return
 
 

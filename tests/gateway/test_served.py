@@ -2,8 +2,11 @@
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +16,13 @@ from nacre.errors import ClientCapabilityError
 from nacre.gateway.catalogue import KEY, StoredCatalogue, release
 from nacre.policy.pins import GLOBAL, Pins
 from nacre.protocol.principal import READ_ONLY
+from nacre.protocol.running import Looper
 from tests.gateway_world import EVERYTHING_GOES, LEGACY, MODERN, World, world
 
 ODD = Path(__file__).with_name("odd_upstream.py")
 NAMES = (
     *("echo", "ask", "sample", "roots", "secret", "huge", "silent", "twice", "dies", "fails"),
-    *("garbage", "links", "leaks", "two words"),
+    *("garbage", "links", "leaks", "slow", "visit", "two words"),
 )
 ASKABLE: Mapping[str, Any] = {"elicitation": {}, "sampling": {}, "roots": {}}
 ANSWERS: Mapping[str, Mapping[str, Any]] = {
@@ -311,6 +315,63 @@ def test_the_policy_decides_what_is_asked(era: str, tmp_path: Path) -> None:
     assert "rejected" in said(told) or "Blocked by policy" in said(told)
     assert "decline" in said(secret) or "may not ask for secrets" in said(secret)
     assert (record["outcome"], record["server"], record["sender"]) == ("deny", "odd", "server")
+
+
+def test_a_question_that_may_be_about_another_call_reaches_nobody(tmp_path: Path) -> None:
+    channel = Live()
+    with behind(tmp_path, timeout_seconds=3) as gateway:
+        other = replace(gateway, looper=Looper())
+        waiting = threading.Thread(target=lambda: other.call("mcp__odd__slow"))
+        waiting.start()
+        wait_for(lambda: (tmp_path / "slow").exists())
+        params = {"name": "mcp__odd__ask", "arguments": {}}
+        told = gateway.ask("tools/call", params, capabilities=ASKABLE, channel=channel)
+        waiting.join()
+
+    assert json.loads(said(told)) == {"action": "decline"}
+    assert channel.asked == []
+
+
+def test_a_form_at_a_url_is_shown_only_where_the_client_can(tmp_path: Path) -> None:
+    told = {}
+    offers: list[dict[str, Any]] = [{}, {"form": {}}, {"url": {}}]
+    with behind(tmp_path) as gateway:
+        for modes in offers:
+            channel = Live()
+            told[str(modes)] = gateway.ask(
+                "tools/call",
+                {"name": "mcp__odd__visit", "arguments": {}},
+                capabilities={"elicitation": modes},
+                channel=channel,
+            )["result"]["content"][0]["text"]
+
+    assert [json.loads(each)["action"] for each in told.values()] == [
+        "decline",
+        "decline",
+        "accept",
+    ]
+
+
+def test_what_a_server_offers_is_asked_again_in_the_background(tmp_path: Path) -> None:
+    policy = EVERYTHING_GOES + '[settings]\npins = "off"\n'
+    list_tools(tmp_path, "echo")
+    with world(tmp_path / "w", {"odd": odd(tmp_path)}, policy=policy) as gateway:
+        gateway.tools()
+        catalogue = StoredCatalogue(lambda: gateway.laptop.home.data)
+        catalogue.update(
+            lambda entries: {name: replace(each, at=0.0) for name, each in entries.items()}
+        )
+    list_tools(tmp_path, "echo", "twice")
+    with world(tmp_path / "w", {"odd": odd(tmp_path)}, policy=policy) as gateway:
+        assert gateway.tools() == ["mcp__odd__echo"]
+        wait_for(lambda: gateway.tools() == ["mcp__odd__echo", "mcp__odd__twice"])
+
+
+def wait_for(holds: Callable[[], bool]) -> None:
+    until = time.monotonic() + 20
+    while not holds():
+        assert time.monotonic() < until
+        time.sleep(0.01)
 
 
 def test_an_answer_to_a_call_that_waits_no_longer_says_so(tmp_path: Path) -> None:

@@ -161,7 +161,7 @@ class _Exchange:
     async def _given(self, method: str, params: Mapping[str, Any], key: str) -> Mapping[str, Any]:
         """Return the client's answer to one question, if it may be asked."""
         context, questions = self._context, self._questions()
-        context.require(capability_of(method))
+        _require(context, method, params)
         allowed = await questions.decide(self._server, method, params, context)
         given = (await context.ask({key: {"method": method, "params": dict(allowed)}}))[key]
         return questions.answer(self._server, method, given, context)
@@ -197,10 +197,13 @@ class _Exchange:
             method, params = request.get("method"), request.get("params") or {}
             if method not in _ASKABLE:
                 raise UpstreamError(self._server, "asks for what no client has")
-            if method == "elicitation/create" and "elicitation" not in context.capabilities:
+            try:
+                _require(context, method, params)
+            except ClientCapabilityError:
+                if method != "elicitation/create":
+                    raise
                 given[key] = {"action": "decline"}
                 continue
-            context.require(capability_of(method))
             allowed = await questions.decide(self._server, method, params, context)
             # The round is in the name: a server may use one key for two questions.
             wanted[f"{self._rounds}-{key}"] = {"method": method, "params": dict(allowed)}
@@ -216,6 +219,15 @@ class _Exchange:
         except BlockedError:
             return
         self._context.log(event.level, data, event.logger or self._server)
+
+
+def _require(context: Context, method: str, params: Mapping[str, Any]) -> None:
+    """Raise ClientCapabilityError unless the client can be asked this, in this mode too."""
+    capability = capability_of(method)
+    context.require(capability)
+    offered = context.capabilities[capability]
+    if params.get("mode") == "url" and not (isinstance(offered, Mapping) and "url" in offered):
+        raise ClientCapabilityError(capability)
 
 
 def _asks(result: Mapping[str, Any]) -> bool:

@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from nacre.gateway.joined_surface import JoinedSurface
@@ -250,14 +251,16 @@ def _connecting(
         from nacre.adapters.public_addresses import networks
         from nacre.adapters.upstream_mcp import McpUpstream
         from nacre.adapters.upstream_transports import Transports
-        from nacre.limits import STACK_UPSTREAM_SECONDS
+        from nacre.limits import STACK_OPEN_SECONDS, STACK_UPSTREAM_SECONDS
 
         allowed = networks(settings.private_networks)
         transports = Transports(references, is_stack=is_stack, allowed=allowed)
-        most = STACK_UPSTREAM_SECONDS if is_stack else config.timeout
-        return McpUpstream(
-            config, loop, transports, seconds=min(config.timeout, most), changed=changed
-        )
+        seconds = config.timeout
+        if is_stack:
+            seconds = min(seconds, STACK_UPSTREAM_SECONDS)
+            opening = min(config.open_timeout, STACK_OPEN_SECONDS)
+            config = replace(config, open_timeout=opening)
+        return McpUpstream(config, loop, transports, seconds=seconds, changed=changed)
 
     return connect
 
