@@ -3,6 +3,8 @@
 import re
 from functools import lru_cache
 
+ENDPOINT = "/mcp"  # as nacre.protocol.http serves it
+
 _AUTHORITY = re.compile(
     r"(?:[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?|\[[0-9a-f:.]{2,45}\])(?::[0-9]{1,5})?"
 )
@@ -18,3 +20,8 @@ def base_of(host: str, *, public_url: str, scheme: str) -> str | None:
         return public_url
     authority = host.lower()
     return f"{scheme}://{authority}" if _AUTHORITY.fullmatch(authority) else None
+
+
+def resource_of(base: str, being_id: str | None = None) -> str:
+    """Return the name of the endpoint, or of one Being's, for audiences and metadata."""
+    return f"{base}{ENDPOINT}" if being_id is None else f"{base}{ENDPOINT}/{being_id}"

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from nacre.access.addresses import resource_of
 from nacre.errors import ForbiddenError, InsufficientScopeError, UnauthorizedError
 from nacre.protocol.principal import READ, WRITE
 
@@ -11,8 +12,7 @@ _EVERYTHING = f"{READ} {WRITE}"
 
 def metadata_url(base_url: str, *, being_id: str | None = None) -> str:
     """Return where the metadata of the MCP endpoint lives; `being_id` has been checked."""
-    path = "/mcp" if being_id is None else f"/mcp/{being_id}"
-    return f"{base_url.rstrip('/')}{WELL_KNOWN}{path}"
+    return resource_of(f"{base_url.rstrip('/')}{WELL_KNOWN}", being_id)
 
 
 def www_authenticate(

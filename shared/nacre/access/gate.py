@@ -3,11 +3,11 @@
 import re
 from collections.abc import Mapping
 
+from nacre.access.addresses import resource_of
 from nacre.access.admission import Lookup, admission
 from nacre.access.tokens import API, OAUTH_ACCESS
 from nacre.clock import Clock, system_clock
 from nacre.errors import ForbiddenError, UnauthorizedError, UnknownBeingError
-from nacre.protocol.http import PATH
 from nacre.protocol.principal import FULL, READ, Principal
 
 _BEING_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
@@ -98,7 +98,7 @@ def _is_for_this(context: Mapping[str, object], being_id: str, base: str | None)
     resource = context.get("resource")
     if not isinstance(resource, str):
         return False
-    whole, own = f"{base or ''}{PATH}", f"{base or ''}{PATH}/{being_id}"
+    whole, own = resource_of(base or ""), resource_of(base or "", being_id)
     return resource in (whole, own) if base else resource.endswith((whole, own))
 
 

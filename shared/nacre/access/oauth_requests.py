@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from random import Random
 
+from nacre.access.addresses import resource_of
 from nacre.access.oauth_clients import OAuthClient
 from nacre.access.redirects import checked_redirect, may_receive
-from nacre.access.resources import asked_scopes, meant_being, resource_of
+from nacre.access.resources import asked_scopes, meant_being
 from nacre.clock import Clock
 from nacre.errors import ConditionFailedError, OAuthError
 from nacre.ids import long_secret

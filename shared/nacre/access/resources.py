@@ -3,20 +3,15 @@
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
+from nacre.access.addresses import ENDPOINT
 from nacre.access.gate import is_being_id
 from nacre.errors import OAuthError
-from nacre.protocol.http import PATH
 from nacre.protocol.principal import READ, WRITE
 
 AUTH_METHODS = ("none", "client_secret_post", "client_secret_basic")
 """How a client may say who it is: the ways that clients use."""
 
 _LONGEST = 1000
-
-
-def resource_of(base: str, being_id: str | None = None) -> str:
-    """Return the name of the endpoint, or of one Being's, for audiences and metadata."""
-    return f"{base}{PATH}" if being_id is None else f"{base}{PATH}/{being_id}"
 
 
 def meant_being(resource: str | None, base: str) -> str | None:
@@ -30,10 +25,10 @@ def meant_being(resource: str | None, base: str) -> str | None:
     path = parts.path.rstrip("/")
     own = f"{parts.scheme}://{parts.netloc}".lower() == base
     if own and not parts.query and not parts.fragment and len(resource) <= _LONGEST:
-        if path in ("", PATH):
+        if path in ("", ENDPOINT):
             return None
-        being = path.removeprefix(f"{PATH}/")
-        if path.startswith(f"{PATH}/") and is_being_id(being):
+        being = path.removeprefix(f"{ENDPOINT}/")
+        if path.startswith(f"{ENDPOINT}/") and is_being_id(being):
             return being
     raise OAuthError("invalid_target", "the resource is not one of this server")
 

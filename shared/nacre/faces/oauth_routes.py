@@ -9,6 +9,7 @@ from urllib.parse import unquote_plus, urlencode
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import JSONResponse, RedirectResponse, Response
 
+from nacre.access.addresses import resource_of
 from nacre.access.gate import is_being_id
 from nacre.access.grants import TokenPair
 from nacre.access.oauth_clients import OAuthClient
@@ -19,7 +20,6 @@ from nacre.access.resources import (
     meant_being,
     openid_configuration,
     protected_resource,
-    resource_of,
 )
 from nacre.errors import OAuthError, UnknownBeingError
 from nacre.faces.forms import read_body, read_form

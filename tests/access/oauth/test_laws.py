@@ -5,10 +5,10 @@ from urllib.parse import urlsplit
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nacre.access.addresses import base_of
+from nacre.access.addresses import base_of, resource_of
 from nacre.access.client_metadata import document_host
 from nacre.access.redirects import checked_redirect, is_loopback, may_receive
-from nacre.access.resources import meant_being, resource_of
+from nacre.access.resources import meant_being
 from nacre.access.tokens import form, kind_of
 from nacre.errors import OAuthError
 from nacre.faces.signing_in import own_path
