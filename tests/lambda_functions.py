@@ -16,6 +16,7 @@ from tests.lambda_layers import layer
 _VALUES = {
     "AWS_ENDPOINT_URL": "",
     "NACRE_LOG_LEVEL": "INFO",
+    "NACRE_STACK": "nacre",
     "NACRE_PUBLIC_URL": "",
     "NACRE_TOKENS_TABLE": "tokens",
     "NACRE_DATA_TABLE": "data",

@@ -9,6 +9,6 @@ settings = Settings.from_environment()
 handle = mcp_handler(
     aws.mcp_application(settings),
     gate=aws.mcp_gate(settings),
-    log=log_at(settings.log_level),
+    log=log_at(settings.log_level, stack=settings.stack),
     public_url=settings.public_url,
 )

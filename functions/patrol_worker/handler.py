@@ -7,5 +7,5 @@ from nacre.wiring import aws
 from nacre.wiring.settings import Settings
 
 settings = Settings.from_environment()
-log = log_at(settings.log_level)
+log = log_at(settings.log_level, stack=settings.stack)
 handle = worker_handler(aws.worker(settings, TaskRules(log)), aws.postponing(settings), log)

@@ -5,4 +5,4 @@ from nacre.wiring.policies import stack_source
 from nacre.wiring.settings import Settings
 
 settings = Settings.from_environment()
-handle = policy_handler(stack_source(settings), settings.log_level)
+handle = policy_handler(stack_source(settings), settings.log_level, settings.stack)

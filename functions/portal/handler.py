@@ -10,6 +10,10 @@ from nacre.wiring.settings import Settings
 
 settings = Settings.from_environment()
 handle = portal_handler(
-    stack_portal(aws.authority(settings), settings.public_url, log_at(settings.log_level)),
+    stack_portal(
+        aws.authority(settings),
+        settings.public_url,
+        log_at(settings.log_level, stack=settings.stack),
+    ),
     console(stack_console(settings)),
 )

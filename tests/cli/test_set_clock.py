@@ -59,7 +59,7 @@ def seen_day() -> timedelta:
     with serving() as server:
         _, _, err = server.stop(signal.SIGTERM)
     [line, *_] = [line for line in err.splitlines() if line.startswith("{")]
-    return datetime.fromisoformat(json.loads(line)["time"]) - datetime.now(UTC)
+    return datetime.fromisoformat(json.loads(line)["timestamp"]) - datetime.now(UTC)
 
 
 @pytest.mark.parametrize("days", [2, -100])

@@ -16,7 +16,7 @@ def test_an_event_is_one_line_of_json_without_what_is_unknown() -> None:
 
     [line] = stream.getvalue().splitlines()
     said = json.loads(line)
-    assert said.pop("time").endswith("Z")
+    assert said.pop("timestamp").endswith("Z")
     assert said == {"level": "warning", "event": "mcp", "method": "tools/call", "ms": 1.5}
 
 

@@ -272,7 +272,7 @@ def test_each_decision_is_a_line_without_its_arguments(world: World) -> None:
     world.post(call("read", path="/srv/private"))
 
     [line] = [json.loads(line) for line in world.log.getvalue().splitlines()]
-    assert {name: line[name] for name in line if name not in ("time", "ms")} == {
+    assert {name: line[name] for name in line if name not in ("timestamp", "ms")} == {
         "level": "info",
         "event": "policy",
         "decision": "allow",

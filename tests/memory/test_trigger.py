@@ -17,7 +17,7 @@ from nacre.clock import system_clock
 from nacre.errors import UnavailableError
 from nacre.memory import keys
 from nacre.memory.memory import memory_over
-from nacre.memory.trigger import PatrolTrigger, Waiting
+from nacre.memory.trigger import PatrolTrigger, Swept, Waiting
 from nacre.ports.queue import Depth, Message
 from nacre.ports.table import Change, Item, Key, Page, Table, Write
 from tests.adapters.conftest import StillClock
@@ -194,18 +194,28 @@ def test_the_sweep_sends_for_each_being_that_has_work_and_for_no_other(
     note(kept)
     kept.memory.scenes.record(other, [told()])
 
-    assert kept.memory.trigger.sweep() == 2
+    assert kept.memory.trigger.sweep().sent == 2
     assert sorted(causes(kept)) == sorted([(kept.id, "sweep"), (other, "sweep")])
 
 
 def test_the_sweep_sends_no_second_job_while_one_waits(kept: Keeper, clock: StillClock) -> None:
     note(kept, 10)
 
-    assert kept.memory.trigger.sweep() == 0
+    assert kept.memory.trigger.sweep().sent == 0
     clock.move(3601)  # the job was lost
-    assert kept.memory.trigger.sweep() == 1
-    assert kept.memory.trigger.sweep() == 0
+    assert kept.memory.trigger.sweep().sent == 1
+    assert kept.memory.trigger.sweep().sent == 0
     assert causes(kept) == [(kept.id, "auto"), (kept.id, "sweep")]
+
+
+def test_a_sweep_tells_how_many_wait_and_for_how_long(kept: Keeper, clock: StillClock) -> None:
+    nothing = kept.memory.trigger.sweep()
+    note(kept, 10)
+    clock.move(2000)
+    kept.memory.scenes.record(kept.another("Busy"), [told()])
+
+    assert nothing == Swept(beings=0, sent=0, lag_seconds=0)
+    assert kept.memory.trigger.sweep() == Swept(beings=2, sent=1, lag_seconds=2000)
 
 
 def test_a_sweep_that_finds_the_queue_down_leaves_the_being_to_the_next(
@@ -215,9 +225,9 @@ def test_a_sweep_that_finds_the_queue_down_leaves_the_being_to_the_next(
     trigger = PatrolTrigger(kept.table, queue, clock=clock)
     note(kept)
 
-    assert trigger.sweep() == 0
+    assert trigger.sweep().sent == 0
     queue.is_down = False
-    assert trigger.sweep() == 1
+    assert trigger.sweep().sent == 1
 
 
 def test_the_sweep_leaves_a_being_alone_that_was_erased_meanwhile(
@@ -240,7 +250,7 @@ def test_the_sweep_leaves_a_being_alone_that_was_erased_meanwhile(
 
     laptop.table.delete(keys.meta(laptop.id))
 
-    assert PatrolTrigger(Lagging(), laptop.queue, clock=clock).sweep() == 0
+    assert PatrolTrigger(Lagging(), laptop.queue, clock=clock).sweep().sent == 0
     assert laptop.table.get(keys.meta(laptop.id)) is None
 
 
@@ -262,5 +272,5 @@ def test_the_sweep_reads_as_little_among_many_beings(laptop: Keeper) -> None:
             assert len(page.items) <= 1
             return page
 
-    assert PatrolTrigger(Counting(), laptop.queue, clock=system_clock).sweep() == 1
+    assert PatrolTrigger(Counting(), laptop.queue, clock=system_clock).sweep().sent == 1
     assert asked == list(keys.work_partitions())

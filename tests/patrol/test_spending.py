@@ -7,7 +7,7 @@ import pytest
 from nacre.adapters.sqlite_database import SqliteDatabase
 from nacre.adapters.sqlite_table import SqliteTable
 from nacre.memory import keys
-from nacre.patrol.spending import Budget, Reservation, Spending
+from nacre.patrol.spending import Budget, Paid, Reservation, Spending
 from nacre.ports.table import Key, Table
 from tests.adapters.conftest import StillClock
 from tests.patrol.thinkers import being_in
@@ -123,3 +123,17 @@ def test_many_at_one_time_stay_within_the_day(clock: StillClock) -> None:
 
     assert sum(isinstance(each, Reservation) for each in got) == 10
     database.close()
+
+
+def test_whoever_counts_is_told_of_each_question(table: Table, clock: StillClock) -> None:
+    ann = being_in(table, clock)
+    told: list[Paid] = []
+    budget = Budget(tokens=1000, input_price=0.5, output_price=2.0)
+    spending = Spending(table, budget, clock=clock, told=told.append)
+
+    first = held(spending, ann, 300, 600)
+    spending.reserve(ann, input_tokens=50, output_tokens=51)
+    spending.reserve("0" * 8 + ann[8:], input_tokens=1, output_tokens=1)
+    spending.settle(first, input_tokens=200, output_tokens=100)
+
+    assert told == [Paid(was_put=False), Paid(200, 100, dollars=0.0003)]

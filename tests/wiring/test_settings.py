@@ -92,6 +92,7 @@ def test_every_variable_arrives_in_its_field() -> None:
         read_tools=("value of read_tools",),
         private_networks=("10.0.0.0/16", "fd00::/8"),
         secrets_path="value of secrets_path",
+        stack="value of stack",
         resolves_tokens=True,
         tokens_table="value of tokens_table",
         data_table="value of data_table",

@@ -1,5 +1,6 @@
 """Whose key a patrol uses, on both wirings, as the provider sees it."""
 
+import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -9,11 +10,13 @@ from typing import Any
 
 import pytest
 
+from nacre.adapters.dynamodb_table import DynamoTable
 from nacre.adapters.sqlite_database import SqliteDatabase
 from nacre.adapters.sqlite_table import SqliteTable
 from nacre.errors import InvalidInputError
 from nacre.jobs.job import Job
 from nacre.patrol.llm_keys import LlmKeys
+from nacre.patrol.spending import Reservation
 from nacre.patrol.thinkers import Thinkers
 from nacre.patrol.thinking import Digest, Thinking
 from nacre.ports.table import Table
@@ -278,3 +281,31 @@ print(*sorted({"openai", "httpx", "httpx2", "numpy", "boto3", "cryptography"} & 
     ).stdout.split()
 
     assert loaded == []
+
+
+def test_a_stack_counts_what_its_questions_cost_and_what_there_was_no_room_for(
+    server: ModelServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clock = StillClock()
+    with aws_stack() as stack:
+        services: dict[str, Any] = {"dynamodb": stack.dynamodb, "kms": stack.kms}
+        settings = Settings(
+            "",
+            stack="nacre",
+            data_table=stack.ids["DataTable"],
+            key_arn=stack.ids["NacreKey"],
+            llm_daily_tokens=1000,
+            llm_prices=(0.5, 2.0),
+        )
+        thinkers = stack_thinkers(lambda: services.__getitem__, settings, clock)
+        spending = thinkers.spending
+        ann = being_in(DynamoTable(stack.dynamodb, settings.data_table, now=clock), clock)
+        held = spending.reserve(ann, input_tokens=300, output_tokens=600)
+        spending.reserve(ann, input_tokens=300, output_tokens=600)
+        assert isinstance(held, Reservation)
+        spending.settle(held, input_tokens=200, output_tokens=100)
+
+    lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    assert [line["event"] for line in lines] == ["spend", "spend"]
+    assert lines[0]["SpendCaps"] == 1
+    assert (lines[1]["LlmTokens"], lines[1]["LlmDollars"]) == (300, 0.0003)

@@ -49,9 +49,10 @@ class Evaluator:
         }
         taken = round((perf_counter() - started) * 1000, 2)
         for call, verdict in zip(calls, verdicts, strict=True):
-            self._log.write(
+            self._log.count(
                 "info",
                 "policy",
+                {"PolicyDenials": 1} if verdict["decision"] == "deny" else {},
                 decision=verdict["decision"],
                 rule=verdict["rule"],
                 server=call.server[:100],
@@ -105,9 +106,11 @@ def _encoded(answer: Any) -> bytes:
     return json.dumps(answer, ensure_ascii=True, separators=(",", ":")).encode()
 
 
-def logged(policies: Callable[[Callable[[str], None]], Policies], level: str) -> Evaluator:
+def logged(
+    policies: Callable[[Callable[[str], None]], Policies], level: str, stack: str
+) -> Evaluator:
     """Return an evaluator that logs to standard error, with what its policies tell."""
-    log = log_at(level)
+    log = log_at(level, stack=stack)
     return Evaluator(policies(lambda said: log.write("warning", "policy", said=said)), log)
 
 

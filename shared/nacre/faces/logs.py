@@ -3,6 +3,7 @@
 import json
 import sys
 import traceback
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Literal, TextIO
@@ -13,11 +14,14 @@ Field = str | int | float | bool | None
 
 
 class Log:
-    """Writes events at or above a level as JSON lines."""
+    """Writes events at or above a level as JSON lines; a stack's lines may carry metrics."""
 
-    def __init__(self, level: Level = "info", stream: TextIO | None = None) -> None:
+    def __init__(
+        self, level: Level = "info", stream: TextIO | None = None, *, stack: str = ""
+    ) -> None:
         self._from = _ORDER.index(level)
         self._stream = stream
+        self._stack = stack
 
     def writes(self, level: Level) -> bool:
         """Whether events of this level are written."""
@@ -25,11 +29,25 @@ class Log:
 
     def write(self, level: Level, event: str, **fields: Field) -> None:
         """Write one event; fields that are None are left out."""
-        if not self.writes(level):
+        if self.writes(level):
+            self._put(_line(datetime.now(UTC), level, event, fields))
+
+    def count(self, level: Level, event: str, values: Mapping[str, float], **fields: Field) -> None:
+        """Write one event, and count it in the stack's metrics whatever its level is.
+
+        The names of the values are those of `nacre.metrics`.
+        """
+        if not (self._stack and values):
+            self.write(level, event, **fields)
             return
-        now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        known = {name: value for name, value in fields.items() if value is not None}
-        line = json.dumps({"time": now, "level": level, "event": event, **known})
+        from nacre.metrics import members  # noqa: PLC0415 - the first call pays, not the start
+
+        now = datetime.now(UTC)
+        line = _line(now, level, event, fields)
+        counted = members(self._stack, values, at=now.timestamp())
+        self._put(f"{line[:-1]},{counted}}}")
+
+    def _put(self, line: str) -> None:
         # No standard error, or nobody who reads it, must not fail the call that is told about.
         stream: TextIO | None = self._stream or sys.stderr
         with suppress(OSError, ValueError):
@@ -38,9 +56,23 @@ class Log:
                 stream.flush()
 
 
-def log_at(name: str) -> Log:
-    """Return a log of the level that the settings name: DEBUG, INFO, WARNING or ERROR."""
-    return Log(next(level for level in _ORDER if level.upper() == name))
+def _line(now: datetime, level: Level, event: str, fields: Mapping[str, Field]) -> str:
+    # Lambda reads the level of a line only beside a "timestamp" in this form.
+    at = now.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    known = {name: value for name, value in fields.items() if value is not None}
+    return json.dumps({"timestamp": at, "level": level, "event": event, **known})
+
+
+def log_at(name: str, *, stack: str = "") -> Log:
+    """Return a log of the level that the settings name: DEBUG, INFO, WARNING or ERROR.
+
+    Libraries are kept quiet: at INFO some write the URLs that they ask, at DEBUG what they
+    send, and Lambda's runtime would let them.
+    """
+    import logging  # noqa: PLC0415 - the runtime has loaded it; what starts without pays nothing
+
+    logging.getLogger().setLevel(logging.WARNING)
+    return Log(next(level for level in _ORDER if level.upper() == name), stack=stack)
 
 
 def where(error: BaseException, *, trace: bool = True) -> str:

@@ -9,7 +9,7 @@ from nacre.access.challenge import metadata_url, www_authenticate
 from nacre.access.gate import is_being_id
 from nacre.access.scopes import authorize
 from nacre.app import Application
-from nacre.errors import ForbiddenError, NacreError, UnauthorizedError
+from nacre.errors import ForbiddenError, NacreError, UnauthorizedError, UnavailableError
 from nacre.faces import error_map
 from nacre.faces.logs import Level, Log, where
 from nacre.protocol.dispatch import Dispatcher
@@ -135,17 +135,29 @@ class CallLog:
         fault = done.cause is not None and not error_map.is_expected(done.cause)
         private = isinstance(done.cause, NacreError) and done.cause.public is not None
         level: Level = "error" if fault else "warning" if done.status >= 400 else "info"
-        self._log.write(
+        taken = round((perf_counter() - started) * 1000, 2)
+        self._log.count(
             level,
             "mcp",
+            _counted(taken, done, fault=fault),
             method=method,
             tool=tool,
             being=being,
             token=token,
             request=request,
             status=done.status,
-            ms=round((perf_counter() - started) * 1000, 2),
+            ms=taken,
             error=None if done.cause is None else where(done.cause, trace=fault),
             # What the caller was not told; such messages are about the machine, not its data.
             said=str(done.cause) if private else None,
         )
+
+
+def _counted(taken: float, done: HttpReply, *, fault: bool) -> dict[str, float]:
+    """Return what a call adds to the metrics, by their names in `nacre.metrics`."""
+    values = {"Latency": taken}
+    if done.status in (401, 403, 429):
+        values["Refusals"] = 1
+    if fault or isinstance(done.cause, UnavailableError):
+        values["Faults"] = 1
+    return values

@@ -70,7 +70,8 @@ def worker_handler(worker: Callable[[], Worker], postpone: Postpone, log: Log) -
             log.write("info", "job_busy", **known)
             again = max(1.0, error.seconds)
         except Exception as error:  # noqa: BLE001  # one message must not fail the others
-            log.write("error", "job_failed", **known, error=where(error))
+            failed = {"JobFailures": 1}
+            log.count("error", "job_failed", failed, **known, error=where(error))
             again = JOB_RETRY_SECONDS
         else:
             log.write("info", "job_done", **known)

@@ -22,7 +22,7 @@ Making = Callable[[Tell], "Policies"]
 """Makes the policies; they tell what their owner should know."""
 
 
-def policy_handler(policies: Making, log_level: str = "INFO") -> Handler:
+def policy_handler(policies: Making, log_level: str = "INFO", stack: str = "") -> Handler:
     """Return the handler of the evaluator function.
 
     Behind API Gateway callers that the authorizer did not vouch for get 401, and a token's
@@ -33,7 +33,7 @@ def policy_handler(policies: Making, log_level: str = "INFO") -> Handler:
     def evaluator() -> "Evaluator":
         from nacre.faces import evaluating  # noqa: PLC0415 - the first call pays, not the start
 
-        return evaluating.logged(policies, log_level)
+        return evaluating.logged(policies, log_level, stack)
 
     def handle(event: Event, _context: object) -> dict[str, Any]:
         if _is_direct(event):

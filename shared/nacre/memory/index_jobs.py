@@ -170,10 +170,13 @@ class IndexJobs:
         worker.register(REPAIR, self._repairs(upkeep), lease=LEASE)
         worker.register(REINDEX, self._tasks(upkeep), lease=LEASE)
 
-    def sweep(self, marks: Marks) -> None:
-        """Have every Being repaired that a write left behind."""
+    def sweep(self, marks: Marks) -> int:
+        """Have every Being repaired that a write left behind; return how many there are."""
+        beings = 0
         for being_id in marks.beings():
             self.repair_later(being_id)
+            beings += 1
+        return beings
 
     def _repairs(self, upkeep: Upkeep) -> Handler:
         def repair(work: Work) -> None:

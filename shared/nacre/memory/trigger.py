@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Literal
 
 from nacre.clock import Clock
@@ -40,6 +40,15 @@ class Waiting:
     patrol: Patrol
 
 
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """What a sweep found: Beings with work, jobs sent for them, and how long the oldest waits."""
+
+    beings: int
+    sent: int
+    lag_seconds: float
+
+
 class PatrolTrigger:
     """Sends the job of a patrol, once for as many scenes as have gathered."""
 
@@ -62,16 +71,24 @@ class PatrolTrigger:
             return Waiting(waiting, "queued before")
         return Waiting(waiting, "queued" if self._sent(being_id, "auto") else "not queued")
 
-    def sweep(self) -> int:
-        """Send a patrol's job for every Being that has work and no job; return for how many.
+    def sweep(self) -> Swept:
+        """Send a patrol's job for every Being that has work and no job.
 
         Only the list of those that have work is read, however many Beings there are.
         """
-        sent = 0
-        for being_id in self._with_work():
+        beings, sent, now = 0, 0, self._clock()
+        oldest = now
+        for item in self._with_work():
+            beings += 1
+            queued_at = item.get(QUEUED_AT)
+            if isinstance(queued_at, str):
+                oldest = min(oldest, datetime.fromisoformat(queued_at))
+            if self._is_queued(item):
+                continue
+            being_id = str(item["gsi1sk"])
             if self._claim(being_id, least=0) and self._sent(being_id, "sweep"):
                 sent += 1
-        return sent
+        return Swept(beings, sent, (now - oldest).total_seconds())
 
     def pending(self, being_id: str) -> tuple[int, int]:
         """Return how many scenes and how many messages wait."""
@@ -86,14 +103,12 @@ class PatrolTrigger:
         """
         self._send(being_id, {"trigger": "manual", **refs}, repeat)
 
-    def _with_work(self) -> Iterator[str]:
+    def _with_work(self) -> Iterator[Item]:
         for partition in keys.work_partitions():
             start = None
             while True:
                 page = self._table.query(partition, index="gsi1", limit=_PAGE, start=start)
-                for item in page.items:
-                    if not self._is_queued(item):
-                        yield str(item["gsi1sk"])
+                yield from page.items
                 if (start := page.next) is None:
                     break
 

@@ -11,7 +11,7 @@ from nacre.jobs.job import encode_job
 from nacre.jobs.worker import Work, Worker
 from nacre.limits import MAX_RECEIVES, PATROL_SLICE_SECONDS
 from nacre.memory.counters import counters
-from nacre.memory.trigger import KIND, PatrolTrigger
+from nacre.memory.trigger import KIND, PatrolTrigger, Swept
 from nacre.patrol.patrol import Patrol
 from nacre.patrol.runs import runs
 from nacre.patrol.thinkers import Thinkers
@@ -39,9 +39,9 @@ class PatrolJobs:
         """Let a worker know the jobs of patrols."""
         worker.register(KIND, self.do, lease=LEASE)
 
-    def sweep(self) -> None:
+    def sweep(self) -> Swept:
         """Have a patrol look after every Being that has work and no job."""
-        self.trigger.sweep()
+        return self.trigger.sweep()
 
     def do(self, work: Work) -> None:
         """Do one job; a run that could not go on counts as done, for the sweep comes back to it.

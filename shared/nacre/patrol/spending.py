@@ -1,5 +1,6 @@
 """What a Being may spend on language models in a day, and what it has spent."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, timedelta
 
@@ -75,17 +76,40 @@ class Reservation:
     cost: int
 
 
+@dataclass(frozen=True, slots=True)
+class Paid:
+    """What one question cost; a question that there was no room for cost nothing."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    dollars: float = 0.0
+    was_put: bool = True
+
+
+def _silently(_paid: Paid) -> None:
+    return
+
+
 class Spending:
     """Keeps each Being within its budget, however many ask at one time.
 
     What a question may cost at most is set aside before it is put, and what it cost stays in
     its place afterwards. A process that dies in between leaves what it had set aside spent.
+    `told` hears of each question.
     """
 
-    def __init__(self, table: Table, budget: Budget, *, clock: Clock) -> None:
+    def __init__(
+        self,
+        table: Table,
+        budget: Budget,
+        *,
+        clock: Clock,
+        told: Callable[[Paid], None] = _silently,
+    ) -> None:
         self._table = table
         self._budget = budget
         self._clock = clock
+        self._told = told
 
     def reserve(self, being_id: str, *, input_tokens: int, output_tokens: int) -> Reservation | str:
         """Set aside what a question may cost; else return why it must not be put."""
@@ -109,14 +133,19 @@ class Spending:
                 ]
             )
         except ConditionFailedError as error:
-            return self._why_not() if error.place == 0 else "there is no such Being"
+            if error.place != 0:
+                return "there is no such Being"
+            self._told(Paid(was_put=False))
+            return self._why_not()
         return Reservation(being_id, key, tokens, cost)
 
     def settle(self, held: Reservation, *, input_tokens: int, output_tokens: int) -> None:
         """Put what a question cost in the place of what was set aside for it."""
+        cost = self._budget.cost(input_tokens, output_tokens)
+        self._told(Paid(input_tokens, output_tokens, cost / 1_000_000_000))
         added = {
             _TOKENS: input_tokens + output_tokens - held.tokens,
-            _COST: self._budget.cost(input_tokens, output_tokens) - held.cost,
+            _COST: cost - held.cost,
             _INPUT: input_tokens,
             _OUTPUT: output_tokens,
             _QUESTIONS: 1,

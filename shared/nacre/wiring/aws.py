@@ -175,7 +175,7 @@ def worker(settings: "Settings", rules: "Explainer") -> "Callable[[], Worker]":
         table = DynamoTable(clients("dynamodb"), settings.data_table)
         worker = Worker(Leases(table, now=system_clock))
         minded = stack_mind(lambda: clients, settings, system_clock)
-        register_memory_jobs(worker, minded())
+        register_memory_jobs(worker, minded(), stack=settings.stack)
         tasking = stack_tasking(clients, settings, system_clock)
         tasking.register(worker, cache(lambda: _served(settings, minded, in_worker=True)), rules)
         return worker

@@ -175,6 +175,7 @@ class BeingTrails:
         from nacre.wiring.signed import signed
 
         self._clock = clock
+        self._stack = settings.stack
         self._trails: dict[str, AuditTrail] = {}
         self._table = signed(SignedAppend, settings.data_table, settings)
 
@@ -198,7 +199,17 @@ class BeingTrails:
             clock=self._clock,
             new_writer=lambda: ulids(self._clock(), SystemRandom(), 1)[0],
         )
-        return AuditTrail(log, self._clock, log_line=_to_log)
+        return AuditTrail(log, self._clock, log_line=self._to_log)
+
+    def _to_log(self, facts: Mapping[str, Any]) -> None:
+        """Write a record as a structured line, where the function's log keeps it too."""
+        if self._stack and facts["outcome"] == "deny" and facts.get("enforced", True):
+            from nacre.metrics import POLICY_DENIALS, count
+
+            count(self._stack, "audit", {POLICY_DENIALS: 1}, **facts)
+            return
+        line = {"level": "INFO", "event": "audit", **facts}
+        print(json.dumps(line), file=sys.stderr, flush=True)  # noqa: T201 - as above
 
 
 class LateApprover:
@@ -235,12 +246,6 @@ def approver_over(
     rng = SystemRandom()
     session = short_id(rng) if is_session else None
     return Approvals(table, settings, clock=clock, rng=rng, session=session, place=place)
-
-
-def _to_log(facts: Mapping[str, Any]) -> None:
-    """Write a record as a structured line, where the function's log keeps it too."""
-    line = {"level": "INFO", "event": "audit", **facts}
-    print(json.dumps(line), file=sys.stderr, flush=True)  # noqa: T201 - as above
 
 
 def laptop_records(folder: "Path", table: "Table") -> "AuditRecords":

@@ -144,19 +144,27 @@ def stack_mind(
     return Once(make)
 
 
-def register_memory_jobs(worker: "Worker", minded: Minded) -> None:
-    """Let a worker know what there is to do for memories."""
+def register_memory_jobs(worker: "Worker", minded: Minded, *, stack: str = "") -> None:
+    """Let a worker know what there is to do for memories; `stack` counts what sweeps find."""
     from nacre.jobs import sweep
 
     minded.index.jobs.register(worker, minded.index.upkeep)
     minded.patrolling().jobs.register(worker)
-    worker.register(sweep.KIND, lambda _: sweep_memories(minded))
+    worker.register(sweep.KIND, lambda _: sweep_memories(minded, stack=stack))
 
 
-def sweep_memories(minded: Minded) -> None:
+def sweep_memories(minded: Minded, *, stack: str = "") -> None:
     """Send jobs for what no call has queued, or what was lost."""
-    minded.index.jobs.sweep(minded.index.indexing.marks)
-    minded.patrolling().jobs.sweep()
+    from nacre.metrics import INDEX_DRIFT, PATROL_BACKLOG, PATROL_LAG, count
+
+    drifting = minded.index.jobs.sweep(minded.index.indexing.marks)
+    swept = minded.patrolling().jobs.sweep()
+    found = {
+        PATROL_LAG: round(swept.lag_seconds),
+        PATROL_BACKLOG: swept.beings,
+        INDEX_DRIFT: drifting,
+    }
+    count(stack, "sweep", found)
 
 
 def calm_numpy() -> None:

@@ -201,6 +201,9 @@ VARIABLES: Mapping[str, Variable] = {
     "secrets_path": Variable(
         "NACRE_SECRETS", "On AWS: where Systems Manager keeps the stack's secrets."
     ),
+    "stack": Variable(
+        "NACRE_STACK", "On AWS: the stack's name, under which its metrics are counted."
+    ),
     "resolves_tokens": Variable(
         "NACRE_RESOLVE_TOKENS",
         "on: the MCP function looks tokens up itself, for a front without the authorizer; "
@@ -257,6 +260,7 @@ class Settings(NamedTuple):
     read_tools: tuple[str, ...] = ()
     private_networks: tuple[str, ...] = ()
     secrets_path: str = ""
+    stack: str = ""
     resolves_tokens: bool = False
     tokens_table: str = ""
     data_table: str = ""
@@ -312,6 +316,7 @@ class Settings(NamedTuple):
             read_tools=_listed(read("read_tools")),
             private_networks=_networks(read("private_networks")),
             secrets_path=read("secrets_path"),
+            stack=read("stack"),
             resolves_tokens=_switch("NACRE_RESOLVE_TOKENS", read("resolves_tokens")),
             tokens_table=read("tokens_table"),
             data_table=read("data_table"),

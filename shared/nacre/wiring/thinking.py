@@ -4,7 +4,7 @@ Building loads nothing of openai; it comes with the first question.
 """
 
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 from random import SystemRandom
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from nacre.clock import Clock
 from nacre.errors import ModelError
 from nacre.patrol.llm_keys import LlmKeys
-from nacre.patrol.spending import Budget, Spending
+from nacre.patrol.spending import Budget, Paid, Spending
 from nacre.patrol.thinkers import Thinkers
 from nacre.ports.model import Model, ModelAnswer
 from nacre.ports.table import Table
@@ -64,10 +64,23 @@ def thinking_for(
 
     return Thinkers(
         LlmKeys(table, vault, clock=clock, rng=SystemRandom()),
-        Spending(table, budget, clock=clock),
+        Spending(table, budget, clock=clock, told=partial(_count, settings.stack)),
         model,
         deployment_key=lambda: settings.llm_api_key.reveal() or secret(),
     )
+
+
+def _count(stack: str, paid: Paid) -> None:
+    """Count a question in the stack's metrics; a laptop has none."""
+    from nacre.metrics import LLM_DOLLARS, LLM_TOKENS, SPEND_CAPS, count
+
+    if not paid.was_put:
+        count(stack, "spend", {SPEND_CAPS: 1})
+        return
+    values: dict[str, float] = {LLM_TOKENS: paid.input_tokens + paid.output_tokens}
+    if paid.dollars:
+        values[LLM_DOLLARS] = paid.dollars
+    count(stack, "spend", values)
 
 
 def laptop_thinkers(

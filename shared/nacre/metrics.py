@@ -1,0 +1,143 @@
+"""What a stack counts: its metrics, and how a line of the log carries them (CloudWatch's EMF).
+
+A metric is a number in a line that is written anyway, and CloudWatch reads it there: nothing is
+sent, and nothing waits for an answer.
+"""
+
+import json
+import sys
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import cache
+from typing import NamedTuple
+
+NAMESPACE = "Nacre"
+DIMENSION = "Stack"  # the only one: each further value of a dimension is a metric that is paid for
+
+
+class Metric(NamedTuple):
+    """One metric: its name and unit in CloudWatch, who writes it when, and what it says."""
+
+    name: str
+    unit: str
+    written: str
+    meaning: str
+
+
+LATENCY = "Latency"
+REFUSALS = "Refusals"
+FAULTS = "Faults"
+POLICY_DENIALS = "PolicyDenials"
+JOB_FAILURES = "JobFailures"
+PATROL_LAG = "PatrolLag"
+PATROL_BACKLOG = "PatrolBacklog"
+INDEX_DRIFT = "IndexDrift"
+LLM_TOKENS = "LlmTokens"
+LLM_DOLLARS = "LlmDollars"
+SPEND_CAPS = "SpendCaps"
+
+METRICS = (
+    Metric(
+        LATENCY,
+        "Milliseconds",
+        "`mcp_http`, with each request",
+        "How long it took to answer, as the function sees it. Its sample count is the number of "
+        "calls.",
+    ),
+    Metric(
+        REFUSALS,
+        "Count",
+        "`mcp_http`, with each request that it refused",
+        "Requests that were answered with 401, 403 or 429: no good token, too small a scope, "
+        "another Being, or too many.",
+    ),
+    Metric(
+        FAULTS,
+        "Count",
+        "`mcp_http`, with each request that failed",
+        "Requests that failed for no fault of their caller: an error in Nacre, or a service that "
+        "did not answer. Lambda counts them as served, because each got an answer.",
+    ),
+    Metric(
+        POLICY_DENIALS,
+        "Count",
+        "`mcp_http`, `patrol_worker` and `policy_evaluator`, with each call that is denied",
+        "Calls that a policy in force denied.",
+    ),
+    Metric(
+        JOB_FAILURES,
+        "Count",
+        "`patrol_worker`, with each job that failed",
+        "Attempts at a job that failed; after the third the job is in the dead letter queue.",
+    ),
+    Metric(
+        PATROL_LAG,
+        "Seconds",
+        "`patrol_worker`, with each sweep (hourly)",
+        "How long ago the oldest patrol was queued that has not been done.",
+    ),
+    Metric(
+        PATROL_BACKLOG,
+        "Count",
+        "`patrol_worker`, with each sweep (hourly)",
+        "Beings that have something for a patrol to do.",
+    ),
+    Metric(
+        INDEX_DRIFT,
+        "Count",
+        "`patrol_worker`, with each sweep (hourly)",
+        "Beings whose search index lacks something that was written over a minute ago.",
+    ),
+    Metric(
+        LLM_TOKENS,
+        "Count",
+        "`mcp_http` and `patrol_worker`, with each question to a language model",
+        "Tokens that were read and written.",
+    ),
+    Metric(
+        LLM_DOLLARS,
+        "None",
+        "`mcp_http` and `patrol_worker`, likewise, where `LlmPrices` is given",
+        "What they cost, in dollars.",
+    ),
+    Metric(
+        SPEND_CAPS,
+        "Count",
+        "`mcp_http` and `patrol_worker`, with each question that was not put",
+        "Questions that a Being's daily budget had no room for.",
+    ),
+)
+"""Every metric that the functions write."""
+
+_UNITS = {metric.name: metric.unit for metric in METRICS}
+
+
+def members(stack: str, values: Mapping[str, float], *, at: float) -> str:
+    """Return what makes a line of the log count: members of its JSON object, without braces.
+
+    `at` is in seconds since 1970; a value under a name that is not in METRICS is a KeyError.
+    """
+    said = "".join(f',"{name}":{value}' for name, value in values.items())
+    return f'"_aws":{{"Timestamp":{int(at * 1000)},{_declared(stack, tuple(values))}{said}'
+
+
+@cache
+def _declared(stack: str, names: tuple[str, ...]) -> str:
+    metrics = [{"Name": name, "Unit": _UNITS[name]} for name in names]
+    about = [{"Namespace": NAMESPACE, "Dimensions": [[DIMENSION]], "Metrics": metrics}]
+    text = json.dumps(about, separators=(",", ":"))
+    return f'"CloudWatchMetrics":{text}}},"{DIMENSION}":{json.dumps(stack)}'
+
+
+def count(stack: str, event: str, values: Mapping[str, float], **fields: object) -> None:
+    """Write a line that counts, on standard error; without a stack nobody would read it."""
+    if not stack:
+        return
+    line = json.dumps({"level": "info", "event": event, **fields})
+    # As with every line of a log: nobody's work fails for want of it.
+    with suppress(OSError, ValueError):
+        if sys.stderr is not None:
+            told = members(stack, values, at=time.time())
+            sys.stderr.write(f"{line[:-1]},{told}}}\n")
+            sys.stderr.flush()
