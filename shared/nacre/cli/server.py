@@ -1,6 +1,5 @@
 """Commands for other MCP servers, whose tools are served too: add, list, check and more."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ import click
 from nacre.cli.display import json_option, show_json, show_table
 from nacre.cli.outcome import FAILURE, OK
 from nacre.cli.place import Place, placed
+from nacre.cli.server_looking import checked, configured, facts, show, state
 from nacre.errors import ConfigurationError, ConflictError, InvalidInputError
 from nacre.gateway.catalogue import Entry, StoredCatalogue
 from nacre.gateway.references import holds_secret
@@ -72,12 +72,12 @@ def list_servers(*, as_json: bool, place: Place) -> None:
     """List the servers, where they are, and what they offered last."""
     table = place.open().data
     known = StoredCatalogue(lambda: table).load()
-    configs = _configured(table, place)
+    configs = configured(table, place)
     if as_json:
-        show_json([_facts(config, source, known.get(config.name)) for source, config in configs])
+        show_json([facts(config, source, known.get(config.name)) for source, config in configs])
         return
     rows = [
-        (config.name, config.kind, config.where(), _state(config, known.get(config.name)), source)
+        (config.name, config.kind, config.where(), state(config, known.get(config.name)), source)
         for source, config in configs
     ]
     show_table(("NAME", "KIND", "WHERE", "LAST SEEN WITH", "FROM"), rows)
@@ -106,12 +106,12 @@ def remove(name: str, *, place: Place) -> None:
 def check(names: tuple[str, ...], *, as_json: bool, place: Place) -> int:
     """Open servers, ask what they offer, and say what is wrong where something is."""
     home = place.open()
-    configs = [config for _, config in _configured(home.data, place)]
+    configs = [config for _, config in configured(home.data, place)]
     unknown = set(names) - {config.name for config in configs}
     if unknown:
         raise InvalidInputError(f"there is no server '{min(unknown)}'; see 'nacre server list'")
     found = [
-        _checked(config, place, home.secrets.get)
+        checked(config, place, home.secrets.get)
         for config in configs
         if not names or config.name in names
     ]
@@ -119,7 +119,7 @@ def check(names: tuple[str, ...], *, as_json: bool, place: Place) -> int:
         show_json(found)
     else:
         for each in found:
-            _show(each)
+            show(each)
     return FAILURE if any("problem" in each for each in found) else OK
 
 
@@ -203,75 +203,3 @@ def _announce(table: Table, config: ServerConfig) -> None:
     """Let a server know of it that reads nothing but the catalogue."""
     unasked = Entry(config.digest, 0.0, None)
     StoredCatalogue(lambda: table).update(lambda entries: {**entries, config.name: unasked})
-
-
-def _configured(table: Table, place: Place) -> list[tuple[str, ServerConfig]]:
-    """Return the servers with where they are configured; what is wrong is told."""
-    from nacre.wiring.gateway import server_lists
-    from nacre.wiring.settings import Settings
-
-    settings = Settings.from_environment()
-    found: dict[str, tuple[str, ServerConfig]] = {}
-    for source, listed in server_lists(settings, table, is_stack=bool(place.stack)).items():
-        for problem in listed.problems:
-            click.echo(f"{problem.server}: {problem.text}", err=True)
-        for config in listed.servers:
-            found.setdefault(config.name, (source, config))
-    return [found[name] for name in sorted(found)]
-
-
-def _state(config: ServerConfig, entry: Entry | None) -> str:
-    if entry is None or entry.digest != config.digest:
-        return "not asked yet"
-    if entry.problem is not None:
-        return entry.problem
-    if entry.offered is None:
-        return "not asked yet"
-    held = f", {len(entry.waiting)} wait (nacre approve {config.name})" if entry.waiting else ""
-    return f"{len(entry.offered.tools)} tools{held}"
-
-
-def _facts(config: ServerConfig, source: str, entry: Entry | None) -> dict[str, Any]:
-    return {
-        "name": config.name,
-        "kind": config.kind,
-        "where": config.where(),
-        "from": source,
-        "state": _state(config, entry),
-    }
-
-
-def _checked(config: ServerConfig, place: Place, secret: Any) -> dict[str, Any]:
-    from nacre.errors import UpstreamError
-    from nacre.wiring.gateway import one_server, references_of
-    from nacre.wiring.settings import Settings
-
-    references = references_of(secret, is_stack=bool(place.stack))
-    opened, close = one_server(
-        config, references, Settings.from_environment(), is_stack=bool(place.stack)
-    )
-    try:
-        offered = opened.offered()
-    except UpstreamError as error:
-        return {"name": config.name, "problem": error.reason}
-    finally:
-        close()
-    return {
-        "name": config.name,
-        "protocol": offered.version,
-        "tools": [str(each["name"]) for each in offered.tools],
-        "resources": len(offered.resources) + len(offered.templates),
-        "prompts": len(offered.prompts),
-    }
-
-
-def _show(found: Mapping[str, Any]) -> None:
-    if "problem" in found:
-        click.echo(f"{found['name']}: {found['problem']}")
-        return
-    tools = ", ".join(json.dumps(name)[1:-1] for name in found["tools"])
-    click.echo(
-        f"{found['name']}: {len(found['tools'])} tools, {found['resources']} resources, "
-        f"{found['prompts']} prompts (MCP {found['protocol']})"
-    )
-    click.echo(f"  {tools}")
