@@ -3,14 +3,20 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from random import Random
 from typing import Any
 
 import pytest
 
 from nacre.adapters.local_vectors import LocalVectors
 from nacre.adapters.sqlite_database import SqliteDatabase
+from nacre.adapters.sqlite_residue import SqliteResidue
 from nacre.console.parts import Console
 from nacre.faces.console import console
+from nacre.jobs.lease import Leases
+from nacre.memory.eraser import Eraser
+from nacre.memory.index_jobs import WorkHere
+from nacre.memory.upkeep import Upkeep
 from tests.access.conftest import Time
 from tests.memory.keeping import queue_of
 from tests.memory.minds import Minded, builtin, minded
@@ -62,7 +68,24 @@ def console_over(
         being_id=being_id,
     )
     kept.append(own)
-    return console(Console(table=lambda: data, mind=lambda: own.mind))
+    leases = Leases(data, now=time)
+    upkeep = Upkeep(own.indexing, lambda *_: None)
+    eraser = Eraser(
+        data,
+        leases,
+        lambda: WorkHere(upkeep, leases),
+        lambda: SqliteResidue(database),
+        clock=time,
+        rng=Random(2),
+    )
+    return console(
+        Console(
+            table=lambda: data,
+            mind=lambda: own.mind,
+            eraser=lambda: eraser,
+            largest_answer=4096,
+        )
+    )
 
 
 @contextmanager

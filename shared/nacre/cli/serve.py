@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import shlex
 import signal
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -148,7 +149,7 @@ def _portal(laptop: Laptop, place: Place, fenced: Fences, settings: Settings, lo
             takes_documents=bool(settings.public_url),
             link_command=link_command(place.options()),
         ),
-        console(laptop_console(laptop)),
+        console(laptop_console(laptop, shlex.join(place.options()))),
     )
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from nacre.memory.eraser import Eraser
     from nacre.memory.mind import Mind
     from nacre.ports.table import Table
 
@@ -15,3 +16,7 @@ class Console:
 
     table: "Callable[[], Table]"
     mind: "Callable[[], Mind]"
+    eraser: "Callable[[], Eraser]"
+    # The command that exports a Being, whose id stands for {being}; and what is too large here.
+    export_command: str = "nacre export FILE --being {being}"
+    largest_answer: int | None = None

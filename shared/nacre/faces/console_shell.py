@@ -44,6 +44,26 @@ MENU = (
         "Memory",
         (Entry("Overview", "overview"),),
     ),
+    Group(
+        "Control",
+        (
+            Entry("Connect a client", "connect"),
+            Entry("Access", "access"),
+            Entry("Patrols", "patrols"),
+            Entry("Rules", "policy"),
+            Entry("Audit", "audit"),
+            Entry("Language model", "model"),
+        ),
+    ),
+    Group(
+        "Everything here",
+        (
+            Entry("Approvals", "approvals"),
+            Entry("Rules for all", "rules"),
+            Entry("Other servers", "servers"),
+        ),
+        of_being=False,
+    ),
 )
 """Every page that is reached from everywhere, in the order of the menu."""
 
@@ -76,6 +96,30 @@ class FormVisit(Visit):
         Browsers send lines with CR LF whatever was in them before.
         """
         return self.fields.get(name, "").replace("\r\n", "\n").strip()
+
+
+SAID = {
+    "saved": "Saved.",
+    "same": "Nothing changed: it said so already.",
+    "deleted": "Deleted.",
+    "erased": "Erased for good.",
+    "pinned": "Pinned: it is never forgotten.",
+    "unpinned": "No longer pinned: from today it fades as others do.",
+    "merged": "Merged. What it was made of is kept, and the merge can be taken back.",
+    "apart": "The merge was taken back; what it was made of stands for itself again.",
+    "patrol": "A patrol was asked for. It begins as soon as the worker is free.",
+    "token-revoked": "The token was revoked.",
+    "client-revoked": "The client was disconnected, with all its tokens.",
+    "all-revoked": "Every token was revoked, and every client disconnected.",
+    "granted": "Allowed. A client that waits goes on by itself; else make the call again.",
+    "denied": "Denied.",
+    "in-force": "The rules are in force.",
+    "trusted": "The tools that you looked at are trusted now.",
+    "key-set": "The key is kept, sealed. Patrols use it from now on.",
+    "key-cleared": "The key is forgotten.",
+    "asked": "Asked for: the next patrol brings it back.",
+}
+"""What a page says after a form was done, by the word in its address."""
 
 
 def console_of(request: Request) -> Console:
@@ -131,6 +175,7 @@ def show(
         beings=where.beings,
         here=here,
         same=here if here in _OF_BEING else "overview",
+        said=SAID.get(request.query_params.get("said", "")),
         menu=MENU,
         at=lambda *parts: address(where.being, *parts),
         **values,
@@ -151,6 +196,7 @@ def show_owner(
         beings=beings,
         here=here,
         same="overview",
+        said=SAID.get(request.query_params.get("said", "")),
         menu=MENU,
         at=lambda *parts: address(beings[0] if beings else "", *parts),
         **values,

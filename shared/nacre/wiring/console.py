@@ -1,42 +1,102 @@
 """What the owner's pages stand on: the laptop's parts, or a stack's."""
 
 from functools import cache
+from random import SystemRandom
 from typing import TYPE_CHECKING
 
+from nacre.clock import system_clock
 from nacre.console.parts import Console
 
 if TYPE_CHECKING:
+    from nacre.jobs.lease import Leases
+    from nacre.memory.eraser import Eraser
     from nacre.memory.mind import Mind
+    from nacre.ports.residue import Residue
     from nacre.ports.table import Table
     from nacre.wiring.embedded import Laptop
     from nacre.wiring.settings import Settings
 
 
-def laptop_console(laptop: "Laptop") -> Console:
-    """Return what the pages of a server on this machine stand on."""
+def laptop_console(laptop: "Laptop", options: str = "") -> Console:
+    """Return what the pages of a server on this machine stand on.
+
+    `options` are those with which a command reaches the same folder.
+    """
+
+    @cache
+    def eraser() -> "Eraser":
+        from nacre.jobs.lease import Leases
+        from nacre.memory.eraser import Eraser
+
+        home = laptop.home
+        leases = Leases(home.data, now=system_clock, holders=home.holders)
+        return Eraser(
+            home.data,
+            leases,
+            lambda: laptop.minded().index.work(leases),
+            home.residue,
+            clock=system_clock,
+            rng=SystemRandom(),
+        )
+
     return Console(
         table=lambda: laptop.home.data,
         mind=lambda: laptop.minded().mind,
+        eraser=eraser,
+        export_command=f"nacre export FILE --being {{being}} {options}".strip(),
     )
 
 
 def stack_console(settings: "Settings") -> Console:
     """Return what the pages of the portal function stand on; each is opened at the first need."""
-    from nacre.clock import system_clock
+    from nacre.limits import LAMBDA_MEDIA_BYTES
     from nacre.wiring.aws import _Clients
     from nacre.wiring.mind import stack_mind
+
+    @cache
+    def clients() -> "_Clients":
+        settings.require("data_table", "queue_url")
+        return _Clients(settings)
 
     @cache
     def table() -> "Table":
         from nacre.adapters.dynamodb_table import DynamoTable
 
-        settings.require("data_table")
-        return DynamoTable(_Clients(settings)("dynamodb"), settings.data_table)
+        return DynamoTable(clients()("dynamodb"), settings.data_table)
 
-    minded = stack_mind(lambda: _Clients(settings), settings, system_clock)
+    minded = stack_mind(clients, settings, system_clock)
 
     def mind() -> "Mind":
-        settings.require("data_table", "queue_url")
         return minded().mind
 
-    return Console(table=table, mind=mind)
+    @cache
+    def leases() -> "Leases":
+        from nacre.jobs.lease import Leases
+
+        return Leases(table(), now=system_clock)
+
+    def residue() -> "Residue":
+        from nacre.adapters.dynamodb_residue import DynamoResidue
+
+        return DynamoResidue(clients()("dynamodb"), [settings.data_table])
+
+    @cache
+    def eraser() -> "Eraser":
+        from nacre.memory.eraser import Eraser
+
+        return Eraser(
+            table(),
+            leases(),
+            lambda: minded().index.work(leases()),
+            residue,
+            clock=system_clock,
+            rng=SystemRandom(),
+        )
+
+    return Console(
+        table=table,
+        mind=mind,
+        eraser=eraser,
+        export_command="nacre export FILE --being {being} --stack NAME",
+        largest_answer=LAMBDA_MEDIA_BYTES,
+    )

@@ -1,0 +1,49 @@
+"""Conversations: what was said, newest first, with a search."""
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+
+from nacre.errors import InvalidInputError
+from nacre.faces.console_shell import At, console_of, show
+from nacre.faces.forms import query_fields
+from nacre.limits import MAX_QUERY
+from nacre.memory.history import Findings
+
+routes = APIRouter(prefix="/beings/{being_id}/history")
+
+_PAGE = 30
+_WHOLE = 2000  # characters of a message; what is longer is folded
+
+
+@routes.get("")
+def show_history(request: Request, at: At) -> Response:
+    """Show the messages that hold a query, of some days."""
+    fields = query_fields(request)
+    asked = {name: fields.get(name, "").strip() for name in ("q", "from", "to", "before")}
+    problem, found = "", Findings(())
+    try:
+        found = (
+            console_of(request)
+            .mind()
+            .memory.history.search(
+                at.being_id,
+                limit=_PAGE,
+                query=asked["q"][:MAX_QUERY] or None,
+                date_from=asked["from"] or None,
+                date_to=asked["to"] or None,
+                before=asked["before"] or None,
+            )
+        )
+    except InvalidInputError as error:
+        problem = str(error)
+    return show(
+        request,
+        at,
+        "history.html",
+        here="history",
+        status=400 if problem else 200,
+        problem=problem,
+        asked=asked,
+        found=found,
+        whole=_WHOLE,
+    )
