@@ -88,6 +88,40 @@ def test_writers_at_once_have_chains_of_their_own(kept: Kept) -> None:
         trail.close()
 
 
+def test_the_newest_records_of_all_writers_come_first(kept: Kept) -> None:
+    one, other = kept.trail(), kept.trail()
+    written = [trail.record(entry(n)) for n, trail in enumerate((one, other, one, other, one))]
+
+    lines = [json.loads(line) for line in kept.records.newest()]
+
+    assert [f"{each['writer']}/{each['seq']}" for each in lines] == written[::-1]
+    before = [json.loads(line) for line in kept.records.newest(lines[1]["at"])]
+    assert before == lines[2:]
+    assert list(kept.records.newest("2026-01-01")) == []
+
+
+def test_the_newest_records_reach_back_over_files(folder: Path) -> None:
+    trail = AuditTrail(JsonlAudit(folder, file_bytes=1000), Ticking())
+    for number in range(12):
+        trail.record(entry(number))
+    assert len(list(folder.glob("*.jsonl"))) > 2
+
+    found = [json.loads(line)["seq"] for line in JsonlRecords(folder).newest()]
+
+    assert found == list(range(12, 0, -1))
+
+
+def test_a_damaged_record_hides_no_older_one(folder: Path) -> None:
+    trail = AuditTrail(JsonlAudit(folder), Ticking())
+    for number in range(3):
+        trail.record(entry(number))
+    [file] = folder.glob("*.jsonl")
+    first, _, third = file.read_bytes().splitlines(keepends=True)
+    file.write_bytes(first + b"broken\n" + third)
+
+    assert [b"broken" in line for line in JsonlRecords(folder).newest()] == [False, True, False]
+
+
 def test_threads_share_one_chain(kept: Kept) -> None:
     trail = kept.trail()
     threads = [

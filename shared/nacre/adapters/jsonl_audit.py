@@ -5,16 +5,19 @@ process holds, and goes on where the last holder of that number ended. Where a c
 stands in a small file beside it, so that lines missing from its end are missed.
 """
 
+import heapq
 import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from operator import itemgetter
 from pathlib import Path
 
 from nacre.adapters.file_lock import locks
 from nacre.adapters.private_files import private_folder
 from nacre.errors import UnavailableError
 from nacre.limits import AUDIT_FILE_BYTES
+from nacre.policy.audit import moment_of
 from nacre.ports.audit import GENESIS, Chain, Head
 
 _LINES = ".jsonl"
@@ -76,13 +79,23 @@ class JsonlRecords:
     def chains(self) -> Iterator[Chain]:
         """Return the chains by writer, also those of which only a head is left."""
         anchored = self._anchored()
-        writers = {path.name.split(".", 1)[0] for path in self._folder.glob(f"laptop-*.*{_LINES}")}
+        writers = self._writers()
         writers |= {path.name.removesuffix(_HEAD) for path in self._folder.glob(f"laptop-*{_HEAD}")}
         for writer in sorted(writers | set(anchored), key=_in_order):
             # Heads before lines: what is written meanwhile is more, never less.
             beside = _read_head(self._folder / f"{writer}{_HEAD}", writer)
             heads = tuple(head for head in (beside, anchored.get(writer)) if head is not None)
             yield Chain(writer, _lines(_files(self._folder, writer)), heads)
+
+    def newest(self, before: str = "") -> Iterator[bytes]:
+        """Yield the lines of all writers, the newest first; each file is read when it is due."""
+        each = [_backwards(_files(self._folder, writer)) for writer in sorted(self._writers())]
+        for moment, line in heapq.merge(*each, key=itemgetter(0), reverse=True):
+            if not before or moment < before:
+                yield line
+
+    def _writers(self) -> set[str]:
+        return {path.name.split(".", 1)[0] for path in self._folder.glob(f"laptop-*.*{_LINES}")}
 
 
 class _Slot:
@@ -198,6 +211,15 @@ def _lines(files: list[Path]) -> Iterator[bytes]:
             for line in file:
                 # A last line without its end was cut; the stray byte shows that it is no record.
                 yield line[:-1] if line.endswith(b"\n") else line + b"?"
+
+
+def _backwards(files: list[Path]) -> Iterator[tuple[str, bytes]]:
+    """Yield lines with their moments; one that is damaged stands where its neighbour does."""
+    moment = "~"
+    for path in reversed(files):
+        for line in reversed(list(_lines([path]))):
+            moment = moment_of(line) or moment
+            yield moment, line
 
 
 def _in_order(writer: str) -> tuple[int, str]:

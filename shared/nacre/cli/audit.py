@@ -1,9 +1,9 @@
 """Audit commands: the newest records, a check of all of them, and a copy."""
 
-import heapq
 import json
 import sys
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,6 @@ from nacre.policy.approval_form import printable
 from nacre.policy.audit import verify_chain, verify_lines
 from nacre.ports.audit import AuditRecords, Chain
 from nacre.wiring.guarding import laptop_records, stack_records
-
-_AT = b'"at":"'
 
 
 @click.group()
@@ -43,8 +41,7 @@ def audit() -> None:
 @placed
 def tail(count: int, *, as_json: bool, place: Place) -> None:
     """Show the newest records, oldest first."""
-    chains = _records(place).chains()
-    newest = heapq.nlargest(count, (line for chain in chains for line in chain.lines), key=_moment)
+    newest = list(islice(_records(place).newest(), count))
     for line in reversed(newest):
         click.echo(line.decode("utf-8", "replace") if as_json else _told(line))
     if not newest:
@@ -118,11 +115,6 @@ def _lines_of(file: str) -> Iterator[bytes]:
             yield from (line.rstrip(b"\n") for line in lines)
     except OSError as error:
         raise NotFoundError(f"{file} cannot be read ({error.strerror})") from error
-
-
-def _moment(line: bytes) -> bytes:
-    place = line.find(_AT)
-    return line[place + len(_AT) : place + len(_AT) + 32]
 
 
 def _told(line: bytes) -> str:

@@ -143,6 +143,16 @@ def _chained(before: Head, at: str, facts: Mapping[str, Any]) -> tuple[Head, byt
     return Head(before.writer, sequence, own), b'%b,"hash":"%b"}' % (body, own.encode())
 
 
+_AT = b'"at":"'
+_MOMENT = len("2026-01-01T00:00:00.000000+00:00")
+
+
+def moment_of(line: bytes) -> str:
+    """Return when a line was written, empty for one that does not say it."""
+    place = line.find(_AT)
+    return "" if place < 0 else line[place + len(_AT) :][:_MOMENT].decode("ascii", "replace")
+
+
 # Verification.
 
 

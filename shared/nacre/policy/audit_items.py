@@ -22,6 +22,7 @@ from nacre.ports.table import (
     Item,
     Key,
     Put,
+    Range,
     Table,
     Update,
     Write,
@@ -106,6 +107,25 @@ class ItemRecords:
                 () if head is None else (_head(head),),
                 may_begin_late=head is not None and _seconds(str(head["began"])) < oldest,
             )
+
+    def newest(self, before: str = "") -> Iterator[bytes]:
+        """Yield the lines, the newest first, day by day."""
+        heads = _all(self._table, _heads(self._being))
+        began = min((str(item["began"])[:10] for item in heads), default=None)
+        days = list(_days(began, self._clock())) if began else []
+        for day in reversed(days):
+            if before and day > before[:10]:
+                continue
+            # A sort key begins with its moment, and so comes after the moment alone.
+            keys = Range(high=before) if before else None
+            start = None
+            while True:
+                page = self._table.query(
+                    _day(self._being, day), keys=keys, descending=True, limit=200, start=start
+                )
+                yield from (str(item["line"]).encode() for item in page.items)
+                if (start := page.next) is None:
+                    break
 
 
 class Anchors:

@@ -54,3 +54,7 @@ class AuditRecords(Protocol):
     def chains(self) -> Iterator[Chain]:
         """Return the chains, also those of which only a head is left."""
         ...
+
+    def newest(self, before: str = "") -> Iterator[bytes]:
+        """Yield the lines of all chains, the newest first: before this moment, or all."""
+        ...
