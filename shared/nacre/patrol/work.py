@@ -4,21 +4,19 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import timedelta
 from random import Random
 from typing import Any, Protocol
 
 from nacre.clock import Clock
-from nacre.errors import NotFoundError, UnavailableError
-from nacre.ids import short_id
+from nacre.errors import NotFoundError
 from nacre.jobs.lease import Lease, Leases
-from nacre.limits import PATROL_REPORT_DAYS
 from nacre.memory.counters import counters
+from nacre.patrol.asking import Tasks
 from nacre.patrol.calls import PatrolCalls, Told, lease_of
-from nacre.patrol.jobs import TASK, PatrolJobs, tasks, undo_report
+from nacre.patrol.jobs import PatrolJobs, undo_report
 from nacre.patrol.patrol import STEPS
 from nacre.patrol.runs import Receipt
-from nacre.ports.table import EXPIRES_AT, Item, Key, Table
+from nacre.ports.table import Table
 
 _POLL_SECONDS = 1.0
 
@@ -112,19 +110,8 @@ class WorkThere:
         return self._task(being_id, task="undo", run=run_id)
 
     def _task(self, being_id: str, **refs: str) -> dict[str, Any]:
-        counters(self.table, being_id)
-        key = Key(tasks(being_id), f"TASK#{short_id(self.rng)}")
-        until = int((self.clock() + timedelta(days=PATROL_REPORT_DAYS)).timestamp())
-        item: Item = {"pk": key.pk, "sk": key.sk, EXPIRES_AT: until}
-        self.table.put(TASK.stamp(item))
-        self.calls.trigger.ask(being_id, **refs, result=key.sk)
-        while True:
-            found = self.table.get(key)
-            if found is None:
-                raise UnavailableError("the stack has forgotten what it was asked; ask again")
-            if isinstance(problem := found.get("problem"), str):
-                missing = found.get("missing") is True
-                raise NotFoundError(problem) if missing else UnavailableError(problem)
-            if isinstance(report := found.get("report"), dict):
-                return dict(report)
+        asked = Tasks(self.table, self.calls.trigger, self.clock, self.rng)
+        task = asked.begin(being_id, **refs)
+        while (report := asked.report(being_id, task)) is None:
             self.sleep(_POLL_SECONDS)
+        return report
