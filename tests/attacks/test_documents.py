@@ -1,8 +1,10 @@
 """Attacks by clients' own documents: what may be fetched, and what it must say."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from ipaddress import ip_network
+from itertools import count
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -45,13 +47,16 @@ def quiet(server: TlsServer) -> None:
     server.connections = 0
 
 
-def documents(server: TlsServer, *, address: str = "127.0.0.1") -> HttpsClientDocuments:
+def documents(
+    server: TlsServer, *, address: str = "127.0.0.1", now: Callable[[], float] = monotonic
+) -> HttpsClientDocuments:
     """Fetch from the server of the test, whatever the name, as if its address were public."""
     return HttpsClientDocuments(
         allowed=networks(["127.0.0.0/8"]) if address == "127.0.0.1" else (),
         resolve=lambda host, port: [address],
         port=server.port,
         trust=server.certificate,
+        now=now,
     )
 
 
@@ -223,6 +228,22 @@ def test_a_document_that_says_something_else_is_refused(
     answer = Browser(place).get(asking(place, CLIENT))
 
     assert (answer.status, answer["location"]) == (400, "")
+
+
+@attack("M2")
+def test_no_more_is_read_than_a_document_may_have(server: TlsServer) -> None:
+    server.answers["/oauth/client.json"] = (200, {"content-type": "application/json"}, b" " * 10**6)
+    with pytest.raises(UnavailableError, match="too long"):
+        documents(server).fetch(CLIENT)
+
+
+@attack("M2")
+def test_whoever_sends_a_byte_now_and_then_is_left(server: TlsServer) -> None:
+    publish(server)
+    moments = count(step=10)
+    fetching = documents(server, now=lambda: float(next(moments)))
+    with pytest.raises(UnavailableError, match="too slowly"):
+        fetching.fetch(CLIENT)
 
 
 @attack("M2")

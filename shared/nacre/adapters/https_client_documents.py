@@ -17,7 +17,7 @@ _PIECE = 1024
 class HttpsClientDocuments:
     """Fetches documents; each step has three seconds, and all of them together twice that.
 
-    `allowed`, `resolve` and `port` are for tests with a server of their own.
+    All that can be given is for tests with a server of their own.
     """
 
     def __init__(
