@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from nacre.gateway.mounts import Mounts
     from nacre.gateway.references import References
     from nacre.gateway.server_config import ServerConfig, ServerList
-    from nacre.gateway.view import Locals
     from nacre.policy.entry import GuardedSurface
     from nacre.policy.entry_judge import EntryJudge
     from nacre.policy.rule import Surroundings
@@ -84,10 +83,11 @@ def laptop_gateway(
         from nacre.gateway.mounts import Mounts, Sources
         from nacre.gateway.server_config import merged
         from nacre.gateway.server_store import ServerStore
+        from nacre.wiring.server_sources import own_servers, server_file
 
-        local = Once(lambda: _locals(settings, tell, announces=True))
+        local = Once(lambda: own_servers(settings, tell))
         store = ServerStore(table)
-        file = _server_file(settings)
+        file = server_file(settings)
 
         def servers() -> "ServerList":
             taken = [each.name for each in local().servers]
@@ -121,9 +121,10 @@ def stack_gateway(
         from nacre.gateway.mounts import Mounts, Sources
         from nacre.gateway.server_config import merged
         from nacre.gateway.server_store import ServerStore
+        from nacre.wiring.server_sources import own_servers
 
         read = _signed_read(settings)
-        local = Once(lambda: _locals(settings, tell, announces=True))
+        local = Once(lambda: own_servers(settings, tell))
         store = ServerStore(table, read)
 
         def servers() -> "ServerList":
@@ -149,11 +150,12 @@ def server_lists(
     from pathlib import Path
 
     from nacre.gateway.server_store import SOURCE, ServerStore
+    from nacre.wiring.server_sources import server_file
 
     stored = ServerStore(lambda: table).load()
     if is_stack or not settings.servers_file:
         return {SOURCE: stored}
-    return {Path(settings.servers_file).name: _server_file(settings)(), SOURCE: stored}
+    return {Path(settings.servers_file).name: server_file(settings)(), SOURCE: stored}
 
 
 def references_of(secret: "Callable[[str], str | None]", *, is_stack: bool) -> "References":
@@ -263,73 +265,6 @@ def _connecting(
         return McpUpstream(config, loop, transports, seconds=seconds, changed=changed)
 
     return connect
-
-
-def _server_file(settings: "Settings") -> "Callable[[], ServerList]":
-    """Return what reads the file of servers, again when it has changed."""
-    from pathlib import Path
-
-    from nacre.errors import ConfigurationError
-    from nacre.gateway.server_config import Problem, ServerList, read_servers
-
-    if not settings.servers_file:
-        return ServerList
-    path = Path(settings.servers_file).expanduser()
-    known: list[tuple[tuple[int, int], ServerList]] = []
-
-    def read() -> ServerList:
-        try:
-            stat = path.stat()
-            version = (stat.st_mtime_ns, stat.st_size)
-            if not known or known[0][0] != version:
-                text = path.read_text("utf-8-sig")
-                known[:] = [(version, read_servers(text, source=path.name))]
-        except (OSError, UnicodeDecodeError, ConfigurationError) as error:
-            reason = str(error) if isinstance(error, ConfigurationError) else "cannot be read"
-            return ServerList((), (Problem(path.name, reason),))
-        return known[0][1]
-
-    return read
-
-
-def _locals(settings: "Settings", tell: Tell, *, announces: bool) -> "Locals":
-    """Load a user's own servers; one that fails is named, and the others count."""
-    import re
-
-    from nacre.adapters.tool_server_finder import announced, load
-    from nacre.errors import NacreError
-    from nacre.gateway.in_process import InProcess
-    from nacre.gateway.names import server_name
-    from nacre.gateway.server_config import Problem
-    from nacre.gateway.view import Locals
-    from nacre.policy.glob import regex
-
-    servers: dict[str, InProcess] = {}
-    problems: list[Problem] = []
-    references = [*settings.tool_servers, *(announced() if announces else ())]
-    for reference in dict.fromkeys(references):
-        try:
-            server = load(reference)
-            name = server_name(server.name)
-        except NacreError as error:
-            problems.append(Problem(reference[:80], str(error)))
-            tell(f"tools: {error}")
-        except Exception as error:  # noqa: BLE001 - somebody's own code may raise anything
-            problems.append(Problem(reference[:80], "could not be loaded; the log says why"))
-            tell(
-                f"tools: '{reference[:200]}' could not be loaded ({type(error).__name__}: {error})"
-            )
-        else:
-            if name in servers:
-                problems.append(Problem(name, "there are two servers of this name"))
-            else:
-                servers[name] = InProcess(name, server)
-    patterns = [re.compile(regex(pattern), re.DOTALL) for pattern in settings.read_tools]
-    return Locals(
-        tuple(servers.values()),
-        tuple(problems),
-        lambda tool: any(pattern.fullmatch(tool) for pattern in patterns),
-    )
 
 
 def _where(config: "ServerConfig") -> "Surroundings":

@@ -1,0 +1,78 @@
+"""Where the servers behind ours come from: a file, and a user's own packages."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from nacre.gateway.server_config import ServerList
+    from nacre.gateway.view import Locals
+    from nacre.wiring.settings import Settings
+
+Tell = Callable[[str], None]
+
+
+def server_file(settings: "Settings") -> "Callable[[], ServerList]":
+    """Return what reads the file of servers, again when it has changed."""
+    from pathlib import Path
+
+    from nacre.errors import ConfigurationError
+    from nacre.gateway.server_config import Problem, ServerList, read_servers
+
+    if not settings.servers_file:
+        return ServerList
+    path = Path(settings.servers_file).expanduser()
+    known: list[tuple[tuple[int, int], ServerList]] = []
+
+    def read() -> ServerList:
+        try:
+            stat = path.stat()
+            version = (stat.st_mtime_ns, stat.st_size)
+            if not known or known[0][0] != version:
+                text = path.read_text("utf-8-sig")
+                known[:] = [(version, read_servers(text, source=path.name))]
+        except (OSError, UnicodeDecodeError, ConfigurationError) as error:
+            reason = str(error) if isinstance(error, ConfigurationError) else "cannot be read"
+            return ServerList((), (Problem(path.name, reason),))
+        return known[0][1]
+
+    return read
+
+
+def own_servers(settings: "Settings", tell: Tell) -> "Locals":
+    """Load a user's own servers; one that fails is named, and the others count."""
+    import re
+
+    from nacre.adapters.tool_server_finder import announced, load
+    from nacre.errors import NacreError
+    from nacre.gateway.in_process import InProcess
+    from nacre.gateway.names import server_name
+    from nacre.gateway.server_config import Problem
+    from nacre.gateway.view import Locals
+    from nacre.policy.glob import regex
+
+    servers: dict[str, InProcess] = {}
+    problems: list[Problem] = []
+    references = [*settings.tool_servers, *announced()]
+    for reference in dict.fromkeys(references):
+        try:
+            server = load(reference)
+            name = server_name(server.name)
+        except NacreError as error:
+            problems.append(Problem(reference[:80], str(error)))
+            tell(f"tools: {error}")
+        except Exception as error:  # noqa: BLE001 - somebody's own code may raise anything
+            problems.append(Problem(reference[:80], "could not be loaded; the log says why"))
+            tell(
+                f"tools: '{reference[:200]}' could not be loaded ({type(error).__name__}: {error})"
+            )
+        else:
+            if name in servers:
+                problems.append(Problem(name, "there are two servers of this name"))
+            else:
+                servers[name] = InProcess(name, server)
+    patterns = [re.compile(regex(pattern), re.DOTALL) for pattern in settings.read_tools]
+    return Locals(
+        tuple(servers.values()),
+        tuple(problems),
+        lambda tool: any(pattern.fullmatch(tool) for pattern in patterns),
+    )
