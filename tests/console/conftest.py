@@ -7,17 +7,20 @@ from random import Random
 from typing import Any
 
 import pytest
+from fastapi import FastAPI
 
 from nacre.adapters.local_vectors import LocalVectors
 from nacre.adapters.sqlite_database import SqliteDatabase
 from nacre.adapters.sqlite_residue import SqliteResidue
 from nacre.console.parts import Console
 from nacre.faces.console import console
+from nacre.faces.console_controls import controls
 from nacre.jobs.lease import Leases
 from nacre.memory.eraser import Eraser
 from nacre.memory.index_jobs import WorkHere
 from nacre.memory.upkeep import Upkeep
 from tests.access.conftest import Time
+from tests.console.controlling import Controls, control_over
 from tests.memory.keeping import queue_of
 from tests.memory.minds import Minded, builtin, minded
 from tests.web import AddRoutes, Answer, Browser, Site, site
@@ -30,6 +33,7 @@ class Desk:
     place: Site
     browser: Browser
     own: Minded  # the mind over the same store, with the tools that write into it
+    controls: Controls
 
     @property
     def being(self) -> str:
@@ -93,14 +97,23 @@ def console_desk(front: str, over: Callable[..., AddRoutes] = console_over) -> I
     """Serve the console by a front and sign in."""
     kept: list[Minded] = []
 
+    made: list[Controls] = []
+
     def pages(database: SqliteDatabase, data: Any, time: Time, being_id: str) -> AddRoutes:
-        return over(database, data, time, being_id, kept)
+        add_console = over(database, data, time, being_id, kept)
+        control, parts = control_over(data, time, kept[0], is_laptop=front == "laptop")
+        made.append(parts)
+
+        def add(app: FastAPI) -> None:
+            add_console(app)
+            controls(control)(app)
+
+        return add
 
     with site(front, pages=pages) as place:
-        [own] = kept
         browser = Browser(place)
         browser.sign_in()
-        yield Desk(place, browser, own)
+        yield Desk(place, browser, kept[0], made[0])
 
 
 @pytest.fixture(params=["laptop", "gateway"])

@@ -136,9 +136,11 @@ def _app(
 def _portal(laptop: Laptop, place: Place, fenced: Fences, settings: Settings, log: Log) -> AsgiApp:
     """Return what is web; a server that only speaks MCP never loads it."""
     from nacre.faces.console import console
+    from nacre.faces.console_controls import controls
     from nacre.faces.portal import portal_app
     from nacre.faces.portal_parts import Portal
     from nacre.wiring.console import laptop_console
+    from nacre.wiring.controlling import laptop_control
 
     return portal_app(
         Portal(
@@ -150,6 +152,7 @@ def _portal(laptop: Laptop, place: Place, fenced: Fences, settings: Settings, lo
             link_command=link_command(place.options()),
         ),
         console(laptop_console(laptop, shlex.join(place.options()))),
+        controls(laptop_control(laptop, settings)),
     )
 
 

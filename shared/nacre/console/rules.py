@@ -1,0 +1,133 @@
+"""A policy before it is put in force: what is wrong with it, and what would come out otherwise."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from nacre.console.changed_lines import Line, difference
+from nacre.errors import InvalidInputError, NacreError, PolicyError
+from nacre.policy.call import DescribedCall, decide, subject_of
+from nacre.policy.coverage import coverage
+from nacre.policy.explain import explain
+from nacre.policy.lint import Finding, lint
+from nacre.policy.loading import load_policy
+from nacre.policy.pins import GLOBAL, Pins
+from nacre.policy.policy import Policy
+from nacre.policy.replay import Recorded, Replayed, read_records, replayed
+from nacre.policy.wire import parse
+from nacre.ports.audit import AuditRecords
+from nacre.ports.table import Table
+
+OWN = "nacre"
+_REPLAYED = 1_000  # records, the newest
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A call that an owner tries: its parts as they were typed."""
+
+    tool: str = ""
+    server: str = ""
+    arguments: str = ""
+
+    def call(self) -> DescribedCall:
+        """Return the call; InvalidInputError for arguments that are no JSON object."""
+        try:
+            given = parse(self.arguments.encode()) if self.arguments.strip() else {}
+        except NacreError as error:
+            said = str(error).replace("the message", "the text")
+            raise InvalidInputError(f"the arguments: {said}") from error
+        if not isinstance(given, Mapping):
+            raise InvalidInputError('the arguments are a JSON object, such as {"path": "/tmp"}')
+        params = {"name": self.tool, "arguments": given}
+        return DescribedCall("tools/call", params, self.server or OWN)
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a policy makes of a call, and why."""
+
+    action: str
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Fate:
+    """What becomes of a tool's calls, now and with the new rules."""
+
+    server: str
+    tool: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """A text that loads, held against what is in force."""
+
+    policy: Policy
+    findings: tuple[Finding, ...]
+    lines: tuple[Line, ...]
+    fates: tuple[Fate, ...]  # of tools whose calls end otherwise
+    unmentioned: tuple[str, ...]
+    replayed: tuple[Replayed, ...]  # recorded calls that would end otherwise, or might
+    recorded: int
+
+
+def review(
+    text: str,
+    before: str,
+    now: Policy,
+    *,
+    tools: Mapping[str, Iterable[str]],
+    records: AuditRecords | None,
+) -> Review:
+    """Return what a text would change; PolicyError for one that does not load."""
+    policy = load_policy(text, source="policy")
+    found = {(each.server, each.tool): each.fate for each in coverage(policy, tools).tools}
+    known = {(each.server, each.tool): each.fate for each in coverage(now, tools).tools}
+    fates = [Fate(*key, known[key], fate) for key, fate in found.items() if known[key] != fate]
+    seen = [] if records is None else _recorded(records)
+    return Review(
+        policy=policy,
+        findings=lint(policy),
+        lines=difference(before, text),
+        fates=tuple(fates),
+        unmentioned=tuple(
+            f"{server}/{tool}" for (server, tool), fate in found.items() if fate == "unmentioned"
+        ),
+        replayed=tuple(each for each in replayed(policy, seen) if each.is_changed or each.is_open),
+        recorded=len(seen),
+    )
+
+
+def tried(policy: Policy, trial: Trial) -> Told:
+    """Return what a policy makes of a call."""
+    call = trial.call()
+    decision = decide(call, policy)
+    subject = subject_of(call)
+    found = None if subject is None else explain(policy, subject, call.where)
+    if found is None or found.decision != decision:  # refused before a rule was asked
+        return Told(decision.action, (decision.text,))
+    return Told(decision.action, tuple(found.lines()))
+
+
+def known_tools(own: Sequence[str], table: Table) -> dict[str, list[str]]:
+    """Return the tools that rules may be about: the Being's own, and those that were pinned."""
+    pins = Pins(table, GLOBAL)
+    return {OWN: sorted(own), **{server: sorted(pins.of(server)) for server in pins.servers()}}
+
+
+def advice(error: PolicyError) -> str:
+    """Return what is wrong with a text, for the page that shows it."""
+    return str(error).removeprefix("policy: ")
+
+
+def _recorded(records: AuditRecords) -> list[Recorded]:
+    found = []
+    for line in islice(records.newest(), _REPLAYED):
+        try:
+            found += read_records([line], source="the audit")
+        except InvalidInputError:  # a damaged record; the page of the audit tells of it
+            continue
+    return found

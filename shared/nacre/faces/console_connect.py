@@ -1,0 +1,26 @@
+"""How each client is connected: exactly what to paste or to click."""
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+
+from nacre.console.recipes import recipes
+from nacre.faces.console_shell import At, show
+from nacre.faces.portal_parts import base_url
+
+routes = APIRouter(prefix="/beings/{being_id}")
+
+
+@routes.get("/connect")
+def connect(request: Request, at: At) -> Response:
+    """Show the Being's URL, and what each client makes of it."""
+    base = base_url(request)
+    url = f"{base}/mcp/{at.being_id}"
+    return show(
+        request,
+        at,
+        "connect.html",
+        here="connect",
+        url=url,
+        recipes=recipes(url),
+        is_public=base.startswith("https://"),
+    )

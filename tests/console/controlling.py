@@ -1,0 +1,71 @@
+"""What the pages about control stand on in tests: the same stores as the console's."""
+
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from random import Random
+from tempfile import mkdtemp
+from typing import Any
+
+from nacre.adapters.file_vault import FileVault
+from nacre.console.control import Control
+from nacre.gateway.server_store import SOURCE, ServerStore
+from nacre.patrol.llm_keys import LlmKeys
+from nacre.policy.approvals import Approvals
+from nacre.policy.audit import AuditEntry, AuditTrail
+from nacre.policy.audit_items import ItemAudit, ItemRecords
+from nacre.policy.sections import Settings
+from nacre.wiring.controlling import own_tools
+from tests.access.conftest import Time
+from tests.memory.minds import Minded
+
+
+@dataclass
+class Controls:
+    """The stores behind the pages, for tests that write into them or look what was written."""
+
+    table: Any
+    time: Time
+    being: str
+    keys: LlmKeys
+    policy_file: tuple[str, str] | None = None
+
+    def record(self, *entries: AuditEntry) -> None:
+        """Write records of one process; each is a second later."""
+        numbers = count(self.time().microsecond)
+        log = ItemAudit(
+            self.table,
+            self.being,
+            clock=self.time,
+            new_writer=lambda: f"writer-{next(numbers)}-{self.time().timestamp():.0f}",
+        )
+        trail = AuditTrail(log, self.time)
+        for entry in entries:
+            trail.record(entry)
+            self.time.pass_(seconds=1)
+
+    def approvals(self, session: str | None = None) -> Approvals:
+        """Return who asks people, as the entry does."""
+        return Approvals(self.table, Settings, clock=self.time, rng=Random(3), session=session)
+
+
+def control_over(
+    data: Any, time: Time, own: Minded, *, is_laptop: bool
+) -> tuple[Control, Controls]:
+    """Return the parts of the pages, and what tests need of them."""
+    vault = FileVault(Path(mkdtemp()) / "vault.key")
+    keys = LlmKeys(data, lambda: vault, clock=time, rng=Random(4))
+    made = Controls(data, time, own.being_id, keys)
+    control = Control(
+        clock=time,
+        rng=Random(5),
+        table=lambda: data,
+        patrols=lambda: own.patrolling.calls,
+        keys=lambda: keys,
+        records=lambda being_id: ItemRecords(data, being_id, clock=time),
+        servers=lambda: {SOURCE: ServerStore(lambda: data).load()},
+        own_tools=own_tools,
+        policy_file=lambda: made.policy_file,
+        is_laptop=is_laptop,
+    )
+    return control, made
