@@ -26,6 +26,7 @@ class Owner:
         self._link = link
         self._cookies: dict[str, str] = {}
         self.logins = 0
+        self.scopes: list[str] = []  # what to allow next, where it is not what the page offers
 
     def allow(self, url: str) -> str:
         """Open the address that a client gave, allow it, and return where the answer goes."""
@@ -38,6 +39,8 @@ class Owner:
             page = self._get(self._post("/sign-in", fields)["location"])
         assert page.status == 200, (page.status, page.pairs, page.text)
         fields = {**form_of(page, "/authorize"), "decision": "allow"}
+        if self.scopes:
+            fields["scope"] = self.scopes.pop(0)
         return self._post("/authorize", fields)["location"]
 
     def _get(self, path: str) -> Answer:

@@ -1,8 +1,8 @@
 """The official Python client's OAuth flow, either generation, told line by line.
 
-oauth_python.py URL [ROUNDS]: prints `OPEN url` when a browser is needed and reads back where the
-answer went; prints `READY` before each further round and waits for a line; at the end one JSON
-object of what it saw.
+oauth_python.py URL [ROUNDS [TOOL]]: prints `OPEN url` when a browser is needed and reads back
+where the answer went; prints `READY` before each further round and waits for a line; at the end
+one JSON object of what it saw.
 """
 # Two major versions share this file; only one is installed where it is type-checked.
 # mypy: ignore-errors
@@ -59,6 +59,8 @@ async def callback():
     return query["code"], query.get("state")
 
 
+TOOL = sys.argv[3] if len(sys.argv) > 3 else "get_current_time"
+ARGUMENTS = {"notes": ["Pearls grow from the inside"]} if TOOL == "update_notes" else {}
 MODERN = hasattr(mcp, "Client")
 
 
@@ -91,7 +93,7 @@ async def modern(url, auth, rounds):
                 await hear()
             async with Client(streamable_http_client(url, http_client=http)) as client:
                 seen.append(sorted(tool.name for tool in (await client.list_tools()).tools))
-                await client.call_tool("get_current_time", {})
+                await client.call_tool(TOOL, ARGUMENTS)
     return seen
 
 
@@ -110,7 +112,7 @@ async def first(url, auth, rounds):
         ):
             await session.initialize()
             seen.append(sorted(tool.name for tool in (await session.list_tools()).tools))
-            await session.call_tool("get_current_time", {})
+            await session.call_tool(TOOL, ARGUMENTS)
     return seen
 
 

@@ -173,6 +173,20 @@ def test_a_client_whose_access_was_ended_asks_again(client: str, tmp_path: Path)
         assert server.owner.logins == 2
 
 
+@pytest.mark.parametrize("client", ["python-2"])
+def test_a_client_that_may_only_read_asks_for_more_when_it_writes(
+    client: str, tmp_path: Path
+) -> None:
+    """Where the refusal carries its header; API Gateway renames it, so there one is asked once."""
+    with FRONTS["laptop"]() as server:
+        server.owner.scopes = ["read-only"]
+        command = [*CLIENTS[client](server.url, 1), "update_notes"]
+        told = converse(server, command, tmp_path / "home", lambda: None)
+
+    assert server.owner.logins == 2
+    assert told["scope"] == "mcp:read mcp:write"
+
+
 def test_a_client_may_name_one_beings_endpoint(tmp_path: Path) -> None:
     with FRONTS["gateway"]() as server:
         place = server.place
