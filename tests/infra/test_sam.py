@@ -112,7 +112,7 @@ def test_requests_travel_through_sams_gateway_to_the_real_handlers_and_back(stac
         ("policy", {"path": "/policy/evaluate", "headers": good, "data": call}, 200),
         ("policy, no call", {"path": "/policy/evaluate", "headers": good, "data": "{}"}, 400),
         ("policy, bad token", {"path": "/policy/evaluate", "headers": bad, "data": "{}"}, 401),
-        ("home", {"method": "GET", "path": "/"}, 200),
+        ("home", {"method": "GET", "path": "/"}, 303),  # to the sign-in page
         ("health", {"method": "GET", "path": "/healthz"}, 200),
         ("well-known", {"method": "GET", "path": "/.well-known/oauth-protected-resource"}, 200),
         ("sign in", {"method": "GET", "path": "/sign-in"}, 200),
