@@ -64,6 +64,28 @@ def test_combining_once_more_changes_nothing(said: list[str], final: str) -> Non
     assert combined([answer], answer) == answer
 
 
+@given(st.text("ab1 _.\0²é", max_size=12), st.text("ab1 _.\0²é", min_size=1, max_size=4))
+def test_a_part_is_found_where_it_is_not_joined_to_a_word(text: str, said: str) -> None:
+    whole, part = collapsed(text), collapsed(said)
+    if not part:
+        return
+
+    def joined(place: int) -> bool:
+        return 0 < place < len(whole) and whole[place - 1].isalnum() and whole[place].isalnum()
+
+    places = [at for at in range(len(whole)) if whole.startswith(part, at)]
+    free = [at for at in places if not joined(at) and not joined(at + len(part))]
+
+    assert holds(text, said) is bool(free)
+
+
+def test_a_long_text_that_repeats_itself_takes_no_time() -> None:
+    # Each look at what surrounds a part would take as long as the part: a day in all.
+    part = "xab " * 200_000 + "xa"
+
+    assert combined([part], "xab " * 600_000) == f"{part}\n\n{'xab ' * 600_000}".strip()
+
+
 def _pieces(answer: str, said: list[str]) -> list[str]:
     """Split an answer into the parts that it was put together from."""
     known = {each.strip() for each in said}
