@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -20,18 +20,21 @@ def host_proxy(port: int, address: str, host: str) -> Iterator[None]:
         def answer(self) -> None:
             body = self.rfile.read(int(self.headers.get("content-length") or 0))
             kept = {n: v for n, v in self.headers.items() if n.lower() not in _OWN}
-            connection = HTTPConnection(address, timeout=_SECONDS)
-            connection.request(self.command, self.path, body, {**kept, "Host": host})
-            response = connection.getresponse()
-            content = response.read()
-            self.send_response(response.status)
-            for name, value in response.getheaders():
+            with closing(HTTPConnection(address, timeout=_SECONDS)) as connection:
+                connection.request(self.command, self.path, body, {**kept, "Host": host})
+                response = connection.getresponse()
+                content = response.read()
+            with suppress(ConnectionError):  # a client that has ended meanwhile
+                self.reply(response.status, response.getheaders(), content)
+
+        def reply(self, status: int, headers: list[tuple[str, str]], content: bytes) -> None:
+            self.send_response(status)
+            for name, value in headers:
                 if name.lower() not in ("content-length", "transfer-encoding", "connection"):
                     self.send_header(name, value)
             self.send_header("content-length", str(len(content)))
             self.end_headers()
             self.wfile.write(content)
-            connection.close()
 
         do_POST = do_GET = do_DELETE = do_OPTIONS = answer  # noqa: N815
 
