@@ -11,12 +11,9 @@ from nacre.wiring.controlling import stack_control
 from nacre.wiring.settings import Settings
 
 settings = Settings.from_environment()
+log = log_at(settings.log_level, stack=settings.stack)
 handle = portal_handler(
-    stack_portal(
-        aws.authority(settings),
-        settings.public_url,
-        log_at(settings.log_level, stack=settings.stack),
-    ),
+    stack_portal(aws.authority(settings), settings.public_url, log),
     console(stack_console(settings)),
     controls(stack_control(settings)),
 )

@@ -166,6 +166,8 @@ def test_alarms_watch_every_function_the_queues_and_the_endpoint() -> None:
     assert alarms.keys() == (
         {f"{name}{what}Alarm" for name in short for what in ("Error", "Throttle", "Duration")}
         | {"DeadLetterAlarm", "QueueAgeAlarm", "ApiServerErrorAlarm", "AuthorizerLatencyAlarm"}
+        | {"McpFaultAlarm", "McpRefusalAlarm", "PatrolLagAlarm", "IndexDriftAlarm"}
+        | {"SpendCapAlarm", "DataThrottleAlarm", "TokensThrottleAlarm"}
     )
     for name, function in functions().items():
         alarm = alarms[f"{name.removesuffix('Function')}DurationAlarm"]
