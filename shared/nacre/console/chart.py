@@ -18,7 +18,7 @@ from nacre.ports.table import Item, Range, Table
 
 _SPACING = (9.0, 30.0)  # between dots, of a map that is some 900 wide
 _ROOM = 900 * 560 * 0.3
-_GAP = 1.6  # spacings between groups
+_GAP = 1.3  # spacings between groups
 _UNGROUPED = "Not grouped yet"
 NO_GROUP = "none"
 """The name of the group of those memories that no patrol has put into one."""
@@ -163,7 +163,8 @@ def _framed(islands: Sequence[Island], *, spacing: float, waiting: int, by_meani
     margin = spacing * 1.5
     left = min(each.x - each.radius for each in islands) - margin
     right = max(each.x + each.radius for each in islands) + margin
-    top = min(each.y - each.radius for each in islands) - margin
+    # Numbers stand above the groups.
+    top = min(each.y - each.radius for each in islands) - max(margin, (right - left) / 45)
     bottom = max(each.y + each.radius for each in islands) + margin
     return Chart(
         islands=tuple(islands),

@@ -17,7 +17,7 @@ _ROUNDS = 14  # of the power iteration: an eye sees no difference after ten
 _COMPARED = 512  # parts of a vector that count; more would take seconds
 _GOLDEN = math.pi * (3 - math.sqrt(5))
 _PUSHES = 120
-_SHARE = 0.42  # of the map that groups cover
+_SHARE = 0.5  # of the map that groups cover
 _ASPECT = 1.6
 
 
@@ -73,7 +73,7 @@ def spread(centres: Sequence[Spot], radii: Sequence[float], gap: float) -> list[
 
 def packed_radius(count: int, spacing: float) -> float:
     """Return the radius of a disc that holds so many dots."""
-    return spacing * (0.58 * math.sqrt(count) + 0.35)
+    return spacing * (0.58 * math.sqrt(count + 0.6) + 0.5) if count > 1 else spacing * 0.7
 
 
 def packed(spots: Sequence[Spot], spacing: float) -> list[Spot]:
@@ -101,7 +101,8 @@ def packed(spots: Sequence[Spot], spacing: float) -> list[Spot]:
 
 def _place(at: int, spacing: float) -> Spot:
     """Return the place of this number in a sunflower."""
-    radius = spacing * 0.58 * math.sqrt(at + 0.5 if at else 0.0)
+    # A little more room in the middle, where a sunflower is narrow.
+    radius = spacing * 0.58 * math.sqrt(at + 1.6 if at else 0.0)
     return Spot(radius * math.cos(at * _GOLDEN), radius * math.sin(at * _GOLDEN))
 
 
@@ -135,7 +136,7 @@ def _principal(points: Sequence[Axis], others: Sequence[Axis]) -> Axis:
 
 
 def _evenly(values: Sequence[float]) -> list[float]:
-    """Return places from 0 to 1, half by value and half by rank, so that no corner is crowded."""
+    """Return places from 0 to 1, by rank more than by value, so that no corner is crowded."""
     low, high = min(values), max(values)
     width = high - low or 1.0
     order = sorted(range(len(values)), key=lambda at: (values[at], at))
@@ -143,7 +144,8 @@ def _evenly(values: Sequence[float]) -> list[float]:
     for rank, at in enumerate(order):
         ranks[at] = (rank + 0.5) / len(values)
     return [
-        0.3 * (value - low) / width + 0.7 * rank for value, rank in zip(values, ranks, strict=True)
+        0.15 * (value - low) / width + 0.85 * rank
+        for value, rank in zip(values, ranks, strict=True)
     ]
 
 

@@ -16,6 +16,7 @@ routes = APIRouter(prefix="/beings/{being_id}")
 _EACH_A_LINK = 1500  # dots; a browser is slow with more links in one picture
 _COLOURS = 8
 _SIZES = (0.25, 0.5, 0.75, 1.01)  # of a dot where there are too many for a shape each
+_NUMBERED = 60  # of the largest: more numbers would lie over one another
 _LISTED = 24  # groups beside the map; the others are folded away
 
 
@@ -47,6 +48,7 @@ def show_map(request: Request, at: At) -> Response:
         group=group,
         forgotten=forgotten,
         listed=_LISTED,
+        numbered=_NUMBERED,
     )
 
 

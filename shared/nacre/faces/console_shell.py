@@ -42,7 +42,18 @@ class Group:
 MENU = (
     Group(
         "Memory",
-        (Entry("Overview", "overview"),),
+        (
+            Entry("Overview", "overview"),
+            Entry("Map", "map"),
+            Entry("Memories", "memories"),
+            Entry("Notes", "profile/notes"),
+            Entry("Diary", "profile/diary"),
+            Entry("Relations", "relations"),
+            Entry("What it knows", "profile"),
+            Entry("Soul", "profile/souls"),
+            Entry("Conversations", "history"),
+            Entry("Export", "export"),
+        ),
     ),
     Group(
         "Control",
