@@ -201,13 +201,22 @@ def test_a_client_may_name_one_beings_endpoint(tmp_path: Path) -> None:
 
 
 def test_mcp_remote_logs_in_and_bridges(server: LoginServer, tmp_path: Path) -> None:
+    name, tools = through_mcp_remote(server, tmp_path / "home")
+
+    assert name == "nacre"
+    assert {"get_current_time", "update_notes"} <= tools
+    assert server.owner.logins == 1
+
+
+def through_mcp_remote(server: LoginServer, home: Path) -> tuple[str, set[str]]:
+    """Return the server's name and its tools, as a client sees them through mcp-remote."""
     command: list[str | Path] = [BIN / "node", BIN / "mcp-remote", server.url, "--allow-http"]
     hello = {
         "protocolVersion": "2025-06-18",
         "capabilities": {},
         "clientInfo": {"name": "t", "version": "1"},
     }
-    with Program(command, tmp_path / "home") as program:
+    with Program(command, home) as program:
         program.say(message(1, "initialize", hello))
         for line in program.lines("stderr"):
             url = opened_url(line)
@@ -224,9 +233,8 @@ def test_mcp_remote_logs_in_and_bridges(server: LoginServer, tmp_path: Path) -> 
         program.say(message(2, "tools/list", {}))
         second = json.loads(next(answers))
 
-    assert first["result"]["serverInfo"]["name"] == "nacre"
-    assert {"get_current_time", "update_notes"} <= {t["name"] for t in second["result"]["tools"]}
-    assert server.owner.logins == 1
+    tools = {tool["name"] for tool in second["result"]["tools"]}
+    return first["result"]["serverInfo"]["name"], tools
 
 
 def message(number: int, method: str, params: dict[str, Any]) -> str:
@@ -235,13 +243,18 @@ def message(number: int, method: str, params: dict[str, Any]) -> str:
 
 @pytest.mark.parametrize("era", ["legacy", "modern"])
 def test_the_inspector_logs_in(server: LoginServer, era: str, tmp_path: Path) -> None:
+    assert {"get_current_time", "update_notes"} <= by_inspector(server, era, tmp_path / "home")
+
+
+def by_inspector(server: LoginServer, era: str, home: Path) -> set[str]:
+    """Return the tools that the inspector lists once it has logged in."""
     callback = f"http://127.0.0.1:{free_port()}/oauth/callback"
     command: list[str | Path] = [
         *(BIN / "node", BIN / "mcp-inspector", "--cli", server.url, "--transport", "http"),
         *("--protocol-era", era, "--method", "tools/list", "--format", "json"),
         *("--callback-url", callback),
     ]
-    with Program(command, tmp_path / "home", MCP_AUTO_OPEN_ENABLED="true") as program:
+    with Program(command, home, MCP_AUTO_OPEN_ENABLED="true") as program:
         for line in program.lines("stderr"):
             url = opened_url(line)
             if url is not None:
@@ -251,21 +264,29 @@ def test_the_inspector_logs_in(server: LoginServer, era: str, tmp_path: Path) ->
             raise AssertionError("".join(program.told))
         told = program.result()
 
-    assert {"get_current_time", "update_notes"} <= {
-        tool["name"] for tool in told.get("result", told)["tools"]
-    }
+    return {tool["name"] for tool in told.get("result", told)["tools"]}
 
 
 def test_the_conformance_suite_finds_nothing_wrong(server: LoginServer, tmp_path: Path) -> None:
+    found = conformance_findings(server, tmp_path)
+    if server.place is None:
+        # A laptop that is not reached from the internet fetches no documents, and says so.
+        found = [each for each in found if "client_id_metadata_document" not in each["description"]]
+
+    assert found == []
+
+
+def conformance_findings(server: LoginServer, folder: Path) -> list[dict[str, Any]]:
+    """Return what the suite's scenarios for authorization servers find."""
     base = server.url.removesuffix("/mcp")
     port = free_port()
     client_id = registered(base, f"http://127.0.0.1:{port}/callback")
     command: list[str | Path] = [
         *(BIN / "node", BIN / "conformance", "authorization", "--url", base),
         *("--client-id", client_id, "--resource", server.url, "--port", str(port)),
-        *("--output-dir", tmp_path / "out"),
+        *("--output-dir", folder / "out"),
     ]
-    with Program(command, tmp_path / "home") as program:
+    with Program(command, folder / "home") as program:
         # It prints the address, and waits for the browser.
         for line in program.lines():
             url = opened_url(line)
@@ -274,17 +295,13 @@ def test_the_conformance_suite_finds_nothing_wrong(server: LoginServer, tmp_path
         program.process.wait()
     checks = [
         check
-        for path in (tmp_path / "out").rglob("checks.json")
+        for path in (folder / "out").rglob("checks.json")
         for check in json.loads(path.read_text())
     ]
 
     assert program.process.returncode == 0, "".join(program.told)
     assert len(checks) >= 3
-    found = [check for check in checks if check["status"] != "SUCCESS"]
-    if server.place is None:
-        # A laptop that is not reached from the internet fetches no documents, and says so.
-        found = [c for c in found if "client_id_metadata_document" not in c["description"]]
-    assert found == []
+    return [check for check in checks if check["status"] != "SUCCESS"]
 
 
 def registered(base: str, redirect_uri: str) -> str:
