@@ -16,6 +16,7 @@ import yaml
 from nacre.app import being_server
 from nacre.being.order import DEFAULT_ORDER_NAME, order
 from nacre.cli.commands import commands as cli
+from nacre.metrics import DIMENSION, METRICS, NAMESPACE
 from nacre.wiring.settings import VARIABLES
 
 ROOT = Path(__file__).parents[1]
@@ -127,6 +128,19 @@ def _no_memory() -> NoReturn:
     raise AssertionError("listing tools needs no memory")
 
 
+def metrics() -> str:
+    """Every metric that a stack writes."""
+    rows = [(f"`{m.name}`", m.unit, m.written, m.meaning) for m in METRICS]
+    return _page(
+        "Metrics",
+        f"What a stack counts, in CloudWatch under the namespace `{NAMESPACE}`, with the dimension "
+        f"`{DIMENSION}`: the stack's name. The numbers stand in lines of the functions' logs; those "
+        "lines are written at every `LogLevel`. What AWS counts by itself (invocations, queues, "
+        "tables) is not repeated. [The runbook](../guides/runbook.md) says what the alarms mean.",
+        _table(("Metric", "Unit", "Written by", "Meaning"), rows),
+    )
+
+
 def conformance() -> str:
     """What the official conformance suite says of both faces, and what is known to fail."""
     folder = ROOT / "tests" / "conformance"
@@ -201,6 +215,7 @@ def pages() -> Iterator[tuple[Path, str]]:
         DOCS / "reference" / "commands.md": commands(),
         DOCS / "reference" / "conformance.md": conformance(),
         DOCS / "reference" / "limits.md": limits(),
+        DOCS / "reference" / "metrics.md": metrics(),
         DOCS / "reference" / "settings.md": settings(),
         DOCS / "reference" / "tools.md": tools(),
     }
