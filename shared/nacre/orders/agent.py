@@ -120,7 +120,7 @@ class Agent:
                 continue
             self.patience.left()
             self.patience.tell(f"calling {request.name[:64]}")
-            outcome = await self.toolbox.call(request, self.patience)
+            outcome = await self.toolbox.call(request)
             if outcome.text:
                 work.parts.append(outcome.text)
             work.media += outcome.media

@@ -168,7 +168,7 @@ class Orders:
         self, order: "_Order", chat: Chat, patience: Patience, before: Session | None = None
     ) -> OrderAnswer:
         being_id = order.principal.being_id
-        toolbox = Toolbox(self.surface(), order.context)
+        toolbox = Toolbox(self.surface(), order.context, patience)
         agent = Agent(
             chat=chat,
             spending=self.thinkers.spending,

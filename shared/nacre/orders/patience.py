@@ -3,6 +3,8 @@
 import asyncio
 import time
 from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
+from concurrent.futures import wait as wait_for_any
 from typing import Any, TypeVar
 
 from nacre.errors import ToolError
@@ -80,6 +82,14 @@ class Patience:
             if not task.done():
                 task.cancel()
                 await asyncio.wait({task}, timeout=_LOOK_SECONDS)
+
+    def hold(self, future: "Future[T]") -> T:
+        """Return what comes of the future; this thread is blocked until then."""
+        while True:
+            done, _ = wait_for_any({future}, timeout=min(_LOOK_SECONDS, self.left()))
+            if done:
+                return future.result()
+            self._look_after()
 
     async def until(self, attempt: Callable[[], T | None]) -> T:
         """Return what an attempt returns once it is not None."""

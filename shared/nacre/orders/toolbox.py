@@ -11,6 +11,7 @@ from nacre.access.scopes import ORDER_PREFIX
 from nacre.errors import NacreError
 from nacre.limits import ORDER_TOOL_RESULT_BYTES, ORDER_TOOLS
 from nacre.memory.blocks import shortened
+from nacre.orders.asking import PatientChannel
 from nacre.orders.media_out import OutMedia, media_of
 from nacre.orders.patience import Patience
 from nacre.ports.chat import ToolRequest
@@ -63,14 +64,15 @@ class ToolOutcome:
 class Toolbox:
     """The tools of one order, called in process, behind the policy and as its caller."""
 
-    def __init__(self, surface: Surface, context: Context) -> None:
+    def __init__(self, surface: Surface, context: Context, patience: Patience) -> None:
         self._surface = surface
-        self._context = _inside(context)
+        self._context = context
+        self._patience = patience
         self._names: dict[str, str] = {}
         self.definitions = tuple(self._described(_offered(surface, context)))
         self.called: set[str] = set()
 
-    async def call(self, request: ToolRequest, patience: Patience) -> ToolOutcome:
+    async def call(self, request: ToolRequest) -> ToolOutcome:
         """Make a call that the model asked for; whatever is wrong with it is told to the model."""
         name = self._names.get(request.name)
         tool = None if name is None else self._surface.get_tool(name)
@@ -83,7 +85,7 @@ class Toolbox:
         if not isinstance(arguments, dict):
             return _failed("the arguments must be an object; call the tool again with one")
         try:
-            result = await _result(tool, arguments, self._context, patience)
+            result = await self._result(tool, arguments)
         except NacreError as error:
             return _failed(error.public or str(error))
         except Exception:  # noqa: BLE001 - a tool is somebody's code, and the order goes on
@@ -92,6 +94,13 @@ class Toolbox:
         if not outcome.is_error:
             self.called.add(name)
         return outcome
+
+    async def _result(self, tool: WireTool, arguments: dict[str, Any]) -> Mapping[str, Any]:
+        # Each call has a context of its own: what was approved is approved for one of them.
+        called = tool.call(arguments, _inside(self._context, self._patience))
+        # The order has a thread of its own, which a tool that blocks may block.
+        done = step(called) if tool.blocking else await self._patience.wait(called)
+        return done.to_dict()
 
     def _described(self, offered: Definitions) -> list[dict[str, Any]]:
         described = []
@@ -130,7 +139,7 @@ def _offered(surface: Surface, context: Context) -> Definitions:
     ]
 
 
-def _inside(context: Context) -> Context:
+def _inside(context: Context, patience: Patience) -> Context:
     """Return the context of calls within the order.
 
     A modern client is asked by ending the call and making it again, and an order cannot be made
@@ -140,6 +149,7 @@ def _inside(context: Context) -> Context:
     return replace(
         context,
         capabilities=capabilities,
+        channel=PatientChannel(context.channel, patience),
         llm_api_key=None,
         progress_token=None,
         answers={},
@@ -152,15 +162,6 @@ def _inside(context: Context) -> Context:
 def _parameters(schema: Mapping[str, Any]) -> dict[str, Any]:
     fit = {name: value for name, value in schema.items() if name not in _NOT_AT_THE_TOP}
     return {"type": "object", "properties": {}, **fit}
-
-
-async def _result(
-    tool: WireTool, arguments: dict[str, Any], context: Context, patience: Patience
-) -> Mapping[str, Any]:
-    called = tool.call(arguments, context)
-    # The order has a thread of its own, which a tool that blocks may block.
-    done = step(called) if tool.blocking else await patience.wait(called)
-    return done.to_dict()
 
 
 def _outcome(result: Mapping[str, Any], *, is_own: bool) -> ToolOutcome:
