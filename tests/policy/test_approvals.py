@@ -21,7 +21,7 @@ OTHERS = {
     "server": wish(server="disk"),
     "tool": wish(tool="wipe"),
     "policy": wish(policy="p2"),
-    "kind": replace(wish(), subject=replace(wish().subject, kind="method")),
+    "kind": replace(wish(), subject=wish().subject._replace(kind="method")),
 }
 
 

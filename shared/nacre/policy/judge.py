@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from nacre.errors import NacreError
 from nacre.policy.approver import (
@@ -34,7 +34,7 @@ class Trail(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)  # frozen, each would take three times as long to make
 class Call:
     """What is to be decided, and who wants it.
 
@@ -55,8 +55,7 @@ class Call:
     note: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Allowed:
+class Allowed(NamedTuple):
     """The call may be made. `approval` is set where somebody had to say so."""
 
     audit: str

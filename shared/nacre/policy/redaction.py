@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from nacre.policy.arguments import JsonNumber
 from nacre.policy.secrets import (
     BUILT_IN,
     MARK,
@@ -13,6 +14,7 @@ from nacre.policy.secrets import (
     find_secrets,
     looks_random,
     names_secret,
+    plain_texts,
     redact_text,
 )
 from nacre.policy.sections import SecretsSection
@@ -33,10 +35,13 @@ class Redacted:
 
 def redact(value: Any, section: SecretsSection) -> Redacted:
     """Return the value with every secret replaced by a mark; members and kinds stay."""
+    if section.action == "off":
+        return Redacted(value, 0, ())
     redaction = _Redaction(section)
-    clean = redaction.of(value, 0) if section.action != "off" else value
-    rules = tuple(dict.fromkeys(redaction.rules))
-    return Redacted(clean if rules else value, len(redaction.rules), rules)
+    clean = redaction.of(value, 0)
+    if not redaction.rules:
+        return Redacted(value, 0, ())
+    return Redacted(clean, len(redaction.rules), tuple(dict.fromkeys(redaction.rules)))
 
 
 def redact_for_audit(value: Any) -> Any:
@@ -66,20 +71,20 @@ class _Redaction:
         self.section = section
         self.rules: list[str] = []
         self._by_name = section.builtin and _NAMED not in section.without
+        self._plain = plain_texts(section)
 
     def of(self, value: Any, depth: int) -> Any:
-        match value:
-            case str():
-                return self._text(value, depth)
-            case dict():
-                members: dict[Any, Any] = {}
-                for key, inner in value.items():
-                    members[self._name(key, members)] = self._member(key, inner, depth)
-                return members
-            case list() | tuple():
-                return [self.of(inner, depth) for inner in value]
-            case _:
-                return value
+        if isinstance(value, str):
+            return value if type(value) is JsonNumber else self._text(value, depth)
+        if isinstance(value, dict):
+            members: dict[Any, Any] = {}
+            for key, inner in value.items():
+                name = key if key in self._plain else self._name(key, members)
+                members[name] = self._member(key, inner, depth)
+            return members
+        if isinstance(value, (list, tuple)):
+            return [self.of(inner, depth) for inner in value]
+        return value
 
     def _name(self, key: Any, taken: Mapping[Any, Any]) -> Any:
         if not isinstance(key, str):
@@ -90,7 +95,7 @@ class _Redaction:
         return name if clean != key else key
 
     def _member(self, key: Any, value: Any, depth: int) -> Any:
-        if not isinstance(key, str) or not isinstance(value, str):
+        if not isinstance(key, str) or not isinstance(value, str) or type(value) is JsonNumber:
             return self.of(value, depth)
         if self._by_name and names_secret(key) and looks_random(value):
             self.rules.append(_NAMED)
@@ -101,6 +106,8 @@ class _Redaction:
         return self._text(value, depth)
 
     def _text(self, text: str, depth: int) -> str:
+        if text in self._plain:
+            return text
         found = find_secrets(text, self.section)
         if depth < _DEPTH and "\\" in text and text.lstrip()[:1] in ("{", "["):
             inner = self._nested(text, depth)

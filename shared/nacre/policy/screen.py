@@ -2,8 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from nacre.policy.injection import said
 from nacre.policy.injection_definitions import scan_definition
@@ -25,8 +24,7 @@ _SECRET_FIELD = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Screened:
+class Screened(NamedTuple):
     """What became of a value: the same object, or another in its place.
 
     `objection` denies it, `doubt` asks for an approval, `note` is for the audit.
@@ -51,7 +49,7 @@ class Screen:
         screened = _injection(params, kind, policy)
         if params.get("includeContext") not in (None, "none") and screened.objection is None:
             doubt = screened.doubt or "The server asks for the conversation's context"
-            return replace(screened, doubt=doubt)
+            return screened._replace(doubt=doubt)
         return screened
 
     def result(self, result: Any, policy: Policy) -> Screened:
@@ -63,7 +61,7 @@ class Screen:
         clean = _secrets(screened.value, policy)
         if screened.note is None:
             return clean
-        return replace(clean, note=_joined(screened.note, clean.note))
+        return clean._replace(note=_joined(screened.note, clean.note))
 
     def answer(self, result: Any, policy: Policy) -> Screened:
         """Look at what the client gives a server: answers to what it asked."""
@@ -106,7 +104,7 @@ def _secrets(value: Any, policy: Policy) -> Screened:
     section = policy.secrets
     if section.action == "off":
         return Screened(value)
-    clean = redact(numbers(value), section)
+    clean = redact(value, section)
     if not clean.count:
         return Screened(value)
     note = f"{clean.count} secrets ({', '.join(clean.rules)[:200]})"

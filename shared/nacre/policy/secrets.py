@@ -8,7 +8,7 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
@@ -168,7 +168,15 @@ def find_secrets(text: str, section: SecretsSection) -> tuple[Secret, ...]:
         if match is None:
             return (Secret(OWN_BUDGET, 0, len(text)),)
         found.append(Secret(match[0], *match[1]))
-    return _apart(found)
+    return _apart(found) if found else ()
+
+
+def plain_texts(section: SecretsSection) -> Collection[str]:
+    """Return short texts that were seen and hold no secret, nor JSON whose escapes hide one.
+
+    More of them come to it, and others go. It is empty for a section with patterns of its own.
+    """
+    return () if section.patterns or not section.builtin else _PLAIN_TEXTS
 
 
 def _is_known_plain(text: str) -> bool:
@@ -178,7 +186,7 @@ def _is_known_plain(text: str) -> bool:
     """
     if text in _PLAIN_TEXTS:
         return True
-    if len(text) > _SHORT or next(_built_in(text), None) is not None:
+    if len(text) > _SHORT or "\\" in text or next(_built_in(text), None) is not None:
         return False
     if len(_PLAIN_TEXTS) >= _MOST_PLAIN:
         _PLAIN_TEXTS.clear()
