@@ -57,6 +57,7 @@ class _Loop:
         self._reads_server = True
         self._is_unheard = False
         self._has_ended = False
+        self._is_usual = True  # nothing but reading and passing on was to be done
         self._heard_at = 0.0
         self._steps: list[tuple[float, Callable[[], None]]] = []
         self._interests: dict[int, int] = {}
@@ -73,18 +74,33 @@ class _Loop:
 
     def run(self) -> None:
         """Relay until the server has ended and the client has what is left."""
-        handlers = self._handlers
         next_poll = 0.0
         while self._is_needed():
             self._watch()
-            for descriptor, events in self._poll.poll(self._timeout()):
-                handlers[descriptor](events)
+            self._serve(self._timeout())
             if self._relay.holds and monotonic() >= next_poll:
                 self._relay.poll()
                 next_poll = monotonic() + 1.0
             self._flush()
             if self._steps and monotonic() >= self._steps[0][0]:
                 self._steps.pop(0)[1]()
+
+    def _serve(self, timeout: float | None) -> None:
+        """Deal with what is ready, again and again for as long as everything goes on at once."""
+        poll, handlers = self._poll.poll, self._handlers
+        upstream, client, relay = self._upstream, self._client, self._relay
+        self._is_usual = timeout is None
+        while True:
+            for descriptor, events in poll(timeout):
+                handlers[descriptor](events)
+            if upstream.size:
+                upstream.flush()
+            if client.size:
+                client.flush()
+            if upstream.size or client.size or upstream.is_broken or client.is_broken:
+                return
+            if relay.holds or not self._is_usual:
+                return
 
     def _is_needed(self) -> bool:
         return not self._has_ended or self._reads_server or self._client.size > 0
@@ -144,6 +160,7 @@ class _Loop:
         if chunk:
             self._relay.from_client(chunk)
         elif chunk is not None:
+            self._is_usual = False
             self._relay.client_ended()
             self._client_left()
 
@@ -154,20 +171,24 @@ class _Loop:
         if chunk:
             self._relay.from_server(chunk)
         elif chunk is not None:
+            self._is_usual = False
             self._relay.server_ended()
             self._server_left()
 
     def _on_upstream(self, events: int) -> None:
+        self._is_usual = False
         self._upstream.flush(is_ready=bool(events & _OUT))
         if events & _GONE:
             self._upstream.fail()
 
     def _on_client_out(self, events: int) -> None:
+        self._is_usual = False
         self._client.flush(is_ready=bool(events & _OUT))
         if events & _GONE:
             self._client.fail()
 
     def _on_signal(self, _events: int) -> None:
+        self._is_usual = False
         for number in os.read(self._woken, 4096):
             if number == signal.SIGCHLD:
                 continue

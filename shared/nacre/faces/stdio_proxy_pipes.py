@@ -3,7 +3,6 @@
 import os
 import select
 import stat
-from collections import deque
 
 _SLICE = select.PIPE_BUF if hasattr(select, "PIPE_BUF") else 512
 
@@ -20,7 +19,7 @@ class Sink:
         self.is_open = True
         self.is_broken = False  # whoever reads has gone
         self.size = 0
-        self._queue: deque[bytes] = deque()
+        self._queue: list[bytes] = []
         self._current: bytes | memoryview = b""
         kind = os.fstat(descriptor)
         is_pipe = stat.S_ISFIFO(kind.st_mode) or stat.S_ISSOCK(kind.st_mode)
@@ -35,7 +34,7 @@ class Sink:
     def put(self, line: bytes) -> None:
         """Take one line to write; a sink that is closed forgets it."""
         if self.is_open:
-            self._queue.append(line + b"\n")
+            self._queue += (line, b"\n")
             self.size += len(line) + 1
 
     def flush(self, *, is_ready: bool = False) -> None:
@@ -55,7 +54,7 @@ class Sink:
             is_ready = False
 
     def _gathered(self) -> bytes:
-        whole = self._queue[0] if len(self._queue) == 1 else b"".join(self._queue)
+        whole = b"".join(self._queue)
         self._queue.clear()
         return whole
 
