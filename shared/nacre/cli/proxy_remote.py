@@ -8,7 +8,7 @@ from nacre.faces.http_upstream import Upstream
 from nacre.faces.http_upstream_url import parse_address, parse_headers
 from nacre.faces.logs import Log, log_at
 from nacre.gateway.url_name import name_of_url
-from nacre.limits import UPSTREAM_SECONDS
+from nacre.limits import REMOTE_SECONDS
 from nacre.wiring.environment import variable
 from nacre.wiring.proxying import ProxyParts, open_proxy
 from nacre.wiring.settings import Settings
@@ -66,7 +66,7 @@ def _required(option: str, name: str) -> str:
 
 def _seconds(given: str) -> float:
     if not given:
-        return UPSTREAM_SECONDS
+        return REMOTE_SECONDS
     try:
         seconds = float(given)
     except ValueError:

@@ -15,7 +15,7 @@ from typing import Any
 from nacre.clock import Clock
 from nacre.errors import ConditionFailedError, InvalidInputError, LeaseHeldError, NotFoundError
 from nacre.jobs.lease import Lease, Leases
-from nacre.limits import SESSION_DAYS
+from nacre.limits import CONVERSATION_DAYS
 from nacre.memory import keys
 from nacre.memory.model import moment
 from nacre.memory.settled import settled
@@ -155,7 +155,7 @@ class SessionStore:
         return _session(session_id, SESSION.read(head), SESSION.read(body)), _version(head)
 
     def _expiry(self) -> int:
-        return int((self._clock() + timedelta(days=SESSION_DAYS)).timestamp())
+        return int((self._clock() + timedelta(days=CONVERSATION_DAYS)).timestamp())
 
     # For whoever keeps house.
 
