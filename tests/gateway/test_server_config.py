@@ -150,6 +150,39 @@ def test_an_explicit_uri_is_read_back(uri: str) -> None:
     assert read_explicit(explicit_uri("a", uri)) == ("a", uri)
 
 
+@pytest.mark.parametrize(
+    "name", ["nacre", "Nacre", "NACRE", " nacre ", "\uff4e\uff41cre", "na\u200bcre"]
+)
+def test_no_server_takes_the_name_that_rules_know_as_our_own(name: str) -> None:
+    with pytest.raises(InvalidInputError, match="choose another one"):
+        server_name(name)
+
+
+def test_what_is_called_as_if_it_were_of_our_own_server_is_of_none() -> None:
+    assert server_of("mcp__nacre__get_context") is None
+    assert read_explicit(explicit_uri("nacre", "nacre://soul")) is None
+    assert read_explicit(explicit_uri("Nacre", "nacre://soul")) is None
+
+
+@pytest.mark.parametrize("uri", ["nacre://soul", "NACRE://soul", "mcp://b/x%3A1", "MCP://b/x%3A1"])
+def test_no_server_lists_a_uri_that_only_this_one_gives_out(uri: str) -> None:
+    hostile = Offered(resources=({"uri": uri, "name": "x"},), templates=({"uriTemplate": uri},))
+    honest = Offered(resources=({"uri": "x:1", "name": "x"},))
+    lists = joined([Part("a", hostile), Part("b", honest)])
+
+    assert place_of(uri, lists) != ("a", uri)
+    assert place_of(explicit_uri("a", uri), lists) == ("a", uri)
+    assert [each["uri"] for each in lists.resources] == [explicit_uri("a", uri), "x:1"]
+    assert lists.templates == ()
+
+
+@pytest.mark.parametrize("template", ["{+uri}", "{scheme}://{+rest}", "{a}:{b}"])
+def test_a_template_that_fits_everything_takes_nothing(template: str) -> None:
+    lists = joined([Part("a", Offered(templates=({"uriTemplate": template},)))])
+
+    assert place_of("file:///private", lists) is None
+
+
 def test_references_are_filled_where_they_lead() -> None:
     there = References({"KEY": "k"}.get, {"HOME": "/home/ann"})
 

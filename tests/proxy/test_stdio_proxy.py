@@ -351,6 +351,21 @@ def test_a_wrong_policy_starts_nothing(tmp_path: Path) -> None:
     assert not marker.exists()
 
 
+@pytest.mark.parametrize(
+    "arguments", [["--name", "nacre", "--", "touch"], ["--name=Nacre", "--", "touch"]]
+)
+def test_no_server_takes_the_name_whose_calls_are_allowed(
+    arguments: list[str], tmp_path: Path
+) -> None:
+    marker = tmp_path / "started"
+
+    code, said, told = run(*arguments, str(marker), folder=tmp_path)
+
+    assert (code, said) == (2, "")
+    assert "call this server otherwise with --name" in told
+    assert not marker.exists()
+
+
 def test_ctrl_c_in_a_terminal_ends_both(start: Start) -> None:
     import pty
 

@@ -4,6 +4,7 @@ Our own come first, then the servers in the order of their names, each with its 
 A name or URI that is taken already stays with whom it was first.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,10 +12,13 @@ from urllib.parse import quote, unquote
 
 from nacre.errors import InvalidInputError
 from nacre.gateway.names import OWN_SCHEME, exposed_name
+from nacre.policy.own_server import is_own
 from nacre.ports.upstream import Definition, Offered
 from nacre.tools.uri_template import UriTemplate
 
 _EXPLICIT = "mcp://"
+_RESERVED = (OWN_SCHEME, _EXPLICIT)  # no server may take these for its own
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,13 +84,13 @@ class _Lists:
         _named(server, offered.prompts, self.prompts, self.prompt_places)
         for each in offered.resources:
             uri = each["uri"]
-            is_free = not uri.startswith(OWN_SCHEME) and uri not in self.resources
+            is_free = not is_reserved(uri) and uri not in self.resources
             shown = uri if is_free else explicit_uri(server, uri)
             self.resources[shown] = each if is_free else {**each, "uri": shown}
             self.resource_places[shown] = (server, uri)
         for each in offered.templates:
             text = each["uriTemplate"]
-            if text.startswith(OWN_SCHEME) or text in self.templates:
+            if is_reserved(text) or text in self.templates:
                 continue
             self.templates[text] = each
             pattern = _pattern(text)
@@ -107,6 +111,11 @@ def _named(
             places[name] = (server, each["name"])
 
 
+def is_reserved(uri: str) -> bool:
+    """Tell whether a URI, or a template, is one that only this server gives out."""
+    return uri[:16].lower().startswith(_RESERVED)
+
+
 def explicit_uri(server: str, uri: str) -> str:
     """Return the URI that names a resource of one certain server."""
     return f"{_EXPLICIT}{server}/{quote(uri, safe='')}"
@@ -117,7 +126,9 @@ def read_explicit(uri: str) -> Place | None:
     if not uri.startswith(_EXPLICIT):
         return None
     server, separator, rest = uri[len(_EXPLICIT) :].partition("/")
-    return (server, unquote(rest)) if separator and server and rest else None
+    if not (separator and server and rest) or is_own(server):
+        return None
+    return server, unquote(rest)
 
 
 def place_of(uri: str, lists: Joined) -> Place | None:
@@ -132,7 +143,12 @@ def place_of(uri: str, lists: Joined) -> Place | None:
 
 
 def _pattern(text: Any) -> UriTemplate | None:
-    """Return a template that can be matched; a server reads others by their resources' links."""
+    """Return a template that can be matched; a server reads others by their resources' links.
+
+    One that leaves open how a URI begins would fit those of every server.
+    """
+    if not _SCHEME.match(text):
+        return None
     try:
         return UriTemplate(text)
     except InvalidInputError:

@@ -9,11 +9,11 @@ import re
 
 from nacre.errors import InvalidInputError
 from nacre.limits import MAX_TOOL_NAME
+from nacre.policy.own_server import OWN, is_own
 from nacre.tools.names import check_server_name
 
 PREFIX = "mcp__"
 OWN_SCHEME = "nacre://"  # of our own resources
-OWN = "nacre"  # the name under which rules know our own server
 _LONGEST_SERVER = 48  # leaves room for a tool's name
 _UNFIT = re.compile(r"[^A-Za-z0-9_.-]+")
 _RUNS = re.compile(r"_{2,}")
@@ -31,7 +31,7 @@ def server_name(written: str) -> str:
     if not fits:
         plain = _RUNS.sub("_", _UNFIT.sub("_", name)).strip("_")[: _LONGEST_SERVER - 7].strip("_")
         name = f"{plain or 'server'}_{_digest(written)}"
-    if name == OWN:
+    if is_own(name) or is_own(written):
         raise InvalidInputError(f"'{OWN}' is this server's own name; choose another one")
     return name
 
@@ -47,11 +47,11 @@ def exposed_name(server: str, name: str) -> str:
 
 
 def server_of(exposed: str) -> str | None:
-    """Return the server that a name belongs to by its form, None for a name of our own."""
+    """Return the server that a name belongs to by its form, None where no server can be it."""
     if not exposed.startswith(PREFIX):
         return None
     server, separator, _ = exposed[len(PREFIX) :].partition("__")
-    return server if separator else None
+    return server if separator and not is_own(server) else None
 
 
 def _digest(text: str) -> str:

@@ -3,9 +3,9 @@
 from nacre.errors import InvalidInputError
 from nacre.gateway.clients import Shape
 from nacre.gateway.config_tree import Literal, Value
-from nacre.gateway.names import OWN
 from nacre.gateway.proxied_url import Entry, unwrapped_url, wrapped_url
 from nacre.gateway.proxy_line import Launcher, Proxied, program_length, read_line
+from nacre.policy.own_server import OWN, is_own
 
 
 def command_line(entry: Entry, shape: Shape) -> list[str] | None:
@@ -43,7 +43,7 @@ def wrapped(entry: Entry, shape: Shape, name: str, launcher: Launcher) -> dict[s
     """Return an entry with the proxy in it; InvalidInputError says why there can be none."""
     if not name or not name.isprintable() or name == "--":
         raise InvalidInputError("its name cannot stand on a command line; give it another one")
-    if name.lower() == OWN:
+    if is_own(name):
         raise InvalidInputError(f"rules take '{OWN}' for a Being's own tools; give it another name")
     line = command_line(entry, shape)
     urls = shape.urls_in(entry)

@@ -9,6 +9,7 @@ from nacre.policy.approver import Question
 from nacre.policy.digests import arguments_sha256
 from nacre.policy.judge import Allowed, Call, Denied, Judge, Pending, Ruling
 from nacre.policy.mounts import Kind, Mounts, Place
+from nacre.policy.own_server import OWN
 from nacre.policy.replies import blocked_result
 from nacre.policy.rule import Subject
 from nacre.protocol.context import Context
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from nacre.policy.mounted import MountedContent
     from nacre.policy.policy import Policy
 
-OWN = "nacre"  # the name under which rules know our own server
 _APPROVAL = "approval-"
 _APPROVED = "approved"  # among what a call keeps between its rounds: which call it was
 _MOST_JUDGES = 1024  # of Beings and servers, kept ready

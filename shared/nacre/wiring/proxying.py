@@ -10,8 +10,10 @@ from nacre.adapters.real_paths import resolved
 from nacre.adapters.sqlite_database import SqliteDatabase
 from nacre.adapters.sqlite_table import SqliteTable
 from nacre.clock import Clock, system_clock
+from nacre.errors import InvalidInputError
 from nacre.policy.guard import Guard
 from nacre.policy.judge import Judge
+from nacre.policy.own_server import OWN, is_own
 from nacre.policy.pins import GLOBAL, Pins
 from nacre.policy.rule import NOWHERE, Surroundings
 from nacre.policy.stored import ScopedPolicy
@@ -64,8 +66,12 @@ def open_proxy(
 
     `new_guard(lines=True, principal="local")` gives the guard of one conversation. `place`
     are the options with which the commands that people are told of find the data folder.
-    Raises PolicyError for a policy file that is wrong.
+    Raises PolicyError for a policy file that is wrong, InvalidInputError for our own name.
     """
+    if is_own(server):
+        raise InvalidInputError(
+            f"rules take '{OWN}' for a Being's own tools; call this server otherwise with --name"
+        )
     folder = prepare_data_folder(settings.data_folder)
     database = SqliteDatabase(folder / DATABASE)
     table = SqliteTable(database, "data", now=clock)

@@ -1,0 +1,14 @@
+"""The name under which rules know a Being's own server, which no other server may have."""
+
+OWN = "nacre"
+
+
+def is_own(name: str) -> bool:
+    """Tell whether a server's name is our own, or is read as it."""
+    if not name.isascii():
+        # Names that are not plain are rare; a function that has just started needs none of it.
+        import unicodedata  # noqa: PLC0415
+
+        folded = unicodedata.normalize("NFKC", name)
+        name = "".join(each for each in folded if unicodedata.category(each) != "Cf")
+    return name.strip().casefold() == OWN
