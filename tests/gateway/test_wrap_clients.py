@@ -230,7 +230,7 @@ def test_with_its_note_a_changed_entry_is_as_before_but_for_the_change(
 
 def machine(platform: str, **environment: str) -> Machine:
     home = r"C:\Users\ann" if platform == "win32" else "/home/ann"
-    return Machine(platform, home, environment, "/work" if platform != "win32" else r"D:\work")
+    return Machine(platform, home, environment, "/site" if platform != "win32" else r"D:\site")
 
 
 WINDOWS = {
@@ -343,5 +343,5 @@ def test_no_file_of_an_administrator_is_a_user_s() -> None:
 
 
 def test_a_project_s_files_are_in_its_folder() -> None:
-    assert project_files(BY_NAME["vscode"], machine("win32")) == [r"D:\work\.vscode\mcp.json"]
-    assert project_files(BY_NAME["claude-code"], machine("linux")) == ["/work/.mcp.json"]
+    assert project_files(BY_NAME["vscode"], machine("win32")) == [r"D:\site\.vscode\mcp.json"]
+    assert project_files(BY_NAME["claude-code"], machine("linux")) == ["/site/.mcp.json"]
