@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -214,6 +215,35 @@ def test_a_sound_that_cannot_be_transcribed_is_named() -> None:
     (said,) = texts(sent(SAMPLES["audio/wav"], "audio/wav"), transcriber=listener)
 
     assert said.endswith("not transcribed: the transcriber answered 500]")
+
+
+def test_nobody_waits_for_a_sound_once_the_order_is_given_up() -> None:
+    begun, ended = threading.Event(), threading.Event()
+
+    class Slow(Listener):
+        def transcribe(self, audio: bytes, *, name: str, mime_type: str) -> str:
+            begun.set()
+            ended.wait(10)
+            return "late"
+
+    given = [sent(SAMPLES["audio/wav"], "audio/wav")]
+    sounds = read_attachments(None, given, MediaLimits.aws())
+
+    async def given_up() -> None:
+        reading = asyncio.ensure_future(
+            parts_for("Hello", sounds, MediaAbilities(transcriber=Slow("late")))
+        )
+        while not begun.is_set():
+            await asyncio.sleep(0.001)
+        reading.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await reading
+
+    asyncio.run(given_up())  # which ends the loop, and does not wait for its threads
+
+    assert not ended.is_set()
+    assert [each.name for each in threading.enumerate()].count("order") == 1
+    ended.set()
 
 
 @pytest.mark.requirement("001.media.archives")

@@ -4,6 +4,7 @@ import asyncio
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from nacre.errors import InvalidInputError, UnavailableError
@@ -12,6 +13,7 @@ from nacre.orders.media_content import decoder
 from nacre.orders.media_in import Attachment
 from nacre.orders.media_limits import readable
 from nacre.orders.media_types import ALL
+from nacre.orders.threads import begun
 from nacre.ports.documents import DocumentReader, DocumentText
 from nacre.ports.transcriber import Transcriber
 
@@ -49,7 +51,9 @@ async def parts_for(
     parts = [_text(message)]
     for number, attachment in enumerate(attachments, 1):
         if ALL[attachment.mime_type].group in _SLOW:
-            parts.extend(await asyncio.to_thread(_parts, number, attachment, abilities))
+            read = begun(partial(_parts, number, attachment, abilities))
+            found = await asyncio.wrap_future(read)
+            parts.extend(found)
         else:
             parts.extend(_parts(number, attachment, abilities))
     return parts
