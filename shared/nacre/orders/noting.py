@@ -5,10 +5,11 @@ until then, found by every search at once.
 """
 
 from dataclasses import dataclass
+from unicodedata import normalize
 
 from nacre.clock import Clock
 from nacre.errors import UnavailableError
-from nacre.limits import LEAST_EXTRACTED_IMPORTANCE, ORDER_SCENE_BYTES
+from nacre.limits import LEAST_EXTRACTED_IMPORTANCE, MAX_CHAT_BYTES, ORDER_SCENE_BYTES
 from nacre.memory.analysis import terms
 from nacre.memory.blocks import shortened
 from nacre.memory.chain import Said
@@ -45,7 +46,7 @@ class OrderNoting:
         """Store the messages, and a scene unless the model has noted one; return the marker."""
         added = self.history.add(
             being_id,
-            [Said("user", message), Said("assistant", answer)],
+            [_said("user", message), _said("assistant", answer)],
             marker_id=marker_id,
             session_key_hash=session_id,
             for_patrol=True,
@@ -77,6 +78,11 @@ class OrderNoting:
             self.trigger.after_scenes(being_id)
         except UnavailableError:  # the scene is stored, and the next one fires
             return
+
+
+def _said(role: str, text: str) -> Said:
+    """Return a message as long as the history takes: other servers' results have no such bound."""
+    return Said(role, shortened(normalize("NFC", text), MAX_CHAT_BYTES))
 
 
 def noted(called: set[str]) -> bool:

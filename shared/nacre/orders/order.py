@@ -11,7 +11,6 @@ from nacre.clock import Clock
 from nacre.errors import (
     ConfigurationError,
     InvalidArgumentError,
-    LeaseLostError,
     ModelError,
     NacreError,
     ToolError,
@@ -21,7 +20,7 @@ from nacre.limits import MAX_ORDER_BYTES, ORDER_GATEWAY_SECONDS, ORDER_SECONDS
 from nacre.memory.context import ContextBlocks
 from nacre.memory.model import moment
 from nacre.memory.recollection import Recollection
-from nacre.orders.agent import Agent, Work
+from nacre.orders.agent import Agent
 from nacre.orders.aggregate import combined
 from nacre.orders.media_in import Attachment, read_attachments
 from nacre.orders.media_limits import MediaLimits
@@ -30,6 +29,7 @@ from nacre.orders.media_parts import MediaAbilities, parts_for
 from nacre.orders.noting import OrderNoting, noted
 from nacre.orders.patience import OutOfTimeError, Patience
 from nacre.orders.prompt import system_prompt
+from nacre.orders.reply import Reply, earlier_reply, tell_later_attempts
 from nacre.orders.session_store import SessionStore
 from nacre.orders.sessions import Session, SessionKey, Turn, said_before, session_of
 from nacre.orders.toolbox import Toolbox
@@ -44,6 +44,7 @@ NO_MODEL = (
     " NACRE_LLM_BASE_URL and NACRE_LLM_MODEL for another provider or a local one, where any word"
     " is a key), or give this Being a key with 'nacre llm-key set', or send one as X-LLM-API-Key"
 )
+_UNKEPT = "(The session could not be kept: its next order does not know of this one.)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,8 +142,9 @@ class Orders:
         held: list[Lease] = []
 
         def keep_up() -> None:
-            # Whoever took it over has waited for a minute; a turn is added all the same.
-            with suppress(LeaseLostError):
+            # Whoever took it over has waited for a minute, and a store that fails now may answer
+            # in a while; a turn is added all the same.
+            with suppress(NacreError):
                 self.sessions.keep(held[0])
 
         patience = Patience(order.context, self.limits.seconds, kept_up=keep_up)
@@ -162,11 +164,24 @@ class Orders:
             is_empty = False
             return answer
         finally:
-            self.sessions.end(held[0], is_empty=is_empty)
+            with suppress(NacreError):  # what was not given back is free in a minute
+                self.sessions.end(held[0], is_empty=is_empty)
 
     async def _answered(
         self, order: "_Order", chat: Chat, patience: Patience, before: Session | None = None
     ) -> OrderAnswer:
+        task = order.context.task
+        reply = earlier_reply(task)
+        if reply is None:
+            reply = await self._replied(order, chat, patience, before)
+            tell_later_attempts(task, reply)
+        unkept = self._keep(order, before, reply)
+        text = "\n\n".join([reply.text, *reply.remarks, *unkept])
+        return OrderAnswer([{"type": "text", "text": text}, *reply.media], order.key.key)
+
+    async def _replied(
+        self, order: "_Order", chat: Chat, patience: Patience, before: Session | None
+    ) -> Reply:
         being_id = order.principal.being_id
         toolbox = Toolbox(self.surface(), order.context, patience)
         agent = Agent(
@@ -184,8 +199,13 @@ class Orders:
         except ModelError as error:
             raise _explained(error, chat.name, order.attachments) from None
         text = combined(work.parts, work.final)
-        self._keep(order, before, text, toolbox)
-        return OrderAnswer(self._blocks(text, work), order.key.key)
+        fitted = fit(work.media, self.limits.media, text_bytes=len(text.encode()))
+        return Reply(
+            text=text,
+            remarks=[*work.remarks, *fitted.left_out],
+            has_noted=noted(toolbox.called),
+            media=fitted.blocks,
+        )
 
     def _system(self, being_id: str, message: str, before: Session | None) -> str:
         try:
@@ -206,8 +226,11 @@ class Orders:
         patience.tell("reading what came along")
         return await patience.wait(parts_for(order.message, order.attachments, self.abilities()))
 
-    def _keep(self, order: "_Order", before: Session | None, text: str, toolbox: Toolbox) -> None:
-        """Keep what was said. The answer is there, so it is given whatever becomes of this."""
+    def _keep(self, order: "_Order", before: Session | None, reply: Reply) -> list[str]:
+        """Keep what was said, and return what the client should know of that.
+
+        The answer is there, so it is given whatever becomes of this.
+        """
         principal, key = order.principal, order.key
         caller = caller_name(order.context)
         marker = before.marker_id if before else None
@@ -215,28 +238,28 @@ class Orders:
             marker = self.noting.keep(
                 principal.being_id,
                 message=order.message,
-                answer=text,
+                answer=reply.text,
                 session_id=key.session_id,
                 marker_id=marker,
-                has_noted=noted(toolbox.called),
+                has_noted=reply.has_noted,
                 caller=caller,
             )
-        if key.is_kept:
-            turn = Turn(
-                turn_id=order.turn_id(self.rng),
-                at=moment(self.clock()),
-                message=order.message,
-                answer=text,
-                files=tuple(each.name for each in order.attachments),
-            )
+        if not key.is_kept:
+            return []
+        turn = Turn(
+            turn_id=order.turn_id(self.rng),
+            at=moment(self.clock()),
+            message=order.message,
+            answer=reply.text,
+            files=tuple(each.name for each in order.attachments),
+        )
+        try:
             self.sessions.add(
                 principal.being_id, key.session_id, turn, caller=caller, marker_id=marker
             )
-
-    def _blocks(self, text: str, work: Work) -> list[dict[str, Any]]:
-        fitted = fit(work.media, self.limits.media, text_bytes=len(text.encode()))
-        lines = [text, *work.remarks, *fitted.left_out]
-        return [{"type": "text", "text": "\n\n".join(lines)}, *fitted.blocks]
+        except NacreError:
+            return [_UNKEPT]
+        return []
 
 
 @dataclass(frozen=True, slots=True)
