@@ -2,7 +2,7 @@
 
 import click
 
-from nacre.access.grants import Grant
+from nacre.access.grant_items import Grant
 from nacre.access.scopes import scope_name
 from nacre.cli.display import json_option, moment, show_json, show_table
 from nacre.cli.place import Place, placed

@@ -5,7 +5,7 @@ from datetime import timedelta
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from nacre.access.grants import Grant
+from nacre.access.grant_items import Grant
 from nacre.access.scopes import NAMES, scope_name
 from nacre.access.tokens import API
 from nacre.errors import InvalidInputError

@@ -11,7 +11,7 @@ from fastapi.responses import JSONResponse, RedirectResponse, Response
 
 from nacre.access.addresses import resource_of
 from nacre.access.gate import is_being_id
-from nacre.access.grants import TokenPair
+from nacre.access.grant_items import TokenPair
 from nacre.access.oauth_clients import OAuthClient
 from nacre.access.oauth_codes import CodeUsedTwiceError
 from nacre.access.resources import (
