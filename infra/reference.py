@@ -134,8 +134,8 @@ def metrics() -> str:
     return _page(
         "Metrics",
         f"What a stack counts, in CloudWatch under the namespace `{NAMESPACE}`, with the dimension "
-        f"`{DIMENSION}`: the stack's name. The numbers stand in lines of the functions' logs, which "
-        "are written at every `LogLevel`. What AWS counts by itself (invocations, queues, "
+        f"`{DIMENSION}`: the stack's name. The numbers stand in lines of the functions' logs, "
+        "which are written at every `LogLevel`. What AWS counts by itself (invocations, queues, "
         "tables) is not repeated. [The runbook](../guides/runbook.md) says what the alarms mean.",
         _table(("Metric", "Unit", "Written by", "Meaning"), rows),
     )

@@ -6,14 +6,20 @@ READ_WRITE = (
     "dynamodb:BatchGetItem dynamodb:ConditionCheckItem dynamodb:DeleteItem dynamodb:GetItem "
     "dynamodb:PutItem dynamodb:Query dynamodb:UpdateItem"
 )
+ONE_BY_ONE = (
+    "dynamodb:DeleteItem dynamodb:GetItem dynamodb:PutItem dynamodb:Query dynamodb:UpdateItem"
+)
 BLOBS = "s3:DeleteObject s3:GetObject s3:PutObject"
 TRACE = "xray:PutTelemetryRecords xray:PutTraceSegments"
 WRITE_LOG = "logs:CreateLogStream logs:PutLogEvents"
 SEAL = "kms:Decrypt kms:Encrypt kms:GenerateDataKey"
 
 
-def whole_table(name: str) -> dict[str, str]:
-    return dict.fromkeys((name, *(f"{name}/index/gsi{n}" for n in (1, 2, 3))), READ_WRITE)
+def whole_table(
+    name: str, actions: str = READ_WRITE, indexes: tuple[int, ...] = (1, 2, 3)
+) -> dict[str, str]:
+    """Return a table to read and write, with indexes that can only be asked."""
+    return {name: actions, **{f"{name}/index/gsi{n}": "dynamodb:Query" for n in indexes}}
 
 
 READ_SECRETS = {
@@ -41,7 +47,7 @@ GRANTS = {
     },
     "PolicyEvaluatorFunction": {"DataTable": "dynamodb:GetItem", "NacreKey": "kms:Decrypt"},
     "PortalFunction": {
-        **whole_table("TokensTable"),
+        **whole_table("TokensTable", ONE_BY_ONE, indexes=(2, 3)),
         **whole_table("DataTable"),
         "NacreKey": SEAL,
     },
@@ -84,7 +90,7 @@ def test_only_the_portal_may_write_tokens() -> None:
         name
         for name, grants in GRANTS.items()
         for resource, actions in grants.items()
-        if resource.startswith("TokensTable") and actions != "dynamodb:GetItem"
+        if resource == "TokensTable" and actions != "dynamodb:GetItem"
     }
 
     assert writers == {"PortalFunction"}
