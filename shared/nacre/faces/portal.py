@@ -1,6 +1,6 @@
 """What is web: signing in, OAuth for clients, and the owner's pages."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote
 
@@ -11,28 +11,24 @@ from mangum import Mangum
 from starlette.exceptions import HTTPException
 
 from nacre import __version__
-from nacre.access.addresses import base_of
 from nacre.errors import (
     ConflictError,
-    ForbiddenError,
     NacreError,
     NotFoundError,
     OAuthError,
     RateLimitedError,
 )
-from nacre.faces.asgi import AsgiApp, Receive, Scope, Send, write
+from nacre.faces.asgi import AsgiApp
 from nacre.faces.consent_routes import routes as consent_routes
 from nacre.faces.error_map import explain
-from nacre.faces.logs import where
-from nacre.faces.oauth_routes import WELL_KNOWN, oauth_failed
+from nacre.faces.oauth_routes import oauth_failed
 from nacre.faces.oauth_routes import routes as oauth_routes
+from nacre.faces.portal_fence import PortalFence, is_protocol
 from nacre.faces.portal_parts import Portal
 from nacre.faces.rendering import page, static_file
 from nacre.faces.sign_in_routes import redirect
 from nacre.faces.sign_in_routes import routes as sign_in_routes
 from nacre.faces.signing_in import SignInNeededError
-from nacre.protocol.fences import hostname
-from nacre.protocol.http_messages import HttpReply
 
 Handler = Callable[[dict[str, Any], Any], dict[str, Any]]
 
@@ -70,62 +66,7 @@ def portal_app(portal: Portal, *more: Callable[[FastAPI], None]) -> AsgiApp:
     app.add_exception_handler(RequestValidationError, _not_understood)
     app.add_exception_handler(HTTPException, _not_served)
     app.add_exception_handler(Exception, _failed)
-    return _Fenced(app, portal)
-
-
-class _Fenced:
-    """Lets requests pass that use a name of this server, and allowed pages read the answers."""
-
-    def __init__(self, app: FastAPI, portal: Portal) -> None:
-        self._app = app
-        self._portal = portal
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            return
-        headers = {n.decode("latin-1"): v.decode("latin-1") for n, v in scope["headers"]}
-        refused = self._refusal(scope["method"], scope["path"], headers)
-        if refused is not None:
-            await write(send, refused)
-            return
-        cors = self._portal.fences.cors_headers(headers) if _is_protocol(scope["path"]) else ()
-        more = [(name.encode(), value.encode("latin-1")) for name, value in cors]
-
-        async def send_on(message: Any) -> None:
-            if message["type"] == "http.response.start" and more:
-                message = {**message, "headers": [*message["headers"], *more]}
-            await send(message)
-
-        try:
-            await self._app(scope, receive, send_on)
-        except Exception as error:  # noqa: BLE001 - the edge: the answer was sent already
-            self._portal.log.write("error", "portal", error=where(error))
-
-    def _refusal(self, method: str, path: str, headers: Mapping[str, str]) -> HttpReply | None:
-        """Return the answer to a request that goes no further."""
-        portal, fences, host = self._portal, self._portal.fences, headers.get("host", "")
-        foreign = fences.hosts is not None and hostname(host) not in fences.hosts
-        if foreign or base_of(host, public_url=portal.public_url, scheme=portal.scheme) is None:
-            return _plain(421, "this host name is not served here; allow it with --host")
-        if not _is_protocol(path):
-            return None  # forms have a fence of their own
-        try:
-            fences.check(headers)
-        except ForbiddenError as error:
-            return _plain(403, str(error))
-        if method == "OPTIONS" and headers.get("origin") in fences.cors:
-            return HttpReply(204, fences.cors_headers(headers))
-        return None
-
-
-def _is_protocol(path: str) -> bool:
-    """Whether programs speak here, and no owner's session counts."""
-    return path in ("/token", "/register", "/revoke") or path.startswith(f"{WELL_KNOWN}/")
-
-
-def _plain(status: int, text: str) -> HttpReply:
-    headers = (("content-type", "text/plain; charset=utf-8"), ("cache-control", "no-store"))
-    return HttpReply(status, headers, f"{text}\n".encode())
+    return PortalFence(app, portal)
 
 
 def _to_sign_in(request: Request, error: Exception) -> Response:
@@ -168,7 +109,7 @@ _WORDS = {429: "temporarily_unavailable", 500: "server_error", 503: "temporarily
 
 
 def _problem(request: Request, status: int, text: str) -> Response:
-    if _is_protocol(request.url.path):
+    if is_protocol(request.url.path):
         told = {"error": _WORDS.get(status, "invalid_request"), "error_description": text}
         return JSONResponse(told, status, {"Cache-Control": "no-store"})
     if "text/html" not in request.headers.get("accept", ""):
