@@ -311,7 +311,12 @@ def form_of(page: Answer, action: str) -> dict[str, str]:
         name, value, kind = (re.search(rf'\b{each}="([^"]*)"', tag) for each in _ATTRIBUTES)
         if name and (kind is None or kind[1] not in ("radio", "checkbox") or " checked" in tag):
             fields[unescape(name[1])] = unescape(value[1]) if value else ""
+    for area, text in _AREA.findall(form[1]):
+        fields[unescape(area)] = unescape(text)
     return fields
+
+
+_AREA = re.compile(r'<textarea[^>]*\bname="([^"]*)"[^>]*>\n?(.*?)</textarea>', re.DOTALL)
 
 
 _ATTRIBUTES = ("name", "value", "type")

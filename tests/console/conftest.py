@@ -23,7 +23,7 @@ from tests.access.conftest import Time
 from tests.console.controlling import Controls, control_over
 from tests.memory.keeping import queue_of
 from tests.memory.minds import Minded, builtin, minded
-from tests.web import AddRoutes, Answer, Browser, Site, site
+from tests.web import AddRoutes, Answer, Browser, Site, form_of, site
 
 
 @dataclass
@@ -42,7 +42,7 @@ class Desk:
     def at(self, *parts: str) -> str:
         return "/".join(["/beings", self.being, *parts])
 
-    def get(self, *parts: str, status: int = 200, **query: str) -> Answer:
+    def get(self, *parts: str, status: Any = 200, **query: str) -> Answer:
         from urllib.parse import urlencode
 
         answer = self.browser.get(self.at(*parts) + (f"?{urlencode(query)}" if query else ""))
@@ -51,7 +51,8 @@ class Desk:
 
     def submit(self, page: Answer, *action: str, **fields: str) -> Answer:
         """Send a form of a page about the Being, and go on to where the answer leads."""
-        answer = self.browser.submit(page, self.at(*action), **fields)
+        goes_to = self.at(*action)
+        answer = self.browser.post(goes_to, {**form_of(page, goes_to), **fields})
         if answer.status == 303:
             return self.browser.get(answer["location"])
         return answer

@@ -142,7 +142,7 @@ def _names(text: str) -> list[str]:
 
 def _share(text: str) -> float:
     try:
-        return float(text) / 100
+        return round(float(text) / 100, 8)
     except ValueError:
         raise InvalidInputError("'importance' must be a number from 0 to 100") from None
 
