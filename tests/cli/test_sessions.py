@@ -170,6 +170,19 @@ def test_chat_tells_what_failed(nacre: Nacre, model: ModelServer) -> None:
     assert nacre("chat", "hello", "--stack", "x").code == 2
 
 
+def test_what_a_stranger_wrote_moves_nothing_on_the_terminal(
+    nacre: Nacre, model: ModelServer
+) -> None:
+    model.reply = saying("a\x1b]0;title\x07\x9b2Jb\r\nc\td 👩\u200d🚀")
+
+    outcome = nacre("chat", "e\x1b[2Jf", "--session", "key")
+    head = nacre("sessions", "--json").json()[0]
+    shown = nacre("sessions", "show", head["session_id"][:8])
+
+    assert outcome.out == "a?]0;title??2Jb\nc\td 👩\u200d🚀\n"
+    assert "> e?[2Jf\n\na?]0;title??2Jb\nc\td" in shown.out
+
+
 def test_chat_keeps_media_where_it_is_told_to(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -182,6 +195,9 @@ def test_chat_keeps_media_where_it_is_told_to(
         *("answer-2.png", "answer.png")
     ]
     assert (tmp_path / "out" / "answer.png").read_bytes() == PNG
+    file = {"uri": "attachment://..%2Fm%C3%A4rz%20b.pdf", "mimeType": "application/pdf"}
+    talk._show({"type": "resource", "resource": {**file, "blob": "JVBERi0="}})
+    assert (tmp_path / "out" / "märz b.pdf").read_bytes() == b"%PDF-"
     chat_module._Talk(None, None, "s", None)._show(image)  # type: ignore[arg-type]
     assert "--save DIR keeps it" in capsys.readouterr().err
 

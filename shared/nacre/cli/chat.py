@@ -10,10 +10,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import click
 
 from nacre.access.scopes import ORDER_PREFIX
+from nacre.cli.display import harmless
 from nacre.cli.outcome import FAILURE, INTERRUPTED, OK
 from nacre.cli.place import Place, placed
 from nacre.errors import InvalidInputError, NacreError
@@ -42,7 +44,8 @@ class _Told(Silence):
     def notify(self, method: str, params: dict[str, Any]) -> None:
         """Write what the order is at, over the line before."""
         if method == "notifications/progress" and sys.stderr.isatty():
-            click.echo(f"\r\033[K({params.get('message', '')})", err=True, nl=False)
+            doing = harmless(str(params.get("message", "")))
+            click.echo(f"\r\033[K({doing})", err=True, nl=False)
 
 
 @dataclass
@@ -84,7 +87,7 @@ class _Talk:
             result = step(self.tool.call(arguments, context)).to_dict()
         except NacreError as error:
             _clear()
-            click.echo(f"Error: {error.public or error}", err=True)
+            click.echo(harmless(f"Error: {error.public or error}"), err=True)
             return FAILURE
         except (KeyboardInterrupt, asyncio.CancelledError):
             _clear()
@@ -97,17 +100,17 @@ class _Talk:
 
     def _show(self, block: Mapping[str, Any]) -> None:
         if block["type"] == "text":
-            click.echo(block["text"])
+            click.echo(harmless(block["text"]))
             return
         held = block.get("resource", block)
         mime_type, data = held["mimeType"], base64.b64decode(held.get("blob") or held["data"])
         extension = mimetypes.guess_extension(mime_type) or ".bin"
-        name = base_name(str(held.get("uri", ""))) or f"answer{extension}"
+        name = base_name(unquote(str(held.get("uri", "")))) or f"answer{extension}"
         if self.save is None:
             told = f"({name}, {mime_type}, {len(data)} bytes: --save DIR keeps it)"
         else:
             told = f"({_written(self.save, name, data)})"
-        click.echo(told, err=True)
+        click.echo(harmless(told), err=True)
 
 
 @click.command()

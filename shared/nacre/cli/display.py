@@ -1,6 +1,7 @@
 """Answers on standard output: a table for people, JSON for programs; never colour."""
 
 import json
+import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
@@ -8,6 +9,9 @@ from typing import Any, TypeVar
 import click
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+# What a terminal acts on, but for the ends of lines and tabs.
+_ACTED_ON = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
 
@@ -24,6 +28,14 @@ def show_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     for line in lines:
         cells = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
         click.echo("  ".join(cells).rstrip())
+
+
+def harmless(text: str) -> str:
+    """Return what a stranger wrote as a person's terminal may have it: it moves and hides nothing.
+
+    Models repeat what they read, so an answer is a stranger's text too.
+    """
+    return _ACTED_ON.sub("?", text.replace("\r\n", "\n"))
 
 
 def moment(when: datetime) -> str:

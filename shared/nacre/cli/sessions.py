@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import click
 
-from nacre.cli.display import json_option, show_json, show_table
+from nacre.cli.display import harmless, json_option, show_json, show_table
 from nacre.cli.place import Place, placed
 from nacre.clock import system_clock
 from nacre.errors import InvalidInputError
@@ -70,10 +70,11 @@ def show(session_id: str, store: str | None, *, as_json: bool, place: Place) -> 
     click.echo(f"Turns:   {head.turns}, {len(session.turns)} of them whole")
     click.echo(f"Used:    {head.created_at} to {head.updated_at}")
     for line in session.summary:
-        click.echo(line)
+        click.echo(harmless(line))
     for turn in session.turns:
         along = f" [{', '.join(turn.files)}]" if turn.files else ""
-        click.echo(f"\n{turn.at}{along}\n> {_quoted(turn.message)}\n\n{turn.answer}")
+        said = f"> {_quoted(turn.message)}\n\n{turn.answer}"
+        click.echo(harmless(f"\n{turn.at}{along}\n{said}"))
 
 
 @sessions.command()
