@@ -12,7 +12,7 @@ from urllib.parse import quote, unquote
 
 from nacre.errors import InvalidInputError
 from nacre.gateway.names import OWN_SCHEME, exposed_name
-from nacre.policy.own_server import is_own
+from nacre.own_server import is_own
 from nacre.ports.upstream import Definition, Offered
 from nacre.tools.uri_template import UriTemplate
 

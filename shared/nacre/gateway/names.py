@@ -9,7 +9,7 @@ import re
 
 from nacre.errors import InvalidInputError
 from nacre.limits import MAX_TOOL_NAME
-from nacre.policy.own_server import OWN, is_own
+from nacre.own_server import OWN, is_own
 from nacre.tools.names import check_server_name
 
 PREFIX = "mcp__"

@@ -5,7 +5,7 @@ from nacre.gateway.clients import Shape
 from nacre.gateway.config_tree import Literal, Value
 from nacre.gateway.proxied_url import Entry, unwrapped_url, wrapped_url
 from nacre.gateway.proxy_line import Launcher, Proxied, program_length, read_line
-from nacre.policy.own_server import OWN, is_own
+from nacre.own_server import OWN, is_own
 
 
 def command_line(entry: Entry, shape: Shape) -> list[str] | None:

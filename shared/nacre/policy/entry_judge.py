@@ -5,11 +5,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from nacre.errors import BlockedError, NacreError
+from nacre.own_server import OWN
 from nacre.policy.approver import Question
 from nacre.policy.digests import arguments_sha256
 from nacre.policy.judge import Allowed, Call, Denied, Judge, Pending, Ruling
 from nacre.policy.mounts import Kind, Mounts, Place
-from nacre.policy.own_server import OWN
 from nacre.policy.replies import blocked_result
 from nacre.policy.rule import Subject
 from nacre.protocol.context import Context

@@ -70,8 +70,8 @@ def laptop_entry(
         policies()
 
     def entry() -> "EntryJudge":
+        from nacre.own_server import OWN
         from nacre.policy.judge import Judge
-        from nacre.policy.own_server import OWN
         from nacre.policy.stored import ScopedPolicy
 
         trail = laptop_trail(folder, table(), clock)
@@ -138,8 +138,8 @@ def stack_entry(
     mounts = None if gateway is None else gateway.judged_by(lambda: decides())
 
     def entry() -> "EntryJudge":
+        from nacre.own_server import OWN
         from nacre.policy.judge import Judge
-        from nacre.policy.own_server import OWN
         from nacre.policy.stored import ScopedPolicy
         from nacre.wiring.policies import stack_policies
 

@@ -11,9 +11,9 @@ from nacre.adapters.sqlite_database import SqliteDatabase
 from nacre.adapters.sqlite_table import SqliteTable
 from nacre.clock import Clock, system_clock
 from nacre.errors import InvalidInputError
+from nacre.own_server import OWN, is_own
 from nacre.policy.guard import Guard
 from nacre.policy.judge import Judge
-from nacre.policy.own_server import OWN, is_own
 from nacre.policy.pins import GLOBAL, Pins
 from nacre.policy.rule import NOWHERE, Surroundings
 from nacre.policy.stored import ScopedPolicy
