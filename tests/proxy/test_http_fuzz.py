@@ -291,7 +291,10 @@ def test_requests_that_come_together_are_answered_in_their_order() -> None:
         reader, writer = await asyncio.open_connection(parts.host, parts.port)
         for number in range(3):
             body = b'{"jsonrpc":"2.0","id":%d,"method":"ping"}' % number
-            head = b"POST /mcp HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: %d\r\n\r\n"
+            head = (
+                b"POST /mcp HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n"
+                b"content-length: %d\r\n\r\n"
+            )
             writer.write(head % len(body) + body)
         for number in range(3):
             told = await reader.readuntil(b"\r\n\r\n")

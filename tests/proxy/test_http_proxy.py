@@ -161,6 +161,24 @@ def test_foreign_names_and_pages_are_refused(headers: dict[str, str]) -> None:
     run(scenario)
 
 
+@pytest.mark.parametrize(
+    "kind", ["", "text/plain", "application/x-www-form-urlencoded", "text/plain;application/json"]
+)
+def test_what_any_page_of_this_machine_may_send_is_refused(kind: str) -> None:
+    """Before a page of another port sends JSON, its browser asks the proxy; before text, nobody."""
+
+    async def scenario(world: World) -> None:
+        headers = {"origin": "http://127.0.0.1:3000", "content-type": kind}
+        reply = await world.post(request(1, "tools/call", {"name": "work"}), **headers)
+        assert (reply.status_code, reply.headers["accept"]) == (415, "application/json")
+        assert "access-control-allow-origin" not in reply.headers
+        assert world.remote.asked == []
+        plain = await world.post(request(2, "ping"), content_type="Application/JSON; charset=utf-8")
+        assert plain.status_code == 200
+
+    run(scenario)
+
+
 def test_other_paths_and_methods_are_named_as_such() -> None:
     async def scenario(world: World) -> None:
         other = await world.client.post(f"{world.url}/x", json={})

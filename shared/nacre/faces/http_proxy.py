@@ -79,6 +79,10 @@ class ReverseProxy:
             if request.path != self._path:
                 raise NotFoundError(f"not found; this proxy serves {self._path}")
             match request.method:
+                case "POST" if not _is_json(request):
+                    # A page of another site may send all else without asking the browser first.
+                    told = {**shared, "accept": JSON, "content-type": "text/plain; charset=utf-8"}
+                    await reply.whole(415, told, b"send messages as application/json")
                 case "POST":
                     await self._post(request, reply, shared)
                 case "GET":
@@ -256,6 +260,11 @@ class ReverseProxy:
             shared["access-control-allow-methods"] = _ALLOWED["allow"]
             shared["access-control-allow-headers"] += f", {SESSION}, last-event-id"
         return shared
+
+
+def _is_json(request: HttpRequest) -> bool:
+    kind, _, _ = request.headers.get("content-type", "").partition(";")
+    return kind.strip().lower() == JSON
 
 
 def _settles(talk: Talk, body: bytes, to: str, raw: bytes) -> bool:
