@@ -22,10 +22,11 @@ def whole_table(
     return {name: actions, **{f"{name}/index/gsi{n}": "dynamodb:Query" for n in indexes}}
 
 
-READ_SECRETS = {
-    "arn:${AWS::Partition}:ssm:${AWS::Region}:${AWS::AccountId}:parameter/nacre/"
-    "${AWS::StackName}/*": "ssm:GetParameter"
-}
+SECRETS = (
+    "arn:${AWS::Partition}:ssm:${AWS::Region}:${AWS::AccountId}:parameter/nacre/${AWS::StackName}"
+)
+READ_SECRETS = {f"{SECRETS}/*": "ssm:GetParameter"}
+SEARCH_SECRETS = ("EmbeddingSecret", "QdrantSecret")
 
 # What each function may do, by resource: nothing else, anywhere.
 GRANTS = {
@@ -49,7 +50,9 @@ GRANTS = {
     "PortalFunction": {
         **whole_table("TokensTable", ONE_BY_ONE, indexes=(2, 3)),
         **whole_table("DataTable"),
+        "PatrolQueue": "sqs:SendMessage",
         "NacreKey": SEAL,
+        **{f"{SECRETS}/${{{name}}}": "ssm:GetParameter" for name in SEARCH_SECRETS},
     },
 }
 

@@ -44,7 +44,7 @@ def test_the_functions_that_answer_without_work_carry_no_heavy_layer() -> None:
         "TokenAuthorizerFunction": ["HotLayer"],
         "PatrolWorkerFunction": ["HotLayer", "LibsLayer", "BatchLayer"],
         "PolicyEvaluatorFunction": ["HotLayer"],
-        "PortalFunction": ["HotLayer", "WebLayer"],
+        "PortalFunction": ["HotLayer", "LibsLayer", "WebLayer"],
     }
 
 
