@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Browser, ConsoleMessage, Dialog, Page, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Dialog, Page, Response, sync_playwright
 
 AXE = Path(__file__).parents[1] / ".tools" / "node" / "node_modules" / "axe-core" / "axe.min.js"
 NAMES = ("chromium", "chromium-browser", "google-chrome")
@@ -118,6 +118,7 @@ def window(
     page.on("pageerror", lambda error: made.wrong.append(f"error: {error}"))
     page.on("console", lambda said: _keep(made, said))
     page.on("request", lambda request: _known(made, request.url))
+    page.on("response", lambda answer: _answered(made, answer))
     page.on("dialog", lambda dialog: _closed(made, dialog))
     try:
         yield made
@@ -128,6 +129,11 @@ def window(
 def _closed(made: Window, dialog: Dialog) -> None:
     made.wrong.append("a dialog opened")
     dialog.dismiss()
+
+
+def _answered(made: Window, answer: Response) -> None:
+    if answer.status >= 500:
+        made.wrong.append(f"an answer of {answer.status}: {answer.url}")
 
 
 def _keep(made: Window, said: ConsoleMessage) -> None:

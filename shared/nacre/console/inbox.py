@@ -42,7 +42,7 @@ class Case:
 def callers(tokens: TokenStore, beings: Iterable[Being]) -> dict[str, Caller]:
     """Return who may ask on behalf of these Beings, by what tickets and records call them."""
     return {
-        record.token_id: Caller(record.label or record.hint, being.name)
+        record.token_id: Caller(printable(record.label or record.hint), being.name)
         for being in beings
         for record in tokens.of_being(being.being_id)
     }

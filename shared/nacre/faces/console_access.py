@@ -13,6 +13,7 @@ from nacre.faces.console_control import control_of
 from nacre.faces.console_shell import At, Sent, Visit, onward, show
 from nacre.faces.portal_parts import base_url, portal_of
 from nacre.limits import API_TOKEN_DAYS
+from nacre.policy.approval_form import printable
 
 routes = APIRouter(prefix="/beings/{being_id}/access")
 
@@ -103,6 +104,7 @@ def _access_page(request: Request, at: Visit, *, problem: str | None = None) -> 
         ended=[(record, record.state(now)) for record in tokens if record.state(now) != "active"],
         clients=_clients(request, at),
         scope_name=scope_name,
+        printable=printable,
         days=DAYS,
         usual_days=API_TOKEN_DAYS,
         is_laptop=control.is_laptop,

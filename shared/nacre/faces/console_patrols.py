@@ -68,6 +68,7 @@ def show_task(request: Request, at: At, task: str) -> Response:
         at,
         "patrol_task.html",
         here="patrols",
+        task=task,
         report=report,
         counted=counted,
         problem=problem,

@@ -241,7 +241,7 @@ def _version(desk: Desk) -> Response:
     return desk.show(
         "policy_version.html",
         path=desk.path,
-        version=found,
+        found=found,
         lines=difference(before, found.text),
         rules=_rules(found.text),
         may_change=desk.may_change,
