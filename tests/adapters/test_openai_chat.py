@@ -343,6 +343,19 @@ def test_half_of_a_surrogate_pair_is_no_text(server: ModelServer) -> None:
     assert ask(server).text.encode()
 
 
+def test_a_long_line_in_many_pieces_is_put_together_once() -> None:
+    # A copy of all before for each piece would move 128 GB.
+    gathered, piece = Gathered(1), b"x" * 1024
+    gathered.feed(b'data: {"choices": [{"delta": {"content": "')
+    for _ in range(16 * 1024):
+        gathered.feed(piece)
+    gathered.feed(b'"}}]}\n\nda')
+    gathered.feed(b"ta: [DONE]\n")
+    gathered.end()
+
+    assert len(gathered.answer().text) == 16 * 1024 * 1024
+
+
 def test_an_image_counts_by_itself_and_not_by_its_bytes() -> None:
     image = {"type": "image_url", "image_url": {"url": "x" * 1_000_000}}
     content = [{"type": "text", "text": "abc"}, image]

@@ -47,19 +47,22 @@ class Gathered:
         self._usage: Mapping[str, Any] = {}
         self._ending: str | None = None
         self._is_refusal = False
-        self._rest = b""
+        self._rest: list[bytes] = []  # of a line whose end has not come
         self._is_done = False
 
     def feed(self, chunk: bytes) -> None:
         """Take some of a stream of events; raises ModelError for what is none."""
-        *lines, self._rest = (self._rest + chunk).split(b"\n")
-        for line in lines:
-            self._take(line)
+        # Put together at its end: a line is an image at times, and comes in a thousand pieces.
+        *ends, rest = chunk.split(b"\n")
+        for end in ends:
+            self._take(b"".join([*self._rest, end]))
+            self._rest = []
+        self._rest.append(rest)
 
     def end(self) -> None:
         """Take the end of the stream; raises PassingError where it came too early."""
-        self._take(self._rest)
-        self._rest = b""
+        self._take(b"".join(self._rest))
+        self._rest = []
         if not self._is_done and self._ending is None:
             hung_up = ModelError("unavailable", "it hung up", input_tokens=self._tokens)
             raise PassingError(hung_up)
