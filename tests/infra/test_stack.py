@@ -739,6 +739,7 @@ UNSEEN = {
     ("PatrolWorkerFunction", "kms:GenerateDataKey", "NacreKey"): _SERVICES,
     ("PatrolWorkerFunction", "s3:PutObject", "BlobsBucket/*"): _TASKS,
     ("PatrolWorkerFunction", "ssm:GetParameter", f"/nacre/{STACK}/*"): _SECRETS,
+    ("PortalFunction", "kms:Encrypt", "NacreKey"): _OWNER,
     **{
         ("PortalFunction", f"dynamodb:{action}", resource): _OWNER
         for action, resource in (
@@ -816,6 +817,27 @@ def test_the_logs_name_calls_and_count_them_and_hold_nothing_that_was_said(
     assert {line["being"] for line in calls if line.get("tool")} >= {deployed.being}
     sweeps = [text for text in written["patrol_worker"] if '"event": "sweep"' in text]
     assert sweeps
+
+
+def test_the_status_of_the_stack_tells_its_alarms_and_figures(deployed: Deployed) -> None:
+    cloudwatch = deployed.client("cloudwatch")
+    about = {"MetricName": "Latency", "Dimensions": [{"Name": "Stack", "Value": STACK}]}
+    data = [{**about, "Value": float(value)} for value in range(1, 101)]
+    cloudwatch.put_metric_data(Namespace="Nacre", MetricData=data)
+    names = [each["AlarmName"] for each in cloudwatch.describe_alarms()["MetricAlarms"]]
+    [dead] = [name for name in names if "DeadLetterAlarm" in name]
+    cloudwatch.set_alarm_state(AlarmName=dead, StateValue="ALARM", StateReason="a test")
+
+    found = deployed.nacre("status")["health"]
+
+    alarms = {each["name"]: each["state"] for each in found["alarms"]}
+    assert alarms["DeadLetterAlarm"] == "alarm"
+    assert {"PatrolLagAlarm", "SpendCapAlarm", "McpHttpThrottleAlarm"} <= alarms.keys()
+    assert found["figures"]["calls"] >= 100
+    assert 98 <= found["figures"]["latency_p99_ms"] <= 100
+    assert [each["DashboardName"] for each in cloudwatch.list_dashboards()["DashboardEntries"]] == [
+        STACK
+    ]
 
 
 def test_deleting_the_stack_keeps_what_beings_remember(deployed: Deployed) -> None:

@@ -1,4 +1,4 @@
-"""The command `nacre status`: what is here, and which credentials are set."""
+"""The command `nacre status`: what is here, which credentials are set, and how a stack does."""
 
 from random import SystemRandom
 
@@ -7,6 +7,7 @@ import click
 from nacre import __version__
 from nacre.being.order import DEFAULT_ORDER_NAME, order_tool_name
 from nacre.cli.display import json_option, show_json, show_table
+from nacre.cli.health import health_of, health_shown
 from nacre.cli.model_settings import model_line, policy_line
 from nacre.cli.place import Place, placed
 from nacre.clock import system_clock
@@ -18,7 +19,10 @@ from nacre.wiring.settings import Settings
 @json_option
 @placed
 def status(*, as_json: bool, place: Place) -> None:
-    """Show what is here and which credentials are set."""
+    """Show what is here and which credentials are set.
+
+    With --stack also which alarms are on, and what the stack counted in the last day.
+    """
     home = place.open()
     now = system_clock()
     llm_keys = LlmKeys(home.data, home.vault, clock=system_clock, rng=SystemRandom())
@@ -39,6 +43,7 @@ def status(*, as_json: bool, place: Place) -> None:
             }
         )
     secrets = home.secrets.names()
+    health = None if home.health is None else health_of(home.health())
     # What a stack's functions were given is not known here.
     model = None if place.stack else model_line(settings)
     if as_json:
@@ -51,6 +56,7 @@ def status(*, as_json: bool, place: Place) -> None:
                 **({"language_model": model} if model else {}),
                 "beings": beings,
                 "secrets": secrets,
+                **({"health": health} if health else {}),
             }
         )
         return
@@ -62,6 +68,10 @@ def status(*, as_json: bool, place: Place) -> None:
     click.echo(f"Secrets: {', '.join(secrets) or 'none'}")
     if model:
         click.echo(f"Model:   {model}")
+    if health:
+        click.echo()
+        for line in health_shown(health):
+            click.echo(line)
     click.echo()
     rows = [
         (

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from nacre.memory.index_jobs import IndexWork
     from nacre.patrol.work import PatrolWork
     from nacre.ports.blobs import Blobs
+    from nacre.ports.health import Health
     from nacre.ports.queue import Message, Queue
     from nacre.ports.residue import Residue
     from nacre.ports.table import Table
@@ -258,6 +259,13 @@ def open_stack(stack: str, settings: "Settings") -> "Home":
 
         return KmsVault(client("kms"), outputs["KeyArn"])
 
+    def health() -> "Health":
+        from nacre.adapters.cloudwatch_health import CloudWatchHealth
+
+        return CloudWatchHealth(
+            client("cloudwatch"), client("cloudformation"), stack, clock=system_clock
+        )
+
     return Home(
         where=f"stack {stack}",
         owners=Owners(tokens, clock=system_clock),
@@ -271,6 +279,7 @@ def open_stack(stack: str, settings: "Settings") -> "Home":
         residue=residue,
         vault=vault,
         authority=cached_authority(tokens, data, clock=system_clock, rng=rng),
+        health=health,
         mcp_url=outputs["McpUrl"],
     )
 

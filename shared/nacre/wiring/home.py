@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from nacre.memory.index_jobs import IndexWork
     from nacre.patrol.work import PatrolWork
     from nacre.ports.blobs import Blobs
+    from nacre.ports.health import Health
     from nacre.ports.holders import Holders
     from nacre.ports.residue import Residue
     from nacre.ports.table import Table
@@ -42,6 +43,8 @@ class Home:
     authority: "Callable[[], Authority]"
     # Which processes may hold a lease; None where they run on other machines.
     holders: "Holders | None" = None
+    # Who watches it; nobody watches a laptop.
+    health: "Callable[[], Health] | None" = None
     # A stack knows its address; a laptop's depends on how it is served.
     mcp_url: str | None = None
     close: Callable[[], None] = lambda: None
