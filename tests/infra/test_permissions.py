@@ -103,8 +103,18 @@ def test_functions_that_use_the_key_through_a_service_may_not_use_it_directly() 
     roles = resources("AWS::IAM::Role")
     for name in ("TokenAuthorizerFunction", "PolicyEvaluatorFunction", "PortalFunction"):
         for statement in statements(roles[f"{name}Role"]):
+            if statement.get("Sid") == "SealModelKeys":
+                continue
             if any(action.startswith("kms:") for action in as_list(statement["Action"])):
                 assert "kms:ViaService" in statement["Condition"]["StringEquals"], name
+
+
+def test_the_portal_seals_the_keys_of_models_and_opens_nothing() -> None:
+    role = resources("AWS::IAM::Role")["PortalFunctionRole"]
+    [sealing] = [each for each in statements(role) if each["Sid"] == "SealModelKeys"]
+
+    assert as_list(sealing["Action"]) == ["kms:Encrypt"]
+    assert sealing["Condition"] == {"StringEquals": {"kms:EncryptionContext:purpose": "llm-key"}}
 
 
 def test_the_schedule_may_send_and_encrypt_and_nothing_else() -> None:
