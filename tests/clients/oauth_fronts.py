@@ -5,6 +5,7 @@ import os
 import re
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,6 +17,9 @@ from urllib.parse import urlencode, urlsplit
 from infra.local_cloud import free_port
 from tests.cli.processes import finish, serving, start
 from tests.web import Answer, Site, form_of, site
+
+
+_PATIENCE_SECONDS = 20
 
 
 class Owner:
@@ -74,12 +78,22 @@ class LoginServer:
     place: Site | None = None
 
     def follow(self, location: str) -> None:
-        """Take the answer to where a client listens for it."""
+        """Take the answer to where a client listens for it, or soon will."""
         parts = urlsplit(location)
-        connection = http.client.HTTPConnection(parts.netloc, timeout=30)
-        connection.request("GET", f"{parts.path}?{parts.query}")
-        assert connection.getresponse().status < 400
-        connection.close()
+        deadline = time.monotonic() + _PATIENCE_SECONDS
+        while True:
+            connection = http.client.HTTPConnection(parts.netloc, timeout=30)
+            try:
+                connection.request("GET", f"{parts.path}?{parts.query}")
+            except ConnectionRefusedError:  # some show the address before they listen
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.05)
+            else:
+                assert connection.getresponse().status < 400
+                return
+            finally:
+                connection.close()
 
 
 @contextmanager
