@@ -1,0 +1,80 @@
+"""What the owner's pages stand on, on a laptop and on a stack."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from nacre.access.beings import Beings
+from nacre.clock import system_clock
+from nacre.console.chart import chart
+from nacre.console.glance import glance
+from nacre.console.listed import Asked, listed
+from nacre.console.parts import Console
+from nacre.console.remembered import memory_view
+from nacre.errors import ConfigurationError
+from nacre.wiring.console import laptop_console, stack_console
+from nacre.wiring.embedded import open_laptop
+from nacre.wiring.settings import Settings
+from tests.aws_stack import REGION, aws_stack
+from tests.memory.keeping import a_node, told
+
+
+@pytest.fixture(params=["laptop", "stack"])
+def parts(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Console]:
+    """The parts as the server and the function are given them."""
+    if request.param == "laptop":
+        laptop = open_laptop(tmp_path)
+        yield laptop_console(laptop, "--data-dir /somewhere")
+        laptop.close()
+        return
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "test")
+    with aws_stack() as stack:
+        settings = Settings(
+            data_folder="",
+            region=REGION,
+            data_table=stack.ids["DataTable"],
+            queue_url=stack.ids["PatrolQueue"],
+        )
+        yield stack_console(settings)
+
+
+def test_what_was_noted_is_seen_found_and_erased(parts: Console) -> None:
+    table, mind = parts.table(), parts.mind()
+    being = Beings(table, clock=system_clock, rng=Random(1)).create("Ann", owner="me").being_id
+    mind.memory.nodes.add(being, [a_node(1, cluster_id=None), a_node(2, action="Bo sails")])
+    [scene] = mind.memory.scenes.record(being, [told("Eva called")]).scenes
+    node_id = a_node(1).node_id
+
+    drawn = chart(table, being)
+    found = listed(table, mind, being, Asked(query="sails"))
+    seen = glance(table, mind, being)
+    parts.eraser().node(being, node_id)
+    parts.eraser().scene(being, scene.scene_id)
+
+    assert (drawn.count, drawn.waiting, drawn.by_meaning) == (2, 1, True)
+    assert found.memories[0].told.action == "Bo sails"
+    assert (seen.memories, seen.ungrouped, seen.scenes) == (0, 2, 1)
+    assert memory_view(table, mind, being, a_node(2).node_id).fading is not None
+    left = listed(table, mind, being, Asked())
+    assert [each.told.action for each in left.memories] == ["Bo sails"]
+    assert listed(table, mind, being, Asked(state="pending")).memories == ()
+    assert not listed(table, mind, being, Asked(query="Eva called", state="pending")).memories
+
+
+def test_each_place_names_the_command_that_exports_from_it(parts: Console) -> None:
+    assert parts.export_command.format(being="b") in (
+        "nacre export FILE --being b --data-dir /somewhere",
+        "nacre export FILE --being b --stack NAME",
+    )
+
+
+def test_a_function_without_its_tables_says_what_is_missing() -> None:
+    parts = stack_console(Settings(data_folder=""))
+
+    with pytest.raises(ConfigurationError, match="NACRE_DATA_TABLE, NACRE_QUEUE_URL"):
+        parts.mind()
