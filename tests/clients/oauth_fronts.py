@@ -18,7 +18,6 @@ from infra.local_cloud import free_port
 from tests.cli.processes import finish, serving, start
 from tests.web import Answer, Site, form_of, site
 
-
 _PATIENCE_SECONDS = 20
 
 
