@@ -52,9 +52,10 @@ def test_it_is_made_once_however_many_ask_at_once() -> None:
 
     async def several() -> list[Any]:
         app = LateApp(make)
-        assert make.made == 0
-        return await asyncio.gather(*(ask(app) for _ in range(5)))
+        return list(await asyncio.gather(*(ask(app) for _ in range(5))))
 
+    LateApp(make)
+    assert make.made == 0
     assert asyncio.run(several()) == [[{"type": "said", "by": 1}]] * 5
     assert make.made == 1
 
