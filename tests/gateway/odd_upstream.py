@@ -93,6 +93,9 @@ def called(request: Message) -> None:  # noqa: C901 - one branch for each oddity
     elif name == "twice":
         answer(request, text("first"))
         answer(request, text("second"))
+    elif name == "grows":
+        send({"method": "notifications/tools/list_changed"})
+        answer(request, text("grown"))
     elif name == "dies":
         raise SystemExit
     elif name == "fails":

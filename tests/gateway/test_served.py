@@ -367,6 +367,35 @@ def test_what_a_server_offers_is_asked_again_in_the_background(tmp_path: Path) -
         wait_for(lambda: gateway.tools() == ["mcp__odd__echo", "mcp__odd__twice"])
 
 
+@pytest.mark.parametrize("era", ["legacy", "modern"])
+def test_a_server_that_says_its_tools_changed_is_asked_again(
+    era: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nacre.gateway.looking.GATHERED_LOOK_SECONDS", 0.0)
+    policy = EVERYTHING_GOES + '[settings]\npins = "off"\n'
+    list_tools(tmp_path, "echo", "grows")
+    with world(tmp_path / "w", {"odd": odd(tmp_path, era)}, policy=policy) as gateway:
+        assert gateway.tools() == ["mcp__odd__echo", "mcp__odd__grows"]
+        list_tools(tmp_path, "echo", "twice")
+        assert gateway.tools() == ["mcp__odd__echo", "mcp__odd__grows"]
+        gateway.call("mcp__odd__grows")
+        wait_for(lambda: gateway.tools() == ["mcp__odd__echo", "mcp__odd__twice"])
+
+
+def test_a_tool_that_changed_behind_its_list_waits_for_its_owner(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nacre.gateway.looking.GATHERED_LOOK_SECONDS", 0.0)
+    list_tools(tmp_path, "echo", "grows")
+    with behind(tmp_path) as gateway:
+        list_tools(tmp_path, "echo", description="Another tool")
+        gateway.call("mcp__odd__grows")
+        wait_for(lambda: gateway.tools() == [])
+        refused = gateway.call("mcp__odd__echo")["content"][0]["text"]
+
+    assert "has changed since it was approved" in refused
+
+
 def wait_for(holds: Callable[[], bool]) -> None:
     until = time.monotonic() + 20
     while not holds():
@@ -415,6 +444,29 @@ def test_a_secret_in_a_result_is_taken_out(tmp_path: Path) -> None:
 
     assert "ghp_" not in told
     assert "[redacted:" in told
+
+
+def test_what_another_process_notes_counts_for_calls_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A client that lists once, and calls for days, is stopped all the same."""
+    monkeypatch.setattr("nacre.gateway.looking.GATHERED_LOOK_SECONDS", 0.0)
+    with behind(tmp_path) as gateway:
+        assert "isError" not in gateway.call("mcp__odd__echo")
+        catalogue = StoredCatalogue(lambda: gateway.laptop.home.data)
+        catalogue.update(
+            lambda entries: {
+                name: replace(each, waiting={"echo": "changed"}) for name, each in entries.items()
+            }
+        )
+        refused = gateway.call("mcp__odd__echo")["content"][0]["text"]
+        release(catalogue, "odd", ["echo"])
+        assert "isError" not in gateway.call("mcp__odd__echo")
+        (gateway.folder / "servers.json").write_text('{"mcpServers": {}}')
+        gone = gateway.ask("tools/call", {"name": "mcp__odd__echo", "arguments": {}})
+
+    assert "has changed since it was approved" in refused
+    assert gone["error"]["message"] == "Unknown tool: mcp__odd__echo"
 
 
 def test_a_tool_that_changed_waits_until_its_owner_has_looked(tmp_path: Path) -> None:

@@ -47,10 +47,18 @@ class StoredCatalogue:
     ) -> None:
         self._table = table
         self._read = read or (lambda key: table().get(key))
+        self._loaded: tuple[object, Entries] = (None, {})
 
     def load(self) -> Entries:
-        """Return the entries by server; UnavailableError when they cannot be read."""
-        return _unpacked(self._read(KEY))
+        """Return the entries by server, the same ones while nobody wrote.
+
+        UnavailableError when they cannot be read.
+        """
+        item = self._read(KEY)
+        packed, loaded = (item or {}).get("entries"), self._loaded
+        if loaded[0] != packed:
+            loaded = self._loaded = (packed, _unpacked(item))
+        return loaded[1]
 
     def update(self, change: Callable[[Entries], Entries]) -> Entries:
         """Change the entries, whoever else does too, and return them."""

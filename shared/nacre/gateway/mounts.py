@@ -1,40 +1,29 @@
 """The servers behind this one: which there are, what they offer, and who answers for what."""
 
+import math
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from nacre.clock import Clock
-from nacre.errors import NacreError, NotFoundError
-from nacre.gateway.catalogue import Entries, StoredCatalogue
+from nacre.errors import NotFoundError
+from nacre.gateway.catalogue import Entries
 from nacre.gateway.external import External, ExternalTool
-from nacre.gateway.gathering import Gathering, Watch
+from nacre.gateway.gathering import Gathering
 from nacre.gateway.in_process import InProcess
 from nacre.gateway.links import Links
 from nacre.gateway.lists import Joined, place_of
+from nacre.gateway.looking import Looking
 from nacre.gateway.mounted_tools import LinkedTool, UnlistedTool
 from nacre.gateway.names import OWN_SCHEME, PREFIX, server_of
-from nacre.gateway.server_config import Problem, ServerConfig, ServerList
-from nacre.gateway.view import Configs, Locals, View, viewed
-from nacre.limits import GATHERED_LOOK_SECONDS, GATHERED_SECONDS, STACK_LOOK_SECONDS
+from nacre.gateway.server_config import ServerConfig
+from nacre.gateway.sources import Sources
+from nacre.gateway.view import Configs, Locals, View
 from nacre.policy.mounts import Held, Kind, Place
 from nacre.policy.rule import NOWHERE, Surroundings
 from nacre.protocol.context import Context
 from nacre.protocol.surface import WireTool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sources:
-    """Where servers come from; each is asked when it is needed."""
-
-    servers: Callable[[], ServerList]
-    local: Callable[[], Locals]
-    catalogue: StoredCatalogue
-    open: Callable[[ServerConfig, Callable[[], None]], External]
-    watch: Callable[[], Watch]
-    where: Callable[[ServerConfig], Surroundings] = lambda _config: NOWHERE
 
 
 class Mounts:
@@ -49,18 +38,16 @@ class Mounts:
         tick: Callable[[], float] = time.monotonic,
     ) -> None:
         self._sources = sources
-        self._clock = clock
-        self._is_stack = is_stack
         self._tick = tick
-        self._look_seconds = STACK_LOOK_SECONDS if is_stack else GATHERED_LOOK_SECONDS
-        self._guard = threading.RLock()
-        self._view: View | None = None
-        self._looked_at = 0.0
-        self._local: Locals | None = None
+        self._guard = threading.Lock()
+        self._gathered_at = -math.inf
         self._open: dict[str, External] = {}
         self._links = Links()
+        self._looking = Looking(
+            sources, clock, is_stack=is_stack, tick=tick, read=self._close_outdated
+        )
         self._gathering = Gathering(
-            sources.catalogue, sources.watch, clock, is_stack=is_stack, kept=self._kept
+            sources.catalogue, sources.watch, clock, is_stack=is_stack, kept=self._looking.kept
         )
 
     # The lists.
@@ -68,23 +55,25 @@ class Mounts:
     @property
     def lists(self) -> Joined:
         """What there is, as far as it is known without asking anybody."""
-        view = self._view
+        view = self._looking.view
         return Joined() if view is None else view.lists
 
     def is_gathered(self) -> bool:
         """Tell whether the lists can be given at once."""
-        return self._view is not None and self._tick() - self._looked_at < self._look_seconds
+        return self._looking.is_recent(self._gathered_at)
 
     def gather(self) -> None:
         """Look which servers there are, and ask those that are due."""
-        view = self._looked()
+        view = self._looking.looked()
+        self._gathered_at = self._tick()
         due = self._gathering.due((view.configs or {}).values(), view.entries)
         if due:
             self._gathering.gather([self._server(config) for config in due], view.entries)
 
     def list_meta(self) -> Mapping[str, Any] | None:
         """Return which servers are missing from the lists, and why."""
-        return None if self._view is None else self._view.meta
+        view = self._looking.view
+        return None if view is None else view.meta
 
     # Who answers for what.
 
@@ -94,7 +83,7 @@ class Mounts:
             return self._resource_place(name)
         if not name.startswith(PREFIX):
             return None
-        lists = self._known().lists
+        lists = self._looking.known().lists
         found = (lists.tool_places if kind == "tool" else lists.prompt_places).get(name)
         if found is not None:
             return Place(*found)
@@ -103,12 +92,12 @@ class Mounts:
 
     def where(self, server: str) -> Surroundings:
         """Return where a server runs."""
-        config = self._configs().get(server)
+        config = self._looking.configs().get(server)
         return NOWHERE if config is None else self._sources.where(config)
 
     def held(self, tool: str) -> Held | None:
         """Return what is to be said against a tool, None for nothing."""
-        view = self._known()
+        view = self._looking.known()
         place = view.lists.tool_places.get(tool)
         entry = None if place is None else view.entries.get(place[0])
         if place is None or entry is None:
@@ -119,7 +108,7 @@ class Mounts:
 
     def tool(self, name: str) -> WireTool | None:
         """Return a tool of another server, None for an unknown name."""
-        view = self._known()
+        view = self._looking.known()
         known = view.tools.get(name)
         if known is None:
             known = self._found(view, name)
@@ -138,7 +127,7 @@ class Mounts:
 
     def template_place(self, template: str) -> Place | None:
         """Return the server of a resource template."""
-        for pattern, server in self._known().lists.template_places:
+        for pattern, server in self._looking.known().lists.template_places:
             if pattern.text == template:
                 return Place(server, template)
         return None
@@ -151,8 +140,8 @@ class Mounts:
 
     def known(self) -> tuple[Configs, Entries, Locals]:
         """Return all servers that are configured, what is known of each, and our own."""
-        view = self._looked(needs_configs=True)
-        return view.configs or {}, view.entries, self._locals()
+        view = self._looking.looked(needs_configs=True)
+        return view.configs or {}, view.entries, self._looking.locals()
 
     def close(self) -> None:
         """End every session."""
@@ -161,79 +150,19 @@ class Mounts:
             self._open.clear()
         _close_all(servers)
 
-    # What is known.
+    # Servers and their tools.
 
-    def _known(self) -> View:
-        return self._view or self._looked()
-
-    def _looked(self, *, needs_configs: bool = False) -> View:
+    def _close_outdated(self, configs: Configs) -> None:
+        """Let go of servers whose configuration is another one now."""
         with self._guard:
-            is_fresh = self.is_gathered()
-            view = self._view
-            if view is not None and is_fresh and (view.configs is not None or not needs_configs):
-                return view
-            try:
-                entries = self._sources.catalogue.load()
-                configs, problems = self._read(entries, needs_configs=needs_configs)
-            except NacreError as error:
-                # Our own tools are there all the same.
-                self._looked_at = self._tick()
-                if view is None:
-                    unread = Problem("servers", str(error.public or error))
-                    view = self._view = viewed(None, {}, None, (unread,), self._locals())
-                return view
-            gone = self._outdated(configs)
-            self._looked_at = self._tick()
-            found = self._view = viewed(view, entries, configs, problems, self._locals())
+            names = [
+                name
+                for name, server in self._open.items()
+                if name not in configs or configs[name].digest != server.config.digest
+            ]
+            gone = [self._open.pop(name) for name in names]
         if gone:
             threading.Thread(target=_close_all, args=(gone,), daemon=True).start()
-        return found
-
-    def _read(
-        self, entries: Entries, *, needs_configs: bool
-    ) -> tuple[Configs | None, tuple[Problem, ...]]:
-        """Return the configured servers; a stack reads them only where somebody is to be asked."""
-        now = self._clock().timestamp()
-        is_fresh = all(
-            entry.offered is not None and now - entry.at < GATHERED_SECONDS
-            for entry in entries.values()
-        )
-        if self._is_stack and is_fresh and not needs_configs:
-            return None, ()
-        found = self._sources.servers()
-        return {config.name: config for config in found.servers}, found.problems
-
-    def _kept(self, entries: Entries) -> None:
-        """Take over what a server has just said."""
-        with self._guard:
-            view = self._view
-            configs, problems = (None, ()) if view is None else (view.configs, view.problems)
-            self._view = viewed(view, entries, configs, problems, self._locals())
-
-    def _locals(self) -> Locals:
-        with self._guard:
-            if self._local is None:
-                self._local = self._sources.local()
-            return self._local
-
-    def _configs(self) -> Configs:
-        view = self._known()
-        if view.configs is None:
-            view = self._looked(needs_configs=True)
-        return view.configs or {}
-
-    def _outdated(self, configs: Configs | None) -> list[External]:
-        """Let go of servers whose configuration is another one now, and return them."""
-        if configs is None:
-            return []
-        names = [
-            name
-            for name, server in self._open.items()
-            if name not in configs or configs[name].digest != server.config.digest
-        ]
-        return [self._open.pop(name) for name in names]
-
-    # Servers and their tools.
 
     def _server(self, config: ServerConfig) -> External:
         with self._guard:
@@ -245,19 +174,19 @@ class Mounts:
             return found
 
     def _external(self, name: str) -> External:
-        config = self._configs().get(name)
+        config = self._looking.configs().get(name)
         if config is None:
             raise NotFoundError(f"there is no server '{name[:80]}'; see 'nacre server list'")
         return self._server(config)
 
     def _local_server(self, name: str) -> InProcess | None:
-        return next((each for each in self._locals().servers if each.name == name), None)
+        return next((each for each in self._looking.locals().servers if each.name == name), None)
 
     def _found(self, view: View, name: str) -> WireTool | None:
         place = view.lists.tool_places.get(name)
         if place is None:
             server = server_of(name) or ""
-            is_known = server in self._configs()
+            is_known = server in self._looking.configs()
             is_listed = server in view.entries and view.entries[server].offered is not None
             return (
                 UnlistedTool(name, server, self._gathered) if is_known and not is_listed else None
@@ -265,7 +194,7 @@ class Mounts:
         server, bare = place
         local = self._local_server(server)
         if local is not None:
-            return local.tool(bare, reads=lambda _bare: self._locals().reads(name))
+            return local.tool(bare, reads=lambda _bare: self._looking.locals().reads(name))
         try:
             return LinkedTool(ExternalTool(self._external(server), bare), self._links, server)
         except NotFoundError:
@@ -278,7 +207,7 @@ class Mounts:
     def _resource_place(self, uri: str) -> Place | None:
         if uri.startswith(OWN_SCHEME):
             return None
-        found = place_of(uri, self._known().lists)
+        found = place_of(uri, self._looking.known().lists)
         if found is not None:
             return Place(*found)
         server = self._links.server(uri)

@@ -80,9 +80,10 @@ def laptop_gateway(
 
     def make(judge: "Callable[[], EntryJudge]") -> "Mounts":
         from nacre.gateway.catalogue import StoredCatalogue
-        from nacre.gateway.mounts import Mounts, Sources
+        from nacre.gateway.mounts import Mounts
         from nacre.gateway.server_config import merged
         from nacre.gateway.server_store import ServerStore
+        from nacre.gateway.sources import Sources
         from nacre.wiring.server_sources import own_servers, server_file
 
         local = Once(lambda: own_servers(settings, tell))
@@ -118,9 +119,10 @@ def stack_gateway(
 
     def make(judge: "Callable[[], EntryJudge]") -> "Mounts":
         from nacre.gateway.catalogue import StoredCatalogue
-        from nacre.gateway.mounts import Mounts, Sources
+        from nacre.gateway.mounts import Mounts
         from nacre.gateway.server_config import merged
         from nacre.gateway.server_store import ServerStore
+        from nacre.gateway.sources import Sources
         from nacre.wiring.server_sources import own_servers
 
         read = _signed_read(settings)
