@@ -15,7 +15,8 @@ from nacre.patrol.runs import Receipt
 from nacre.patrol.thinking import Thinking
 from nacre.protocol.context import Context
 from nacre.protocol.principal import FULL, Principal
-from nacre.wiring.embedded import DATABASE, QUEUE, open_laptop
+from nacre.wiring.data_folder import DATABASE
+from nacre.wiring.embedded import QUEUE, open_laptop
 from nacre.wiring.settings import Settings
 from tests.benchmarks.memory_load import finished, mind
 

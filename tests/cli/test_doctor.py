@@ -35,9 +35,7 @@ def finding(findings: list[dict[str, Any]], check: str) -> dict[str, Any]:
 
 
 @pytest.mark.requirement("000.cli.doctor")
-def test_a_machine_in_use_is_well(
-    nacre: Nacre, port: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_machine_in_use_is_well(nacre: Nacre, port: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NACRE_LLM_API_KEY", "sk-test")
     nacre("being", "create", "Ann")
     nacre("token", "create", "--scope", "full")
