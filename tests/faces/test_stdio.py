@@ -21,7 +21,9 @@ from nacre.protocol.context import Context
 from nacre.protocol.principal import FULL, Principal
 from nacre.protocol.request_state import RequestStates
 from nacre.tools.decorator import tool
+from nacre.tools.result import ToolResult
 from nacre.tools.server import ToolServer
+from nacre.tools.tool import Tool
 from tests.protocol.surface import KEYS, NOW, elicit
 
 OWNER = Principal("local", "being-1", FULL)
@@ -355,6 +357,36 @@ def test_calls_that_hang_do_not_keep_the_server(monkeypatch: pytest.MonkeyPatch)
         client.close_input()
         assert client.rest() == []
     release()
+
+
+def test_a_signal_gives_up_what_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stdio, "_GRACE_SECONDS", 0.05)
+    begun, heard = threading.Event(), threading.Event()
+
+    async def order(arguments: dict[str, Any], context: Context) -> ToolResult:
+        begun.set()
+        while not context.cancelled:
+            threading.Event().wait(0.01)
+        heard.set()
+        return ToolResult(())
+
+    class Interrupted(BytesIO):
+        def readline(self, size: int | None = -1) -> bytes:
+            if line := super().readline(size):
+                return line
+            begun.wait(20)
+            raise KeyboardInterrupt
+
+    made = server(Tool("order", "Takes long.", {"type": "object"}, order, blocking=True))
+    app = Application(made, RequestStates(lambda: KEYS, lambda: NOW))
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "order"}}
+    stdin, stdout = Interrupted(json.dumps(call).encode() + b"\n"), BytesIO()
+
+    with pytest.raises(KeyboardInterrupt):
+        serve_stdio(app, principal=OWNER, stdin=stdin, stdout=stdout, log=Log("info", StringIO()))
+
+    assert heard.is_set()
+    assert stdout.getvalue() == b""
 
 
 def test_only_the_id_itself_cancels() -> None:

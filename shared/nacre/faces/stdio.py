@@ -2,7 +2,8 @@
 
 What needs no handler is answered from the reading thread at once. Blocking
 handlers run in a small pool of threads, the others on an event loop that starts
-with the first of them. When the input ends, calls in flight are finished first.
+with the first of them. When the input ends, calls in flight are finished first; a
+signal gives up those that take longer than a moment.
 """
 
 import threading
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
 _PIECE = 1024 * 1024  # of a line that is read at once
+_GRACE_SECONDS = 1.0  # after a signal; clients kill two seconds after it
 
 
 def serve_stdio(
@@ -56,6 +58,9 @@ def serve_stdio(
     try:
         for line in _lines(stdin, app.call_bytes):
             session.receive(line)
+    except BaseException:
+        session.give_up()
+        raise
     finally:
         session.drain()
 
@@ -118,13 +123,22 @@ class _Session:
             case Response():
                 self._questions.answer(message)
 
+    def give_up(self) -> None:
+        """Cancel what does not land in a moment: an order may take minutes, and costs money."""
+        self._await_landings(_GRACE_SECONDS)
+        for flight in list(self._flights):
+            flight.give_up()
+
     def drain(self) -> None:
         """Finish what is in flight; questions to the client will not be answered now."""
         self._questions.close()
-        end = monotonic() + DRAIN_SECONDS
+        self._await_landings(DRAIN_SECONDS)
+        self._workers.close()
+
+    def _await_landings(self, seconds: float) -> None:
+        end = monotonic() + seconds
         for flight in list(self._flights):
             flight.landed.wait(max(0.0, end - monotonic()))
-        self._workers.close()
 
     def _request(self, message: Request) -> None:
         started = self._calls.start()
@@ -186,9 +200,7 @@ class _Session:
         request_id = message.params.get("requestId")
         flight = self._in_flight.get(request_id) if is_request_id(request_id) else None
         if flight is not None:
-            flight.channel.cancelled = True
-            if flight.future is not None:
-                flight.future.cancel()
+            flight.give_up()
 
     def _refuse(self, request_id: RequestId | None, error: NacreError) -> None:
         self._output.write(refusal(request_id, explain(error, modern=True), error).body)
@@ -212,3 +224,10 @@ class _Flight:
     channel: CallChannel
     future: "Future[Answer] | None"
     landed: threading.Event = field(default_factory=threading.Event)
+
+    def give_up(self) -> None:
+        """Tell the call that nobody waits for it."""
+        self.channel.cancelled = True
+        future = self.future
+        if future is not None:
+            future.cancel()
