@@ -35,6 +35,8 @@ COMMANDS = {
     "patrol": "Turn scenes into memories, and see what patrols did.",
     "export": "Write all that a Being keeps to FILE.",
     "import": "Take FILE into a Being.",
+    "backup": "Write all that this machine keeps to FILE, while a server goes on.",
+    "restore": "Make a data folder of FILE, which 'nacre backup' wrote.",
     "forget": "Erase memories, messages or a whole Being.",
     "doctor": "Check that everything works, and say what to do where it does not.",
 }

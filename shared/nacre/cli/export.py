@@ -1,7 +1,6 @@
 """The command `nacre export`: all that a Being keeps, in a file."""
 
 import gzip
-import os
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -15,8 +14,8 @@ import click
 from nacre.cli.display import json_option, show_json
 from nacre.cli.place import Place, placed
 from nacre.cli.progress import telling
+from nacre.cli.whole_files import check_free, whole_file
 from nacre.clock import system_clock
-from nacre.errors import ConflictError, InvalidInputError, UnavailableError
 from nacre.memory.exporting import Exports
 from nacre.memory.portable_file import save
 
@@ -38,8 +37,8 @@ def export(file: str, *, vectors: bool, force: bool, as_json: bool, place: Place
     """
     if file == _STDOUT and as_json:
         raise click.UsageError("--json and the export both want standard output; give a FILE")
-    if file != _STDOUT and not force and Path(file).exists():
-        raise _there_is(file)
+    if file != _STDOUT:
+        check_free(file, replace=force)
     home = place.open()
     being = place.choose(home)
     records = Exports(home.data).records(being.being_id, with_vectors=vectors)
@@ -63,33 +62,10 @@ def _target(file: str, *, replace: bool) -> Iterator[BinaryIO]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    path = Path(file)
-    try:
-        descriptor, name = tempfile.mkstemp(prefix=".nacre-", dir=path.parent)  # 0600
-    except OSError as error:
-        raise InvalidInputError(f"{file}: cannot be written ({error.strerror})") from error
-    temporary = Path(name)
-    try:
-        with os.fdopen(descriptor, "wb") as plain:
-            if path.suffix == ".gz":
-                # Without a time in it the same state gives the same bytes.
-                with gzip.GzipFile("", "wb", fileobj=plain, mtime=0) as packed:
-                    yield cast("BinaryIO", packed)
-            else:
-                yield plain
-            plain.flush()
-            os.fsync(plain.fileno())
-        if replace:
-            temporary.replace(path)
+    with whole_file(file, replace=replace) as plain:
+        if Path(file).suffix == ".gz":
+            # Without a time in it the same state gives the same bytes.
+            with gzip.GzipFile("", "wb", fileobj=plain, mtime=0) as packed:
+                yield cast("BinaryIO", packed)
         else:
-            path.hardlink_to(temporary)
-    except FileExistsError:
-        raise _there_is(file) from None
-    except OSError as error:
-        raise UnavailableError(f"{file}: cannot be written ({error.strerror})") from error
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def _there_is(file: str) -> ConflictError:
-    return ConflictError(f"{file} is there already; choose another name, or give --force")
+            yield plain

@@ -284,6 +284,12 @@ def open_stack(stack: str, settings: "Settings") -> "Home":
     )
 
 
+def stack_parts(stack: str, settings: "Settings") -> "tuple[Callable[[str], Any], dict[str, str]]":
+    """Return what makes clients of AWS's services, and the outputs of a deployed stack."""
+    client = _Clients(settings)
+    return client, _outputs(stack, client)
+
+
 def _outputs(stack: str, client: "_Clients") -> dict[str, str]:
     from nacre.adapters.cloudformation_stack import stack_outputs
 

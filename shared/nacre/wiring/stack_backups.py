@@ -1,0 +1,136 @@
+"""Backups of a stack's tables, which DynamoDB keeps, and stacks that are filled from them."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from nacre import __version__
+from nacre.clock import Clock, system_clock
+from nacre.errors import ConflictError, InvalidInputError, NewerSchemaError, UnavailableError
+
+if TYPE_CHECKING:
+    from nacre.wiring.settings import Settings
+
+FORMAT = 1
+_TYPE = "nacre-stack-backup"
+_TABLES = {"data": "DataTableName", "tokens": "TokensTableName"}
+_MARK = ("RESTORE", "RESTORE")  # in a data table that is being filled, with what fills it
+
+
+@dataclass(frozen=True, slots=True)
+class StackBackup:
+    """Where the backups of a stack's tables are, and what is not in them."""
+
+    made: str
+    nacre: str
+    stack: str
+    key_arn: str
+    backups: Mapping[str, str]  # ARNs
+    secrets: tuple[str, ...]  # names alone
+
+    def written(self) -> bytes:
+        """Return the record that a file holds."""
+        return json.dumps({"type": _TYPE, "format": FORMAT, **asdict(self)}, indent=1).encode()
+
+
+def read_record(content: bytes) -> StackBackup:
+    """Return what a file says, or raise InvalidInputError."""
+    try:
+        told: dict[str, Any] = json.loads(content)
+        if told["type"] != _TYPE:
+            raise InvalidInputError("this is not the record of a stack's backup")
+        if (found := int(told["format"])) > FORMAT:
+            raise NewerSchemaError("The backup", found=found, known=FORMAT)
+        backups = {name: str(told["backups"][name]) for name in _TABLES}
+        return StackBackup(
+            made=str(told["made"]),
+            nacre=str(told["nacre"]),
+            stack=str(told["stack"]),
+            key_arn=str(told["key_arn"]),
+            backups=backups,
+            secrets=tuple(map(str, told["secrets"])),
+        )
+    except (ValueError, KeyError, TypeError) as error:
+        raise InvalidInputError("this is not the record of a stack's backup") from error
+
+
+def back_up_stack(stack: str, settings: "Settings", *, clock: Clock = system_clock) -> StackBackup:
+    """Have DynamoDB keep both tables as they are now, until somebody deletes the backups."""
+    from nacre.adapters.dynamodb_backups import DynamoBackups
+    from nacre.adapters.ssm_secrets import SsmSecrets
+    from nacre.wiring.aws import stack_parts
+
+    client, outputs = stack_parts(stack, settings)
+    backups = DynamoBackups(client("dynamodb"))
+    now = clock()
+    name = f"{stack}-{now:%Y%m%dT%H%M%SZ}"
+    secrets = SsmSecrets(client("ssm"), prefix=f"/nacre/{stack}", key_arn=outputs["KeyArn"])
+    return StackBackup(
+        made=now.isoformat(timespec="seconds"),
+        nacre=__version__,
+        stack=stack,
+        key_arn=outputs["KeyArn"],
+        backups={
+            each: backups.make(outputs[output], f"{name}-{each}")
+            for each, output in _TABLES.items()
+        },
+        secrets=tuple(secrets.names()),
+    )
+
+
+def restore_stack(
+    record: StackBackup,
+    stack: str,
+    settings: "Settings",
+    told: Callable[[int], None] = lambda done: None,
+    *,
+    clock: Clock = system_clock,
+) -> dict[str, int]:
+    """Fill the empty tables of a stack from backups; return how many items each has now.
+
+    One that broke off goes on when it is called again. Raises ConflictError when the tables
+    hold something else.
+    """
+    from nacre.adapters.dynamodb_backups import DynamoBackups
+    from nacre.adapters.dynamodb_table import DynamoTable
+    from nacre.ports.table import SCHEMA, Key
+    from nacre.wiring.aws import stack_parts
+
+    client, outputs = stack_parts(stack, settings)
+    dynamodb = client("dynamodb")
+    backups = DynamoBackups(dynamodb)
+    data = DynamoTable(dynamodb, outputs["DataTableName"])
+    mark = data.get(Key(*_MARK))
+    if mark is None:
+        for output in _TABLES.values():
+            if not backups.is_empty(outputs[output]):
+                raise ConflictError(
+                    f"the stack {stack!r} keeps something already; restore into a new one"
+                )
+        data.put({"pk": _MARK[0], "sk": _MARK[1], SCHEMA: 1, "backup": record.backups["data"]})
+    elif mark.get("backup") != record.backups["data"]:
+        raise ConflictError(
+            f"the stack {stack!r} is being filled from another backup; finish that one"
+        )
+    copied = {}
+    for each, output in _TABLES.items():
+        beside = _beside(outputs[output], record.backups[each])
+        backups.unpack(record.backups[each], beside)
+        copied[each] = backups.copy(beside, outputs[output], told, now=clock().timestamp())
+        marks = 1 if each == "data" else 0
+        # Fewer there may be: DynamoDB removes what expires.
+        if backups.count(outputs[output]) > copied[each] + marks:
+            raise UnavailableError(
+                f"{outputs[output]} has more items than the backup, as if somebody used the stack"
+                " meanwhile; stop that, and restore into a new stack"
+            )
+    for each, output in _TABLES.items():
+        backups.drop(_beside(outputs[output], record.backups[each]))
+    data.delete(Key(*_MARK))
+    return copied
+
+
+def _beside(table: str, arn: str) -> str:
+    """Return the name of the table that a backup is unpacked to, the same at each attempt."""
+    return f"{table[:200]}-from-{arn.rpartition('/')[2][-40:]}"

@@ -1,0 +1,370 @@
+"""The commands `nacre backup` and `nacre restore` on the laptop."""
+
+import io
+import json
+import signal
+import sqlite3
+import stat
+import tarfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from nacre.adapters.file_blobs import FileBlobs
+from nacre.adapters.sqlite_database import SqliteDatabase
+from nacre.adapters.sqlite_table import SqliteTable
+from nacre.memory.scenes import SceneDraft
+from nacre.ports.table import Change, Key, Put, Update
+from nacre.wiring.backups import back_up, restore
+from nacre.wiring.data_folder import DATABASE
+from nacre.wiring.embedded import BLOBS
+from tests.cli.conftest import Nacre
+from tests.cli.processes import finish, serving, start
+from tests.cli.worlds import World, laptop_world
+
+
+@pytest.fixture
+def world(folder: Path, nacre: Nacre) -> Iterator[World]:
+    with laptop_world(folder, nacre) as world:
+        yield world
+
+
+@pytest.fixture
+def being_id(nacre: Nacre, world: World, folder: Path) -> str:
+    """Make a Being with a memory, a token, a secret and a file."""
+    being_id = str(nacre("being", "create", "Ann", "--json").json()["being_id"])
+    nacre("token", "create", "--being", "Ann", "--scope", "full")
+    drafts = [SceneDraft(action="found a pearl", actors=["Ann"], when=["2026-07-01"])]
+    world.memory.scenes.record(being_id, drafts)
+    FileBlobs(folder / BLOBS).put(f"{being_id}/photo", b"\x00picture")
+    (folder / "secrets").mkdir(mode=0o700)
+    (folder / "secrets" / "KEY").write_text("sk-secret")
+    return being_id
+
+
+def test_a_restored_folder_keeps_what_the_other_kept(
+    nacre: Nacre, folder: Path, being_id: str, tmp_path: Path
+) -> None:
+    file, copy = tmp_path / "all.tar", tmp_path / "copy"
+
+    made = nacre("backup", str(file))
+    restored = nacre("restore", str(file), "--data-dir", str(copy))
+
+    assert (made.code, restored.code) == (0, 0), (made.err, restored.err)
+    states = [
+        nacre("export", str(tmp_path / name), "--data-dir", str(each)).out
+        for name, each in (("1", folder), ("2", copy))
+    ]
+    assert states[0] == states[1]
+    tokens = [
+        nacre("token", "list", "--being", "Ann", "--json", "--data-dir", str(each)).json()
+        for each in (folder, copy)
+    ]
+    assert tokens[0] == tokens[1]
+    assert len(tokens[0]) == 1
+    assert FileBlobs(copy / BLOBS).get(f"{being_id}/photo") == b"\x00picture"
+    assert (copy / "secrets" / "KEY").read_text() == "sk-secret"
+    assert nacre("reindex", "--check", "--json", "--data-dir", str(copy)).json()["sound"] is True
+    assert nacre("doctor", "--data-dir", str(copy)).code == 0
+
+
+def test_a_backup_and_what_comes_of_it_are_its_owners_alone(
+    nacre: Nacre, folder: Path, being_id: str, tmp_path: Path
+) -> None:
+    file, copy = tmp_path / "all.tar", tmp_path / "deep" / "copy"
+
+    nacre("backup", str(file))
+    nacre("restore", str(file), "--data-dir", str(copy))
+
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    for each in [copy, *copy.rglob("*")]:
+        assert stat.S_IMODE(each.stat().st_mode) == (0o700 if each.is_dir() else 0o600), each
+    with closing(sqlite3.connect(copy / DATABASE)) as connection:
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    assert not list(tmp_path.rglob(".nacre-*"))
+
+
+def test_secrets_may_be_left_out_and_the_server_goes_on_without(
+    nacre: Nacre, folder: Path, being_id: str, tmp_path: Path
+) -> None:
+    file, copy = tmp_path / "all.tar", tmp_path / "copy"
+    (folder / "vault.key").write_bytes(b"k" * 32)
+    (folder / "vault.key").chmod(0o600)
+
+    nacre("backup", str(file), "--without-secrets")
+    restored = nacre("restore", str(file), "--data-dir", str(copy))
+
+    assert b"sk-secret" not in file.read_bytes()
+    assert b"k" * 32 not in file.read_bytes()
+    assert "Secrets were left out" in restored.err
+    assert not (copy / "secrets").exists()
+    assert nacre("secret", "list", "--json", "--data-dir", str(copy)).json() == []
+
+
+def test_what_was_deleted_is_not_in_a_backup(
+    nacre: Nacre, world: World, being_id: str, tmp_path: Path
+) -> None:
+    world.table.put({"pk": "X", "sk": "X", "schema": 1, "text": "a deleted diary " * 99})
+    world.table.delete(Key("X", "X"))
+
+    nacre("backup", str(tmp_path / "all.tar"))
+
+    assert b"a deleted diary" not in (tmp_path / "all.tar").read_bytes()
+
+
+def test_a_file_or_folder_that_is_there_is_left_alone(
+    nacre: Nacre, folder: Path, being_id: str, tmp_path: Path
+) -> None:
+    file, full = tmp_path / "all.tar", tmp_path / "full"
+    file.write_text("precious")
+    full.mkdir()
+    (full / "note").write_text("mine")
+
+    refused = nacre("backup", str(file))
+    forced = nacre("backup", str(file), "--force")
+    into = [nacre("restore", str(file), "--data-dir", str(each)) for each in (full, folder)]
+    onto = nacre("restore", str(file), "--data-dir", str(full / "note"))
+
+    assert (refused.code, forced.code) == (5, 0)
+    assert [each.code for each in (*into, onto)] == [5, 5, 5]
+    assert into[0].err == (
+        f"error: {full} is not empty\n"
+        "hint: move it away, or choose another folder with --data-dir\n"
+    )
+    assert [each.name for each in full.iterdir()] == ["note"]
+
+
+def test_where_there_is_nothing_nothing_is_made(nacre: Nacre, folder: Path, tmp_path: Path) -> None:
+    done = nacre("backup", str(tmp_path / "all.tar"), "--data-dir", str(tmp_path / "none"))
+
+    assert done.code == 3
+    assert not (tmp_path / "all.tar").exists()
+    assert not (tmp_path / "none").exists()
+
+
+def test_a_check_tells_what_is_in_it_and_writes_nothing(
+    nacre: Nacre, folder: Path, being_id: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "all.tar"
+    nacre("backup", str(file))
+
+    facts = nacre("restore", str(file), "--check", "--json").json()
+
+    assert facts["has_secrets"] is True
+    assert facts["counts"]["tokens"] == 1
+    assert facts["counts"]["data"] > 2
+    assert facts["parts"] == 3
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["all.tar", "data", "home"]
+
+
+def rebuilt(file: Path, change: Callable[[tarfile.TarInfo, bytes], tuple[str, bytes]]) -> None:
+    """Write a tar file anew, each part under the name and with the bytes that `change` says."""
+    with tarfile.open(file) as archive:
+        parts = [(each, archive.extractfile(each)) for each in archive]
+        read = [(each, part.read()) for each, part in parts if part is not None]
+    with tarfile.open(file, "w") as archive:
+        for each, content in read:
+            each.name, content = change(each, content)
+            each.size = len(content)
+            archive.addfile(each, io.BytesIO(content))
+
+
+def altered(part: tarfile.TarInfo, content: bytes) -> tuple[str, bytes]:
+    return part.name, content.replace(b"sk-secret", b"sk-forged")
+
+
+def escaping(part: tarfile.TarInfo, content: bytes) -> tuple[str, bytes]:
+    return part.name.replace("secrets/KEY", "../outside"), content
+
+
+def newer(part: tarfile.TarInfo, content: bytes) -> tuple[str, bytes]:
+    return part.name, content.replace(b'"format": 1', b'"format": 2')
+
+
+def of_another_program(part: tarfile.TarInfo, content: bytes) -> tuple[str, bytes]:
+    return part.name, content.replace(b"nacre-backup", b"other-backup")
+
+
+@pytest.mark.parametrize(
+    ("change", "said", "code"),
+    [
+        (altered, "was altered: secrets/KEY is not what was written", 2),
+        (escaping, "'../outside' leads out of its folder", 2),
+        (newer, "The backup was written by a newer Nacre: it has schema 2", 4),
+        (of_another_program, "this is not a backup of Nacre", 2),
+    ],
+)
+def test_what_was_not_written_so_is_refused_before_anything_is_written(
+    nacre: Nacre,
+    being_id: str,
+    tmp_path: Path,
+    change: Callable[[tarfile.TarInfo, bytes], tuple[str, bytes]],
+    said: str,
+    code: int,
+) -> None:
+    file, copy = tmp_path / "all.tar", tmp_path / "copy"
+    nacre("backup", str(file))
+    rebuilt(file, change)
+
+    done = nacre("restore", str(file), "--data-dir", str(copy))
+
+    assert done.code == code, done.err
+    assert said in done.err
+    assert not copy.exists()
+
+
+def test_a_backup_that_is_cut_off_anywhere_is_refused(
+    nacre: Nacre, being_id: str, tmp_path: Path
+) -> None:
+    file, copy = tmp_path / "all.tar", tmp_path / "copy"
+    nacre("backup", str(file))
+    whole = file.read_bytes()
+    end = whole.rindex(b"}", 0, len(whole)) + 1  # zeros follow, which say nothing
+
+    for length in [0, 100, 512, 5000, *range(1024, end, max(1, end // 12)), end - 1]:
+        file.write_bytes(whole[:length])
+        done = nacre("restore", str(file), "--data-dir", str(copy))
+        assert done.code == 2, (length, done.err)
+        assert not copy.exists()
+
+
+def test_a_store_of_a_newer_version_is_not_restored(
+    nacre: Nacre, folder: Path, being_id: str, world: World, tmp_path: Path
+) -> None:
+    file, copy = tmp_path / "all.tar", tmp_path / "copy"
+    with file.open("w+b") as content:
+        back_up(folder, content, tmp_path, with_secrets=True)
+
+    def of_later(part: tarfile.TarInfo, data: bytes) -> tuple[str, bytes]:
+        if part.name == DATABASE:
+            # Where SQLite keeps the user version.
+            data = data[:60] + (99).to_bytes(4, "big") + data[64:]
+        return part.name, data
+
+    import hashlib
+
+    rebuilt(file, of_later)
+    with tarfile.open(file) as archive:
+        store = archive.extractfile(DATABASE)
+        assert store is not None
+        fresh = hashlib.sha256(store.read()).hexdigest()
+
+    def listed(part: tarfile.TarInfo, data: bytes) -> tuple[str, bytes]:
+        if part.name == "backup.json":
+            told = json.loads(data)
+            told["parts"][DATABASE]["sha256"] = fresh
+            data = json.dumps(told).encode()
+        return part.name, data
+
+    rebuilt(file, listed)
+    done = nacre("restore", str(file), "--data-dir", str(copy))
+
+    assert "schema 99" in done.err
+    assert not copy.exists()
+
+
+def test_a_backup_is_of_one_moment_while_others_write(tmp_path: Path) -> None:
+    folder = tmp_path / "home"
+    database = SqliteDatabase(folder / DATABASE)
+    table = SqliteTable(database)
+    ended = threading.Event()
+
+    def write() -> None:
+        number = 0
+        while not ended.is_set():
+            number += 1
+            # Two that belong together: a half is as bad as a loss.
+            table.transact(
+                [
+                    Put({"pk": "N", "sk": f"{number:08}", "schema": 1, "text": "x" * 300}),
+                    Update(Key("N", "COUNT"), Change(set={"schema": 1}, add={"n": 1})),
+                ]
+            )
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    try:
+        counted = []
+        for attempt in range(5):
+            file, copy = tmp_path / f"{attempt}.tar", tmp_path / f"copy{attempt}"
+            before = table.get(Key("N", "COUNT")) or {"n": 0}
+            with file.open("w+b") as content:
+                back_up(folder, content, tmp_path, with_secrets=True)
+                restore(copy, content)
+            opened = SqliteDatabase(copy / DATABASE)
+            rows = SqliteTable(opened).query("N").items
+            opened.close()
+            total = next((row["n"] for row in rows if row["sk"] == "COUNT"), 0)
+            numbers = sorted(str(row["sk"]) for row in rows if row["sk"] != "COUNT")
+            assert numbers == [f"{number:08}" for number in range(1, len(numbers) + 1)]
+            assert total == len(numbers)
+            # Whatever was acknowledged before is in it.
+            assert total >= before["n"]  # type: ignore[operator]  # a number
+            counted.append(total)
+    finally:
+        ended.set()
+        thread.join()
+        database.close()
+    assert counted == sorted(counted)
+
+
+@pytest.mark.slow
+def test_a_server_goes_on_while_it_is_backed_up(
+    nacre: Nacre, being_id: str, tmp_path: Path
+) -> None:
+    token = nacre("token", "create", "--being", "Ann", "--scope", "full", "--json").json()["token"]
+    call = {"name": "get_current_time", "arguments": {"timezone": "UTC"}}
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
+    with serving() as server:
+        for attempt in range(3):
+            backing = start("backup", str(tmp_path / f"{attempt}.tar"))
+            answers = set()
+            called = 0
+            while backing.poll() is None and called < 50:  # nobody reads the server's lines
+                called += 1
+                status, answer = server.post(f"/{being_id}", token, message)
+                answers.add((status, answer.get("result", {}).get("isError", False)))
+            assert finish(backing)[0] == 0
+            assert answers == {(200, False)}
+        server.stop(signal.SIGTERM)
+    for attempt in range(3):
+        copy = tmp_path / f"copy{attempt}"
+        done = nacre("restore", str(tmp_path / f"{attempt}.tar"), "--data-dir", str(copy))
+        assert done.code == 0, done.err
+        checked = nacre("audit", "verify", "--data-dir", str(copy))
+        assert checked.code == 0, (checked.out, checked.err)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("verb", ["backup", "restore"])
+def test_what_is_killed_in_the_middle_leaves_all_or_nothing(
+    nacre: Nacre, folder: Path, being_id: str, world: World, tmp_path: Path, verb: str
+) -> None:
+    for number in range(300):
+        world.table.put({"pk": "X", "sk": f"{number:04}", "schema": 1, "text": "x" * 20_000})
+    source, file, copy = tmp_path / "source.tar", tmp_path / "all.tar", tmp_path / "copy"
+    assert nacre("backup", str(source)).code == 0
+    arguments = {
+        "backup": ("backup", str(file)),
+        "restore": ("restore", str(source), "--data-dir", str(copy)),
+    }[verb]
+    killed = 0
+    for attempt in range(12):
+        process = start(*arguments)
+        begun = set(tmp_path.glob(".nacre-*"))
+        while process.poll() is None and set(tmp_path.glob(".nacre-*")) == begun:
+            threading.Event().wait(0.001)
+        threading.Event().wait(0.004 * attempt)  # another place each time
+        process.send_signal(signal.SIGKILL)
+        killed += finish(process)[0] == -signal.SIGKILL
+        if file.exists():
+            assert nacre("restore", str(file), "--check").code == 0
+            file.unlink()
+        if copy.exists():
+            assert nacre("being", "list", "--json", "--data-dir", str(copy)).json()
+            copy.rename(tmp_path / f"whole{attempt}")
+    assert killed
+    assert nacre(*arguments).code == 0  # what the killed ones left is in nobody's way
