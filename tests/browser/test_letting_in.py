@@ -178,3 +178,16 @@ def test_the_pages_keep_nobody_out(browser: Browser, place: Place, scheme: Schem
             for path in ("/account", asking.path, "/authorize", "/nowhere"):
                 made.go(path)
                 assert (path, made.barriers(), made.overflow()) == (path, [], 0)
+
+
+def test_a_link_that_is_pasted_where_the_page_is_open_counts_too(
+    browser: Browser, place: Place
+) -> None:
+    with window(browser, place.base) as made:
+        made.go("/sign-in")
+        made.go(f"/sign-in#{place.link()}")
+        expect(made.page.get_by_text("Your sign-in link is ready.")).to_be_visible()
+        made.page.get_by_role("button", name="Sign in").first.click()
+        made.page.wait_for_url(lambda url: "/sign-in" not in url)
+
+        assert made.wrong == []
