@@ -9,6 +9,7 @@ import pytest
 from nacre.errors import InvalidInputError, LeaseLostError, UnavailableError
 from nacre.limits import MAX_CHAT_BYTES
 from nacre.orders.session_store import SessionStore
+from nacre.patrol.spending import Spending
 from nacre.tools.decorator import tool
 from tests.adapters.conftest import StillClock
 from tests.model_server import calling, saying, slow, tool_call
@@ -71,6 +72,16 @@ def test_an_answer_is_given_though_its_session_cannot_be_kept(
     assert told == (
         "Very well.\n\n(The session could not be kept: its next order does not know of this one.)"
     )
+
+
+def test_an_answer_is_given_though_its_cost_cannot_be_settled(
+    laptop: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Spending, "settle", down)
+    laptop.model.script(calling(tool_call("get_current_time")), saying("Ten."))
+
+    assert laptop.text("What time is it?") == "Ten."
+    assert laptop.thinkers.spending.of_today(laptop.being_id).questions == 0
 
 
 def test_a_store_that_fails_for_a_while_does_not_end_the_order(

@@ -2,10 +2,11 @@
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from nacre.errors import ModelError, ToolError
+from nacre.errors import ModelError, ToolError, UnavailableError
 from nacre.limits import (
     CHAT_SECONDS,
     ORDER_ANSWER_TOKENS,
@@ -101,7 +102,9 @@ class Agent:
             input_tokens, output_tokens = error.input_tokens, error.output_tokens
             raise
         finally:
-            self.spending.settle(held, input_tokens=input_tokens, output_tokens=output_tokens)
+            # What cannot be settled stays set aside, and what was said counts all the same.
+            with suppress(UnavailableError):
+                self.spending.settle(held, input_tokens=input_tokens, output_tokens=output_tokens)
         return answer
 
     def _messages(self) -> list[dict[str, Any]]:
