@@ -77,8 +77,13 @@ def keys() -> Response:
     return JSONResponse({"keys": []}, 200, _DISCOVERY)
 
 
+async def _registration(request: Request) -> bytes:
+    # Whatever a dependency can be given besides the request, a caller could give in the query.
+    return await read_body(request)
+
+
 @routes.post("/register")
-def register(request: Request, body: Annotated[bytes, Depends(read_body)]) -> Response:
+def register(request: Request, body: Annotated[bytes, Depends(_registration)]) -> Response:
     """Register a client; anybody may."""
     clients = portal_of(request).authority.clients
     registered = clients.register(body, address=caller_address(request))
