@@ -47,6 +47,7 @@ MAX_REDIRECT_URIS = 10  # of one client: real ones name at most five
 MAX_URI_LENGTH = 2000  # what browsers and proxies carry without cutting
 MAX_CLIENT_ID = 512  # characters; a URL of a metadata document has a hundred
 MAX_FORM_BYTES = 64 * 1024  # of a form, and of what a client sends to register
+MAX_OWN_FORM_BYTES = 256 * 1024  # of who is signed in: 64 kB of knowledge are thrice as long there
 LIVE_ACCESS_TOKENS = 20  # of one grant; the oldest end first
 SIGN_IN_LINK_SECONDS = 3600  # a link from the terminal is opened at once or made anew
 SESSION_DAYS = 30  # a browser stays signed in for a month

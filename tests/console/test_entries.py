@@ -6,7 +6,7 @@ import re
 from html import unescape
 from random import Random
 
-from nacre.memory.targets import DIARY, NOTES, PARTNER_RULES, SOULS
+from nacre.memory.targets import DIARY, KNOWLEDGE, NOTES, PARTNER_RULES, SOULS
 from tests.console.conftest import Desk
 from tests.console.filled import conversed
 
@@ -187,3 +187,18 @@ def _csrf(page: str) -> str:
     found = re.search(r'name="csrf" value="([^"]+)"', page)
     assert found is not None
     return unescape(found[1])
+
+
+def test_as_much_as_an_entry_holds_is_changed_by_a_form(desk: Desk) -> None:
+    longest = "真珠" * (64 * 1024 // 6)
+    page = desk.get("profile", "knowledge")
+    listed = desk.submit(page, "profile", "knowledge", key="Pearls", content=longest)
+    form = desk.get("profile", "knowledge", "entry", key="Pearls")
+
+    desk.submit(form, "profile", "knowledge", "entry", content=f"貝{longest[:-1]}")
+
+    entry = desk.own.mind.memory.profile.get(desk.being, KNOWLEDGE, "Pearls")
+    assert entry is not None
+    assert entry.text == f"貝{longest[:-1]}"
+    assert "真珠真珠" in listed.text
+    assert desk.submit(form, "profile", "knowledge", "entry", content="真" * 100_000).status == 413

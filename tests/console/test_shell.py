@@ -1,8 +1,13 @@
 """The frame of the owner's pages: whose Being they are about, and the way to the others."""
 
+import re
+
+from fastapi.routing import APIRoute
+
+from nacre.faces.console import ROUTES
 from nacre.faces.console_shell import MENU
 from tests.console.conftest import Desk
-from tests.web import Browser
+from tests.web import Browser, form_of
 
 
 def test_the_first_page_leads_on_to_the_only_being(desk: Desk) -> None:
@@ -54,3 +59,69 @@ def test_every_page_of_the_menu_is_there(desk: Desk) -> None:
         page = desk.get(*path.split("/"))
         assert page.text.count('aria-current="page"') == 1, path
         assert "'unsafe" not in page["content-security-policy"]
+
+
+def routes_of(method: str) -> list[str]:
+    """Return the addresses of the pages about a Being, with something in each gap."""
+    found = [
+        route.path
+        for each in ROUTES
+        for route in each.routes
+        if isinstance(route, APIRoute) and method in (route.methods or ())
+    ]
+    assert len(found) > 10
+    return sorted(found)
+
+
+def filled(path: str, being: str) -> str:
+    return re.sub(r"\{\w+\}", "x", path.replace("{being_id}", being))
+
+
+def test_no_form_is_taken_from_another_page(desk: Desk) -> None:
+    for path in routes_of("POST"):
+        address = filled(path, desk.being)
+        assert desk.browser.post(address, {"csrf": "x"}).status == 403, path
+        own = {"csrf": form_of(desk.browser.get("/beings"), "/beings")["csrf"]}
+        foreign = desk.browser.post(address, own, **{"sec-fetch-site": "cross-site"})
+        assert foreign.status == 403, path
+
+
+def test_no_page_is_shown_or_changed_without_signing_in(desk: Desk) -> None:
+    stranger = Browser(desk.place)
+
+    for path in routes_of("GET"):
+        answer = stranger.get(filled(path, desk.being))
+        assert answer.status == 303, path
+        assert answer["location"].startswith(("/sign-in", "/beings/")), path
+    for path in routes_of("POST"):
+        assert stranger.post(filled(path, desk.being), {}).status == 303, path
+
+
+def test_no_address_breaks_a_page(desk: Desk) -> None:
+    odd = ("%00", "x" * 5000, "%E2%80%AE", "..%2f..", "%22%3E", "%F0%9F%90%88")
+    pages = ("memories/{}", "memories/{}/edit", "scenes/{}", "map?group={}", "memories?group={}",
+             "memories?place={}", "relations?place={}", "history?before={}", "profile/{}",
+             "profile/notes?place={}", "profile/knowledge/entry?key={}", "memories/merge?pick-{}=1",
+             "profile/souls/entry?key=voice&version={}", "memories?q={}",
+             "overview?said={}")  # fmt: skip
+
+    for page in pages:
+        for text in odd:
+            answer = desk.browser.get(desk.at(page.format(text)))
+            assert answer.status in (200, 400, 404), (page, text, answer.status)
+            assert "x" * 3000 not in answer.text or "q=" in page, page
+    assert desk.browser.get(desk.at("memories?q=a&q=b")).status == 400
+
+
+def test_a_being_that_is_erased_meanwhile_is_not_there(desk: Desk) -> None:
+    beings = desk.place.authority.beings
+    being = beings.get(desk.being)
+    assert being is not None
+
+    beings.close(being)
+    half = [desk.browser.get(desk.at(page)).status for page in ("overview", "map", "memories")]
+    beings.remove(being)
+
+    assert half[:2] == [404, 404]
+    assert desk.browser.get(desk.at("overview")).status == 404
+    assert "Your first Being" in desk.browser.get("/").text

@@ -16,7 +16,7 @@ from nacre.faces.console_relations import routes as relation_routes
 from nacre.faces.console_scenes import routes as scene_routes
 from nacre.faces.console_start import routes as start_routes
 
-_ROUTES = (
+ROUTES = (
     start_routes,
     overview_routes,
     map_routes,
@@ -35,7 +35,7 @@ def console(parts: Console) -> Callable[[FastAPI], None]:
 
     def add(app: FastAPI) -> None:
         app.state.console = parts
-        for routes in _ROUTES:
+        for routes in ROUTES:
             app.include_router(routes)
 
     return add

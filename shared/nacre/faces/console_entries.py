@@ -162,7 +162,7 @@ def _list_page(request: Request, at: Visit, target: Target, *, problem: str = ""
         at.being_id, target, keys_in=within, newest_first=newest_first, limit=_PAGE + 1
     )
     entries = [each for each in page.entries if each.key != place or not place]
-    shown = [profile.with_text(at.being_id, target, each) for each in entries[:_PAGE]]
+    shown = list(entries[:_PAGE])  # long texts stay apart: the list shows how they begin
     if target.keyed_by == "field":
         shown.sort(key=lambda each: SOUL_FIELDS.index(each.key) if each.key in SOUL_FIELDS else 99)
     there = {each.key for each in shown}

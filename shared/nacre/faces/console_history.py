@@ -13,6 +13,7 @@ routes = APIRouter(prefix="/beings/{being_id}/history")
 
 _PAGE = 30
 _WHOLE = 2000  # characters of a message; what is longer is folded
+_MOST = 16_000  # that are shown at all: an answer on AWS holds 6 MB
 
 
 @routes.get("")
@@ -46,4 +47,5 @@ def show_history(request: Request, at: At) -> Response:
         asked=asked,
         found=found,
         whole=_WHOLE,
+        most=_MOST,
     )

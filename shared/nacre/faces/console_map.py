@@ -8,7 +8,7 @@ from fastapi.responses import Response
 
 from nacre.console.chart import Chart, Dot, Island, chart
 from nacre.errors import NotFoundError
-from nacre.faces.console_shell import At, console_of, show
+from nacre.faces.console_shell import At, console_of, known_id, show
 from nacre.faces.forms import query_fields
 
 routes = APIRouter(prefix="/beings/{being_id}")
@@ -34,6 +34,8 @@ def show_map(request: Request, at: At) -> Response:
     """Show the map of all memories, or of one group."""
     fields = query_fields(request)
     group, forgotten = fields.get("group", ""), fields.get("forgotten") == "1"
+    if group:
+        known_id(group)
     table = console_of(request).table()
     found = chart(table, at.being_id, group=group or None, forgotten=forgotten)
     if group and not found.islands:

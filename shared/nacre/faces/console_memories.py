@@ -6,7 +6,16 @@ from fastapi.responses import Response
 from nacre.console.chart import NO_GROUP
 from nacre.console.listed import STATES, Asked, Listed, State, listed
 from nacre.errors import InvalidInputError, NotFoundError
-from nacre.faces.console_shell import At, FormVisit, Sent, Visit, console_of, onward, show
+from nacre.faces.console_shell import (
+    At,
+    FormVisit,
+    Sent,
+    Visit,
+    console_of,
+    known_id,
+    onward,
+    show,
+)
 from nacre.faces.forms import query_fields
 
 routes = APIRouter(prefix="/beings/{being_id}/memories")
@@ -21,7 +30,7 @@ def show_memories(request: Request, at: At) -> Response:
     fields = query_fields(request)
     asked = Asked(
         query=fields.get("q", ""),
-        group=fields.get("group", ""),
+        group=known_id(fields["group"]) if fields.get("group") else "",
         state=_STATES.get(fields.get("state", "")),
         day_from=fields.get("from", "").strip(),
         day_to=fields.get("to", "").strip(),
@@ -70,7 +79,7 @@ def merge(request: Request, sent: Sent) -> Response:
 
 
 def _picked(fields: dict[str, str]) -> list[str]:
-    return [name.removeprefix(_PICK) for name in fields if name.startswith(_PICK)]
+    return [known_id(name.removeprefix(_PICK)) for name in fields if name.startswith(_PICK)]
 
 
 def _merge_page(request: Request, at: Visit, picked: list[str], *, problem: str = "") -> Response:

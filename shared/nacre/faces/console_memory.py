@@ -6,7 +6,7 @@ from fastapi.responses import Response
 from nacre.console.plot import plotted
 from nacre.console.remembered import memory_view
 from nacre.errors import ConflictError, InvalidInputError, NotFoundError
-from nacre.faces.console_shell import At, FormVisit, Sent, Visit, console_of, onward, show
+from nacre.faces.console_shell import At, FormVisit, NodeId, Sent, Visit, console_of, onward, show
 from nacre.limits import REVIVED_FROM
 from nacre.memory.amending import Wording
 from nacre.memory.model import Node
@@ -15,19 +15,19 @@ routes = APIRouter(prefix="/beings/{being_id}/memories/{node_id}")
 
 
 @routes.get("")
-def show_memory(request: Request, at: At, node_id: str) -> Response:
+def show_memory(request: Request, at: At, node_id: NodeId) -> Response:
     """Show a memory: its text, where it came from, and how it fades."""
     return _memory_page(request, at, node_id)
 
 
 @routes.get("/edit")
-def show_form(request: Request, at: At, node_id: str) -> Response:
+def show_form(request: Request, at: At, node_id: NodeId) -> Response:
     """Show what a memory says as a form."""
     return _form_page(request, at, _node(request, at, node_id))
 
 
 @routes.post("/edit")
-def edit(request: Request, sent: Sent, node_id: str) -> Response:
+def edit(request: Request, sent: Sent, node_id: NodeId) -> Response:
     """Let a memory say what was sent."""
     amends = console_of(request).mind().memory.amends
     try:
@@ -42,7 +42,7 @@ def edit(request: Request, sent: Sent, node_id: str) -> Response:
 
 
 @routes.post("/pin")
-def pin(request: Request, sent: Sent, node_id: str) -> Response:
+def pin(request: Request, sent: Sent, node_id: NodeId) -> Response:
     """Let a memory never be forgotten, or as others are."""
     pinned = sent.text("pinned") == "1"
     try:
@@ -53,7 +53,7 @@ def pin(request: Request, sent: Sent, node_id: str) -> Response:
 
 
 @routes.post("/recall")
-def bring_back(request: Request, sent: Sent, node_id: str) -> Response:
+def bring_back(request: Request, sent: Sent, node_id: NodeId) -> Response:
     """Have the next patrol bring a forgotten memory back, as asking for it does."""
     node = _node(request, sent, node_id)
     nodes = console_of(request).mind().memory.nodes
@@ -62,7 +62,7 @@ def bring_back(request: Request, sent: Sent, node_id: str) -> Response:
 
 
 @routes.post("/part")
-def take_merge_back(request: Request, sent: Sent, node_id: str) -> Response:
+def take_merge_back(request: Request, sent: Sent, node_id: NodeId) -> Response:
     """Take the merge back that made a memory."""
     try:
         console_of(request).mind().memory.merges.undo(sent.being_id, node_id)
@@ -72,14 +72,14 @@ def take_merge_back(request: Request, sent: Sent, node_id: str) -> Response:
 
 
 @routes.get("/forget")
-def ask_forget(request: Request, at: At, node_id: str) -> Response:
+def ask_forget(request: Request, at: At, node_id: NodeId) -> Response:
     """Ask whether a memory shall be erased, and say what goes with it."""
     node = _node(request, at, node_id)
     return show(request, at, "forget_memory.html", here="memories", node=node)
 
 
 @routes.post("/forget")
-def forget(request: Request, sent: Sent, node_id: str) -> Response:
+def forget(request: Request, sent: Sent, node_id: NodeId) -> Response:
     """Erase a memory with its scenes and what it was merged from."""
     console_of(request).eraser().node(sent.being_id, node_id)
     return onward(request, sent, "memories", said="erased")

@@ -4,14 +4,14 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from nacre.errors import NotFoundError
-from nacre.faces.console_shell import At, Sent, Visit, console_of, onward, show
+from nacre.faces.console_shell import At, SceneId, Sent, Visit, console_of, onward, show
 from nacre.memory.model import Scene
 
 routes = APIRouter(prefix="/beings/{being_id}/scenes/{scene_id}")
 
 
 @routes.get("")
-def show_scene(request: Request, at: At, scene_id: str) -> Response:
+def show_scene(request: Request, at: At, scene_id: SceneId) -> Response:
     """Show a scene as it was noted."""
     scene = _scene(request, at, scene_id)
     history = console_of(request).mind().memory.history
@@ -20,14 +20,14 @@ def show_scene(request: Request, at: At, scene_id: str) -> Response:
 
 
 @routes.get("/forget")
-def ask_forget(request: Request, at: At, scene_id: str) -> Response:
+def ask_forget(request: Request, at: At, scene_id: SceneId) -> Response:
     """Ask whether a scene shall be erased, and say what goes with it."""
     scene = _scene(request, at, scene_id)
     return show(request, at, "forget_scene.html", here="memories", scene=scene)
 
 
 @routes.post("/forget")
-def forget(request: Request, sent: Sent, scene_id: str) -> Response:
+def forget(request: Request, sent: Sent, scene_id: SceneId) -> Response:
     """Erase a scene; a memory that was made of nothing else goes with it."""
     console_of(request).eraser().scene(sent.being_id, scene_id)
     return onward(request, sent, "memories", said="erased")

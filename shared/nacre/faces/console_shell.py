@@ -4,6 +4,7 @@ A page about a Being has the address `/beings/ID/PAGE`, a page about the owner `
 takes a `Visit` (or `FormVisit`, for what a form sends) and answers with `show` or `onward`.
 """
 
+import re
 from dataclasses import dataclass
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -20,6 +21,8 @@ from nacre.faces.portal_parts import portal_of
 from nacre.faces.rendering import page
 from nacre.faces.sign_in_routes import redirect
 from nacre.faces.signing_in import OwnForm, require_form, require_owner
+
+_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +161,26 @@ def form_visit(
     return FormVisit(found.owner, found.being, found.beings, form.fields)
 
 
+def known_id(text: str) -> str:
+    """Return what may be the id of a memory, a scene or a group; NotFoundError for anything else.
+
+    Stores refuse keys that are too long, and no id has letters that would need care.
+    """
+    if _ID.fullmatch(text) is None:
+        raise NotFoundError("there is no such thing here")
+    return text
+
+
+def _node_id(node_id: str) -> str:
+    return known_id(node_id)
+
+
+def _scene_id(scene_id: str) -> str:
+    return known_id(scene_id)
+
+
+NodeId = Annotated[str, Depends(_node_id)]
+SceneId = Annotated[str, Depends(_scene_id)]
 At = Annotated[Visit, Depends(visit)]
 Sent = Annotated[FormVisit, Depends(form_visit)]
 

@@ -11,23 +11,33 @@ _FORM = "application/x-www-form-urlencoded"
 _MOST_FIELDS = 200
 
 
+# Routes depend on these two: what more they took would be read from the query.
 async def read_body(request: Request) -> bytes:
     """Return the body; raises TooLargeError before more than a form's limit is kept."""
-    chunks, size = [], 0
-    async for chunk in request.stream():
-        size += len(chunk)
-        if size > MAX_FORM_BYTES:
-            raise TooLargeError("the request body", limit=MAX_FORM_BYTES)
-        chunks.append(chunk)
-    return b"".join(chunks)
+    return await _body_within(request, MAX_FORM_BYTES)
 
 
 async def read_form(request: Request) -> dict[str, str]:
     """Return the fields of a form; raises InvalidInputError for a field that comes twice."""
+    return await form_within(request, MAX_FORM_BYTES)
+
+
+async def form_within(request: Request, limit: int) -> dict[str, str]:
+    """Return the fields of a form of at most so many bytes."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != _FORM:
         raise InvalidInputError(f"send the form as {_FORM}")
-    return parse_fields((await read_body(request)).decode("latin-1"))
+    return parse_fields((await _body_within(request, limit)).decode("latin-1"))
+
+
+async def _body_within(request: Request, limit: int) -> bytes:
+    chunks, size = [], 0
+    async for chunk in request.stream():
+        size += len(chunk)
+        if size > limit:
+            raise TooLargeError("the request body", limit=limit)
+        chunks.append(chunk)
+    return b"".join(chunks)
 
 
 def query_fields(request: Request) -> dict[str, str]:

@@ -9,9 +9,9 @@ from fastapi.responses import Response
 
 from nacre.access.sessions import Opened, SignedIn, csrf_of
 from nacre.errors import ForbiddenError
-from nacre.faces.forms import read_form
+from nacre.faces.forms import form_within
 from nacre.faces.portal_parts import base_url, portal_of
-from nacre.limits import SESSION_DAYS
+from nacre.limits import MAX_OWN_FORM_BYTES, SESSION_DAYS
 
 _ASIDE = "sign-in"
 _SESSION = "session"
@@ -60,7 +60,7 @@ async def require_form(request: Request, owner: SignedIn = Depends(require_owner
     The form carries `csrf`, or the request the header X-CSRF-Token, from a page of the session.
     """
     check_origin(request)
-    fields = await read_form(request)
+    fields = await form_within(request, MAX_OWN_FORM_BYTES)
     sent = request.headers.get("x-csrf-token") or fields.pop("csrf", "")
     fields.pop("csrf", None)
     if not _same(sent, owner.csrf):
