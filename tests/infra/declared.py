@@ -52,9 +52,11 @@ def named(value: Any) -> str:
     """Return the logical id that an intrinsic function points to, with what follows it.
 
     `!GetAtt Table.Arn` and `!Ref Table` are `Table`; `!Sub ${Table.Arn}/index/gsi1` is
-    `Table/index/gsi1`.
+    `Table/index/gsi1`. Of what depends on versions, it is what holds without them.
     """
     match value:
+        case {"Fn::If": ["HasVersions", _, plain]}:
+            return named(plain)
         case {"Ref": str(name)}:
             return name
         case {"Fn::GetAtt": [str(name), *_]}:

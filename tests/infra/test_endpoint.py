@@ -23,8 +23,14 @@ ROUTES = {
 
 
 def called(uri: Any) -> str:
-    """Return the function that an invocation URI names."""
-    return str(uri["Fn::Sub"]).partition("functions/${")[2].partition(".Arn}/invocations")[0]
+    """Return the function that an invocation URI names; with versions, its alias."""
+    with_versions, without = uri["Fn::If"][1:]
+    alias = str(with_versions["Fn::Sub"]).partition("functions/${")[2]
+    function = (
+        str(without["Fn::Sub"]).partition("functions/${")[2].partition(".Arn}/invocations")[0]
+    )
+    assert alias == f"{function.removesuffix('Function')}Alias}}/invocations"
+    return function
 
 
 def test_every_route_leads_to_its_function_behind_its_authorizer() -> None:

@@ -76,7 +76,10 @@ def test_each_function_may_do_what_the_table_says_and_nothing_else() -> None:
 
 
 def test_no_role_has_a_wildcard_action_a_managed_policy_or_somebody_elses_trust() -> None:
-    trusted = {"PatrolScheduleRole": "scheduler.amazonaws.com"}
+    trusted = {
+        "PatrolScheduleRole": "scheduler.amazonaws.com",
+        "DeploymentRole": "codedeploy.amazonaws.com",
+    }
 
     for name, role in resources("AWS::IAM::Role").items():
         [trust] = role["AssumeRolePolicyDocument"]["Statement"]
