@@ -9,7 +9,12 @@ from typing import Any
 
 from nacre.adapters.upstream_loop import UpstreamLoop
 from nacre.errors import UpstreamError
-from nacre.ports.upstream import Asked, Event, Progressed
+from nacre.limits import (
+    UPSTREAM_LONGEST_SECONDS,
+    UPSTREAM_QUESTIONS,
+    UPSTREAM_UNREAD_EVENTS,
+)
+from nacre.ports.upstream import Asked, Event, Logged, Progressed
 
 
 class LiveCall:
@@ -41,6 +46,7 @@ class LiveCall:
         # What only the loop touches.
         self._reason: str | None = None
         self._timer: asyncio.TimerHandle | None = None
+        self._until: float | None = None
         self._asked: dict[int, asyncio.Future[Mapping[str, Any] | None]] = {}
         self._number = 0
         self._is_over = False
@@ -73,8 +79,14 @@ class LiveCall:
     # The loop.
 
     def deliver(self, event: Event | Exception) -> None:
-        """Tell of an event; the last one is `Done` or an exception."""
+        """Tell of an event; the last one is `Done` or an exception.
+
+        What is only said by the way is let go where nobody reads as fast.
+        """
         with self._guard:
+            is_full = len(self._events) >= UPSTREAM_UNREAD_EVENTS
+            if is_full and isinstance(event, Progressed | Logged):
+                return
             self._events.append(event)
             waiting, self._waiter = self._waiter, None
         if waiting is not None:
@@ -84,7 +96,11 @@ class LiveCall:
     def start_clock(self) -> None:
         """Give the call its time, from now on."""
         self.stop_clock()
-        self._timer = asyncio.get_running_loop().call_later(self._seconds, self._expired)
+        loop = asyncio.get_running_loop()
+        if self._until is None:
+            self._until = loop.time() + max(self._seconds, UPSTREAM_LONGEST_SECONDS)
+        seconds = min(self._seconds, max(0.0, self._until - loop.time()))
+        self._timer = loop.call_later(seconds, self._expired)
 
     def stop_clock(self) -> None:
         """Let it take as long as it takes."""
@@ -94,11 +110,14 @@ class LiveCall:
 
     async def progressed(self, progress: float, total: float | None, message: str | None) -> None:
         """Tell how far the call is, which shows that it is alive."""
-        self.start_clock()
+        if not self._asked:
+            self.start_clock()
         self.deliver(Progressed(progress, total, message))
 
     async def ask(self, method: str, params: dict[str, Any]) -> Mapping[str, Any] | None:
         """Return the client's answer to a question of the server; None declines."""
+        if self._number >= UPSTREAM_QUESTIONS:
+            return None
         self._number += 1
         number = self._number
         waiting = asyncio.get_running_loop().create_future()
@@ -109,7 +128,7 @@ class LiveCall:
             found: Mapping[str, Any] | None = await waiting
         finally:
             self._asked.pop(number, None)
-        if not self._is_over:
+        if not self._is_over and not self._asked:
             self.start_clock()
         return found
 

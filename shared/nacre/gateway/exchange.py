@@ -16,12 +16,12 @@ from nacre.errors import (
     UpstreamError,
 )
 from nacre.gateway.parked import ParkedCalls
+from nacre.limits import UPSTREAM_QUESTIONS
 from nacre.ports.upstream import Asked, Done, Logged, Progressed, Upstream, UpstreamCall
 from nacre.protocol.context import Context, InputRequired, capability_of
 from nacre.protocol.versions import is_modern
 
 _KEPT = "upstream"
-_MOST_ROUNDS = 20
 _ASKABLE = ("elicitation/create", "sampling/createMessage", "roots/list")
 
 
@@ -170,8 +170,8 @@ class _Exchange:
 
     async def _continued(self, result: Mapping[str, Any]) -> UpstreamCall:
         self._rounds += 1
-        if self._rounds > _MOST_ROUNDS:
-            raise UpstreamError(self._server, f"asked more than {_MOST_ROUNDS} times")
+        if self._rounds > UPSTREAM_QUESTIONS:
+            raise UpstreamError(self._server, f"asked more than {UPSTREAM_QUESTIONS} times")
         requests = result.get("inputRequests") or {}
         state = result.get("requestState")
         self._context.kept[_KEPT] = {"round": self._rounds, "requests": requests, "state": state}
