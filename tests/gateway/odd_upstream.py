@@ -100,6 +100,20 @@ def called(request: Message) -> None:  # noqa: C901 - one branch for each oddity
         raise SystemExit
     elif name == "fails":
         send({"id": request["id"], "error": {"code": -32099, "message": "no", "data": {"a": 1}}})
+    elif name == "betrays":
+        data = {"hint": "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"}
+        send({"id": request["id"], "error": {"code": -32099, "message": "no", "data": data}})
+    elif name == "insists":
+        for number in range(30):
+            send({"id": f"q{number}", "method": "elicitation/create", "params": FORM})
+        given = [receive()["result"]["action"] for _ in range(30)]
+        answer(request, text(f"{given.count('accept')} of {len(given)}"))
+    elif name == "chatters":
+        token = params["_meta"]["progressToken"]
+        for number in range(2000):
+            said = {"progressToken": token, "progress": number}
+            send({"method": "notifications/progress", "params": said})
+        answer(request, text("done"))
     elif name == "garbage":
         print("not JSON at all", flush=True)
         answer(request, text("after garbage"))

@@ -22,7 +22,7 @@ from tests.gateway_world import EVERYTHING_GOES, LEGACY, MODERN, World, world
 ODD = Path(__file__).with_name("odd_upstream.py")
 NAMES = (
     *("echo", "ask", "sample", "roots", "secret", "huge", "silent", "twice", "dies", "fails"),
-    *("garbage", "links", "leaks", "slow", "visit", "two words"),
+    *("garbage", "links", "leaks", "slow", "visit", "two words", "betrays", "insists", "chatters"),
 )
 ASKABLE: Mapping[str, Any] = {"elicitation": {}, "sampling": {}, "roots": {}}
 ANSWERS: Mapping[str, Mapping[str, Any]] = {
@@ -332,6 +332,28 @@ def test_a_question_that_may_be_about_another_call_reaches_nobody(tmp_path: Path
     assert channel.asked == []
 
 
+def test_a_person_is_not_asked_without_end(tmp_path: Path) -> None:
+    channel = Live()
+    with behind(tmp_path) as gateway:
+        params = {"name": "mcp__odd__insists", "arguments": {}}
+        told = gateway.ask("tools/call", params, capabilities=ASKABLE, channel=channel)
+
+    assert said(told) == "20 of 30"
+    assert len(channel.asked) == 20
+
+
+def test_a_call_that_says_how_far_it_is_ends_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nacre.adapters.upstream_call.UPSTREAM_LONGEST_SECONDS", 0.0)
+    with behind(tmp_path, timeout_seconds=0.05) as gateway:
+        meta = {"progressToken": "p"}
+        params = {"name": "mcp__odd__chatters", "arguments": {}, "_meta": meta}
+        told = gateway.ask("tools/call", params, channel=Live())
+
+    assert said(told) == "Error: the server 'odd' did not answer within 0.05 s"
+
+
 def test_a_form_at_a_url_is_shown_only_where_the_client_can(tmp_path: Path) -> None:
     told = {}
     offers: list[dict[str, Any]] = [{}, {"form": {}}, {"url": {}}]
@@ -467,6 +489,17 @@ def test_what_another_process_notes_counts_for_calls_too(
 
     assert "has changed since it was approved" in refused
     assert gone["error"]["message"] == "Unknown tool: mcp__odd__echo"
+
+
+def test_a_secret_in_an_error_is_taken_out(tmp_path: Path) -> None:
+    with behind(tmp_path) as gateway:
+        params = {"name": "mcp__odd__betrays", "arguments": {}}
+        error = gateway.ask("tools/call", params)["error"]
+        notes = [each for each in gateway.records() if "secrets" in str(each.get("note"))]
+
+    assert (error["code"], error["message"]) == (-32099, "no")
+    assert "ghp_" not in json.dumps(error)
+    assert [each["server"] for each in notes] == ["odd"]
 
 
 def test_a_tool_that_changed_waits_until_its_owner_has_looked(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ start each time, and most of what a client asks first needs no decision.
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
+from nacre.errors import RelayedError
 from nacre.protocol.context import Context
 from nacre.protocol.principal import Principal
 from nacre.protocol.surface import (
@@ -46,6 +47,12 @@ class Entry(Protocol):
         self, method: str, params: Mapping[str, Any], value: dict[str, Any], context: Context
     ) -> dict[str, Any]:
         """Return a resource or a prompt as its caller may have it; raises BlockedError."""
+        ...
+
+    def screened_error(
+        self, method: str, name: str, error: RelayedError, context: Context
+    ) -> RelayedError:
+        """Return another server's error as its caller may have it; raises BlockedError."""
         ...
 
 
@@ -135,7 +142,10 @@ class GuardedSurface:
         """Return the contents, if they may be read; raises BlockedError."""
         params = {"uri": uri}
         await self._entry().permit("resources/read", params, context)
-        read = await self._surface.read_resource(uri, context)
+        try:
+            read = await self._surface.read_resource(uri, context)
+        except RelayedError as error:
+            raise self._entry().screened_error("resources/read", uri, error, context) from None
         return self._entry().screened_value("resources/read", params, read, context)
 
     # Prompts.
@@ -150,7 +160,10 @@ class GuardedSurface:
         """Return the prompt's messages, if it may be used; raises BlockedError."""
         params = {"name": name, "arguments": arguments}
         await self._entry().permit("prompts/get", params, context)
-        prompt = await self._surface.get_prompt(name, arguments, context)
+        try:
+            prompt = await self._surface.get_prompt(name, arguments, context)
+        except RelayedError as error:
+            raise self._entry().screened_error("prompts/get", name, error, context) from None
         return self._entry().screened_value("prompts/get", params, prompt, context)
 
     async def complete(
@@ -189,4 +202,8 @@ class GuardedTool:
         refused = await entry.refused(self._name, arguments, context)
         if refused is not None:
             return refused
-        return entry.screened(self._name, await self._tool.call(arguments, context), context)
+        try:
+            result = await self._tool.call(arguments, context)
+        except RelayedError as error:
+            raise entry.screened_error("tools/call", self._name, error, context) from None
+        return entry.screened(self._name, result, context)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from nacre.errors import BlockedError, NacreError
+from nacre.errors import BlockedError, NacreError, RelayedError
 from nacre.own_server import OWN
 from nacre.policy.approver import Question
 from nacre.policy.digests import arguments_sha256
@@ -156,6 +156,20 @@ class EntryJudge:
             self.judge(context, server), method, value, context
         )
         return passed
+
+    def screened_error(
+        self, method: str, name: str, error: RelayedError, context: Context
+    ) -> RelayedError:
+        """Return another server's error as its caller may have it; raises BlockedError."""
+        kind: Kind = "tool" if method == "tools/call" else _NAMED[method][0]
+        server = self._place(kind, name).server
+        if server == self._server or self._content is None:
+            return error
+        value = {"message": str(error), "data": error.data}
+        passed = self._content().result(self.judge(context, server), method, value, context)
+        if passed is value:
+            return error
+        return RelayedError(error.code, str(passed["message"]), passed["data"])
 
     # What other servers ask of the client.
 
