@@ -63,7 +63,6 @@ def _serve(values: dict[str, str], *, verbose: bool, only_order: bool) -> None:
     from nacre.cli.work_on_demand import WorkOnDemand
     from nacre.faces.logs import Log
     from nacre.faces.stdio import serve_stdio
-    from nacre.orders.surface import OnlyOrder
     from nacre.protocol.principal import FULL, Principal
     from nacre.wiring.embedded import first_being, open_laptop
     from nacre.wiring.settings import Settings
@@ -79,6 +78,8 @@ def _serve(values: dict[str, str], *, verbose: bool, only_order: bool) -> None:
     )
     application = laptop.application
     if only_order:
+        from nacre.orders.only_order import OnlyOrder
+
         application = replace(application, surface=OnlyOrder(application.surface))
     try:
         owner = laptop.home.owners.get(values.get("owner", DEFAULT_OWNER)).name

@@ -1,19 +1,14 @@
 """A server with the tool that takes orders, under the name that each Being has given it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from nacre.access.scopes import ORDER_PREFIX
-from nacre.errors import InvalidParamsError, NotFoundError, UnknownResourceError
+from nacre.errors import InvalidParamsError
 from nacre.protocol.context import Context
 from nacre.protocol.principal import Principal
-from nacre.protocol.surface import (
-    Definitions,
-    SelectiveSource,
-    Surface,
-    WireResult,
-    WireTool,
-)
+from nacre.protocol.surface import Definitions, Surface, WireResult, WireTool
+from nacre.protocol.wrapped import WrappedSurface
 from nacre.tools.tool import Tool
 
 _MOST_NAMES = 256  # whose tools one process keeps ready; the names of strangers are no more
@@ -22,82 +17,29 @@ Naming = Callable[[Principal | None], str]
 """From a caller to the name that its Being's orders have; for nobody, the default."""
 
 
-class OrderSurface:
+class OrderSurface(WrappedSurface):
     """A surface with the order tool behind its own tools."""
 
     def __init__(self, inner: Surface, naming: Naming, tool_named: Callable[[str], Tool]) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._naming = naming
         self._tool_named = tool_named
         self._made: dict[str, Tool] = {}
         self._joined: dict[str, tuple[Definitions, Definitions]] = {}
 
-    @property
-    def name(self) -> str:
-        """The name that clients see."""
-        return self._inner.name
-
-    @property
-    def version(self) -> str:
-        """The version that clients see."""
-        return self._inner.version
-
-    @property
-    def title(self) -> str | None:
-        """The name for people, where it differs."""
-        return self._inner.title
-
-    @property
-    def instructions(self) -> str | None:
-        """Guidance for a model that uses the server."""
-        return self._inner.instructions
-
     def tools(self) -> Definitions:
         """Return the definitions of all tools, the order's under its default name."""
-        return self._with_order(self._inner.tools(), self._naming(None))
+        return self._with_order(super().tools(), self._naming(None))
 
     def tools_for(self, principal: Principal | None) -> Definitions:
         """Return what this caller sees, the order tool under its Being's name."""
-        inner = self._inner
-        seen = inner.tools_for(principal) if isinstance(inner, SelectiveSource) else inner.tools()
-        return self._with_order(seen, self._naming(principal))
+        return self._with_order(super().tools_for(principal), self._naming(principal))
 
     def get_tool(self, name: str) -> WireTool | None:
         """Return the tool, None for an unknown name; whose order it is, the call tells."""
         if name.startswith(ORDER_PREFIX):
             return NamedOrder(name, self._naming, self._tool)
-        return self._inner.get_tool(name)
-
-    def resources(self) -> Definitions:
-        """Return the fixed resources."""
-        return self._inner.resources()
-
-    def resource_templates(self) -> Definitions:
-        """Return the templates."""
-        return self._inner.resource_templates()
-
-    async def read_resource(self, uri: str, context: Context) -> dict[str, Any]:
-        """Return the contents; raises NotFoundError for an unknown URI."""
-        return await self._inner.read_resource(uri, context)
-
-    def prompts(self) -> Definitions:
-        """Return the prompts."""
-        return self._inner.prompts()
-
-    async def get_prompt(
-        self, name: str, arguments: dict[str, str], context: Context
-    ) -> dict[str, Any]:
-        """Return the prompt's messages; raises NotFoundError for an unknown name."""
-        return await self._inner.get_prompt(name, arguments, context)
-
-    async def complete(
-        self,
-        ref: Mapping[str, Any],
-        argument: Mapping[str, Any],
-        context_arguments: Mapping[str, str],
-    ) -> dict[str, Any]:
-        """Return suggestions for what the user has typed so far."""
-        return await self._inner.complete(ref, argument, context_arguments)
+        return super().get_tool(name)
 
     def _with_order(self, seen: Definitions, name: str) -> Definitions:
         known = self._joined.get(name)
@@ -137,79 +79,3 @@ class NamedOrder:
                 f"Unknown tool: {self._name[:200]}; this Being's is {tool.name}"
             )
         return await tool.call(arguments, context)
-
-
-class OnlyOrder:
-    """The same server to a client that is to see the order tool and nothing else."""
-
-    def __init__(self, whole: Surface) -> None:
-        self._whole = whole
-        self._shown: tuple[Definitions, Definitions] | None = None
-
-    @property
-    def name(self) -> str:
-        """The name that clients see."""
-        return self._whole.name
-
-    @property
-    def version(self) -> str:
-        """The version that clients see."""
-        return self._whole.version
-
-    @property
-    def title(self) -> str | None:
-        """The name for people, where it differs."""
-        return self._whole.title
-
-    instructions: str | None = None
-
-    def tools(self) -> Definitions:
-        """Return the order tool."""
-        return self._only(self._whole.tools())
-
-    def tools_for(self, principal: Principal | None) -> Definitions:
-        """Return the order tool, unless this caller must not see it."""
-        whole = self._whole
-        seen = whole.tools_for(principal) if isinstance(whole, SelectiveSource) else whole.tools()
-        return self._only(seen)
-
-    def get_tool(self, name: str) -> WireTool | None:
-        """Return the order tool by its name."""
-        return self._whole.get_tool(name) if name.startswith(ORDER_PREFIX) else None
-
-    def resources(self) -> Definitions:
-        """Return nothing."""
-        return ()
-
-    def resource_templates(self) -> Definitions:
-        """Return nothing."""
-        return ()
-
-    async def read_resource(self, uri: str, context: Context) -> dict[str, Any]:
-        """Refuse: there are none."""
-        raise UnknownResourceError(uri)
-
-    def prompts(self) -> Definitions:
-        """Return nothing."""
-        return ()
-
-    async def get_prompt(
-        self, name: str, arguments: dict[str, str], context: Context
-    ) -> dict[str, Any]:
-        """Refuse: there are none."""
-        raise NotFoundError(f"Prompt not found: {name[:200]}")
-
-    async def complete(
-        self,
-        ref: Mapping[str, Any],
-        argument: Mapping[str, Any],
-        context_arguments: Mapping[str, str],
-    ) -> dict[str, Any]:
-        """Suggest nothing."""
-        return {"values": []}
-
-    def _only(self, seen: Definitions) -> Definitions:
-        if self._shown is None or self._shown[0] is not seen:
-            orders = tuple(each for each in seen if str(each["name"]).startswith(ORDER_PREFIX))
-            self._shown = (seen, orders)
-        return self._shown[1]

@@ -1,0 +1,79 @@
+"""A server around another one, which changes some of what it offers."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from nacre.protocol.context import Context
+from nacre.protocol.principal import Principal
+from nacre.protocol.surface import Definitions, SelectiveSource, Surface, WireTool
+
+
+class WrappedSurface:
+    """All that the inner server offers, as it is; whoever inherits from this says what differs."""
+
+    def __init__(self, inner: Surface) -> None:
+        self._inner = inner
+
+    @property
+    def name(self) -> str:
+        """The name that clients see."""
+        return self._inner.name
+
+    @property
+    def version(self) -> str:
+        """The version that clients see."""
+        return self._inner.version
+
+    @property
+    def title(self) -> str | None:
+        """The name for people, where it differs."""
+        return self._inner.title
+
+    @property
+    def instructions(self) -> str | None:
+        """Guidance for a model that uses the server."""
+        return self._inner.instructions
+
+    def tools(self) -> Definitions:
+        """Return the definitions of all tools."""
+        return self._inner.tools()
+
+    def tools_for(self, principal: Principal | None) -> Definitions:
+        """Return the tools that this caller sees."""
+        inner = self._inner
+        return inner.tools_for(principal) if isinstance(inner, SelectiveSource) else inner.tools()
+
+    def get_tool(self, name: str) -> WireTool | None:
+        """Return the tool, None for an unknown name."""
+        return self._inner.get_tool(name)
+
+    def resources(self) -> Definitions:
+        """Return the fixed resources."""
+        return self._inner.resources()
+
+    def resource_templates(self) -> Definitions:
+        """Return the templates."""
+        return self._inner.resource_templates()
+
+    async def read_resource(self, uri: str, context: Context) -> dict[str, Any]:
+        """Return the contents; raises NotFoundError for an unknown URI."""
+        return await self._inner.read_resource(uri, context)
+
+    def prompts(self) -> Definitions:
+        """Return the prompts."""
+        return self._inner.prompts()
+
+    async def get_prompt(
+        self, name: str, arguments: dict[str, str], context: Context
+    ) -> dict[str, Any]:
+        """Return the prompt's messages; raises NotFoundError for an unknown name."""
+        return await self._inner.get_prompt(name, arguments, context)
+
+    async def complete(
+        self,
+        ref: Mapping[str, Any],
+        argument: Mapping[str, Any],
+        context_arguments: Mapping[str, str],
+    ) -> dict[str, Any]:
+        """Return suggestions for what the user has typed so far."""
+        return await self._inner.complete(ref, argument, context_arguments)
