@@ -52,6 +52,7 @@ class Window:
 
     def barriers(self) -> list[str]:
         """Return what axe finds on the page that keeps people out, one line for each element."""
+        self.page.wait_for_load_state("load")  # with its style
         found: Any = self.page.evaluate(
             "rules => axe.run(document, {runOnly: rules, resultTypes: ['violations']})", _RULES
         )
@@ -63,6 +64,7 @@ class Window:
 
     def overflow(self) -> int:
         """Return by how many pixels the page is wider than its window."""
+        self.page.wait_for_load_state("load")
         wider: int = self.page.evaluate(
             "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
         )
