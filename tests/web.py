@@ -278,7 +278,7 @@ class Browser:
         sent |= {"sec-fetch-site": "same-origin", **headers}
         return self._keep(self.site.post_form(target, fields, sent))
 
-    def submit(self, page: Answer, action: str, **changes: str) -> Answer:
+    def submit(self, page: Answer, action: str, /, **changes: str) -> Answer:
         """Send the first form of a page that goes to an address, with some fields changed."""
         return self.post(action, {**form_of(page, action), **changes})
 

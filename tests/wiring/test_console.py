@@ -17,30 +17,15 @@ from nacre.errors import ConfigurationError
 from nacre.wiring.console import laptop_console, stack_console
 from nacre.wiring.embedded import open_laptop
 from nacre.wiring.settings import Settings
-from tests.aws_stack import REGION, aws_stack
 from tests.memory.keeping import a_node, told
 
 
-@pytest.fixture(params=["laptop", "stack"])
-def parts(
-    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Console]:
-    """The parts as the server and the function are given them."""
-    if request.param == "laptop":
-        laptop = open_laptop(tmp_path)
-        yield laptop_console(laptop, "--data-dir /somewhere")
-        laptop.close()
-        return
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.setenv(name, "test")
-    with aws_stack() as stack:
-        settings = Settings(
-            data_folder="",
-            region=REGION,
-            data_table=stack.ids["DataTable"],
-            queue_url=stack.ids["PatrolQueue"],
-        )
-        yield stack_console(settings)
+@pytest.fixture
+def parts(tmp_path: Path) -> Iterator[Console]:
+    """The parts as the server on a laptop is given them; a stack's are tested with its function."""
+    laptop = open_laptop(tmp_path)
+    yield laptop_console(laptop, "--data-dir /somewhere")
+    laptop.close()
 
 
 def test_what_was_noted_is_seen_found_and_erased(parts: Console) -> None:
@@ -67,10 +52,12 @@ def test_what_was_noted_is_seen_found_and_erased(parts: Console) -> None:
 
 
 def test_each_place_names_the_command_that_exports_from_it(parts: Console) -> None:
-    assert parts.export_command.format(being="b") in (
+    there = stack_console(Settings(data_folder=""))
+
+    assert [each.export_command.format(being="b") for each in (parts, there)] == [
         "nacre export FILE --being b --data-dir /somewhere",
         "nacre export FILE --being b --stack NAME",
-    )
+    ]
 
 
 def test_a_function_without_its_tables_says_what_is_missing() -> None:

@@ -1,0 +1,134 @@
+"""The owner's pages as the portal function serves them: its handler, variables and tables."""
+
+import asyncio
+import importlib.util
+import os
+from collections.abc import Callable, Iterator
+from random import Random
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+
+from nacre.access.authority import Authority, authority
+from nacre.adapters.dynamodb_table import DynamoTable
+from nacre.clock import system_clock
+from nacre.console.parts import Console
+from nacre.wiring.console import stack_console
+from nacre.wiring.settings import Settings
+from tests.aws_stack import REGION, Stack, aws_stack
+from tests.lambda_events import LambdaContext, Sent, body_of, http_api_event
+from tests.lambda_functions import environment, task
+from tests.memory.keeping import a_node
+from tests.web import Answer, Browser
+
+HOST = "api.execute-api.eu-central-1.amazonaws.com"
+
+
+class Served:
+    """A place for a browser: API Gateway before the real handler."""
+
+    def __init__(self, made: Authority) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._handle = self._on_loop(_handler)
+        self.authority = made
+
+    def get(self, target: str, headers: Any) -> Answer:
+        return self._send("GET", target, headers)
+
+    def post_form(self, target: str, fields: Any, headers: Any) -> Answer:
+        kind = {"content-type": "application/x-www-form-urlencoded"}
+        return self._send("POST", target, {**kind, **headers}, urlencode(fields).encode())
+
+    def link(self) -> str:
+        return self.authority.sign_in.links.make("me").secret
+
+    def _send(self, method: str, target: str, headers: Any, body: bytes = b"") -> Answer:
+        event = http_api_event(Sent(method, target, {"host": HOST, **headers}, body), None)
+        result = self._on_loop(self._handle, event, LambdaContext())
+        pairs = [(name.lower(), value) for name, value in result["headers"].items()]
+        pairs += [("set-cookie", cookie) for cookie in result.get("cookies") or []]
+        return Answer(result["statusCode"], tuple(pairs), body_of(result))
+
+    def _on_loop(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        asyncio.set_event_loop(self._loop)  # Mangum's, which it would otherwise make and leave
+        try:
+            return function(*arguments)
+        finally:
+            asyncio.set_event_loop(None)
+
+    def close(self) -> None:
+        self._loop.run_until_complete(self._loop.shutdown_default_executor())
+        self._loop.close()
+
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Served, Console]]:
+    """The function with the variables that the template gives it, over a stack's tables."""
+    with aws_stack() as stack:
+        given = {
+            **environment("PortalFunction"),
+            "NACRE_TOKENS_TABLE": stack.ids["TokensTable"],
+            "NACRE_DATA_TABLE": stack.ids["DataTable"],
+            "NACRE_QUEUE_URL": stack.ids["PatrolQueue"],
+            "AWS_REGION": REGION,
+            "AWS_ACCESS_KEY_ID": "test",
+            "AWS_SECRET_ACCESS_KEY": "test",
+        }
+        for name in os.environ:
+            if name.startswith(("NACRE_", "AWS_")):
+                monkeypatch.delenv(name)
+        for name, value in given.items():
+            monkeypatch.setenv(name, value)
+        place = Served(_authority(stack))
+        yield place, stack_console(Settings.from_environment())
+        place.close()
+
+
+def _handler() -> Any:
+    path = task("PortalFunction") / "handler.py"
+    spec = importlib.util.spec_from_file_location("portal_handler_under_test", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.handle
+
+
+def _authority(stack: Stack) -> Authority:
+    tokens, data = (
+        DynamoTable(stack.dynamodb, stack.ids[name], now=system_clock)
+        for name in ("TokensTable", "DataTable")
+    )
+    return authority(tokens, data, documents=None, clock=system_clock, rng=Random(1))
+
+
+def test_an_owner_looks_around_changes_and_erases_on_a_stack(
+    served: tuple[Served, Console],
+) -> None:
+    place, parts = served
+    being = place.authority.beings.create("Ann", owner="me").being_id
+    parts.mind().memory.nodes.add(being, [a_node(1), a_node(2, action="Bo sails")])
+    node = f"/beings/{being}/memories/{a_node(2).node_id}"
+    browser: Any = Browser(place)  # type: ignore[arg-type]
+    browser.sign_in()
+
+    seen = {
+        page: browser.get(f"/beings/{being}/{page}")
+        for page in ("overview", "map", "memories?q=sails", "profile", "history", "relations")
+    }
+    saved = browser.submit(browser.get(f"{node}/edit"), f"{node}/edit", action="Bo rows")
+    pinned = browser.submit(browser.get(node), f"{node}/pin")
+    changed = browser.get(node)
+    erased = browser.submit(browser.get(f"{node}/forget"), f"{node}/forget")
+    export = browser.get(f"/beings/{being}/export/file")
+
+    assert {page: answer.status for page, answer in seen.items()} == dict.fromkeys(seen, 200)
+    assert "Bo sails" in seen["memories?q=sails"].text
+    assert "2 memories in 1 group" in seen["map"].text
+    assert (saved.status, pinned.status, erased.status) == (303, 303, 303)
+    assert "Bo rows" in changed.text
+    assert "pinned" in changed.text
+    assert browser.get(node).status == 404
+    assert export["content-type"] == "application/gzip"
+    assert export.body[:2] == b"\x1f\x8b"
