@@ -17,7 +17,7 @@ import jsonschema_rs
 import pytest
 
 from nacre.app import Application
-from nacre.faces.lambda_events import mcp_handler
+from nacre.faces.lambda_events import Handler, mcp_handler
 from nacre.faces.logs import Log
 from nacre.faces.mcp import endpoint
 from nacre.protocol.context import Silence
@@ -35,6 +35,7 @@ pytestmark = pytest.mark.benchmark
 
 CORE_TO_FLOOR = 2.0
 STACK_TO_CORE = 20.0
+COUNTING_TO_LOGGING = 1.25
 BEING = "0191f6a0-0000-7000-8000-000000000001"
 ANN = Principal("t1", BEING, FULL)
 Event = dict[str, Any]
@@ -193,9 +194,10 @@ def test_a_call_costs_little_more_than_the_least_it_could() -> None:
     stack, stop = usual_stack(loop)
     bare, own_core = BareDispatcher(), core()
     quiet = StringIO()
-    handler = mcp_handler(application(), log=Log("info", quiet))
+    logging = mcp_handler(application(), log=Log("info", quiet))
+    counting = mcp_handler(application(), log=Log("info", quiet, stack="nacre"))
 
-    def handled(event: Event) -> Event:
+    def handled(handler: Handler, event: Event) -> Event:
         quiet.seek(0)
         return handler(event, Invocation())
 
@@ -205,14 +207,15 @@ def test_a_call_costs_little_more_than_the_least_it_could() -> None:
         event = lambda_event(headers, body)
         for answer in (bare.answer(body), own_core(headers, body).body):
             assert json.loads(answer)["result"]["content"][0]["text"] == "5"
-        for reply in (handled(event), stack(event)):
+        for reply in (handled(logging, event), handled(counting, event), stack(event)):
             assert json.loads(reply["body"])["result"]["content"][0]["text"] == "5"
         times = {
             **cpu_times(
                 {
                     "bare dispatcher": partial(bare.answer, body),
                     "core": partial(own_core, headers, body),
-                    "Lambda handler, logging": partial(handled, event),
+                    "Lambda handler, logging": partial(handled, logging, event),
+                    "Lambda handler, counting too": partial(handled, counting, event),
                 },
                 rounds=60,
                 calls=300,
@@ -222,6 +225,8 @@ def test_a_call_costs_little_more_than_the_least_it_could() -> None:
         floor = times["bare dispatcher"]
         rows += [(era, name, f"{t:.1f}", f"{t / floor:.1f}x") for name, t in times.items()]
         figures[era] = (times["core"] / floor, times["SDK, FastAPI, Mangum"] / times["core"])
+        counted = times["Lambda handler, counting too"] / times["Lambda handler, logging"]
+        assert counted <= COUNTING_TO_LOGGING
     stop()
     loop.close()
     asyncio.set_event_loop(None)

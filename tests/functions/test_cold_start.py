@@ -240,3 +240,24 @@ def test_discovery_and_the_sign_in_page_need_no_service() -> None:
 
     assert [answer["statusCode"] for answer in started.answers] == [200] * 4
     assert not set().union(*started.after) & (SDK | {"cryptography", "mcp", "numpy"})
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "McpHttpFunction",
+        "TokenAuthorizerFunction",
+        "PatrolWorkerFunction",
+        "PolicyEvaluatorFunction",
+    ],
+)
+def test_metrics_cost_no_start_anything(name: str) -> None:
+    started = start(name)
+
+    assert "nacre.metrics" not in started.own
+
+
+def test_metrics_load_with_the_first_line_that_counts() -> None:
+    started = start("McpHttpFunction", post(request("ping"), version="2025-11-25"))
+
+    assert "nacre.metrics" in started.own_after

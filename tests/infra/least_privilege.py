@@ -1,5 +1,6 @@
 """IAM's decision about recorded calls, by the statements of template.yaml."""
 
+import re
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Any
@@ -39,6 +40,8 @@ def _permits(statement: Mapping[str, Any], action: Action, stack: str) -> bool:
 
 def _pattern(resource: Any, stack: str) -> str:
     text = named(resource).replace("${AWS::StackName}", stack)
+    # A name that the owner chooses, in a parameter of the template, may be any.
+    text = re.sub(r"\$\{\w+\}", "*", text)
     return text.partition(":parameter")[2] if ":parameter" in text else text
 
 

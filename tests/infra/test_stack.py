@@ -750,6 +750,8 @@ UNSEEN = {
             *(("Query", f"TokensTable/index/gsi{number}") for number in (2, 3)),
         )
     },
+    ("PortalFunction", "sqs:SendMessage", "PatrolQueue"): "a patrol that an owner asks for",
+    ("PortalFunction", "ssm:GetParameter", f"/nacre/{STACK}/*"): _SECRETS,
 }
 
 

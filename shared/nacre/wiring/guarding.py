@@ -202,7 +202,11 @@ class BeingTrails:
         return AuditTrail(log, self._clock, log_line=self._to_log)
 
     def _to_log(self, facts: Mapping[str, Any]) -> None:
-        """Write a record as a structured line, where the function's log keeps it too."""
+        """Write a record as a structured line, where the function's log keeps it too.
+
+        But for the shape of the arguments: their names are a caller's to choose.
+        """
+        facts = {name: value for name, value in facts.items() if name != "shape"}
         if self._stack and facts["outcome"] == "deny" and facts.get("enforced", True):
             from nacre.metrics import POLICY_DENIALS, count
 
