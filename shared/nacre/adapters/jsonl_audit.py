@@ -131,16 +131,16 @@ class _Slot:
         try:
             if not os.fstat(self._lines).st_nlink:  # what is written there, nobody can read
                 raise OSError(2, "the file was removed")  # noqa: TRY301 - as below
-            if os.write(self._lines, line + b"\n") != len(line) + 1:
+            whole = line + b"\n"
+            if os.write(self._lines, whole) != len(whole):
                 raise OSError(28, "the disk is full")  # noqa: TRY301 - as a whole write says it
-            noted = f"{after.sequence:020d} {after.hash}\n".encode()
-            _write_at_start(self._heads, noted)
+            _write_at_start(self._heads, _noted(after))
         except OSError:
             with suppress(OSError):
                 os.ftruncate(self._lines, self._size)
                 _write_at_start(self._heads, _noted(self.head))
             raise
-        self._size += len(line) + 1
+        self._size += len(whole)
         self.head = after
 
     def close(self) -> None:

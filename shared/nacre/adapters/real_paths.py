@@ -2,6 +2,7 @@
 
 import os
 
+_CAN = hasattr(os, "O_PATH")
 _OPEN = getattr(os, "O_PATH", 0) | getattr(os, "O_CLOEXEC", 0)
 _LINK = _OPEN | getattr(os, "O_NOFOLLOW", 0)
 
@@ -12,7 +13,7 @@ def resolved(place: str) -> str | None:
     The last part need not exist. Nothing is opened for reading, so a pipe or a device may
     stand there.
     """
-    if not hasattr(os, "O_PATH"):
+    if not _CAN:
         return None
     try:
         return _opened(place)

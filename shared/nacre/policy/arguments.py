@@ -86,19 +86,22 @@ def spellings(value: Any) -> tuple[str, ...]:
 
 def number(value: Any) -> int | float | None:
     """Return the number that a value is, or None for what is none."""
-    if isinstance(value, bool):
-        return None
     if isinstance(value, JsonNumber):
-        text = str(value)
         try:
-            return float(text) if any(mark in text for mark in ".eE") else int(text)
+            return float(value) if _is_fraction(value) else int(value)
         except ValueError:  # more digits than Python reads
             return None
+    if isinstance(value, bool):
+        return None
     return value if isinstance(value, (int, float)) else None
 
 
+def _is_fraction(text: str) -> bool:
+    return "." in text or "e" in text or "E" in text
+
+
 def _canonical(text: str) -> Iterator[str]:
-    if not any(mark in text for mark in ".eE"):
+    if not _is_fraction(text):
         return
     value = float(text)
     yield repr(value)

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Literal
 
 from nacre.clock import Clock
@@ -48,27 +49,35 @@ class AuditEntry:
     note: str | None = None
     fields: Mapping[str, Any] = field(default_factory=dict)
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, Any]:  # noqa: C901 - a line for each of them
         """Return what the record says, without what is empty."""
-        facts: dict[str, Any] = {
-            "outcome": self.outcome,
-            "server": self.server,
-            "sender": self.sender,
-            "method": self.method[:200],
-            "tool": self.tool and self.tool[:200],
-            "rule": self.rule,
-            "policy": self.policy[:16],
-            "principal": self.principal,
-            "being": self.being,
-            "request": self.request and self.request[:80],
-            "arguments_sha256": self.arguments_sha256,
-            "shape": self.shape,
-            "note": self.note and self.note[:500],
-        }
-        known = {name: value for name, value in facts.items() if value}
+        known: dict[str, Any] = {"outcome": self.outcome}
+        if self.server:
+            known["server"] = self.server
+        known["sender"] = self.sender
+        known["method"] = self.method[:200]
+        if self.tool:
+            known["tool"] = self.tool[:200]
+        if self.rule:
+            known["rule"] = self.rule
+        if self.policy:
+            known["policy"] = self.policy[:16]
+        if self.principal:
+            known["principal"] = self.principal
+        if self.being:
+            known["being"] = self.being
+        if self.request:
+            known["request"] = self.request[:80]
+        if self.arguments_sha256:
+            known["arguments_sha256"] = self.arguments_sha256
+        if self.shape:
+            known["shape"] = self.shape
+        if self.note:
+            known["note"] = self.note[:500]
         if not self.enforced:
             known["enforced"] = False
-        known.update(self.fields)
+        if self.fields:
+            known.update(self.fields)
         return known
 
 
@@ -94,6 +103,8 @@ class AuditTrail:
         self._lock = threading.Lock()
         self._head: Head | None = None
         self._anchored: tuple[int, float] | None = None
+        self._second = -1
+        self._seconds = ""
 
     def record(self, entry: AuditEntry) -> str:
         """Keep one record and return its id; raises UnavailableError when it is not kept."""
@@ -102,14 +113,17 @@ class AuditTrail:
             before = self._head or self._log.open()
             self._head = None  # unknown, until the record is known to be kept
             now = self._clock()
-            at = now.isoformat(timespec="microseconds")
+            moment = now.timestamp()
+            at = self._spelled(now, int(moment))
             after, line = _chained(before, at, facts)
             self._log.append(line, before=before, after=after, at=at)
             self._head = after
-            self._note(after, now.timestamp())
+            if self._anchor is not None:
+                self._note(after, moment)
+        name = f"{after.writer}/{after.sequence}"
         if self._log_line is not None:
-            self._log_line({"audit": f"{after.writer}/{after.sequence}", **facts})
-        return f"{after.writer}/{after.sequence}"
+            self._log_line({"audit": name, **facts})
+        return name
 
     def close(self) -> None:
         """Note the head a last time and let the chain go."""
@@ -120,6 +134,13 @@ class AuditTrail:
                     self._anchor(head)
             finally:
                 self._log.close()
+
+    def _spelled(self, now: datetime, second: int) -> str:
+        """Return a moment as `isoformat` does; its seconds are spelled once for all records."""
+        if second != self._second:
+            self._second, self._seconds = second, now.isoformat(timespec="seconds")
+        seconds = self._seconds
+        return f"{seconds[:19]}.{now.microsecond:06}{seconds[19:]}"
 
     def _note(self, head: Head, now: float) -> None:
         if self._anchor is None:
@@ -137,8 +158,11 @@ class AuditTrail:
 
 def _chained(before: Head, at: str, facts: Mapping[str, Any]) -> tuple[Head, bytes]:
     sequence = before.sequence + 1
-    said = _encode({"seq": sequence, "writer": before.writer, "at": at, **facts})
-    body = f'{{"prev":"{before.hash}",{said[1:-1]}'.encode()
+    said = _encode(facts)[1:-1]
+    name = before.writer  # ours, as the moment is: nothing in them has to be escaped
+    body = (
+        f'{{"prev":"{before.hash}","seq":{sequence},"writer":"{name}","at":"{at}",{said}'.encode()
+    )
     own = hashlib.sha256(body).hexdigest()
     return Head(before.writer, sequence, own), b'%b,"hash":"%b"}' % (body, own.encode())
 

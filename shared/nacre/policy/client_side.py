@@ -32,13 +32,11 @@ class ClientSide:
         self, wire: Wire, *, headers: Mapping[str, str] | None = None, alone: bool = True
     ) -> Verdict:
         """Decide about one message; `alone`: it is no part of a batch."""
-        match wire.kind:
-            case "request":
-                return self._request(wire, headers, alone=alone)
-            case "notification":
-                return self._notification(wire)
-            case _:
-                return self._response(wire)
+        if wire.method is None:
+            return self._response(wire)
+        if wire.id is None:
+            return self._notification(wire)
+        return self._request(wire, headers, alone=alone)
 
     def _request(self, wire: Wire, headers: Mapping[str, str] | None, *, alone: bool) -> Verdict:
         assert wire.id is not None
@@ -110,12 +108,11 @@ class ClientSide:
     def _ruled(self, wire: Wire, call: Call, ruling: Ruling, raw: bytes) -> Verdict:
         assert wire.id is not None
         method = str(wire.method)
+        if isinstance(ruling, Allowed):
+            granted = ruling.approval is not None
+            self._talk.up.add(Asked(method, wire.id, wire.is_modern, call, granted=granted))
+            return Forward(raw)
         match ruling:
-            case Allowed(_, approval):
-                granted = approval is not None
-                asked = Asked(method, wire.id, wire.is_modern, call, granted=granted)
-                self._talk.up.add(asked)
-                return Forward(raw)
             case Denied():
                 id_ = replies.spelled(wire.id, wire.raw)
                 assert id_ is not None

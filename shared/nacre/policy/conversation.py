@@ -113,7 +113,7 @@ class Conversation:
 
 
 def _shows_forms(capabilities: object) -> bool:
-    if not isinstance(capabilities, Mapping):
+    if not capabilities or not isinstance(capabilities, Mapping):
         return False
     offered = capabilities.get("elicitation")
     return isinstance(offered, Mapping) and (not offered or "form" in offered)

@@ -1,7 +1,6 @@
 """Deciding: the first rule that matches a call, else deny."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from nacre.policy.candidates import Candidates, Seen
 from nacre.policy.condition import Condition
@@ -46,8 +45,9 @@ class Engine:
         """Return where the rule stands that decides about the call, if one does."""
         if not is_well_formed(subject):
             return None
-        seen = Seen(subject.arguments, self.where)
-        for place in self.candidates(subject.kind, subject.name, subject.server).pointed_to(seen):
+        kind, name, server, arguments = subject
+        seen = Seen(arguments, self.where)
+        for place in self.candidates(kind, name, server).pointed_to(seen):
             for condition in self.conditions[place]:
                 if not condition.holds(seen.at(condition.keys)):
                     break
@@ -117,7 +117,7 @@ def is_well_formed(subject: Subject) -> bool:
 def _with_slashes(where: Surroundings) -> Surroundings:
     home = None if where.home is None else where.home.replace("\\", "/")
     cwd = None if where.cwd is None else where.cwd.replace("\\", "/")
-    return replace(where, home=home, cwd=cwd)
+    return where._replace(home=home, cwd=cwd)
 
 
 def _has_surrogate(name: str) -> bool:

@@ -227,7 +227,8 @@ class Judge:
         enforced = settings.mode == "enforce"
         subject = call.subject
         given: object = subject.arguments  # from a message, whatever its type says
-        arguments: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
+        is_known = type(given) is dict or isinstance(given, Mapping)
+        arguments = subject.arguments if is_known else {}
         is_tool = subject.kind == "tool"
         entry = AuditEntry(
             outcome=outcome,

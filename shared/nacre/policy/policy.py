@@ -25,7 +25,7 @@ class Policy:
 
     def decide(self, subject: Subject, where: Surroundings = NOWHERE) -> Decision:
         """Return what happens to a call of a server that runs there."""
-        return self.engine(where).decide(subject)
+        return (self._engines.get(where) or self.engine(where)).decide(subject)
 
     def engine(self, where: Surroundings = NOWHERE) -> Engine:
         """Return the rules, prepared for servers that run there; remembered."""

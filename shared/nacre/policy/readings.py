@@ -348,8 +348,9 @@ def normal(place: str) -> str:
 
 
 def _followed(place: str, where: Surroundings) -> str:
-    found = None if where.follow is None else where.follow(place)
-    return resolved(place) if found is None else found
+    if where.follow is not None and (found := where.follow(place)) is not None:
+        return found
+    return resolved(place)
 
 
 def resolved(place: str) -> str:

@@ -2,7 +2,7 @@
 
 import base64
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,11 +37,30 @@ def redact(value: Any, section: SecretsSection) -> Redacted:
     """Return the value with every secret replaced by a mark; members and kinds stay."""
     if section.action == "off":
         return Redacted(value, 0, ())
+    if _is_plain(value, plain_texts(section)):
+        return Redacted(value, 0, ())
     redaction = _Redaction(section)
     clean = redaction.of(value, 0)
     if not redaction.rules:
         return Redacted(value, 0, ())
     return Redacted(clean, len(redaction.rules), tuple(dict.fromkeys(redaction.rules)))
+
+
+def _is_plain(value: Any, plain: Collection[str]) -> bool:
+    """Tell at one look whether a value consists of texts that are known to be plain."""
+    kind = type(value)
+    if kind is str:
+        return value in plain
+    if kind is dict:
+        for key, inner in value.items():
+            if key not in plain or key in _BINARY or names_secret(key):
+                return False
+            if not _is_plain(inner, plain):
+                return False
+        return True
+    if kind is list:
+        return all(_is_plain(inner, plain) for inner in value)
+    return kind is JsonNumber or not isinstance(value, (str, dict, list, tuple))
 
 
 def redact_for_audit(value: Any) -> Any:

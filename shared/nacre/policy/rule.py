@@ -30,8 +30,7 @@ class Subject(NamedTuple):  # made for each call, in a fifth of the time
         return f"mcp__{self.server}__{self.name}"
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
+class Surroundings(NamedTuple):  # hashed for each call
     """Where the server of a call runs, as far as it is known.
 
     Links are followed only for a server on this machine. `folds_case` is for file

@@ -27,13 +27,11 @@ class ServerSide:
 
     def take(self, wire: Wire, *, alone: bool = True) -> Verdict:
         """Decide about one message; `alone`: it is no part of a batch."""
-        match wire.kind:
-            case "request":
-                return self._request(wire, alone=alone)
-            case "notification":
-                return self._notification(wire)
-            case _:
-                return self._response(wire)
+        if wire.method is None:
+            return self._response(wire)
+        if wire.id is None:
+            return self._notification(wire)
+        return self._request(wire, alone=alone)
 
     # Requests of the server, which only the older generation has.
 

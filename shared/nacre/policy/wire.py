@@ -96,7 +96,9 @@ class Wire:
     @property
     def is_modern(self) -> bool:
         """Whether the request carries its version, as the stateless era does."""
-        return self.meta.get(META_VERSION) == MODERN
+        params = self.params
+        meta = params.get("_meta") if type(params) is dict else None
+        return type(meta) is dict and meta.get(META_VERSION) == MODERN
 
 
 def read(raw: bytes, *, lines: bool) -> Any:
@@ -118,10 +120,11 @@ def message(raw: bytes, value: Any) -> Wire:
         raise WireError("a message must be a JSON object")
     known = value.get("id")
     answered = known if _is_id(known) else None
-    if value.get("jsonrpc") != "2.0" or type(value["jsonrpc"]) is not str:
+    version = value.get("jsonrpc")
+    if version != "2.0" or type(version) is not str:
         raise WireError("'jsonrpc' must be \"2.0\"", id=answered)
     _refuse_variants(value, _MEMBERS, answered)
-    if "id" in value and answered is None:
+    if answered is None and "id" in value:
         raise WireError("'id' must be a text or a whole number")
     if "method" not in value:
         return _response(raw, value, answered)
@@ -145,9 +148,9 @@ def _response(raw: bytes, value: dict[str, Any], id_: Id | None) -> Wire:
             "a message needs a 'method', or an 'id' with a 'result' or an 'error'", id=id_
         )
     result, error = value.get("result"), value.get("error")
-    for name, part in (("result", result), ("error", error)):
-        if name in value and type(part) is not dict:
-            raise WireError(f"'{name}' must be an object", id=id_)
+    if type(result if error is None else error) is not dict:
+        name = "result" if "result" in value else "error"
+        raise WireError(f"'{name}' must be an object", id=id_)
     if result is not None:
         _refuse_variants(result, _READ, id_)
     return Wire(raw, None, id_, None, result, error)
@@ -155,12 +158,14 @@ def _response(raw: bytes, value: dict[str, Any], id_: Id | None) -> Wire:
 
 def _is_id(value: object) -> bool:
     if type(value) is JsonNumber:
-        return value.lstrip("-").isdigit() and len(value) <= _MAX_ID
+        return len(value) <= _MAX_ID and value.lstrip("-").isdigit()
     return type(value) is str and len(value) <= _MAX_ID
 
 
 def _refuse_variants(members: Mapping[str, Any], exact: frozenset[str], id_: Id | None) -> None:
     """Refuse a key that some readers take for one that we read, in other letters."""
+    if exact.issuperset(members):
+        return
     for key in members.keys() - exact:
         meant = _FOLDED[exact].get(_folded(key))
         if meant is not None:

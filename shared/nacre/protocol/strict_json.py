@@ -36,7 +36,7 @@ def parse(raw: bytes | bytearray, scan: Scan | None = None) -> Any:
     """
     if raw.startswith(_BOM):
         raise MalformedJsonError("the message starts with a byte order mark; send plain UTF-8")
-    if _may_be_too_deep(raw) and _is_too_deep(raw):
+    if raw.count(b"{") + raw.count(b"[") > MAX_JSON_DEPTH and _is_too_deep(raw):
         raise MalformedMessageError(f"the message nests deeper than {MAX_JSON_DEPTH} levels")
     may_be_torn = b"\\u" in raw and _SURROGATE_ESCAPE.search(raw) is not None
     try:
@@ -122,10 +122,6 @@ _ESCAPE = "nacre.json"
 codecs.register_error(_ESCAPE, _escape)
 
 
-def _may_be_too_deep(raw: bytes | bytearray) -> bool:
-    return raw.count(b"{") + raw.count(b"[") > MAX_JSON_DEPTH
-
-
 def _is_too_deep(raw: bytes | bytearray) -> bool:
     """Tell whether brackets nest too deep outside strings, before any parser recurses."""
     depth = 0
@@ -138,13 +134,14 @@ def _is_too_deep(raw: bytes | bytearray) -> bool:
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
-    if len(members) != len(pairs):
-        seen: set[str] = set()
-        for key, _ in pairs:
-            if key in seen:
-                raise MalformedMessageError(f"the message repeats the key '{_shown(key)}'")
-            seen.add(key)
-    return members
+    if len(members) == len(pairs):
+        return members
+    seen: set[str] = set()
+    for key, _ in pairs:
+        if key in seen:
+            break
+        seen.add(key)
+    raise MalformedMessageError(f"the message repeats the key '{_shown(key)}'")
 
 
 def _shown(key: str) -> str:
