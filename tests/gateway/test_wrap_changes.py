@@ -451,6 +451,15 @@ def test_a_screen_shows_no_key() -> None:
     assert '"/tmp"' in shown
 
 
+def test_what_is_shown_of_a_file_of_one_line_is_one_entry() -> None:
+    other = {"url": "https://a.example/?k=query-secret", "headers": {"A": "header-secret"}}
+    text = json.dumps({"id": "file-secret", "mcpServers": {"o": other, "s": {"command": "npx"}}})
+
+    shown = shown_entry(text, BY_NAME["cursor"], ("mcpServers", "s"))
+
+    assert shown == '"s": {"command": "npx"}'
+
+
 def test_a_record_shows_no_key() -> None:
     record = WrapRecord("cursor", "f", ("a",), "old-secret", "new-secret", "before-secret", "now")
 

@@ -10,10 +10,14 @@ from nacre.gateway.config_tree import Node, only, value_of
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A server's entry: the keys that lead to it, the last of which is its name."""
+    """A server's entry: the keys that lead to it, the last of which is its name.
+
+    It begins at `start`: with that key, where it has one.
+    """
 
     path: tuple[str, ...]
     node: Node
+    start: int
 
     @property
     def name(self) -> str:
@@ -52,12 +56,12 @@ def _containers(
 def _servers(path: tuple[str, ...], node: Node) -> Iterator[Place]:
     for member in node.members or ():
         if member.node.members is not None or member.node.fixed:
-            yield Place((*path, member.key), member.node)
+            yield Place((*path, member.key), member.node, member.start)
     for item in node.items or ():  # Continue's list, by what each calls itself
         value = value_of(item)
         name = value.get("name") if isinstance(value, dict) else None
         if isinstance(name, str):
-            yield Place((*path, name), item)
+            yield Place((*path, name), item, item.start)
 
 
 def _check_single(root: Node, container: tuple[str, ...], path: tuple[str, ...]) -> None:

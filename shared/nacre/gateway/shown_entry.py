@@ -12,6 +12,7 @@ from nacre.policy.secrets import looks_random, names_secret, redact_text
 from nacre.policy.sections import SecretsSection
 
 _HIDDEN = "…"
+_INDENTS = " \t-"
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
 
 
@@ -24,7 +25,10 @@ def shown_entry(text: str, client: Client, path: Path) -> str:
     if found is None:
         return ""
     start, end = found.node.start, found.node.end
-    return shown[shown.rfind("\n", 0, start) + 1 : end]
+    line = shown.rfind("\n", 0, start) + 1
+    if found.start > line and shown[line : found.start].strip(_INDENTS):
+        line = found.start  # what stands before it is another server's
+    return shown[line:end]
 
 
 def _edits(text: str, client: Client, path: Path) -> Iterator[Edit]:
