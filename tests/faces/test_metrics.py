@@ -117,7 +117,7 @@ async def alone() -> ToolResult:
     raise UnavailableError("the table does not answer")
 
 
-def call(name: str, *, auth: str = "ok") -> Line:
+def call(name: str, *, auth: str = "ok", scopes: str = "mcp:read mcp:write") -> Line:
     """Return the line of one call to a function with these three tools."""
     server = ToolServer("test", "1")
     for each in (fine, broken, alone):
@@ -135,7 +135,7 @@ def call(name: str, *, auth: str = "ok") -> Line:
         "headers": {"content-type": "application/json", "accept": "application/json"},
         "requestContext": {
             "http": {"method": "POST", "path": f"/mcp/{BEING}"},
-            "authorizer": {"lambda": {**said, "scopes": "mcp:read mcp:write", "client": ""}},
+            "authorizer": {"lambda": {**said, "scopes": scopes, "client": ""}},
         },
         "body": json.dumps(body),
     }
@@ -164,6 +164,13 @@ def test_a_call_that_fails_for_no_fault_of_its_caller_is_a_fault(name: str) -> N
 
 def test_a_call_without_a_good_token_is_a_refusal() -> None:
     assert counted(call("fine", auth="invalid")).keys() == {"Latency", "Refusals"}
+
+
+def test_a_call_beyond_a_tokens_scope_is_a_refusal_that_names_the_token() -> None:
+    line = call("fine", scopes="mcp:read")
+
+    assert counted(line).keys() == {"Latency", "Refusals"}
+    assert (line["status"], line["token"], line["being"]) == (403, "t1", BEING)
 
 
 def test_an_unknown_tool_is_neither_and_its_name_is_not_written() -> None:

@@ -28,6 +28,9 @@ def test_every_function_runs_traced_and_logs_json_into_its_own_encrypted_group()
         assert function["Architectures"] == [{"Ref": "Arch"}]
         assert function["Tracing"] == "Active"
         assert function["LoggingConfig"]["LogFormat"] == "JSON"
+        # Above it Lambda would drop the lines that carry metrics, and the alarms with them.
+        assert function["LoggingConfig"]["ApplicationLogLevel"] == "INFO"
+        assert function["Environment"]["Variables"]["NACRE_STACK"] == {"Ref": "AWS::StackName"}
         assert named(function["LoggingConfig"]["LogGroup"]) == f"{name}Log"
         assert named(function["KmsKeyArn"]) == "NacreKey"
     assert groups.keys() == {f"{name}Log" for name in FUNCTIONS} | {"HttpApiLog"}

@@ -73,13 +73,15 @@ def mcp_handler(
         if isinstance(begun, HttpCall) and not _fits(done.body):
             done = _too_large(begun, done)
         caller = begun.caller.principal if isinstance(begun, HttpCall) else None
+        # What was answered or refused at once has no caller, and the authorizer knew one.
+        known = request.authorizer or {}
         calls.end(
             started,
             done,
             method=begun.message.method if isinstance(begun, HttpCall) else None,
             tool=begun.tool if isinstance(begun, HttpCall) else None,
-            being=caller.being_id if caller else None,
-            token=caller.subject if caller else None,
+            being=caller.being_id if caller else known.get("being_id") or None,
+            token=caller.subject if caller else known.get("token_id") or None,
             request=getattr(context, "aws_request_id", None),
         )
         return write_reply(done)
