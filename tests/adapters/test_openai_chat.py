@@ -208,6 +208,18 @@ def test_a_stream_that_ends_too_early_is_asked_for_again(server: ModelServer) ->
     assert pauses[1] > pauses[0] * 0.6
 
 
+def test_what_broke_off_is_paid_for_too(server: ModelServer) -> None:
+    server.script(events(delta(content="Hel"), done=False), streaming("Hello."))
+    once = ask(server).input_tokens
+    server.reply = events(delta(content="Hel"), done=False)
+    with pytest.raises(ModelError) as caught:
+        ask(server)
+
+    asked = once - 100  # what the second answer says that it took
+    assert asked > 0
+    assert caught.value.input_tokens == 3 * asked
+
+
 def test_an_error_within_a_stream_is_told_without_its_words(server: ModelServer) -> None:
     server.reply = events({"error": {"message": "sk-secret said hello", "code": "boom"}})
     with pytest.raises(ModelError) as caught:

@@ -4,6 +4,7 @@ import asyncio
 import ssl
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from random import Random
 from typing import Any, NamedTuple, cast
 
@@ -112,14 +113,19 @@ class OpenAIChat:
         """Return the next answer; raise ModelError when there is none to be had."""
         asked = _Asked(messages, tools, may_call=may_call, max_tokens=max_tokens)
         until = self._monotonic() + seconds
-        pause = _FIRST_PAUSE
+        pause, lost = _FIRST_PAUSE, 0
         for left in reversed(range(CHAT_RETRIES + 1)):
             try:
-                return await self._answered(asked, until)
+                answer = await self._answered(asked, until)
             except PassingError as error:
+                # A provider that had begun to answer sends a bill for it.
+                lost += error.reported.input_tokens
                 wait = pause * self._rng.uniform(0.5, 1.5) if error.wait is None else error.wait
                 if not left or self._monotonic() + wait >= until:
+                    error.reported.input_tokens = lost
                     raise error.reported from None
+            else:
+                return replace(answer, input_tokens=answer.input_tokens + lost)
             await self._sleep(wait)
             pause *= 2
         raise AssertionError("the last attempt returns or raises")
