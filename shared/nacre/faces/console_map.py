@@ -46,7 +46,7 @@ def show_map(request: Request, at: At) -> Response:
         "map.html",
         here="map",
         chart=found,
-        drawn=_drawn(found),
+        drawn=drawn_groups(found),
         group=group,
         forgotten=forgotten,
         listed=_LISTED,
@@ -54,7 +54,8 @@ def show_map(request: Request, at: At) -> Response:
     )
 
 
-def _drawn(found: Chart) -> list[Drawn]:
+def drawn_groups(found: Chart) -> list[Drawn]:
+    """Return the groups as they are drawn, with a shape for each dot or paths for many."""
     one_by_one = found.count <= _EACH_A_LINK
     return [
         Drawn(
