@@ -5,6 +5,9 @@ from io import StringIO
 from typing import Any
 
 import pytest
+from aws_lambda_powertools.metrics.provider.cloudwatch_emf.cloudwatch import (
+    AmazonCloudWatchEMFProvider,
+)
 
 from nacre.app import Application
 from nacre.errors import UnavailableError
@@ -41,6 +44,19 @@ def test_a_line_that_counts_is_one_object_that_cloudwatch_understands() -> None:
     assert counted(line) == {"Latency": (1.5, "Milliseconds"), "Faults": (1, "Count")}
     # The moment of both, in milliseconds and as text, is the same.
     assert line["timestamp"].endswith(f"{line['_aws']['Timestamp'] % 1000:03d}Z")
+
+
+def test_a_line_declares_its_metrics_as_powertools_does() -> None:
+    theirs = AmazonCloudWatchEMFProvider(namespace=NAMESPACE)
+    theirs.add_dimension("Stack", "nacre")
+    for name, unit, value in (("Latency", "Milliseconds", 1.5), ("LlmDollars", "None", 0.02)):
+        theirs.add_metric(name, unit, value)
+    said: Line = dict(theirs.serialize_metric_set())
+
+    at = said["_aws"]["Timestamp"] / 1000
+    ours = json.loads("{" + members("nacre", {"Latency": 1.5, "LlmDollars": 0.02}, at=at) + "}")
+
+    assert ours == {**said, "Latency": 1.5, "LlmDollars": 0.02}  # theirs are lists of one value
 
 
 @pytest.mark.parametrize("level", ["warning", "error"])
