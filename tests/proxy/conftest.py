@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -17,6 +18,12 @@ ALLOW = '[[rule]]\naction = "allow"\ntool = "**"\n[[rule]]\naction = "allow"\nme
 SECONDS = 30  # what is broken hangs; what works takes a fraction of one
 
 
+def _heeding() -> None:
+    """Let signals count, also where the tests themselves run deaf to them, as under nohup."""
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
 class Proxy:
     """The client's end of a conversation through a proxy."""
 
@@ -25,6 +32,7 @@ class Proxy:
             command,
             cwd=folder,
             env=environment(),
+            preexec_fn=_heeding,
             **{"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, **pipes},
         )
 
