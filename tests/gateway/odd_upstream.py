@@ -100,6 +100,8 @@ def called(request: Message) -> None:  # noqa: C901 - one branch for each oddity
         raise SystemExit
     elif name == "fails":
         send({"id": request["id"], "error": {"code": -32099, "message": "no", "data": {"a": 1}}})
+    elif name == "refuses":
+        send({"id": request["id"], "error": {"code": -32000, "message": "Server error"}})
     elif name == "betrays":
         data = {"hint": "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"}
         send({"id": request["id"], "error": {"code": -32099, "message": "no", "data": data}})
@@ -168,6 +170,8 @@ while True:
         continue
     if method == ("server/discover" if ERA == "modern" else "initialize"):
         opened(message)
+    elif method == "tools/list" and not TOOLS.exists():
+        send({"id": message["id"], "error": {"code": -32603, "message": "No list"}})
     elif method == "tools/list":
         listed(message, "tools", json.loads(TOOLS.read_text()))
     elif method == "resources/list":

@@ -23,6 +23,7 @@ ODD = Path(__file__).with_name("odd_upstream.py")
 NAMES = (
     *("echo", "ask", "sample", "roots", "secret", "huge", "silent", "twice", "dies", "fails"),
     *("garbage", "links", "leaks", "slow", "visit", "two words", "betrays", "insists", "chatters"),
+    "refuses",
 )
 ASKABLE: Mapping[str, Any] = {"elicitation": {}, "sampling": {}, "roots": {}}
 ANSWERS: Mapping[str, Mapping[str, Any]] = {
@@ -237,7 +238,11 @@ def test_an_error_of_the_server_arrives_as_it_is(tmp_path: Path) -> None:
     with behind(tmp_path) as gateway:
         answer = gateway.ask("tools/call", {"name": "mcp__odd__fails", "arguments": {}})
 
+        # With the number that the official client has for connections that end.
+        refused = gateway.ask("tools/call", {"name": "mcp__odd__refuses", "arguments": {}})
+
     assert answer["error"] == {"code": -32099, "message": "no", "data": {"a": 1}}
+    assert refused["error"] == {"code": -32000, "message": "Server error"}
 
 
 def test_a_server_that_fails_again_and_again_is_left_alone_for_a_while(tmp_path: Path) -> None:

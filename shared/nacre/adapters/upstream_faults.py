@@ -21,6 +21,7 @@ NO_ROOTS = types.ErrorData(code=-1, message="The client lists no roots")
 
 # How the official client tells of what is no answer of the server's.
 _HTTP_REFUSAL = "Server returned an error response"
+_CLOSED = "Connection closed"
 _SESSION_GONE = "Session terminated"
 LOST = "was lost while the call ran; it may have been carried out"
 _NOT_MCP = "answered with what is no MCP message"
@@ -69,7 +70,8 @@ def _reason_of(error: MCPError, refused: int | None) -> str | None:
     """Return what a synthesized error stands for; None for one that the server sent."""
     text = error.message
     match error.code:
-        case types.CONNECTION_CLOSED:
+        # Servers have errors of their own under this number.
+        case types.CONNECTION_CLOSED if text == _CLOSED:
             return LOST
         case types.PARSE_ERROR if TOO_LARGE in text or "exceed" in text.lower():
             return TOO_LONG

@@ -52,7 +52,7 @@ def facts(config: ServerConfig, source: str, entry: Entry | None) -> dict[str, A
 
 def checked(config: ServerConfig, place: Place, secret: Any) -> dict[str, Any]:
     """Open a server, and return what it offers or what is wrong."""
-    from nacre.errors import UpstreamError
+    from nacre.errors import RelayedError, UpstreamError
     from nacre.wiring.gateway import one_server, references_of
     from nacre.wiring.settings import Settings
 
@@ -64,6 +64,8 @@ def checked(config: ServerConfig, place: Place, secret: Any) -> dict[str, Any]:
         offered = opened.offered()
     except UpstreamError as error:
         return {"name": config.name, "problem": error.reason}
+    except RelayedError as error:
+        return {"name": config.name, "problem": f"does not list what it has ({error})"}
     finally:
         close()
     return {
