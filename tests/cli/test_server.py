@@ -61,6 +61,35 @@ def test_a_credential_on_the_command_line_is_refused(nacre: Nacre, place: list[s
     assert "very-secret" not in outcome.err
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        ["--url", "https://a.example/mcp?api_key=very-secret"],
+        ["--url", "https://a.example/ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"],
+        ["--", "npx", "server", "--api-key", "very-secret"],
+        ["--", "npx", "server", "--token=very-secret"],
+        ["--", "env", "PASSWORD=very-secret", "server"],
+    ],
+)
+def test_a_credential_in_a_url_or_a_command_is_refused(
+    given: list[str], nacre: Nacre, place: list[str]
+) -> None:
+    outcome = nacre("server", "add", "web", *place, *given)
+
+    assert outcome.code == 2
+    assert "nacre secret set NAME" in outcome.err
+    assert "very-secret" not in outcome.err
+    assert "ghp_" not in outcome.err
+
+
+def test_what_only_sounds_like_a_credential_is_taken(nacre: Nacre, place: list[str]) -> None:
+    wanted = ["--url", "https://a.example/mcp?api_key=${secret:KEY}&max_tokens=100"]
+    assert nacre("server", "add", "web", *place, *wanted).code == 0
+    program = ["--", "npx", "server", "--token", "${secret:KEY}", "--max-tokens", "100", "-y"]
+    outcome = nacre("server", "add", "files", *place, *program)
+    assert outcome.code == 0 or "which a stack does not start" in outcome.err
+
+
 def test_a_stack_takes_no_program(nacre: Nacre, monkeypatch: pytest.MonkeyPatch) -> None:
     with deployed(monkeypatch) as stack:
         outcome = nacre("server", "add", "run", "--stack", stack, "--", "true")
@@ -80,6 +109,8 @@ def test_check_says_what_each_server_offers_and_what_is_wrong(nacre: Nacre, tmp_
     tools.write_text(json.dumps([{"name": "echo", "inputSchema": {"type": "object"}}]))
     nacre("server", "add", "odd", "--", sys.executable, str(ODD), "legacy", str(tools))
     nacre("server", "add", "gone", "--", "/no/such/program")
+    missing = str(tmp_path / "missing.json")
+    nacre("server", "add", "mute", "--", sys.executable, str(ODD), "legacy", missing)
     with http_upstream() as upstream:
         nacre("server", "add", "web", "--url", upstream.url)
         everything = nacre("server", "check", "--json")
@@ -88,6 +119,7 @@ def test_check_says_what_each_server_offers_and_what_is_wrong(nacre: Nacre, tmp_
     assert everything.code == 1
     assert json.loads(everything.out) == [
         {"name": "gone", "problem": "cannot be started: '/no/such/program' is not there"},
+        {"name": "mute", "problem": "does not list what it has (No list)"},
         {"name": "odd", "protocol": "2025-11-25", "tools": ["echo"], "resources": 2, "prompts": 1},
         {
             "name": "web",

@@ -12,9 +12,9 @@ from nacre.cli.place import Place, placed
 from nacre.cli.server_looking import checked, configured, facts, show, state
 from nacre.errors import ConfigurationError, ConflictError, InvalidInputError
 from nacre.gateway.catalogue import Entry, StoredCatalogue
-from nacre.gateway.references import holds_secret
 from nacre.gateway.server_config import ServerConfig, entries_of, server_from, unknown_keys
 from nacre.gateway.server_store import ServerStore
+from nacre.gateway.written_secrets import written_secret
 from nacre.ports.table import Table
 from nacre.protocol import strict_json
 
@@ -184,12 +184,12 @@ def _pair(text: str, separator: str, option: str) -> tuple[str, str]:
 
 
 def _check_secrets(config: ServerConfig) -> None:
-    for name, value in (*config.headers.items(), *config.env.items()):
-        if holds_secret(name, value):
-            raise ConfigurationError(
-                f"'{name}' looks like a credential; keep it with 'nacre secret set NAME' and "
-                f"write ${{secret:NAME}} in its place"
-            )
+    name = written_secret(config)
+    if name is not None:
+        raise ConfigurationError(
+            f"'{name}' looks like a credential; keep it with 'nacre secret set NAME' and "
+            f"write ${{secret:NAME}} in its place"
+        )
 
 
 def _check_place(config: ServerConfig, place: Place) -> None:

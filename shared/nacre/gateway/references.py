@@ -56,4 +56,9 @@ def holds_secret(name: str, value: str) -> bool:
     """Tell whether a header or variable that looks like a credential is written out."""
     if not _SECRET_HEADERS.search(name):
         return False
-    return not (_REFERENCE.search(value) or _WHOLE.fullmatch(value))
+    return not has_reference(value)
+
+
+def has_reference(value: str) -> bool:
+    """Tell whether something of a value is kept elsewhere."""
+    return bool(_REFERENCE.search(value) or _WHOLE.fullmatch(value))
