@@ -115,3 +115,17 @@ def test_the_shape_stays_and_no_token_does(value: Any) -> None:
     assert TOKEN not in json.dumps(clean)
     again = redact(clean, BUILT_IN)
     assert again.count == 0
+
+
+def test_a_short_text_whose_escapes_hide_a_secret_is_not_remembered_as_plain() -> None:
+    text = '["\\u0041KIAIOSFODNN7EXAMPLQ"]'
+
+    redact({text: 1}, BUILT_IN)  # where names stand, it is read as it is spelled
+
+    assert redact([text], BUILT_IN).count == 1
+
+
+def test_a_plain_text_under_the_name_of_a_secret_is_looked_at_again() -> None:
+    redact(["kx82hq0s", "password"], BUILT_IN)
+
+    assert redact({"password": "kx82hq0s"}, BUILT_IN).count == 1

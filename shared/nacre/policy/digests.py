@@ -46,12 +46,17 @@ def shape(arguments: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _holds_large(value: Any) -> bool:
-    kind = type(value)
-    if kind is dict:
-        return any(map(_holds_large, value.values()))
-    if kind is list:
-        return any(map(_holds_large, value))
-    return kind is str and len(value) > _PIECE
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        kind = type(each)
+        if kind is dict:
+            waiting += each.values()
+        elif kind is list:
+            waiting += each
+        elif kind is str and len(each) > _PIECE:
+            return True
+    return False
 
 
 def _pieces(value: Any) -> Iterator[bytes]:

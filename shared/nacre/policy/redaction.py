@@ -48,19 +48,23 @@ def redact(value: Any, section: SecretsSection) -> Redacted:
 
 def _is_plain(value: Any, plain: Collection[str]) -> bool:
     """Tell at one look whether a value consists of texts that are known to be plain."""
-    kind = type(value)
-    if kind is str:
-        return value in plain
-    if kind is dict:
-        for key, inner in value.items():
-            if key not in plain or key in _BINARY or names_secret(key):
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        kind = type(each)
+        if kind is str:
+            if each not in plain:
                 return False
-            if not _is_plain(inner, plain):
-                return False
-        return True
-    if kind is list:
-        return all(_is_plain(inner, plain) for inner in value)
-    return kind is JsonNumber or not isinstance(value, (str, dict, list, tuple))
+        elif kind is dict:
+            for key in each:
+                if key not in plain or key in _BINARY or names_secret(key):
+                    return False
+            waiting += each.values()
+        elif kind is list:
+            waiting += each
+        elif kind is not JsonNumber and isinstance(each, (str, dict, list, tuple)):
+            return False
+    return True
 
 
 def redact_for_audit(value: Any) -> Any:

@@ -27,6 +27,8 @@ class Trust:
     def objection(self, tool: str) -> str | None:
         """Return why the tool may not be called now."""
         talk = self._talk
+        if self._pins is not None and tool not in self._flagged and self._problem(tool) is None:
+            return None  # whatever the policy makes of others
         if talk.pins is None or talk.judge.policy().settings.pins != "quarantine":
             if tool not in self._flagged:
                 return None

@@ -79,6 +79,7 @@ class Wire:
     params: Any
     result: Any = None
     error: Any = None
+    is_modern: bool = False  # the request carries its version, as the stateless era does
 
     @property
     def kind(self) -> Literal["request", "notification", "response"]:
@@ -92,13 +93,6 @@ class Wire:
         """The `_meta` of the parameters."""
         meta = self.params.get("_meta") if type(self.params) is dict else None
         return meta if type(meta) is dict else {}
-
-    @property
-    def is_modern(self) -> bool:
-        """Whether the request carries its version, as the stateless era does."""
-        params = self.params
-        meta = params.get("_meta") if type(params) is dict else None
-        return type(meta) is dict and meta.get(META_VERSION) == MODERN
 
 
 def read(raw: bytes, *, lines: bool) -> Any:
@@ -139,7 +133,9 @@ def message(raw: bytes, value: Any) -> Wire:
         raise WireError("'params' must be an object", id=answered)
     if method not in _KNOWN:
         _refuse_near_misses(method, answered)
-    return Wire(raw, method, answered, params)
+    wire = Wire(raw, method, answered, params)
+    wire.is_modern = wire.meta.get(META_VERSION) == MODERN
+    return wire
 
 
 def _response(raw: bytes, value: dict[str, Any], id_: Id | None) -> Wire:
