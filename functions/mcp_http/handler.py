@@ -2,7 +2,7 @@
 
 from nacre.faces.lambda_events import mcp_handler
 from nacre.faces.logs import log_at
-from nacre.wiring import aws
+from nacre.wiring import aws, snapshots
 from nacre.wiring.settings import Settings
 
 settings = Settings.from_environment()
@@ -12,3 +12,4 @@ handle = mcp_handler(
     log=log_at(settings.log_level, stack=settings.stack),
     public_url=settings.public_url,
 )
+snapshots.ready(settings, snapshots.MCP)

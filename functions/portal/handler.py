@@ -5,7 +5,7 @@ from nacre.faces.console_controls import controls
 from nacre.faces.logs import log_at
 from nacre.faces.portal import portal_handler
 from nacre.faces.portal_parts import stack_portal
-from nacre.wiring import aws
+from nacre.wiring import aws, snapshots
 from nacre.wiring.console import stack_console
 from nacre.wiring.controlling import stack_control
 from nacre.wiring.settings import Settings
@@ -17,3 +17,4 @@ handle = portal_handler(
     console(stack_console(settings)),
     controls(stack_control(settings)),
 )
+snapshots.ready(settings, snapshots.PORTAL)

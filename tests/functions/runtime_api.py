@@ -14,6 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+_SNAPSHOT = "snap-start"
 _PATIENCE_SECONDS = 60  # a machine with much else to do; nothing is measured by it
 
 
@@ -52,6 +53,7 @@ class Function:
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
         self._command = [*wrapper, str(python), "-m", "awslambdaric", handler]
         self._task = task
+        self._is_snapshot = (environment or {}).get("AWS_LAMBDA_INITIALIZATION_TYPE") == _SNAPSHOT
         self._environment = {
             "PATH": os.defpath,
             "LANG": "en_US.UTF-8",
@@ -71,6 +73,7 @@ class Function:
             **(environment or {}),
         }
         self.start: Start
+        self.connected_in_snapshot: list[str] = []
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -87,6 +90,12 @@ class Function:
         self._reader.start()
         self._server.pid = self._process.pid
         try:
+            if self._is_snapshot:
+                self._next("ready")
+                self.connected_in_snapshot = _connections(
+                    self._process.pid, self._server.server_port
+                )
+                self._server.restored.set()
             first = self._next("asked")
         except BaseException:
             self._end()
@@ -143,6 +152,7 @@ class Function:
         self._reader.join()
         assert self._process.stdout is not None
         self._process.stdout.close()
+        self._server.restored.set()
         self._server.work.put(None)
         self._server.shutdown()
         self._thread.join()
@@ -151,7 +161,7 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class _Report:
-    kind: str  # asked for work, answered, or failed
+    kind: str  # ready for the snapshot, asked for work, answered, or failed
     at: float
     body: bytes = b""
     cpu_ms: float = 0.0
@@ -165,6 +175,7 @@ class _Server(ThreadingHTTPServer):
         super().__init__(address, api)
         self.reports: queue.Queue[_Report] = queue.Queue()
         self.work: queue.Queue[bytes | None] = queue.Queue()
+        self.restored = threading.Event()
         self.pid = 0
 
     def handle_error(self, request: Any, client_address: Any) -> None:
@@ -179,6 +190,11 @@ class _Api(BaseHTTPRequestHandler):
     server: _Server
 
     def do_GET(self) -> None:
+        if self.path.endswith("/restore/next"):
+            self.server.reports.put(_Report("ready", time.perf_counter()))
+            self.server.restored.wait()
+            self._answer(200, b"", {})
+            return
         now = time.perf_counter()
         cpu_ms, peak_kb = _usage(self.server.pid)
         self.server.reports.put(_Report("asked", now, cpu_ms=cpu_ms, peak_kb=peak_kb))
@@ -224,6 +240,19 @@ class _Api(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: Any) -> None:
         """Say nothing."""
+
+
+def _connections(pid: int, own_port: int) -> list[str]:
+    """Return where a process is connected to, but for this server."""
+    links = [each.readlink().name for each in Path(f"/proc/{pid}/fd").iterdir()]
+    inodes = {link[len("socket:[") : -1] for link in links if link.startswith("socket:[")}
+    rows = [
+        line.split()
+        for family in ("tcp", "tcp6", "udp")
+        for line in Path(f"/proc/{pid}/net/{family}").read_text().splitlines()[1:]
+    ]
+    remote = [row[2] for row in rows if row[9] in inodes]
+    return [each for each in remote if int(each.rpartition(":")[2], 16) != own_port]
 
 
 def _usage(pid: int) -> tuple[float, int]:

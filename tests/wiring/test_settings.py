@@ -103,6 +103,7 @@ def test_every_variable_arrives_in_its_field() -> None:
         access_key_id="value of access_key_id",
         secret_access_key=Secret("value of secret_access_key"),
         session_token=Secret("value of session_token"),
+        credentials_token=Secret("value of credentials_token"),
         endpoint_url="http://127.0.0.1:4566",
     )
 

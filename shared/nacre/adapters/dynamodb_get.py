@@ -55,7 +55,7 @@ class SignedGet:
         table: str,
         *,
         region: str,
-        credentials: Credentials,
+        credentials: Credentials | Callable[[], Credentials],
         endpoint_url: str = "",
         clock: Callable[[], float] = time.time,
         pause: Callable[[float], None] = time.sleep,
@@ -69,7 +69,7 @@ class SignedGet:
         self._clock = clock
         self._pause = pause
         self._connection: HTTPConnection | None = None
-        self._signing: tuple[str, bytes] = ("", b"")
+        self._signing: tuple[str, str, bytes] = ("", "", b"")
 
     def get(self, key: tuple[str, str]) -> "Item | None":
         """Return the item as last acknowledged, or None; UnavailableError when nobody answers."""
@@ -145,8 +145,9 @@ class SignedGet:
         """Return the headers of a request signed with Signature Version 4."""
         stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(self._clock()))
         headers = {"content-type": _TYPE, "host": self._host, "x-amz-date": stamp}
-        if self._credentials.session_token:
-            headers["x-amz-security-token"] = self._credentials.session_token
+        given = self._credentials() if callable(self._credentials) else self._credentials
+        if given.session_token:
+            headers["x-amz-security-token"] = given.session_token
         headers["x-amz-target"] = self._target
         names = ";".join(headers)  # written above in alphabetical order, as the signature wants
         lines = "".join(f"{name}:{value}\n" for name, value in headers.items())
@@ -155,20 +156,20 @@ class SignedGet:
         scope = f"{day}/{self._region}/dynamodb/aws4_request"
         digest = hashlib.sha256(request.encode()).hexdigest()
         text = f"AWS4-HMAC-SHA256\n{stamp}\n{scope}\n{digest}"
-        signature = _hmac(self._signing_key(day), text).hex()
+        signature = _hmac(self._signing_key(day, given.secret_access_key), text).hex()
         headers["authorization"] = (
-            f"AWS4-HMAC-SHA256 Credential={self._credentials.access_key_id}/{scope}, "
+            f"AWS4-HMAC-SHA256 Credential={given.access_key_id}/{scope}, "
             f"SignedHeaders={names}, Signature={signature}"
         )
         return headers
 
-    def _signing_key(self, day: str) -> bytes:
-        if self._signing[0] != day:
-            key = f"AWS4{self._credentials.secret_access_key}".encode()
+    def _signing_key(self, day: str, secret: str) -> bytes:
+        if self._signing[:2] != (day, secret):
+            key = f"AWS4{secret}".encode()
             for part in (day, self._region, "dynamodb", "aws4_request"):
                 key = _hmac(key, part)
-            self._signing = (day, key)
-        return self._signing[1]
+            self._signing = (day, secret, key)
+        return self._signing[2]
 
 
 def _hmac(key: bytes, text: str) -> bytes:

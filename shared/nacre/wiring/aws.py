@@ -44,7 +44,7 @@ def token_lookup(settings: "Settings") -> Lookup:
     from nacre.adapters.dynamodb_get import SignedGet
     from nacre.wiring.signed import signed
 
-    settings.require("tokens_table", "region", "access_key_id", "secret_access_key")
+    settings.require("tokens_table", "region", *settings.signing_fields)
     tokens = signed(SignedGet, settings.tokens_table, settings)
     return lambda sha256: tokens.get(token_key(sha256))
 
@@ -341,12 +341,12 @@ def _session_core() -> Any:
     from botocore.session import Session
 
     core = Session()
-    core.register_component("data_loader", _service_descriptions())
+    core.register_component("data_loader", service_descriptions())
     return core
 
 
 @cache
-def _service_descriptions() -> Any:
+def service_descriptions() -> Any:
     """Return what reads the services' descriptions: a megabyte that each session would parse."""
     from botocore.loaders import create_loader
 

@@ -38,7 +38,7 @@ def stack_policies(settings: Settings, tell: Tell) -> "StoredPolicies":
 
     from nacre.policy.stored import StoredPolicies
 
-    settings.require("data_table", "region", "access_key_id", "secret_access_key")
+    settings.require("data_table", "region", *settings.signing_fields)
     reader: list[Callable[[tuple[str, str]], Mapping[str, Any] | None]] = []
 
     def read(key: tuple[str, str]) -> Mapping[str, Any] | None:
@@ -54,7 +54,7 @@ def stack_policies(settings: Settings, tell: Tell) -> "StoredPolicies":
 
 def stack_source(settings: Settings) -> "Callable[[Tell], StoredPolicies]":
     """Return what makes the policies of a stack; a missing setting is an error at once."""
-    settings.require("data_table", "region", "access_key_id", "secret_access_key")
+    settings.require("data_table", "region", *settings.signing_fields)
     return lambda tell: stack_policies(settings, tell)
 
 

@@ -219,6 +219,16 @@ VARIABLES: Mapping[str, Variable] = {
     "access_key_id": Variable("AWS_ACCESS_KEY_ID", "AWS access key; set by Lambda."),
     "secret_access_key": Variable("AWS_SECRET_ACCESS_KEY", "AWS secret key; set by Lambda."),
     "session_token": Variable("AWS_SESSION_TOKEN", "AWS session token; set by Lambda."),
+    "credentials_url": Variable(
+        "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+        "Where to ask for AWS keys instead; set by Lambda with SnapStart.",
+    ),
+    "credentials_token": Variable(
+        "AWS_CONTAINER_AUTHORIZATION_TOKEN", "What to say there; set by Lambda."
+    ),
+    "starts_from_snapshot": Variable(
+        "AWS_LAMBDA_INITIALIZATION_TYPE", "snap-start with SnapStart; set by Lambda."
+    ),
     "endpoint_url": Variable(
         "AWS_ENDPOINT_URL", "Where AWS services answer, for local stacks; an http or https URL."
     ),
@@ -271,6 +281,9 @@ class Settings(NamedTuple):
     access_key_id: str = ""
     secret_access_key: Secret = Secret("")
     session_token: Secret = Secret("")
+    credentials_url: str = ""
+    credentials_token: Secret = Secret("")
+    starts_from_snapshot: bool = False
     endpoint_url: str = ""
 
     @classmethod
@@ -327,8 +340,19 @@ class Settings(NamedTuple):
             access_key_id=read("access_key_id"),
             secret_access_key=Secret(read("secret_access_key")),
             session_token=Secret(read("session_token")),
+            # Keys that are there come first, as with the SDKs.
+            credentials_url="" if read("access_key_id") else read("credentials_url"),
+            credentials_token=Secret(read("credentials_token")),
+            starts_from_snapshot=read("starts_from_snapshot") == "snap-start",
             endpoint_url=_origin("AWS_ENDPOINT_URL", read("endpoint_url")),
         )
+
+    @property
+    def signing_fields(self) -> tuple[str, ...]:
+        """Return the fields without which no request can be signed."""
+        if self.credentials_url:
+            return ("credentials_url",)
+        return ("access_key_id", "secret_access_key")
 
     def require(self, *fields: str) -> None:
         """Raise ConfigurationError naming every one of these fields that is empty."""

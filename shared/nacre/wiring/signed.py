@@ -3,7 +3,9 @@
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from nacre.adapters.dynamodb_get import SignedGet
+    from collections.abc import Callable
+
+    from nacre.adapters.dynamodb_get import Credentials, SignedGet
     from nacre.wiring.settings import Settings
 
 S = TypeVar("S", bound="SignedGet")
@@ -11,15 +13,23 @@ S = TypeVar("S", bound="SignedGet")
 
 def signed(kind: type[S], table: str, settings: "Settings") -> S:
     """Return what sends requests of this kind to a table."""
-    from nacre.adapters.dynamodb_get import Credentials
-
     return kind(
         table,
         region=settings.region,
-        credentials=Credentials(
-            settings.access_key_id,
-            settings.secret_access_key.reveal(),
-            settings.session_token.reveal(),
-        ),
+        credentials=_credentials(settings),
         endpoint_url=settings.endpoint_url,
+    )
+
+
+def _credentials(settings: "Settings") -> "Credentials | Callable[[], Credentials]":
+    if settings.credentials_url:
+        from nacre.adapters.container_credentials import ContainerCredentials
+
+        return ContainerCredentials(settings.credentials_url, settings.credentials_token.reveal())
+    from nacre.adapters.dynamodb_get import Credentials
+
+    return Credentials(
+        settings.access_key_id,
+        settings.secret_access_key.reveal(),
+        settings.session_token.reveal(),
     )
