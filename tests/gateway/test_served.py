@@ -202,6 +202,12 @@ def test_a_tool_may_be_called_before_anything_is_listed(tmp_path: Path) -> None:
         assert "isError" not in gateway.call("mcp__odd__echo")
 
 
+def test_a_list_is_whole_though_a_call_came_just_before(tmp_path: Path) -> None:
+    with world(tmp_path / "w", {"odd": odd(tmp_path)}) as gateway:
+        gateway.ask("tools/call", {"name": "mcp__other__echo", "arguments": {}})
+        assert "mcp__odd__echo" in gateway.tools()
+
+
 def test_get_context_names_them(tmp_path: Path) -> None:
     list_tools(tmp_path, "echo", description="Says it again")
     with behind(tmp_path) as gateway:
@@ -417,7 +423,8 @@ def test_a_tool_that_changed_behind_its_list_waits_for_its_owner(
     with behind(tmp_path) as gateway:
         list_tools(tmp_path, "echo", description="Another tool")
         gateway.call("mcp__odd__grows")
-        wait_for(lambda: gateway.tools() == [])
+        # Nobody lists again.
+        wait_for(lambda: "isError" in gateway.call("mcp__odd__echo"))
         refused = gateway.call("mcp__odd__echo")["content"][0]["text"]
 
     assert "has changed since it was approved" in refused

@@ -62,14 +62,14 @@ class Gathering:
             or now - entries[config.name].at >= GATHERED_SECONDS
         ]
 
-    def gather(self, servers: Sequence[External], entries: Entries) -> None:
+    def gather(self, servers: Sequence[External], entries: Entries, *, waits: bool = True) -> None:
         """Ask these servers; wait for those that were never asked, for a bounded time."""
         if self._is_stack and servers:
             self._claim([server.config.name for server in servers])
         waited = []
         for server in servers:
             done = self._start(server)
-            if self._is_stack or _is_unknown(server.config, entries):
+            if waits and (self._is_stack or _is_unknown(server.config, entries)):
                 waited.append(done)
         until = time.monotonic() + GATHER_SECONDS
         for done in waited:

@@ -38,9 +38,10 @@ class Mounts:
         tick: Callable[[], float] = time.monotonic,
     ) -> None:
         self._sources = sources
+        self._is_stack = is_stack
         self._tick = tick
         self._guard = threading.Lock()
-        self._gathered_at = -math.inf
+        self._gathered_at = self._asked_at = -math.inf
         self._open: dict[str, External] = {}
         self._links = Links()
         self._looking = Looking(
@@ -62,13 +63,16 @@ class Mounts:
         """Tell whether the lists can be given at once."""
         return self._looking.is_recent(self._gathered_at)
 
-    def gather(self) -> None:
+    def gather(self, *, waits: bool = True) -> None:
         """Look which servers there are, and ask those that are due."""
         view = self._looking.looked()
-        self._gathered_at = self._tick()
+        self._asked_at = self._tick()
+        if waits:
+            self._gathered_at = self._asked_at
         due = self._gathering.due((view.configs or {}).values(), view.entries)
         if due:
-            self._gathering.gather([self._server(config) for config in due], view.entries)
+            servers = [self._server(config) for config in due]
+            self._gathering.gather(servers, view.entries, waits=waits)
 
     def list_meta(self) -> Mapping[str, Any] | None:
         """Return which servers are missing from the lists, and why."""
@@ -108,6 +112,9 @@ class Mounts:
 
     def tool(self, name: str) -> WireTool | None:
         """Return a tool of another server, None for an unknown name."""
+        if not self._is_stack and not self._looking.is_recent(self._asked_at):
+            # A client may call for days without a list; what has changed is found all the same.
+            self.gather(waits=False)
         view = self._looking.known()
         known = view.tools.get(name)
         if known is None:
