@@ -12,6 +12,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from nacre.access.oauth_codes import Consent
 from nacre.access.scopes import NAMES
 from nacre.access.tokens import API
 from nacre.app import being_server
@@ -240,6 +241,19 @@ def _control(laptop: Laptop, clock: Moving, being_id: str) -> None:
     documents.push(being_id, first, source="rules", based_on=0, by="me", note="First rules")
     clock.now += timedelta(seconds=1)
     documents.push(being_id, RULES, source="rules", based_on=1, by="me", note="Deny the rest")
+    for name, host in (("Claude", "claude.ai"), ("Cursor", None)):
+        laptop.home.authority().grants.create(
+            Consent(
+                grant_id=f"sample-{name.lower()}",
+                owner="me",
+                being_id=being_id,
+                client_id=f"client-{name.lower()}",
+                client_name=name,
+                client_host=host,
+                scopes=NAMES["full" if host else "read-only"],
+                resource="http://127.0.0.1:8642/mcp",
+            )
+        )
     ServerStore(lambda: table).add("weather", {"url": "https://weather.example.com/mcp"})
     pins = Pins(table, GLOBAL)
     pins.observe("files", [_READ], is_first=True)

@@ -178,3 +178,17 @@ def again(page: Page, is_there: Callable[[], bool]) -> None:
         page.wait_for_timeout(250)
         page.reload()
     raise AssertionError(page.locator("main").inner_text())
+
+
+def test_pages_that_wait_for_something_show_it_by_themselves(
+    browser: Browser, tmp_path: Path
+) -> None:
+    with laptop(tmp_path) as place, window(browser, place.base) as made:
+        page = made.page
+        made.sign_in(place.link())
+        menu(page, "Patrols")
+        page.get_by_role("button", name="Run one now").click()
+        page.locator("tr:has-text('manual'):has-text('done')").wait_for()
+        page.get_by_role("button", name="Show what one would do").click()
+        page.get_by_text("Nothing was written.").wait_for()
+        assert made.wrong == []

@@ -17,13 +17,15 @@ from nacre.patrol.standing import standing_of
 routes = APIRouter(prefix="/beings/{being_id}/patrols")
 
 _SHOWN = 20
+_LOOKS = 20  # after a patrol was asked for, until the worker has surely begun
 
 
 @routes.get("")
 def show_patrols(request: Request, at: At) -> Response:
     """Show how things stand, and what patrols did, the newest first."""
     table = control_of(request).table()
-    start = query_fields(request).get("from", "")
+    asked = query_fields(request)
+    start = asked.get("from", "")
     if start and not _is_number(start):
         raise InvalidInputError("there are no patrols from there on")
     page = Runs(table).page(at.being_id, limit=_SHOWN, start=start or None)
@@ -38,6 +40,7 @@ def show_patrols(request: Request, at: At) -> Response:
         runs=page.runs,
         older=page.next,
         is_first=not start,
+        looks=_looks(asked),
     )
 
 
@@ -106,6 +109,14 @@ def undo(request: Request, sent: Sent, seq: str) -> Response:
         raise InvalidInputError("the patrol is not over; take it back when it is")
     task = _tasks(control).begin(sent.being_id, task="undo", run=found.run_id)
     return onward(request, sent, "patrols", "tasks", task)
+
+
+def _looks(asked: dict[str, str]) -> int:
+    """Return how often the page looks again by itself, though nothing runs yet."""
+    if asked.get("said") == "patrol":
+        return _LOOKS
+    left = asked.get("looks", "")
+    return min(int(left), _LOOKS) if _is_number(left) else 0
 
 
 def _tasks(control: Control) -> Tasks:
