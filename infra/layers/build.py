@@ -23,6 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PYTHON = "3.13"
 PLATFORMS = {"arm64": "aarch64-manylinux_2_28", "x86_64": "x86_64-manylinux_2_28"}
 LAYERS = ("hot", "libs", "web", "batch")
+BESIDE = {"web": "libs"}  # whose functions have both: what libs has is left out of web
 PACKAGES = {"hot": ("nacre",), "libs": ("nacre_tables",)}  # our own, from shared/
 
 # The AWS services that Nacre calls from a function. Botocore describes 400 of them.
@@ -76,8 +77,10 @@ def build(layer: str, arch: str, out: Path, python: str = "") -> None:
 
 def third_party(uv: str, layer: str, arch: str, compiler: str | None) -> Path:
     """Return the folder of the layer's dependencies, made once for each set of versions."""
-    export = f"export --quiet --frozen --no-header --no-emit-project --only-group layer-{layer}"
-    pins = run(uv, *export.split(), "--project", str(ROOT))
+    pins = pinned(uv, layer)
+    if layer in BESIDE:
+        there = re.findall(r"^([\w.-]+)==", pinned(uv, BESIDE[layer]), re.MULTILINE)
+        pins = pinned(uv, layer, *(f"--no-emit-package={name}" for name in there))
     digest = hashlib.sha256()
     for part in (pins, arch, bytecode_version(compiler), Path(__file__).read_text()):
         digest.update(part.encode() + b"\0")
@@ -100,6 +103,12 @@ def third_party(uv: str, layer: str, arch: str, compiler: str | None) -> Path:
             if not kept.is_dir():  # else another build was first, with the same content
                 raise
     return kept
+
+
+def pinned(uv: str, layer: str, *options: str) -> str:
+    """Return the versions that a layer holds, as uv.lock says."""
+    export = f"export --quiet --frozen --no-header --no-emit-project --only-group layer-{layer}"
+    return run(uv, *export.split(), *options, "--project", str(ROOT))
 
 
 def trim(folder: Path) -> None:
