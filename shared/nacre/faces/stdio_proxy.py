@@ -5,6 +5,7 @@ bound beyond which the other side is not read either, so that neither can fill o
 and neither waits for the other because of us.
 """
 
+import gc
 import os
 import select
 import signal
@@ -34,6 +35,7 @@ _PASSED = (*_ENDING, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 
 def proxy_stdio(guard: Decides, server: ServerProcess, *, stdin: int = 0, stdout: int = 1) -> int:
     """Relay until the server has ended, and return its exit code as `ServerProcess.wait` does."""
+    gc.freeze()  # what was imported stays, so that no call waits until it is looked through
     with _signals() as woken:
         _Loop(guard, server, stdin, stdout, woken).run()
     return server.wait()

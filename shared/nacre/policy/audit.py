@@ -164,7 +164,7 @@ def _chained(before: Head, at: str, facts: Mapping[str, Any]) -> tuple[Head, byt
         f'{{"prev":"{before.hash}","seq":{sequence},"writer":"{name}","at":"{at}",{said}'.encode()
     )
     own = hashlib.sha256(body).hexdigest()
-    return Head(before.writer, sequence, own), b'%b,"hash":"%b"}' % (body, own.encode())
+    return Head(before.writer, sequence, own), body + _HASH + own.encode() + b'"}'
 
 
 _AT = b'"at":"'
