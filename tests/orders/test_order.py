@@ -282,6 +282,35 @@ def test_media_that_do_not_fit_are_left_out_with_a_line(laptop: World, clock: St
     assert "left out" in content[0]["text"]
 
 
+def test_other_servers_do_not_fill_the_memory(
+    laptop: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nacre.orders.work.ORDER_HELD_BYTES", 7000)
+    image = ImageContent(base64.b64encode(PNG * 100).decode(), "image/png")
+
+    @tool(name="mcp__shop__all")
+    async def everything() -> ToolResult:
+        return ToolResult((TextContent("shell " * 200_000), image))
+
+    laptop.mind.server.register_tool(everything)
+    laptop.model.script(
+        *[calling(tool_call("mcp__shop__all"), text=f"Look {number}.") for number in range(3)],
+        saying("That is all."),
+    )
+    result = laptop.give("Show me everything")
+
+    text, shown = result["content"]
+    assert shown["type"] == "image"
+    assert text["text"].startswith("Look 0.\n\nshell ")
+    assert "shell\n\nLook 1.\n\nLook 2.\n\nThat is all.\n\n(What" in text["text"]
+    assert text["text"].count("shell") == 200_000
+    assert text["text"].endswith(
+        "(What mcp__shop__all brought, 1.2 MB, was left out: the text of one answer may have"
+        " 2 MiB (2.1 MB).)\n\n(One image/png of mcp__shop__all was left out: an order holds no more"
+        " than 7 kB.)"
+    )
+
+
 def test_inner_calls_are_those_of_the_caller_without_its_key(laptop: World) -> None:
     other_server(laptop, ToolResult.text("ok"))
     laptop.model.script(calling(tool_call("mcp__shop__find", {"what": "x"})), saying("Done."))

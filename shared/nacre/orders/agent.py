@@ -20,22 +20,14 @@ from nacre.orders.patience import Patience
 from nacre.orders.reasoning import without_reasoning
 from nacre.orders.sessions import halved
 from nacre.orders.toolbox import Toolbox
+from nacre.orders.work import Work
 from nacre.patrol.spending import Spending
 from nacre.ports.chat import Chat, ChatAnswer, ToolRequest, tokens_of
 
 _STOPPED = f"(Stopped after {ORDER_ROUNDS} rounds of tool calls.)"
 _CUT = "(Cut: the model's answer reached its limit.)"
+_MODEL = "the model"
 _TOO_MANY = f"Error: at most {ORDER_CALLS_AT_ONCE} calls at once; this one was not made"
-
-
-@dataclass(slots=True)
-class Work:
-    """What an order has brought about so far."""
-
-    parts: list[str] = field(default_factory=list)  # what was said and brought on the way
-    final: str = ""
-    media: list[OutMedia] = field(default_factory=list)
-    remarks: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -61,10 +53,11 @@ class Agent:
             self.patience.tell("thinking")
             answer = await self._answer(may_call=not is_last)
             said = without_reasoning(answer.text)
-            work.media += [OutMedia(each.mime_type, each.data) for each in answer.media]
+            made = [OutMedia(each.mime_type, each.data) for each in answer.media]
+            work.bring(made, _MODEL)
             if not answer.requests or is_last:
                 return _ended(work, answer, said)
-            work.parts.append(said)
+            work.say(said, _MODEL)
             await self._call(work, answer)
         raise AssertionError("the last round returns")
 
@@ -125,8 +118,8 @@ class Agent:
             self.patience.tell(f"calling {request.name[:64]}")
             outcome = await self.toolbox.call(request)
             if outcome.text:
-                work.parts.append(outcome.text)
-            work.media += outcome.media
+                work.say(outcome.text, request.name[:64])
+            work.bring(outcome.media, request.name[:64])
             self._since.append(_result(request, outcome.shown))
 
     def _shorten(self) -> None:
@@ -139,7 +132,7 @@ class Agent:
 
 
 def _ended(work: Work, answer: ChatAnswer, said: str) -> Work:
-    work.final = said
+    work.end(said)
     if answer.requests:
         work.remarks.append(_STOPPED)
     elif answer.is_cut:
