@@ -260,6 +260,38 @@ def test_a_server_that_fails_again_and_again_is_left_alone_for_a_while(tmp_path:
     assert told[3].endswith("it is tried again in 15 s")
 
 
+def test_calls_wait_for_their_turn_and_not_in_any_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One call is worked on, one waits, and one is too many, until the first has ended."""
+    monkeypatch.setattr("nacre.adapters.upstream_mcp.UPSTREAM_WAITING_CALLS", 1)
+    told: dict[int, str] = {}
+    with behind(tmp_path, timeout_seconds=2, concurrency=1) as gateway:
+
+        def call(number: int, tool: str) -> None:
+            other = replace(gateway, looper=Looper())
+            told[number] = other.call(f"mcp__odd__{tool}")["content"][0]["text"]
+
+        callers = [
+            threading.Thread(target=call, args=(number, tool))
+            for number, tool in enumerate(("slow", "echo", "echo"))
+        ]
+        callers[0].start()
+        wait_for(lambda: (tmp_path / "slow").exists())
+        for caller in callers[1:]:
+            caller.start()
+        for caller in callers:
+            caller.join()
+        again = gateway.call("mcp__odd__echo")
+
+    assert told.pop(0) == "Error: the server 'odd' did not answer within 2 s"
+    assert sorted(told.values()) == [
+        "Error: the server 'odd' has too many calls waiting; try again",
+        '{"name": "echo", "arguments": {}}',
+    ]
+    assert "isError" not in again
+
+
 # What the server asks of the client.
 
 
