@@ -109,7 +109,7 @@ def test_status_says_which_being_has_one(
     rows = nacre("status", *place).out.splitlines()[-2:]
 
     assert {b["name"]: b["llm_key"] for b in found["beings"]} == {"Ann": False, "Bob": True}
-    assert {row.split()[0]: row.split()[-1] for row in rows} == {"Ann": "no", "Bob": "yes"}
+    assert {row.split()[0]: row.split()[3] for row in rows} == {"Ann": "no", "Bob": "yes"}
 
 
 def test_on_the_laptop_the_key_lies_encrypted_under_a_file_of_the_owner(

@@ -23,7 +23,7 @@ class _ProxyCommand(click.Command):
 @click.command(cls=_ProxyCommand, add_help_option=False)
 @click.pass_context
 def proxy(context: click.Context) -> int:
-    """Stand between a client and an MCP server."""
+    """Stand between a client and an MCP server, and decide every call."""
     place = context.find_root().obj
     assert isinstance(place, Place)
     if place.stack:

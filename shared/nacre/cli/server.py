@@ -21,7 +21,7 @@ from nacre.protocol import strict_json
 
 @click.group()
 def server() -> None:
-    """Serve the tools of other MCP servers too, as mcp__SERVER__TOOL."""
+    """Serve the tools of other MCP servers too."""
 
 
 @server.command()
