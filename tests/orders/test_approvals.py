@@ -20,7 +20,7 @@ RULES = (
     '[[rule]]\naction = "allow"\ntool = "**"\n'
 )
 YES = {"action": "accept", "content": {"decision": "allow once"}}
-ANN = {"action": "update", "entity_name": "Ann", "relation_type": "friend", "content": "kind"}
+ANN = {"action": "upsert", "entity_name": "Ann", "relation_type": "friend", "content": "kind"}
 
 
 class Person(Silence):
