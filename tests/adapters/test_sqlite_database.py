@@ -11,11 +11,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 
+from nacre.adapters import sqlite_database
 from nacre.adapters.sqlite_database import SCHEMA_VERSION, SqliteDatabase
 from nacre.adapters.sqlite_queue import SqliteQueue
 from nacre.adapters.sqlite_table import SqliteTable
@@ -470,3 +471,72 @@ def test_looking_for_a_message_does_not_sort_all_of_them(path: Path) -> None:
 
     assert any("messages_waiting" in plan for plan in plans)
     assert not [plan for plan in plans if plan.startswith("SCAN messages") and "INDEX" not in plan]
+
+
+# Upgrading
+
+
+def of_later(monkeypatch: pytest.MonkeyPatch, *statements: str) -> None:
+    """Play a later version of this module, whose tables have changed once."""
+    monkeypatch.setattr(sqlite_database, "SCHEMA_VERSION", SCHEMA_VERSION + 1)
+    monkeypatch.setattr(sqlite_database, "_UPGRADES", {SCHEMA_VERSION: ";".join(statements)})
+
+
+ADD = "ALTER TABLE messages ADD COLUMN colour TEXT DEFAULT 'white'"
+
+
+def version_of(path: Path) -> int:
+    with closing(sqlite3.connect(path)) as connection:
+        return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def test_an_older_store_is_brought_up_to_date_and_keeps_its_items(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(path) as database:
+        SqliteTable(database).put(item("A"))
+        SqliteQueue(database, "jobs").send("{}", group="g")
+    of_later(monkeypatch, ADD)
+
+    with opened(path) as database:
+        assert SqliteTable(database).get(Key("P", "A")) == item("A")
+        with database.read() as connection:
+            assert connection.execute("SELECT colour FROM messages").fetchall() == [("white",)]
+    assert version_of(path) == SCHEMA_VERSION + 1
+    with opened(path) as database:  # and only once
+        assert database.problems() == []
+
+
+def test_an_upgrade_that_fails_leaves_the_store_as_it_was(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(path) as database:
+        SqliteTable(database).put(item("A"))
+    with monkeypatch.context() as later:
+        of_later(later, ADD, "INSERT INTO no_such_table VALUES (1)")
+        with pytest.raises(UnavailableError, match="no such table"):
+            SqliteDatabase(path)
+
+    assert version_of(path) == SCHEMA_VERSION
+    with opened(path) as database, database.read() as connection:
+        columns = [row[1] for row in connection.execute("PRAGMA table_info(messages)")]
+    assert "colour" not in columns
+
+
+def test_processes_that_open_an_older_store_at_once_upgrade_it_once(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(path):
+        pass
+    of_later(monkeypatch, ADD)
+    together = threading.Barrier(6, timeout=10)
+
+    def open_and_close(_: int) -> None:
+        together.wait()
+        with opened(path):
+            pass
+
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(open_and_close, range(6)))
+
+    assert version_of(path) == SCHEMA_VERSION + 1

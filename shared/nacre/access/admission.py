@@ -11,6 +11,9 @@ from nacre.access.tokens import API, OAUTH_ACCESS, digest, kind_of
 Lookup = Callable[[str], Mapping[str, object] | None]
 """From a token's SHA-256 to its stored row; raises UnavailableError, never guesses."""
 
+TOKEN_SCHEMA = 1
+"""The version of a stored row: a newer one may bound its token in ways not known here."""
+
 INVALID: Mapping[str, str] = {"auth": "invalid"}
 _LONGEST_HEADER = 256  # a scheme, blanks and 53 characters; longer ones are not worth parsing
 
@@ -29,7 +32,9 @@ def admission(authorization: str | None, lookup: Lookup, *, now: float) -> Mappi
     if kind not in (API, OAUTH_ACCESS):
         return INVALID
     row = lookup(digest(token))
-    if row is None or row.get("kind") != kind or not is_live(row, now=now):
+    if row is None or row.get("schema", TOKEN_SCHEMA) != TOKEN_SCHEMA or row.get("kind") != kind:
+        return INVALID
+    if not is_live(row, now=now):
         return INVALID
     return {
         "auth": "ok",

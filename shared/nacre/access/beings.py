@@ -11,9 +11,10 @@ from nacre.access.naming import checked_name, checked_order_name, name_key
 from nacre.clock import Clock
 from nacre.errors import ConditionFailedError, ConflictError, InvalidInputError, NotFoundError
 from nacre.ids import new_uuid
+from nacre.ports.item_schema import ItemSchema
 from nacre.ports.table import SCHEMA, Absent, Change, Compare, Item, Key, Put, Range, Table
 
-_SCHEMA_VERSION = 1
+_SCHEMA = ItemSchema("being", 1)
 _NAME = "NAME#"
 _ORDER_NAME = "order_name"
 
@@ -151,7 +152,7 @@ def _name(being: Being) -> Item:
 
 def _facts(being: Being) -> Item:
     return {
-        SCHEMA: _SCHEMA_VERSION,
+        SCHEMA: _SCHEMA.version,
         "being_id": being.being_id,
         "name": being.name,
         "owner": being.owner,
@@ -160,6 +161,7 @@ def _facts(being: Being) -> Item:
 
 
 def _from_item(item: Item) -> Being:
+    item = _SCHEMA.read(item)
     created = item["created"]
     assert isinstance(created, int | float)
     return Being(

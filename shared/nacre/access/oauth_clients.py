@@ -25,9 +25,10 @@ from nacre.limits import (
     REGISTRATIONS_A_MINUTE,
 )
 from nacre.ports.client_documents import ClientDocuments
+from nacre.ports.item_schema import ItemSchema
 from nacre.ports.table import EXPIRES_AT, SCHEMA, Absent, Change, Item, Key, Present, Table
 
-_SCHEMA_VERSION = 1
+_SCHEMA = ItemSchema("client", 1)
 _DAY = 86_400
 
 
@@ -188,7 +189,7 @@ def _to_item(client: OAuthClient, *, until: int) -> Item:
     return {
         "pk": _key(client.client_id).pk,
         "sk": _key(client.client_id).sk,
-        SCHEMA: _SCHEMA_VERSION,
+        SCHEMA: _SCHEMA.version,
         "client_id": client.client_id,
         "name": client.name,
         "redirect_uris": list(client.redirect_uris),
@@ -200,6 +201,7 @@ def _to_item(client: OAuthClient, *, until: int) -> Item:
 
 
 def _from_item(item: Item) -> OAuthClient:
+    item = _SCHEMA.read(item)
     uris, host, secret = (item[name] for name in ("redirect_uris", "host", "secret_sha256"))
     assert isinstance(uris, list)
     return OAuthClient(

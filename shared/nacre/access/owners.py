@@ -6,10 +6,11 @@ from datetime import UTC, datetime
 
 from nacre.clock import Clock
 from nacre.errors import ConditionFailedError, ConflictError, InvalidInputError, NotFoundError
+from nacre.ports.item_schema import ItemSchema
 from nacre.ports.table import SCHEMA, Absent, Item, Key, Table
 
 DEFAULT_OWNER = "me"
-_SCHEMA_VERSION = 1
+_SCHEMA = ItemSchema("owner", 1)
 _INDEX = "OWNERS"
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,31}")
 
@@ -72,7 +73,7 @@ def _to_item(owner: Owner) -> Item:
     return {
         "pk": key.pk,
         "sk": key.sk,
-        SCHEMA: _SCHEMA_VERSION,
+        SCHEMA: _SCHEMA.version,
         "gsi2pk": _INDEX,
         "gsi2sk": owner.name,
         "owner": owner.name,
@@ -81,6 +82,7 @@ def _to_item(owner: Owner) -> Item:
 
 
 def _from_item(item: Item) -> Owner:
+    item = _SCHEMA.read(item)
     created = item["created"]
     assert isinstance(created, int | float)
     return Owner(str(item["owner"]), datetime.fromtimestamp(created, UTC))

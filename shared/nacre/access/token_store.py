@@ -4,13 +4,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from random import Random
 
-from nacre.access.admission import token_key
+from nacre.access.admission import TOKEN_SCHEMA, token_key
 from nacre.access.naming import checked_name
 from nacre.access.tokens import API, digest, hint, mint
 from nacre.clock import Clock
 from nacre.errors import ConditionFailedError, InvalidInputError, NotFoundError
 from nacre.ids import short_id
 from nacre.limits import LONGEST_TOKEN_DAYS, TOKEN_ROW_DAYS
+from nacre.ports.item_schema import ItemSchema
 from nacre.ports.table import (
     EXPIRES_AT,
     SCHEMA,
@@ -25,7 +26,7 @@ from nacre.ports.table import (
     Value,
 )
 
-_SCHEMA_VERSION = 1
+_SCHEMA = ItemSchema("token", TOKEN_SCHEMA)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +179,7 @@ def token_item(record: TokenRecord, sha256: str) -> Item:
     item: Item = {
         "pk": pk,
         "sk": sk,
-        SCHEMA: _SCHEMA_VERSION,
+        SCHEMA: _SCHEMA.version,
         "gsi2pk": _being_index(record.being_id),
         "gsi2sk": record.token_id,
         "kind": record.kind,
@@ -205,6 +206,7 @@ def token_item(record: TokenRecord, sha256: str) -> Item:
 
 
 def _from_item(item: Item) -> TokenRecord:
+    item = _SCHEMA.read(item)
     revoked, client, resource = (item.get(name) for name in ("revoked", "client", "resource"))
     return TokenRecord(
         kind=str(item["kind"]),

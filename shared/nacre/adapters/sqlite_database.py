@@ -5,7 +5,7 @@ import sqlite3
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -13,6 +13,8 @@ from nacre.errors import NacreError, NewerSchemaError, StoreError, UnavailableEr
 from nacre.limits import STORE_BUSY_SECONDS
 
 SCHEMA_VERSION = 1
+# From each older version of the tables the statements that lead to the next one.
+_UPGRADES: Mapping[int, str] = {}
 _APPLICATION_ID = 0x4E414352  # "NACR": tells our files from other programs' databases
 _CONNECTIONS = 16  # more threads than that wait for one another
 
@@ -46,9 +48,9 @@ _SCHEMA = _ITEMS.format(table="data") + _ITEMS.format(table="tokens") + _MESSAGE
 class SqliteDatabase:
     """The laptop's store: a pool of connections to one file in WAL mode.
 
-    Opening creates the file (0600) and its tables. A file that is damaged, of another
-    program or of a newer version is refused and left as it is. `":memory:"` gives a
-    store that ends with the object.
+    Opening creates the file (0600) and its tables, and brings those of an older version up to
+    date. A file that is damaged, of another program or of a newer version is refused and left
+    as it is. `":memory:"` gives a store that ends with the object.
     """
 
     def __init__(
@@ -164,6 +166,8 @@ class SqliteDatabase:
                 self._into_wal_mode(connection)
                 self._create(connection)
             self._check_version(connection)
+            if self._version(connection) < SCHEMA_VERSION:
+                self._upgrade(connection)
         except BaseException:
             connection.close()
             raise
@@ -206,6 +210,20 @@ class SqliteDatabase:
                     connection.execute(statement)
                 connection.execute(f"PRAGMA application_id={_APPLICATION_ID}")
                 connection.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
+
+    def _upgrade(self, connection: sqlite3.Connection) -> None:
+        """Bring the tables up to date: all steps or none, and by one process alone."""
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            for step in range(self._version(connection), SCHEMA_VERSION):
+                for statement in _UPGRADES[step].split(";"):
+                    connection.execute(statement)
+            connection.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
             connection.execute("COMMIT")
         except BaseException:
             if connection.in_transaction:
