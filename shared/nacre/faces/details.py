@@ -17,18 +17,21 @@ class Details:
     def __init__(self, log: Log) -> None:
         self._log = log
         self._is_on = log.writes("debug")
+        self._foreign: set[RequestId] = set()  # that call a tool of another server
 
     def request(self, request_id: RequestId, method: str, params: Mapping[str, Any]) -> None:
         """Write what is asked."""
         if not self._is_on:
             return
-        arguments = params.get("arguments")
+        arguments, name = params.get("arguments"), _text(params.get("name"))
+        if name is not None and name.startswith("mcp__"):
+            self._foreign.add(request_id)
         self._log.write(
             "debug",
             "request",
             id=request_id,
             method=method,
-            name=_text(params.get("name")),
+            name=name,
             uri=_text(params.get("uri")),
             arguments=_shape_of_all(arguments) if isinstance(arguments, Mapping) else None,
         )
@@ -43,6 +46,8 @@ class Details:
         content = result.get("content")
         blocks = content if isinstance(content, list) else []
         is_error = result.get("isError") is True
+        is_foreign = request_id in self._foreign
+        self._foreign.discard(request_id)
         self._log.write(
             "debug",
             "answer",
@@ -50,9 +55,12 @@ class Details:
             bytes=len(body),
             content=", ".join(map(_block, blocks[:_MOST])) or None,
             is_error=is_error or None,
-            # The texts of errors are written for people, and hold no content.
-            said=_text(blocks[0].get("text")) if is_error and blocks else None,
-            error=_text(error.get("message")) if isinstance(error, dict) else None,
+            # The texts of our errors are written for people, and hold no content; what another
+            # server calls an error may hold anything.
+            said=_text(blocks[0].get("text")) if is_error and blocks and not is_foreign else None,
+            error=_text(error.get("message"))
+            if isinstance(error, dict) and not is_foreign
+            else None,
         )
 
 
