@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.clients.far_servers import free_port, serving
 from tests.gateway_world import World, world
 from tests.third_party import SERVERS, Step, ThirdParty, differences
 from tests.third_party_clients import (
@@ -79,7 +80,8 @@ def seen(client: str, how: Mapping[str, Any], steps: Sequence[Step]) -> list[Any
         return seen_by_first_generation({**how, "steps": [asdict(step) for step in steps]})[1:]
     mode = client.rpartition(" ")[2]
     if "url" in how:
-        return seen_over_http(how["url"], steps, mode=mode)[1:]
+        transport = how.get("transport", "http")
+        return seen_over_http(how["url"], steps, mode=mode, transport=transport)[1:]
     return seen_over_stdio(how["command"], how["env"], steps, mode=mode)[1:]
 
 
@@ -94,24 +96,35 @@ def own_names(gateway: World) -> set[str]:
 
 
 def runs(
-    server: ThirdParty, client: str, folder: Path
+    server: ThirdParty, client: str, folder: Path, transport: str = "stdio"
 ) -> tuple[list[Step], list[tuple[Path, list[Any]]]]:
+    """Ask a server directly and behind the gateway, and return what was seen of it."""
     found = []
+    steps: list[Step] = []
     OWN_NAMES.clear()  # of a direct list, nothing is left out
+    port = free_port()  # the same for both runs, because servers show their environment
     for via in ("direct", "behind"):
         here = folder / via
         here.mkdir()
-        server.prepare(here)
-        steps = [*server.steps(here)]
-        how: dict[str, Any] = {"command": server.command(here), "env": server.environment(here)}
         with ExitStack() as stack:
-            asked = steps
-            if via == "behind":
-                entry = {
+            if transport == "stdio":
+                server.prepare(here)
+                how: dict[str, Any] = {
+                    "command": server.command(here),
+                    "env": server.environment(here),
+                }
+                entry: dict[str, Any] = {
                     "command": how["command"][0],
                     "args": how["command"][1:],
                     "env": how["env"],
                 }
+            else:
+                url = stack.enter_context(serving(server, transport, here, port))
+                how = {"url": url, "transport": transport}
+                entry = {"type": transport, "url": url}
+            steps = [*server.steps(here)]
+            asked = steps
+            if via == "behind":
                 gateway = stack.enter_context(world(folder / "gateway", {server.name: entry}))
                 OWN_NAMES.update(own_names(gateway))
                 how = {"url": stack.enter_context(gateway.over_http())}
@@ -132,3 +145,16 @@ def test_a_server_behind_the_gateway_is_what_it_is_without(
     changed = {each.partition(":\n")[0] for each in differences(SERVERS[name], steps, *found)}
     assert len(steps) > 6
     assert changed <= SAID_BY_THE_GATEWAY, differences(SERVERS[name], steps, *found)
+
+
+@pytest.mark.parametrize("client", CLIENTS[1:])
+@pytest.mark.parametrize("transport", ["http", "sse"])
+def test_a_server_that_is_reached_by_a_url_is_what_it_is_without(
+    transport: str, client: str, tmp_path: Path
+) -> None:
+    everything = SERVERS["everything"]
+    steps, found = runs(everything, client, tmp_path, transport)
+
+    changed = {each.partition(":\n")[0] for each in differences(everything, steps, *found)}
+    assert len(steps) > 6
+    assert changed <= SAID_BY_THE_GATEWAY, differences(everything, steps, *found)

@@ -1,12 +1,7 @@
 """Other people's servers over HTTP behind both proxies: every client sees what it sees without."""
 
-import os
-import signal
-import socket
-import subprocess
 import sys
-import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -16,16 +11,14 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.cli.processes import serving as serving_nacre
+from tests.clients.far_servers import SDK, free_port, running, serving
 from tests.clients.test_typescript_client import converse, nacre
 from tests.proxy.programs import NACRE, environment
 from tests.third_party import (
-    NODE,
     SERVERS,
     Step,
     ThirdParty,
     differences,
-    everything_over_http,
-    tool,
 )
 from tests.third_party_clients import (
     seen_by_first_generation,
@@ -47,83 +40,6 @@ pins = "record"
 """
 FORMS = ("direct", "--listen", "--url")
 CLIENTS = ("mcp 2 auto", "mcp 2 legacy", "mcp 1")
-SDK_SERVER = Path(__file__).with_name("sdk_http_server.py")
-SDK = ThirdParty(
-    "sdk",
-    (),
-    lambda folder: [
-        Step("tools/list"),
-        tool("add", a=1, b=2),
-        tool("add", a="x"),
-        tool("count", to=3),
-        tool("greet"),
-        tool("fail"),
-        Step("resources/list"),
-        Step("resources/read", {"uri": "note://one"}),
-        Step("prompts/list"),
-        Step("prompts/get", {"name": "ask", "arguments": {"topic": "tea"}}),
-    ],
-)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
-@contextmanager
-def running(
-    command: Sequence[str], port: int, folder: Path, variables: Mapping[str, str]
-) -> Iterator[None]:
-    """Run a server until it answers on its port, and end it and what it has started."""
-    log = (folder.parent / f"{folder.name}-{port}.log").open("wb")
-    process = subprocess.Popen(
-        command,
-        cwd=folder,
-        env=dict(variables),
-        stdin=subprocess.DEVNULL,
-        stdout=log,
-        stderr=log,
-        start_new_session=True,
-    )
-    try:
-        for _ in range(300):
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", port)) == 0:
-                    break
-            assert process.poll() is None, Path(log.name).read_text()
-            time.sleep(0.1)
-        yield
-    finally:
-        os.killpg(process.pid, signal.SIGTERM)
-        try:
-            process.wait(5)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-        log.close()
-
-
-@contextmanager
-def serving(server: ThirdParty, transport: str, folder: Path, port: int) -> Iterator[str]:
-    """Serve somebody's server over HTTP, and yield its URL."""
-    variables = {**server.environment(folder), "PORT": str(port)}
-    path = "/sse" if transport == "sse" else "/mcp"
-    if server.name == "sdk":
-        command = [sys.executable, str(SDK_SERVER), str(port)]
-    elif server.name == "everything":
-        command = everything_over_http("sse" if transport == "sse" else "streamableHttp")
-    else:
-        server.prepare(folder)
-        bridge = str(NODE / ".bin" / "mcp-proxy")
-        if not Path(bridge).exists():
-            pytest.skip("mcp-proxy is not installed; make conformance does it")
-        options = ["--host", "127.0.0.1", "--port", str(port), "--"]
-        command = [str(NODE / ".bin" / "node"), bridge, *options, *server.command(folder)]
-    with running(command, port, folder, variables):
-        yield f"http://127.0.0.1:{port}{path}"
 
 
 def options(folder: Path) -> list[str]:
