@@ -58,6 +58,12 @@ def test_living_memories_lie_in_their_groups_the_largest_first(desk: Desk) -> No
     assert seen(chart(desk.own.table, desk.being, group=NO_GROUP)) == {NO_GROUP: ["04"]}
 
 
+def test_the_map_stays_as_it_is_while_nothing_changes(desk: Desk) -> None:
+    fill(desk, [a_node(number, cluster_id=f"{number % 3}") for number in range(30)])
+
+    assert chart(desk.own.table, desk.being) == chart(desk.own.table, desk.being)
+
+
 def test_the_stronger_a_memory_the_larger_its_dot(desk: Desk) -> None:
     desk.own.table.update(keys.meta(desk.being), Change(set={"clock": 40}))
     fill(desk, [a_node(1, clock0=40), a_node(2, clock0=10), a_node(3, clock0=0)])

@@ -266,5 +266,5 @@ def test_the_overview_counts_and_shows_the_latest(desk: Desk) -> None:
     page = desk.get("overview")
 
     assert re.findall(r"<dt>Memories</dt><dd>(\d+)", page.text) == ["3"]
-    assert re.findall(r"<dt>Scenes that wait</dt><dd>(\d+)", page.text) == ["1"]
+    assert re.findall(r"<dt>Waiting scenes</dt><dd>(\d+)", page.text) == ["1"]
     assert set(links(page)) == set(CATS)

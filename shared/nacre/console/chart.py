@@ -1,7 +1,7 @@
 """The map of a Being's memories: what lies where, and which groups there are."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -13,11 +13,12 @@ from nacre.memory.forgetting import DEAD_BELOW, retention
 from nacre.memory.index_state import LEXICAL, IndexStates
 from nacre.memory.merging import CLOCK
 from nacre.memory.model import NODE, UNDONE, Cluster
-from nacre.memory.vector_items import SUBJECT_OF, VECTOR_OF, vectors
-from nacre.ports.table import Item, Range, Table
+from nacre.memory.vector_items import SUBJECT_OF, VECTOR_OF, point_key, vectors
+from nacre.ports.table import Index, Item, Range, Table
 
 _SPACING = (9.0, 30.0)  # between dots, of a map that is some 900 wide
 _ROOM = 900 * 560 * 0.3
+_ONE_BY_ONE = 300  # vectors that are asked for by their ids rather than all read
 _GAP = 1.3  # spacings between groups
 _UNGROUPED = "Not grouped yet"
 NO_GROUP = "none"
@@ -88,13 +89,12 @@ def chart(
     clock, waiting = count_in(meta, CLOCK), count_in(meta, PENDING_SCENES)
     groups: dict[str | None, list[_Memory]] = {}
     wanted = {"active", "dying", "dead"} if forgotten else {"active", "dying"}
-    for stored in _items(table, keys.nodes(being_id)):
+    for stored in _stored(table, being_id, group):
         item = NODE.read(stored)
         if item["status"] not in wanted or item.get("reason") == UNDONE:
             continue
         home = item.get("cluster_id")
-        if group is None or group == (NO_GROUP if home is None else home):
-            groups.setdefault(None if home is None else str(home), []).append(_memory(item, clock))
+        groups.setdefault(None if home is None else str(home), []).append(_memory(item, clock))
     if not groups:
         return Chart((), waiting=waiting)
     clusters = {each.cluster_id: each for each in Clusters(table).active(being_id)}
@@ -197,7 +197,12 @@ def _places(
     of_subject, of_text = SUBJECT_OF + state.active, VECTOR_OF + state.active
     wanted = {each.node_id for some in groups.values() for each in some}
     found: dict[str, bytes] = {}
-    for item in _items(table, vectors(being_id), Range(low="P#", high="P$")):
+    points: Iterable[Item]
+    if len(wanted) <= _ONE_BY_ONE:
+        points = table.get_many([point_key(being_id, each) for each in sorted(wanted)]).values()
+    else:
+        points = _items(table, vectors(being_id), Range(low="P#", high="P$"))
+    for item in points:
         node_id = str(item["sk"])[2:]
         vector = item.get(of_subject, item.get(of_text))
         if node_id in wanted and isinstance(vector, bytes):
@@ -205,13 +210,24 @@ def _places(
     lengths = {len(vector) for vector in found.values()}
     if len(lengths) != 1:
         return {}
-    return dict(zip(found, plane(list(found.values())), strict=True))
+    order = sorted(found)  # so that no store's order changes the map
+    return dict(zip(order, plane([found[each] for each in order]), strict=True))
 
 
-def _items(table: Table, partition: str, within: Range | None = None) -> Iterator[Item]:
+def _stored(table: Table, being_id: str, group: str | None) -> Iterator[Item]:
+    """Give the nodes of a group, or all; on AWS the list of a group may lag behind the writes."""
+    if group is None:
+        return _items(table, keys.nodes(being_id))
+    cluster_id = None if group == NO_GROUP else group
+    return _items(table, keys.members(being_id, cluster_id), index="gsi2")
+
+
+def _items(
+    table: Table, partition: str, within: Range | None = None, *, index: Index | None = None
+) -> Iterator[Item]:
     start = None
     while True:
-        page = table.query(partition, keys=within, start=start)
+        page = table.query(partition, index=index, keys=within, start=start)
         yield from page.items
         if (start := page.next) is None:
             return

@@ -7,7 +7,7 @@ from fastapi.responses import Response
 
 from nacre.access.sessions import SignedIn
 from nacre.errors import ConflictError, InvalidInputError
-from nacre.faces.console_shell import address, beings_of, show_owner
+from nacre.faces.console_shell import At, address, beings_of, show_owner
 from nacre.faces.portal_parts import portal_of
 from nacre.faces.sign_in_routes import redirect
 from nacre.faces.signing_in import OwnForm, require_form, require_owner
@@ -44,6 +44,6 @@ def create_being(request: Request, form: Annotated[OwnForm, Depends(require_form
 
 
 @routes.get("/beings/{being_id}")
-def being_page(request: Request, being_id: str) -> Response:
+def being_page(request: Request, at: At) -> Response:
     """Lead on to the Being's first page."""
-    return redirect(request, address(being_id, "overview"))
+    return redirect(request, address(at.being, "overview"))
