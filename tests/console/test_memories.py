@@ -3,10 +3,13 @@
 import re
 from html import unescape
 
-from nacre.memory import keys
+import pytest
+
+from nacre.jobs.lease import Leases
+from nacre.memory import eraser, keys
 from nacre.memory.model import Node
 from nacre.memory.search import FINDABLE
-from nacre.ports.table import Change
+from nacre.ports.table import Change, Key
 from tests.console.conftest import Desk
 from tests.console.filled import patrolled
 from tests.memory.keeping import a_node, told
@@ -220,14 +223,19 @@ def test_a_scene_is_read_and_erased(desk: Desk) -> None:
     assert desk.get("scenes", scene.scene_id, status=404).status == 404
 
 
-def test_while_a_patrol_runs_nothing_is_erased(desk: Desk) -> None:
+def test_while_a_patrol_runs_nothing_is_erased(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(eraser, "_PATIENCE_SECONDS", 0.0)
     [scene] = desk.own.mind.memory.scenes.record(desk.being, [told("Eva called")]).scenes
     form = desk.get("scenes", scene.scene_id, "forget")
-    foreign = desk.browser.post(desk.at("scenes", scene.scene_id, "forget"), {"csrf": "wrong"})
+    leases = Leases(desk.own.table, now=desk.place.time)
+    lease = leases.take(Key(keys.home(desk.being), "LOCK#PATROL"))
 
-    assert foreign.status == 403
-    assert form.status == 200
-    assert desk.get("scenes", scene.scene_id).status == 200
+    busy = desk.submit(form, "scenes", scene.scene_id, "forget")
+    leases.give_back(lease)
+
+    assert (busy.status, "at work on this Being" in busy.text) == (409, True)
+    assert "Eva called" in desk.get("scenes", scene.scene_id).text
+    assert "Erased" in desk.submit(form, "scenes", scene.scene_id, "forget").text
 
 
 def test_what_is_not_there_is_a_page_that_says_so(desk: Desk) -> None:

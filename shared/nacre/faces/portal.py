@@ -77,12 +77,16 @@ def _to_sign_in(request: Request, error: Exception) -> Response:
     return redirect(request, path)
 
 
+_BUSY = "a patrol or another process is at work on this Being; try again in a moment"
+
+
 def _explained(request: Request, error: Exception) -> Response:
     failure = explain(error, modern=True)
     # For a page these two are plain HTTP, and no JSON-RPC error with a status beside it.
     status = 404 if isinstance(error, NotFoundError) else failure.status
     status = 409 if isinstance(error, ConflictError) else status
-    answer = _problem(request, status, failure.message)
+    text = _BUSY if isinstance(error, LeaseHeldError) else failure.message
+    answer = _problem(request, status, text)
     if isinstance(error, RateLimitedError):
         answer.headers["Retry-After"] = str(error.seconds)
     return answer
