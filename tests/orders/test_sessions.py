@@ -163,6 +163,32 @@ def test_an_order_that_waits_too_long_says_for_what(world: World, clock: StillCl
     assert slower.text("x", sessionKey="s") == "Very well."
 
 
+def test_a_session_that_is_deleted_in_use_begins_anew_with_the_turn_that_ran(
+    world: World,
+) -> None:
+    sessions, being_id = world.sessions, world.being_id
+    waiting: list[bool] = []
+
+    def delete(question: Question) -> Response:
+        [head] = sessions.heads(being_id)
+        session_id = head.session_id
+        sessions.delete(being_id, session_id)
+        assert sessions.heads(being_id) == []
+        waiting.append(sessions.try_begin(being_id, session_id) is None)
+        return saying("two")(question)
+
+    world.model.script(saying("one"), delete, saying("three"))
+    for message in ("first", "second", "third"):
+        world.text(message, sessionKey="s")
+
+    assert waiting == [True]  # another order would not have run beside it
+    assert said(world.model.questions[2]) == ["second", "two", "third"]
+    [left] = sessions.heads(being_id)
+    assert left.turns == 2
+    sessions.delete(being_id, left.session_id)
+    assert list(items_in(world.mind.table, keys.sessions(being_id))) == []
+
+
 def test_an_order_whose_process_died_frees_its_session(laptop: World, clock: StillClock) -> None:
     session_id = session_key_hash("token test", "s")
     assert laptop.sessions.try_begin(laptop.being_id, session_id) is not None

@@ -44,6 +44,7 @@ from nacre.ports.table import (
 
 SESSION = ItemSchema("session", 1)
 _VERSION = "version"
+_FACTS = frozenset({"caller", "created_at", "updated_at", "turns", "bytes", "marker", _VERSION})
 _SHORTEST_PREFIX = 6
 
 
@@ -178,10 +179,18 @@ class SessionStore:
         return found[0]
 
     def delete(self, being_id: str, session_id: str) -> None:
-        """Forget a session; what was said in it stays in the history."""
-        self._table.transact(
-            [Delete(_head(being_id, session_id)), Delete(_body(being_id, session_id))]
+        """Forget a session; what was said in it stays in the history.
+
+        An order that runs in it goes on, others wait for its end, and its turn is the first of a
+        new one.
+        """
+        head = _head(being_id, session_id)
+        # Its lease is in the same item. Without it, another order would not wait, and the end of
+        # this one would free the other's.
+        forgotten = (
+            Update(head, Change(remove=_FACTS)) if self._leases.is_held(head) else Delete(head)
         )
+        self._table.transact([forgotten, Delete(_body(being_id, session_id))])
 
     def delete_between(self, being_id: str, low: str, high: str) -> int:
         """Forget the sessions in which something was said between two days, inclusive."""
