@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 from nacre import __version__
 from nacre.errors import (
     ConflictError,
+    LeaseHeldError,
     NacreError,
     NotFoundError,
     OAuthError,
