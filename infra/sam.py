@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 from infra.layers.build import PLATFORMS, ROOT, deployed_arch
@@ -39,8 +40,9 @@ def main() -> None:
     arguments, rest = parser.parse_known_args()
     overrides = ["--parameter-overrides", f"Arch={arguments.arch}"]
     if arguments.verb == "deploy":
-        # SAM asks for the rest, and offers this processor as the answer.
-        overrides = [*overrides, "--guided"]
+        # SAM asks for the rest, and offers these as the answers. A release has a name of its own,
+        # or the versions of the functions would not learn of parameters that changed.
+        overrides = [*overrides, f"Release={datetime.now(UTC):%Y%m%dT%H%M%SZ}", "--guided"]
     sys.exit(run_sam([arguments.verb, *overrides, *rest], arch=arguments.arch))
 
 
