@@ -23,8 +23,9 @@ pytestmark = pytest.mark.benchmark
 
 # Ratios of one run, on a machine that others may use meanwhile. The goals for a quiet one are
 # 40 µs added, a quarter of mcpwall's, 15,000 calls a second and 150 ms to the first reply.
-TO_MCPWALL = 1.0
+TO_MCPWALL = 0.6  # 0.36 to 0.47 was measured
 TO_FIREWALL = 0.5
+ADDED_TO_FIREWALL = 0.3
 ROUNDS = 5
 IN_FLIGHT = 32
 
@@ -202,7 +203,7 @@ def test_a_call_through_the_proxy(tmp_path: Path) -> None:
         ],
     )
     ours, firewall = measured[OURS], measured[FIREWALL]
-    assert added[OURS] <= TO_FIREWALL * added[FIREWALL]
+    assert added[OURS] <= ADDED_TO_FIREWALL * added[FIREWALL]
     assert median(ours.rate) * TO_FIREWALL >= median(firewall.rate)
     assert median(ours.start) <= TO_FIREWALL * median(firewall.start)
     if MCPWALL in added:
