@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from html import unescape
 
 import pytest
@@ -93,12 +94,27 @@ def test_a_check_tells_what_would_come_out_otherwise(one: Desk) -> None:
     found = check(one, ASK + ALLOW)
 
     assert "rule 3</strong>: rule 2 already decides the same" in found.text
-    assert "2 calls of <code>update_notes</code> of nacre: allow, then prompt" in found.text
+    assert "2 calls of <code>update_notes</code> of nacre: allow now, prompt then" in found.text
     row = re.search(r"<code>update_notes</code> <small>of nacre.*?</tr>", found.text, re.DOTALL)
     assert row is not None
     assert ">allowed</span>" in row[0]
     assert ">asked</span>" in row[0]
     assert "files/read" in found.text
+
+
+def test_recorded_calls_are_decided_by_the_rules_in_force_and_by_the_new_ones(one: Desk) -> None:
+    rules = ASK + '[[rule]]\naction = "allow"\ntool = "read"\nargs.path = "/a/**"\n'
+    documents(one).push(one.being, rules, source="x", based_on=0, by="me")
+    asked = AuditEntry(  # denied, because nobody answered: the rule said neither
+        outcome="deny", server="nacre", method="tools/call", tool="update_notes", being=one.being
+    )
+    read = replace(asked, server="files", tool="read", outcome="allow", shape={"path": "text"})
+    one.controls.record(asked, read)
+
+    assert "as they are now" in check(one, rules + ALLOW.replace("*", "other")).text
+    moved = check(one, rules.replace("/a/", "/b/")).text
+    assert "1 call of <code>read</code> of files: depends on their arguments" in moved
+    assert "<code>update_notes</code> of nacre:" not in moved
 
 
 def test_a_call_is_tried_on_old_and_new_rules(one: Desk) -> None:

@@ -1,7 +1,8 @@
 """A policy before it is put in force: what is wrong with it, and what would come out otherwise."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from nacre.console.changed_lines import Line, difference
@@ -14,6 +15,7 @@ from nacre.policy.loading import load_policy
 from nacre.policy.pins import GLOBAL, Pins
 from nacre.policy.policy import Policy
 from nacre.policy.replay import Recorded, Replayed, read_records, replayed
+from nacre.policy.rule import Action, Rule
 from nacre.policy.wire import parse
 from nacre.ports.audit import AuditRecords
 from nacre.ports.table import Table
@@ -62,6 +64,21 @@ class Fate:
 
 
 @dataclass(frozen=True, slots=True)
+class Moved:
+    """Recorded calls that the rules in force and the new ones decide in two ways, or might.
+
+    Several actions: it depends on values, which no record holds.
+    """
+
+    server: str
+    name: str
+    before: tuple[Action, ...]
+    after: tuple[Action, ...]
+    rules: tuple[str, ...]  # the new ones that decide
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
 class Review:
     """A text that loads, held against what is in force."""
 
@@ -70,7 +87,7 @@ class Review:
     lines: tuple[Line, ...]
     fates: tuple[Fate, ...]  # of tools whose calls end otherwise
     unmentioned: tuple[str, ...]
-    replayed: tuple[Replayed, ...]  # recorded calls that would end otherwise, or might
+    moved: tuple[Moved, ...]
     recorded: int
 
 
@@ -96,9 +113,34 @@ def review(
         unmentioned=tuple(
             f"{server}/{tool}" for (server, tool), fate in found.items() if fate == "unmentioned"
         ),
-        replayed=tuple(each for each in replayed(policy, seen) if each.is_changed or each.is_open),
+        moved=moved(now, policy, seen),
         recorded=len(seen),
     )
+
+
+def moved(now: Policy, then: Policy, records: Iterable[Recorded]) -> tuple[Moved, ...]:
+    """Return the calls that would be decided otherwise than now, the most frequent first."""
+    counted = Counter((each.kind, each.server, each.name, each.names) for each in records)
+    found = []
+    for (kind, server, name, names), count in counted.most_common():
+        record = Recorded(kind, name, server, "", names)
+        [before], [after] = replayed(now, [record]), replayed(then, [record])
+        # Where values decide, other rules may make something else of the same actions.
+        is_same = before.after == after.after and (
+            not after.is_open or _deciding(now, before) == _deciding(then, after)
+        )
+        if not is_same:
+            found.append(Moved(server, name, before.after, after.after, after.rules, count))
+    return tuple(found)
+
+
+def _deciding(policy: Policy, found: Replayed) -> list[Rule]:
+    """Return the rules that decide, without what only names them."""
+    return [
+        replace(rule, number=0, origin="", description=None)
+        for rule in policy.rules
+        if rule.origin in found.rules
+    ]
 
 
 def tried(policy: Policy, trial: Trial) -> Told:
