@@ -10,9 +10,10 @@ from nacre.access.oauth_codes import Consent
 from nacre.access.token_store import TokenRecord, grants_of_being, token_item
 from nacre.access.tokens import OAUTH_ACCESS, OAUTH_REFRESH, digest, form, hint
 from nacre.limits import ACCESS_TOKEN_SECONDS, GRANT_DAYS, REFRESH_TOKEN_DAYS
+from nacre.ports.item_schema import ItemSchema
 from nacre.ports.table import EXPIRES_AT, SCHEMA, Item, Key, Value
 
-_SCHEMA_VERSION = 1
+_SCHEMA = ItemSchema("grant", 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ def grant_item(consent: Consent, live: Value, now: datetime) -> Item:
     return {
         "pk": key.pk,
         "sk": key.sk,
-        SCHEMA: _SCHEMA_VERSION,
+        SCHEMA: _SCHEMA.version,
         "gsi2pk": grants_of_owner(consent.owner),
         "gsi2sk": consent.grant_id,
         "gsi3pk": grants_of_being(consent.being_id),
@@ -84,7 +85,7 @@ def tombstone(grant_id: str, now: datetime) -> Item:
     return {
         "pk": key.pk,
         "sk": key.sk,
-        SCHEMA: _SCHEMA_VERSION,
+        SCHEMA: _SCHEMA.version,
         "revoked": int(now.timestamp()),
         EXPIRES_AT: int((now + timedelta(days=1)).timestamp()),
     }
@@ -119,7 +120,7 @@ def refresh_row(token: str, grant: Consent | Grant, now: datetime, end: datetime
     return {
         "pk": pk,
         "sk": sk,
-        SCHEMA: _SCHEMA_VERSION,
+        SCHEMA: _SCHEMA.version,
         "kind": OAUTH_REFRESH,
         "grant_id": grant.grant_id,
         "client": grant.client_id,
@@ -157,6 +158,7 @@ def moment(value: Value) -> datetime:
 
 def grant_of(item: Item) -> Grant:
     """Return the grant that an item holds."""
+    item = _SCHEMA.read(item)
     host = item["client_host"]
     return Grant(
         grant_id=str(item["pk"]).removeprefix("OG#"),

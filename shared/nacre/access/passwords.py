@@ -8,9 +8,10 @@ from random import Random
 from nacre.clock import Clock
 from nacre.errors import InvalidInputError
 from nacre.limits import MAX_PASSWORD_LENGTH, PASSWORD_LENGTH
+from nacre.ports.item_schema import ItemSchema
 from nacre.ports.table import SCHEMA, Item, Key, Table, Value
 
-_SCHEMA_VERSION = 1
+_SCHEMA = ItemSchema("password", 1)
 # 32 MB and about a tenth of a second: the parameters that OWASP names for scrypt.
 _COST, _BLOCK, _LANES = 2**15, 8, 3
 _MEMORY = 64 * 1024 * 1024
@@ -34,7 +35,7 @@ class Passwords:
         item: Item = {
             "pk": _key(owner).pk,
             "sk": _key(owner).sk,
-            SCHEMA: _SCHEMA_VERSION,
+            SCHEMA: _SCHEMA.version,
             "salt": salt,
             "cost": _COST,
             "block": _BLOCK,
@@ -61,6 +62,7 @@ class Passwords:
         if item is None:
             _scrypt(normal, bytes(_SALT_BYTES), _COST, _BLOCK, _LANES)
             return False
+        item = _SCHEMA.read(item)
         salt, kept = item["salt"], item["hash"]
         assert isinstance(salt, bytes)
         assert isinstance(kept, bytes)
