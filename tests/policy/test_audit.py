@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,39 @@ PLACES = ["folder", "items"]
 @pytest.fixture(params=PLACES)
 def kept(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Kept]:
     yield from in_folder(tmp_path / "audit") if request.param == "folder" else in_items()
+
+
+class Moments:
+    """A log that keeps when its records were written, and nothing else."""
+
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+
+    def open(self) -> Head:
+        return Head("w", 0, GENESIS)
+
+    def append(self, line: bytes, *, before: Head, after: Head, at: str) -> None:
+        assert f'"at":"{at}"'.encode() in line
+        self.seen.append(at)
+
+    def close(self) -> None:
+        return
+
+
+seconds = st.datetimes(datetime(2026, 1, 1), datetime(2027, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001 - bounds
+parts = st.lists(st.sampled_from([0, 1, 999_999]) | st.integers(0, 999_999), min_size=1)
+
+
+@given(st.lists(st.tuples(seconds, parts)))
+def test_moments_are_spelled_as_they_are(times: list[tuple[datetime, list[int]]]) -> None:
+    moments = [time.replace(microsecond=part) for time, each in times for part in each]
+    log, clock = Moments(), iter(moments)
+    trail = AuditTrail(log, lambda: next(clock))
+
+    for number in range(len(moments)):
+        trail.record(entry(number))
+
+    assert log.seen == [moment.isoformat(timespec="microseconds") for moment in moments]
 
 
 def test_a_record_says_what_happened_and_follows_the_one_before_it(kept: Kept) -> None:
