@@ -109,7 +109,7 @@ def test_recorded_calls_are_decided_by_the_rules_in_force_and_by_the_new_ones(on
         outcome="deny", server="nacre", method="tools/call", tool="update_notes", being=one.being
     )
     read = replace(asked, server="files", tool="read", outcome="allow", shape={"path": "text"})
-    one.controls.record(asked, read)
+    one.controls.record(asked, read, replace(read, being="another"))
 
     assert "as they are now" in check(one, rules + ALLOW.replace("*", "other")).text
     moved = check(one, rules.replace("/a/", "/b/")).text

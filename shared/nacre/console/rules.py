@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -98,13 +99,14 @@ def review(
     *,
     tools: Mapping[str, Iterable[str]],
     records: AuditRecords | None,
+    being_id: str = "",
 ) -> Review:
     """Return what a text would change; PolicyError for one that does not load."""
     policy = load_policy(text, source="policy")
     found = {(each.server, each.tool): each.fate for each in coverage(policy, tools).tools}
     known = {(each.server, each.tool): each.fate for each in coverage(now, tools).tools}
     fates = [Fate(*key, known[key], fate) for key, fate in found.items() if known[key] != fate]
-    seen = [] if records is None else _recorded(records)
+    seen = [] if records is None else _recorded(records, being_id)
     return Review(
         policy=policy,
         findings=lint(policy),
@@ -165,11 +167,13 @@ def advice(error: PolicyError) -> str:
     return str(error).removeprefix("policy: ")
 
 
-def _recorded(records: AuditRecords) -> list[Recorded]:
+def _recorded(records: AuditRecords, being_id: str) -> list[Recorded]:
+    """Return the newest calls of a Being; on a laptop others are recorded beside them."""
+    own = f'"being":"{being_id}"'.encode()
+    lines = islice((line for line in records.newest() if own in line), _REPLAYED)
     found = []
-    for line in islice(records.newest(), _REPLAYED):
-        try:
+    for line in lines:
+        # A damaged record is told of on the page of the audit.
+        with suppress(InvalidInputError):
             found += read_records([line], source="the audit")
-        except InvalidInputError:  # a damaged record; the page of the audit tells of it
-            continue
     return found

@@ -195,6 +195,7 @@ def _checked(request: Request, desk: Desk, **more: Any) -> Response:
             now,
             tools=known_tools(control.own_tools(), control.table()),
             records=control.records(desk.being_id) if desk.being_id else None,
+            being_id=desk.being_id,
         )
         told = tried(found.policy, trial) if trial.tool else None
         told_now = tried(now, trial) if trial.tool else None
