@@ -8,7 +8,7 @@ from random import Random
 
 from nacre.memory.targets import DIARY, KNOWLEDGE, NOTES, PARTNER_RULES, SOULS
 from tests.console.conftest import Desk
-from tests.console.filled import conversed
+from tests.console.filled import HOSTILE, conversed
 
 
 def test_a_note_is_added_changed_and_deleted(desk: Desk) -> None:
@@ -202,3 +202,22 @@ def test_as_much_as_an_entry_holds_is_changed_by_a_form(desk: Desk) -> None:
     assert entry.text == f"貝{longest[:-1]}"
     assert "真珠真珠" in listed.text
     assert desk.submit(form, "profile", "knowledge", "entry", content="真" * 100_000).status == 413
+
+
+def test_letters_are_read_and_deleted(desk: Desk) -> None:
+    bob = desk.place.authority.beings.create("Bob", owner="me").being_id
+    letters = desk.own.mind.memory.letters
+    letter = letters.send(bob, "Ann", HOSTILE[0])
+    letters.send(desk.being, "Bob", "Thank you")
+    page = desk.get("letters")
+    assert HOSTILE[0] in unescape(page.text)
+    assert HOSTILE[0] not in page.text
+    assert page.text.index("Thank you") > 0
+
+    read = desk.submit(page, "letters", "read", letter=letter.letter_id)
+    assert "unread" not in read.text[read.text.index("<ol") :]
+    gone = desk.submit(read, "letters", "delete", letter=letter.letter_id)
+
+    assert HOSTILE[0] not in unescape(gone.text)
+    assert "Thank you" in gone.text
+    assert letters.get(bob, letter.letter_id) is not None

@@ -8,6 +8,7 @@ from nacre.console.parts import Console
 from nacre.faces.console_entries import routes as entry_routes
 from nacre.faces.console_export import routes as export_routes
 from nacre.faces.console_history import routes as history_routes
+from nacre.faces.console_letters import routes as letter_routes
 from nacre.faces.console_map import routes as map_routes
 from nacre.faces.console_memories import routes as memories_routes
 from nacre.faces.console_memory import routes as memory_routes
@@ -25,6 +26,7 @@ ROUTES = (
     scene_routes,
     entry_routes,
     relation_routes,
+    letter_routes,
     history_routes,
     export_routes,
 )

@@ -52,6 +52,7 @@ MENU = (
             Entry("Notes", "profile/notes"),
             Entry("Diary", "profile/diary"),
             Entry("Relations", "relations"),
+            Entry("Letters", "letters"),
             Entry("What it knows", "profile"),
             Entry("Soul", "profile/souls"),
             Entry("Conversations", "history"),
