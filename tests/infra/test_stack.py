@@ -489,8 +489,10 @@ def test_the_official_client_talks_to_it_in_both_eras(deployed: Deployed, mode: 
 
 def test_the_portal_answers_without_a_token(deployed: Deployed) -> None:
     assert deployed.send("GET", "/healthz").body["status"] == "ok"
-    assert deployed.send("GET", "/").body["mcp"] == "/mcp"
-    assert deployed.send("GET", "/.well-known/oauth-protected-resource").status == 404
+    home = deployed.send("GET", "/")
+    assert (home.status, home.headers["location"].partition("?")[0]) == (303, "/sign-in")
+    found = deployed.send("GET", "/.well-known/oauth-protected-resource")
+    assert found.body["resource"] == deployed.public_url
 
 
 CALL = {"method": "tools/call", "params": {"name": "get_current_time"}, "server": "nacre"}
