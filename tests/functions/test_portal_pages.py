@@ -14,6 +14,7 @@ from nacre.access.authority import Authority, authority
 from nacre.adapters.dynamodb_table import DynamoTable
 from nacre.clock import system_clock
 from nacre.console.parts import Console
+from nacre.faces.console_shell import MENU
 from nacre.wiring.console import stack_console
 from nacre.wiring.settings import Settings
 from tests.aws_stack import REGION, Stack, aws_stack
@@ -71,6 +72,7 @@ def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Served, Console]]:
             "NACRE_TOKENS_TABLE": stack.ids["TokensTable"],
             "NACRE_DATA_TABLE": stack.ids["DataTable"],
             "NACRE_QUEUE_URL": stack.ids["PatrolQueue"],
+            "NACRE_KMS_KEY": stack.ids["NacreKey"],
             "AWS_REGION": REGION,
             "AWS_ACCESS_KEY_ID": "test",
             "AWS_SECRET_ACCESS_KEY": "test",
@@ -132,3 +134,31 @@ def test_an_owner_looks_around_changes_and_erases_on_a_stack(
     assert browser.get(node).status == 404
     assert export["content-type"] == "application/gzip"
     assert export.body[:2] == b"\x1f\x8b"
+
+
+def test_an_owner_decides_on_a_stack_what_a_being_may_do(served: tuple[Served, Console]) -> None:
+    place, parts = served
+    being = f"/beings/{place.authority.beings.create('Ann', owner='me').being_id}"
+    browser: Any = Browser(place)  # type: ignore[arg-type]
+    browser.sign_in()
+    pages = {
+        (f"{being}/" if group.of_being else "/") + entry.path
+        for group in MENU
+        for entry in group.entries
+    }
+
+    seen = {page: browser.get(page).status for page in pages}
+    key = browser.submit(browser.get(f"{being}/model"), f"{being}/model/key", key="sk-test")
+    run = browser.submit(browser.get(f"{being}/patrols"), f"{being}/patrols/run")
+    task = browser.submit(browser.get(f"{being}/patrols"), f"{being}/patrols/dry-run")
+    rules = browser.get(f"{being}/policy")
+    allow = '[[rule]]\naction = "allow"\ntool = "*"\n'
+    checked = browser.submit(rules, f"{being}/policy/check", text=allow)
+    saved = browser.submit(checked, f"{being}/policy/save", text=allow)
+
+    assert seen == dict.fromkeys(pages, 200)
+    assert [each.status for each in (key, run, task, saved)] == [303] * 4
+    assert "There is one, set" in browser.get(f"{being}/model").text
+    assert "is not done yet" in browser.get(task["location"]).text
+    assert "own rules, version 1" in browser.get(saved["location"]).text
+    assert "sk-test" not in str(parts.table().query(being.replace("/beings/", "B#")).items)
