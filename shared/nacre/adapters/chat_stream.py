@@ -8,7 +8,7 @@ import base64
 import json
 import re
 from binascii import Error as Base64Error
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -42,7 +42,8 @@ class Gathered:
     def __init__(self, tokens: int) -> None:
         self._tokens = tokens
         self._texts: list[str] = []
-        self._requests: dict[Any, _Request] = {}
+        self._requests: list[_Request] = []
+        self._open: dict[Any, _Request] = {}  # those that may go on, by what they are known by
         self._media: list[ChatMedia] = []
         self._usage: Mapping[str, Any] = {}
         self._ending: str | None = None
@@ -77,7 +78,7 @@ class Gathered:
         """Return the answer; raises ModelError where a filter took it."""
         # Half of a surrogate pair is no text, and nothing that could be stored.
         text = "".join(self._texts).encode(errors="replace").decode()
-        requests = tuple(_numbered(self._requests.values()))
+        requests = tuple(_numbered(self._requests))
         written = len(text.encode())
         written += sum(len(each.arguments) + len(each.name) for each in requests)
         spent_in = tokens_told(self._usage.get("prompt_tokens"), self._tokens)
@@ -153,9 +154,14 @@ class Gathered:
         key = call.get("index")
         if key is None:
             key = call.get("id") or f"place-{place}"
-        request = self._requests.setdefault(key, _Request())
-        request.id = request.id or str(call.get("id") or "")
         function = call.get("function") or {}
+        request = self._open.get(key)
+        # Some give one id to all their calls, and then it is the name that begins another.
+        is_another = call.get("index") is None and bool(function.get("name"))
+        if request is None or (is_another and request.name):
+            request = self._open[key] = _Request()
+            self._requests.append(request)
+        request.id = request.id or str(call.get("id") or "")
         request.name = request.name or str(function.get("name") or "")
         arguments = function.get("arguments")
         if isinstance(arguments, dict):  # not a text, as the protocol has it, but clear
@@ -164,7 +170,7 @@ class Gathered:
             request.arguments.append(arguments)
 
 
-def _numbered(requests: "Iterator[_Request] | Any") -> Iterator[ToolRequest]:
+def _numbered(requests: Iterable[_Request]) -> Iterator[ToolRequest]:
     """Give every request an id of its own: the results are told apart by it."""
     taken: set[str] = set()
     for number, each in enumerate(requests, 1):
