@@ -18,8 +18,9 @@ def run(options: ProxyOptions) -> int:
     from nacre.faces.stdio_proxy import proxy_stdio
     from nacre.faces.stdio_proxy_server import NoServerError, ServerProcess, end_like
     from nacre.gateway.command_name import name_of
-    from nacre.wiring.proxying import on_this_machine, open_proxy
+    from nacre.wiring.proxying import open_proxy
     from nacre.wiring.settings import Settings
+    from nacre.wiring.this_machine import on_this_machine
 
     if sys.stdin is None or sys.stdout is None:
         raise InvalidInputError(

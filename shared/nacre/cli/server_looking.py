@@ -53,7 +53,7 @@ def facts(config: ServerConfig, source: str, entry: Entry | None) -> dict[str, A
 def checked(config: ServerConfig, place: Place, secret: Any) -> dict[str, Any]:
     """Open a server, and return what it offers or what is wrong."""
     from nacre.errors import RelayedError, UpstreamError
-    from nacre.wiring.gateway import one_server, references_of
+    from nacre.wiring.server_opening import one_server, references_of
     from nacre.wiring.settings import Settings
 
     references = references_of(secret, is_stack=bool(place.stack))

@@ -43,6 +43,7 @@ class Mounts:
         self._guard = threading.Lock()
         self._gathered_at = self._asked_at = -math.inf
         self._open: dict[str, External] = {}
+        self._places: dict[str, tuple[str, Surroundings]] = {}
         self._links = Links()
         self._looking = Looking(
             sources, clock, is_stack=is_stack, tick=tick, read=self._close_outdated
@@ -97,7 +98,12 @@ class Mounts:
     def where(self, server: str) -> Surroundings:
         """Return where a server runs."""
         config = self._looking.configs().get(server)
-        return NOWHERE if config is None else self._sources.where(config)
+        if config is None:
+            return NOWHERE
+        known = self._places.get(server)
+        if known is None or known[0] != config.digest:
+            known = self._places[server] = (config.digest, self._sources.where(config))
+        return known[1]
 
     def held(self, tool: str) -> Held | None:
         """Return what is to be said against a tool, None for nothing."""

@@ -66,10 +66,10 @@ class EntryCalls:
         if server == self.server or self.mounts is None:
             return own
         known = self._of_servers.get((being_id, server))
-        if known is None or known[0] is not own:
+        where = self.mounts.where(server)
+        if known is None or known[0] is not own or known[1].where is not where:
             if len(self._of_servers) >= _MOST_JUDGES:
                 self._of_servers.clear()
-            where = self.mounts.where(server)
             known = (own, replace(own, server=server, where=where))
             self._of_servers[being_id, server] = known
         return known[1]

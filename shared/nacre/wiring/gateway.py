@@ -1,9 +1,6 @@
 """The servers behind ours, on the laptop and on AWS; nothing of them is loaded before use."""
 
-import os
-import sys
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from nacre.gateway.joined_surface import JoinedSurface
@@ -13,16 +10,11 @@ from nacre.wiring.mind import Once
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from nacre.adapters.upstream_loop import UpstreamLoop
     from nacre.clock import Clock
-    from nacre.gateway.exchange import Exchanges
-    from nacre.gateway.external import External
     from nacre.gateway.mounts import Mounts
-    from nacre.gateway.references import References
-    from nacre.gateway.server_config import ServerConfig, ServerList
+    from nacre.gateway.server_config import ServerList
     from nacre.policy.entry import GuardedSurface
     from nacre.policy.entry_judge import EntryJudge
-    from nacre.policy.rule import Surroundings
     from nacre.ports.table import Item, Key, Table
     from nacre.protocol.context import Context
     from nacre.protocol.surface import Surface
@@ -84,6 +76,7 @@ def laptop_gateway(
         from nacre.gateway.server_config import merged
         from nacre.gateway.server_store import ServerStore
         from nacre.gateway.sources import Sources
+        from nacre.wiring.server_opening import laptop_references, opening, surroundings
         from nacre.wiring.server_sources import own_servers, server_file
 
         local = Once(lambda: own_servers(settings, tell))
@@ -94,14 +87,14 @@ def laptop_gateway(
             taken = [each.name for each in local().servers]
             return merged([file(), store.load()], taken=taken)
 
-        opened = _opening(settings, laptop_references(folder), judge, is_stack=False)
+        references = laptop_references(folder)
         sources = Sources(
             servers=servers,
             local=local,
             catalogue=StoredCatalogue(table),
-            open=opened,
+            open=opening(settings, references, judge, is_stack=False),
             watch=judge,
-            where=_where,
+            where=surroundings(references),
         )
         return Mounts(sources, clock)
 
@@ -123,6 +116,7 @@ def stack_gateway(
         from nacre.gateway.server_config import merged
         from nacre.gateway.server_store import ServerStore
         from nacre.gateway.sources import Sources
+        from nacre.wiring.server_opening import opening, stack_references
         from nacre.wiring.server_sources import own_servers
 
         read = _signed_read(settings)
@@ -132,12 +126,12 @@ def stack_gateway(
         def servers() -> "ServerList":
             return merged([store.load()], taken=[each.name for each in local().servers])
 
-        opened = _opening(settings, stack_references(settings, clients), judge, is_stack=True)
+        references = stack_references(settings, clients)
         sources = Sources(
             servers=servers,
             local=local,
             catalogue=StoredCatalogue(table, read),
-            open=opened,
+            open=opening(settings, references, judge, is_stack=True),
             watch=judge,
         )
         return Mounts(sources, clock, is_stack=True)
@@ -158,131 +152,6 @@ def server_lists(
     if is_stack or not settings.servers_file:
         return {SOURCE: stored}
     return {Path(settings.servers_file).name: server_file(settings)(), SOURCE: stored}
-
-
-def references_of(secret: "Callable[[str], str | None]", *, is_stack: bool) -> "References":
-    """Return where a command's servers get their secrets, as the server itself would."""
-    from nacre.gateway.references import References
-
-    return References(secret, None if is_stack else os.environ)
-
-
-def laptop_references(folder: "Path") -> "References":
-    """Return where a laptop's servers get their secrets: its own files, and the environment."""
-    from nacre.adapters.file_secrets import FileSecrets
-    from nacre.gateway.references import References
-    from nacre.wiring.data_folder import SECRETS
-
-    return References(FileSecrets(folder / SECRETS).get, os.environ)
-
-
-def stack_references(
-    settings: "Settings", clients: "Callable[[], Callable[[str], Any]]"
-) -> "References":
-    """Return where a stack's servers get their secrets: Systems Manager."""
-    from nacre.gateway.references import References
-
-    def secret(name: str) -> str | None:
-        from nacre.adapters.ssm_secrets import SsmSecrets
-
-        settings.require("secrets_path")
-        return SsmSecrets(clients()("ssm"), prefix=settings.secrets_path, key_arn="").get(name)
-
-    return References(secret)
-
-
-def one_server(
-    config: "ServerConfig", references: "References", settings: "Settings", *, is_stack: bool
-) -> "tuple[External, Callable[[], None]]":
-    """Return one server, to be asked what it offers, and how to end it."""
-    from nacre.adapters.upstream_loop import UpstreamLoop
-    from nacre.gateway.exchange import Exchanges
-    from nacre.gateway.external import External
-
-    loop = UpstreamLoop()
-
-    def nobody() -> Any:
-        raise AssertionError("nobody is asked anything")
-
-    connect = _connecting(settings, references, loop, is_stack=is_stack)
-    external = External(
-        config, lambda config: connect(config, lambda: None), Exchanges(nobody, None)
-    )
-
-    def close() -> None:
-        external.close()
-        loop.close()
-
-    return external, close
-
-
-def _opening(
-    settings: "Settings",
-    references: "References",
-    judge: "Callable[[], EntryJudge]",
-    *,
-    is_stack: bool,
-) -> "Callable[[ServerConfig, Callable[[], None]], External]":
-    """Return what opens servers; the official client is loaded with the first of them."""
-
-    def shared() -> "tuple[Callable[..., Any], Exchanges]":
-        from random import SystemRandom
-
-        from nacre.adapters.upstream_loop import UpstreamLoop
-        from nacre.gateway.exchange import Exchanges
-        from nacre.gateway.parked import ParkedCalls
-
-        # On AWS the next round of a call may reach another environment.
-        parked = None if is_stack else ParkedCalls(SystemRandom())
-        loop = UpstreamLoop()
-        return _connecting(settings, references, loop, is_stack=is_stack), Exchanges(judge, parked)
-
-    parts = Once(shared)
-
-    def opened(config: "ServerConfig", changed: Callable[[], None]) -> "External":
-        from nacre.gateway.external import External
-
-        connect, exchanges = parts()
-        return External(config, lambda config: connect(config, changed), exchanges)
-
-    return opened
-
-
-def _connecting(
-    settings: "Settings", references: "References", loop: "UpstreamLoop", *, is_stack: bool
-) -> Callable[..., Any]:
-    def connect(config: "ServerConfig", changed: Callable[[], None]) -> Any:
-        from nacre.adapters.public_addresses import networks
-        from nacre.adapters.upstream_mcp import McpUpstream
-        from nacre.adapters.upstream_transports import Transports
-        from nacre.limits import STACK_OPEN_SECONDS, STACK_UPSTREAM_SECONDS
-
-        allowed = networks(settings.private_networks)
-        transports = Transports(references, is_stack=is_stack, allowed=allowed)
-        seconds = config.timeout
-        if is_stack:
-            seconds = min(seconds, STACK_UPSTREAM_SECONDS)
-            opening = min(config.open_timeout, STACK_OPEN_SECONDS)
-            config = replace(config, open_timeout=opening)
-        return McpUpstream(config, loop, transports, seconds=seconds, changed=changed)
-
-    return connect
-
-
-def _where(config: "ServerConfig") -> "Surroundings":
-    """Return where a program of this machine runs, so that paths mean what it makes of them."""
-    from pathlib import Path
-
-    from nacre.policy.rule import NOWHERE, Surroundings
-
-    if config.kind != "stdio":
-        return NOWHERE
-    return Surroundings(
-        is_local=True,
-        home=str(Path.home()),
-        cwd=config.cwd or str(Path.cwd()),
-        folds_case=sys.platform in ("darwin", "win32"),
-    )
 
 
 def _signed_read(settings: "Settings") -> "Callable[[Key], Item | None]":

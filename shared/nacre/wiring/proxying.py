@@ -1,12 +1,9 @@
 """What stands between a client and somebody else's server: policy, pins, approvals, audit."""
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nacre.adapters.real_paths import resolved
 from nacre.adapters.sqlite_database import SqliteDatabase
 from nacre.adapters.sqlite_table import SqliteTable
 from nacre.clock import Clock, system_clock
@@ -32,17 +29,6 @@ from nacre.wiring.settings import Settings
 
 if TYPE_CHECKING:
     from nacre.policy.approver import Approver
-
-
-def on_this_machine() -> Surroundings:
-    """Return the surroundings of a server that is started here, in this folder."""
-    return Surroundings(
-        is_local=True,
-        home=str(Path.home()),
-        cwd=str(Path.cwd()),
-        folds_case=sys.platform in ("darwin", "win32"),
-        follow=resolved,
-    )
 
 
 @dataclass(frozen=True, slots=True)

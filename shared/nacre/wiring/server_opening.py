@@ -1,0 +1,149 @@
+"""What opens the servers behind ours, and where each gets its secrets."""
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from nacre.wiring.mind import Once
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from nacre.adapters.upstream_loop import UpstreamLoop
+    from nacre.gateway.exchange import Exchanges
+    from nacre.gateway.external import External
+    from nacre.gateway.references import References
+    from nacre.gateway.server_config import ServerConfig
+    from nacre.policy.entry_judge import EntryJudge
+    from nacre.policy.rule import Surroundings
+    from nacre.wiring.settings import Settings
+
+
+def references_of(secret: "Callable[[str], str | None]", *, is_stack: bool) -> "References":
+    """Return where a command's servers get their secrets, as the server itself would."""
+    from nacre.gateway.references import References
+
+    return References(secret, None if is_stack else os.environ)
+
+
+def laptop_references(folder: "Path") -> "References":
+    """Return where a laptop's servers get their secrets: its own files, and the environment."""
+    from nacre.adapters.file_secrets import FileSecrets
+    from nacre.gateway.references import References
+    from nacre.wiring.data_folder import SECRETS
+
+    return References(FileSecrets(folder / SECRETS).get, os.environ)
+
+
+def stack_references(
+    settings: "Settings", clients: "Callable[[], Callable[[str], Any]]"
+) -> "References":
+    """Return where a stack's servers get their secrets: Systems Manager."""
+    from nacre.gateway.references import References
+
+    def secret(name: str) -> str | None:
+        from nacre.adapters.ssm_secrets import SsmSecrets
+
+        settings.require("secrets_path")
+        return SsmSecrets(clients()("ssm"), prefix=settings.secrets_path, key_arn="").get(name)
+
+    return References(secret)
+
+
+def one_server(
+    config: "ServerConfig", references: "References", settings: "Settings", *, is_stack: bool
+) -> "tuple[External, Callable[[], None]]":
+    """Return one server, to be asked what it offers, and how to end it."""
+    from nacre.adapters.upstream_loop import UpstreamLoop
+    from nacre.gateway.exchange import Exchanges
+    from nacre.gateway.external import External
+
+    loop = UpstreamLoop()
+
+    def nobody() -> Any:
+        raise AssertionError("nobody is asked anything")
+
+    connect = _connecting(settings, references, loop, is_stack=is_stack)
+    external = External(
+        config, lambda config: connect(config, lambda: None), Exchanges(nobody, None)
+    )
+
+    def close() -> None:
+        external.close()
+        loop.close()
+
+    return external, close
+
+
+def opening(
+    settings: "Settings",
+    references: "References",
+    judge: "Callable[[], EntryJudge]",
+    *,
+    is_stack: bool,
+) -> "Callable[[ServerConfig, Callable[[], None]], External]":
+    """Return what opens servers; the official client is loaded with the first of them."""
+
+    def shared() -> "tuple[Callable[..., Any], Exchanges]":
+        from random import SystemRandom
+
+        from nacre.adapters.upstream_loop import UpstreamLoop
+        from nacre.gateway.exchange import Exchanges
+        from nacre.gateway.parked import ParkedCalls
+
+        # On AWS the next round of a call may reach another environment.
+        parked = None if is_stack else ParkedCalls(SystemRandom())
+        loop = UpstreamLoop()
+        return _connecting(settings, references, loop, is_stack=is_stack), Exchanges(judge, parked)
+
+    parts = Once(shared)
+
+    def opened(config: "ServerConfig", changed: Callable[[], None]) -> "External":
+        from nacre.gateway.external import External
+
+        connect, exchanges = parts()
+        return External(config, lambda config: connect(config, changed), exchanges)
+
+    return opened
+
+
+def _connecting(
+    settings: "Settings", references: "References", loop: "UpstreamLoop", *, is_stack: bool
+) -> Callable[..., Any]:
+    def connect(config: "ServerConfig", changed: Callable[[], None]) -> Any:
+        from nacre.adapters.public_addresses import networks
+        from nacre.adapters.upstream_mcp import McpUpstream
+        from nacre.adapters.upstream_transports import Transports
+        from nacre.limits import STACK_OPEN_SECONDS, STACK_UPSTREAM_SECONDS
+
+        allowed = networks(settings.private_networks)
+        transports = Transports(references, is_stack=is_stack, allowed=allowed)
+        seconds = config.timeout
+        if is_stack:
+            seconds = min(seconds, STACK_UPSTREAM_SECONDS)
+            opening = min(config.open_timeout, STACK_OPEN_SECONDS)
+            config = replace(config, open_timeout=opening)
+        return McpUpstream(config, loop, transports, seconds=seconds, changed=changed)
+
+    return connect
+
+
+def surroundings(references: "References") -> "Callable[[ServerConfig], Surroundings]":
+    """Return what tells where a program of this machine runs: paths mean what it makes of them."""
+    from pathlib import Path
+
+    from nacre.errors import NacreError
+    from nacre.policy.rule import NOWHERE
+    from nacre.wiring.this_machine import on_this_machine
+
+    def where(config: "ServerConfig") -> "Surroundings":
+        if config.kind != "stdio":
+            return NOWHERE
+        try:
+            folder = references.filled(config.cwd)
+        except NacreError:
+            folder = ""  # then it is not started either
+        return on_this_machine()._replace(cwd=str(Path(folder or ".").absolute()))
+
+    return where
