@@ -47,7 +47,8 @@ def test_other_words_are_found_and_the_cluster_renewed(kept: Keeper) -> None:
     )  # fmt: skip
     assert "two cats" in kept.index.applied[node_id].text
     cluster = kept.memory.clusters.get(kept.id, "c")
-    assert cluster is not None and cluster.dirty
+    assert cluster is not None
+    assert cluster.dirty
     assert kept.renewals.clusters == ["c"]
 
 
@@ -107,7 +108,8 @@ def test_a_pinned_memory_is_never_due_and_counts_from_today(kept: Keeper) -> Non
 
     assert (pinned.pinned, pinned.status, pinned.clock0, due) == (True, "active", 150, ())
     assert (loose.pinned, loose.clock0, loose.version) == (False, 400, 3)
-    assert loose.due is not None and loose.due > 400
+    assert loose.due is not None
+    assert loose.due > 400
     assert len(kept.table.query(keys.due(kept.id), index="gsi3").items) == 1
 
 
