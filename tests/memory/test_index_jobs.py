@@ -195,12 +195,13 @@ def test_a_write_that_could_not_tell_the_index_sends_one_repair(yard: Yard) -> N
 
 def test_the_sweep_sends_repairs_for_what_was_left(yard: Yard) -> None:
     yard.bench.write(entry("a", "pearl"), apply=False)
-    yard.jobs.sweep(yard.bench.indexing.marks)
+    just_written = yard.jobs.sweep(yard.bench.indexing.marks)
     assert yard.queue.depth().waiting == 0
 
     yard.clock.move(INDEX_GRACE_SECONDS + 1)
-    yard.jobs.sweep(yard.bench.indexing.marks)
+    left_behind = yard.jobs.sweep(yard.bench.indexing.marks)
 
+    assert (just_written, left_behind) == (0, 1)
     message = yard.queue.receive()
     assert message is not None
     assert decode_job(message.body) == Job("repair", yard.bench.being_id)
