@@ -431,6 +431,15 @@ def test_a_model_that_fails_is_an_error_in_plain_words(
     assert laptop.mind.text("search_history", query="private").count("private") <= 1
 
 
+def test_an_order_that_fails_half_way_says_what_was_done(laptop: World) -> None:
+    laptop.model.script(calling(tool_call("get_current_time"), tool_call("no_such_tool")))
+    laptop.model.reply = failing(401)
+
+    assert laptop.error("hello").endswith(
+        "or X-LLM-API-Key. Before that these tools were called: get_current_time"
+    )
+
+
 def test_a_model_that_says_nothing_is_no_response(laptop: World) -> None:
     for reply in (
         saying(""),

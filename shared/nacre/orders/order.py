@@ -196,8 +196,15 @@ class Orders:
         )
         try:
             work = await agent.run()
-        except ModelError as error:
-            raise _explained(error, chat.name, order.attachments) from None
+        except (ModelError, ToolError) as error:
+            found = error
+            if isinstance(error, ModelError):
+                found = _explained(error, chat.name, order.attachments)
+            if not toolbox.called:
+                raise found from None
+            # Whoever gives the order again should know what has been done already.
+            done = ", ".join(sorted(toolbox.called))
+            raise ToolError(f"{found}. Before that these tools were called: {done}") from None
         text = combined(work.parts, work.final)
         fitted = fit(work.media, self.limits.media, text_bytes=len(text.encode()))
         return Reply(
@@ -294,7 +301,9 @@ def _checked(message: str) -> None:
         )
 
 
-def _explained(error: ModelError, model: str, attachments: Sequence[Attachment]) -> NacreError:
+def _explained(
+    error: ModelError, model: str, attachments: Sequence[Attachment]
+) -> ModelError | ToolError:
     match error.kind:
         case "too_long":
             return ToolError(
