@@ -267,6 +267,7 @@ UPSTREAM_RETRY_SECONDS = 1.0  # before a stream is taken up again, as the SDKs d
 UPSTREAM_RETRIES = 5  # of a stream that brings nothing, each after twice the wait
 MAX_ERROR_BODY_BYTES = 64 * 1024  # of an HTTP error: a JSON-RPC error is far smaller
 PROXY_CONVERSATIONS = 1024  # of one reverse proxy: the oldest unused is forgotten first
+PROXY_REPLIES = 256  # on their way to a server that asks: more wait until it has taken some
 PROXY_IDLE_SECONDS = 120.0  # a connection without a request, or with half a one
 MAX_HEAD_BYTES = 64 * 1024  # of one request's headers: mirrored parameters among them
 TASK_KEPT_SECONDS = 86_400  # a client that sleeps over night still finds its result

@@ -14,7 +14,7 @@ from nacre.faces.http_proxy_server import Connections
 from nacre.faces.http_upstream import Upstream
 from nacre.faces.http_upstream_url import parse_address
 from nacre.protocol.fences import Fences
-from tests.policy.guarding import MODERN, Scene
+from tests.policy.guarding import MODERN, Scene, request
 
 Json = dict[str, Any]
 NAMES = frozenset({"127.0.0.1"})
@@ -102,6 +102,35 @@ def answer_of(message: Json) -> Json:
             return {"tools": []}
         case _:
             return {"content": [{"type": "text", "text": "done"}]}
+
+
+class Insisting:
+    """A server that asks twenty times during one call, and is slow to take the answers."""
+
+    def __init__(self) -> None:
+        self.waiting = self.most = 0
+        self.answered: set[str] = set()
+
+    async def play(self, asked: Asked) -> None:
+        message = asked.json
+        if message.get("method") == "tools/call":
+            await asked.begin()
+            for number in range(20):
+                params = {"messages": [], "maxTokens": 1}
+                await asked.event(request(f"s{number}", "sampling/createMessage", params))
+            while len(self.answered) < 20:
+                await asyncio.sleep(0.005)
+            await asked.event(answer_to(message, {"content": []}))
+            await asked.end()
+        elif "error" in message:
+            self.waiting += 1
+            self.most = max(self.most, self.waiting)
+            await asyncio.sleep(0.01)
+            self.waiting -= 1
+            self.answered.add(message["id"])
+            await asked.say(202, kind="")
+        else:
+            await echo(asked)
 
 
 @dataclass

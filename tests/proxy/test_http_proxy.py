@@ -6,7 +6,17 @@ import json
 import pytest
 
 from tests.policy.guarding import ALLOW, SEED, Scene, modern, notification, request, response
-from tests.proxy.http_world import Asked, World, answer_of, answer_to, echo, encoded, events, run
+from tests.proxy.http_world import (
+    Asked,
+    Insisting,
+    World,
+    answer_of,
+    answer_to,
+    echo,
+    encoded,
+    events,
+    run,
+)
 
 OPENING = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "c"}}
 CALL = {"name": "filesystem_read", "arguments": {"path": "/home/user/projects/a"}}
@@ -324,6 +334,20 @@ def test_what_the_policy_denies_a_server_is_answered_for_the_client() -> None:
         assert world.remote.asked[1].headers["mcp-session-id"] == "s"
 
     run(scenario, play=play, scene=Scene(SEED, lines=False))
+
+
+def test_a_server_that_asks_without_end_gets_so_many_answers_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("nacre.faces.http_proxy_relay.PROXY_REPLIES", 4)
+    server = Insisting()
+
+    async def scenario(world: World) -> None:
+        reply = await world.post(request(1, "tools/call", CALL))
+        assert [said["id"] for _, said in events(reply.text)] == [1]
+
+    run(scenario, play=server.play, scene=Scene(SEED, lines=False))
+    assert (len(server.answered), server.most) == (20, 4)
 
 
 def test_a_page_that_may_not_call_is_told_nothing_and_others_are_not_named() -> None:

@@ -23,7 +23,16 @@ from tests.policy.guarding import (
     request,
     response,
 )
-from tests.proxy.http_world import Asked, Play, Remote, answer_of, answer_to, echo, serving
+from tests.proxy.http_world import (
+    Asked,
+    Insisting,
+    Play,
+    Remote,
+    answer_of,
+    answer_to,
+    echo,
+    serving,
+)
 
 OPENING = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "c"}}
 CALL = {"name": "t", "arguments": {}}
@@ -271,6 +280,22 @@ def test_what_the_server_says_by_itself_is_heard() -> None:
         assert (await client.ask(GREETING))["method"] == "notifications/tools/list_changed"
 
     run(scenario, play=play)
+
+
+def test_a_server_that_asks_without_end_gets_so_many_answers_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("nacre.faces.http_proxy_stdio.PROXY_REPLIES", 4)
+    server = Insisting()
+    path = {"path": "/home/user/projects/a"}
+
+    async def scenario(client: Client) -> None:
+        await client.ask(request(0, "initialize", OPENING))
+        call = request(1, "tools/call", {"name": "filesystem_read", "arguments": path})
+        assert (await client.ask(call))["id"] == 1
+
+    run(scenario, play=server.play, scene=Scene(SEED))
+    assert (len(server.answered), server.most) == (20, 4)
 
 
 NO_SESSION = {

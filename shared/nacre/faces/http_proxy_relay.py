@@ -12,7 +12,7 @@ from nacre.faces.http_upstream import Upstream
 from nacre.faces.http_upstream_connection import UpstreamAnswer, UpstreamError
 from nacre.faces.http_upstream_events import Event, EventReader
 from nacre.faces.http_upstream_messages import UNAVAILABLE, id_of, name_of, waiting_ids
-from nacre.limits import MAX_WIRE_BYTES
+from nacre.limits import MAX_WIRE_BYTES, PROXY_REPLIES
 from nacre.policy.verdicts import Answer, Drop, Forward, Hold, Release
 from nacre.protocol.http_messages import JSON
 
@@ -110,6 +110,8 @@ class Relay:
             while piece := await answer.piece():
                 for event in reader.feed(piece):
                     await self._event(exchange, event)
+                    while len(self._tasks) >= PROXY_REPLIES:
+                        await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
         except UpstreamError as error:
             self._say(str(error))
             if not exchange.resumable:

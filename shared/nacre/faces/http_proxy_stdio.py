@@ -11,7 +11,7 @@ from nacre.faces.http_upstream_connection import UpstreamError
 from nacre.faces.http_upstream_messages import UNAVAILABLE, name_of, read, waiting_ids
 from nacre.faces.http_upstream_sse import SseRemote
 from nacre.faces.http_upstream_streams import NotStreamableError, StreamableRemote
-from nacre.limits import DRAIN_SECONDS, UPSTREAM_CONNECT_SECONDS
+from nacre.limits import DRAIN_SECONDS, PROXY_REPLIES, UPSTREAM_CONNECT_SECONDS
 from nacre.policy.guard import Guard
 from nacre.policy.verdicts import Answer, Drop, Forward, Hold
 from nacre.policy.wire import Id
@@ -42,6 +42,7 @@ class StdioProxy:
         self._remote: StreamableRemote | SseRemote | None = None
         self._choosing = asyncio.Lock()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._replies: set[asyncio.Task[None]] = set()
         self._running: dict[str, tuple[asyncio.Task[None], bool]] = {}
         self._gone = asyncio.Event()
 
@@ -198,14 +199,22 @@ class StdioProxy:
             case Forward(on, back):
                 await self._write(on)
                 if back is not None:
-                    await self._up(back)
+                    await self._back(back)
             case Answer(back):
-                await self._up(back)
+                await self._back(back)
             case Hold(ask):
                 if ask is not None:
                     await self._write(ask)
             case Drop():
                 pass
+
+    async def _back(self, raw: bytes) -> None:
+        """Answer the server, which may ask faster than it takes answers."""
+        while len(self._replies) >= PROXY_REPLIES:
+            await asyncio.wait(self._replies, return_when=asyncio.FIRST_COMPLETED)
+        task = self._start(self._tell(raw))
+        self._replies.add(task)
+        task.add_done_callback(self._replies.discard)
 
     async def _poll(self) -> None:
         while True:
