@@ -92,6 +92,37 @@ def test_what_is_no_answer_is_said_so(tool: str, text: str, tmp_path: Path) -> N
         assert told(gateway, "echo") == "hh"
 
 
+def test_a_list_without_end_is_given_up_before_it_is_large(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pages: list[str | None] = []
+
+    def answer(asked: dict[str, Any]) -> tuple[int, bytes, str]:
+        if asked["method"] != "tools/list":
+            return usual(asked)
+        pages.append(asked["params"].get("cursor"))
+        tool = {"name": f"t{len(pages)}", "inputSchema": {"type": "object"}}
+        listed = {
+            "tools": [{**tool, "description": "x" * 1_000_000}],
+            "nextCursor": str(len(pages)),
+            "resultType": "complete",
+            "ttlMs": 0,
+            "cacheScope": "private",
+        }
+        whole = {"jsonrpc": "2.0", "id": asked["id"], "result": listed}
+        return 200, json.dumps(whole).encode(), "application/json"
+
+    with http_upstream() as upstream:
+        usual = upstream.answer
+        monkeypatch.setattr(upstream, "answer", answer)
+        with world(tmp_path / "w", {"web": {"url": upstream.url}}) as gateway:
+            assert gateway.tools() == []
+            missing = gateway.missing()
+
+    assert missing == {"web": "offers more than can be listed"}
+    assert len(pages) == 3
+
+
 def test_a_server_that_wants_a_token_says_how_to_give_it_one(tmp_path: Path) -> None:
     with behind(tmp_path) as (gateway, upstream):
         upstream.token = "Bearer right"

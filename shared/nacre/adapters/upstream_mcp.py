@@ -178,29 +178,35 @@ class McpUpstream:
         for name, (request, capability, key) in _LISTS.items():
             if getattr(offers, capability, None) is None:
                 continue
-            found = await self._pages(session, request, key)
-            room -= len(strict_json.encode(found))
-            if room < 0:
-                raise UpstreamError(self._config.name, "offers more than can be listed")
+            found, size = await self._pages(session, request, key, room)
+            room -= size
             lists[name] = tuple(found)
         if session.is_modern and any(_mirrors(tool) for tool in lists.get("tools", ())):
             await _relist(session)
         return Offered(**lists, version=session.client.protocol_version or "")
 
-    async def _pages(self, session: Session, request: Any, key: str) -> list[Any]:
+    async def _pages(
+        self, session: Session, request: Any, key: str, room: int
+    ) -> tuple[list[Any], int]:
+        """Return what a list holds, and its size; each page is weighed before the next."""
         found: list[Any] = []
+        size = 0
         cursor: str | None = None
         for _ in range(OFFERED_PAGES):
             params = types.PaginatedRequestParams(cursor=cursor) if cursor else None
             async with asyncio.timeout(self._seconds):
                 page = await session.client.session.send_request(request(params=params), AS_IT_IS)
             listed = page.get(key)
-            found += listed if isinstance(listed, list) else []
+            if isinstance(listed, list):
+                size += len(strict_json.encode(listed))
+                if size > room:
+                    raise UpstreamError(self._config.name, "offers more than can be listed")
+                found += listed
             following = page.get("nextCursor")
             if not isinstance(following, str) or following == cursor:
                 break
             cursor = following
-        return found
+        return found, size
 
     async def _opened(self) -> Session:
         session = self._session
