@@ -7,10 +7,13 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 
+from nacre.access.beings import Beings
+from nacre.clock import system_clock
 from nacre.wiring.snapshots import MCP, PORTAL
 from tests.dynamodb_http import CREDENTIALS
 from tests.functions.conftest import Store
@@ -91,8 +94,8 @@ def keys() -> Iterator[Keys]:
         yield server
 
 
-def call(event: dict[str, Any]) -> dict[str, Any]:
-    params = {"name": "get_current_time", "arguments": {"timezone": "Asia/Tokyo"}}
+def call(event: dict[str, Any], name: str = "get_current_time", **arguments: str) -> dict[str, Any]:
+    params = {"name": name, "arguments": arguments or {"timezone": "Asia/Tokyo"}}
     message = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params}
     return event | {"body": json.dumps(message)}
 
@@ -148,6 +151,42 @@ def test_what_first_calls_need_is_in_the_snapshot(
     assert set(wanted) <= found["snapshot"]
     assert "boto3" not in found["ordinary"]
     assert keys.asked == []
+
+
+def test_a_first_recall_loads_nothing_that_was_not_in_the_snapshot(
+    store: Store, keys: Keys, tmp_path: Path
+) -> None:
+    (tmp_path / "shown.py").write_text(
+        "import sys, time\n"
+        "from handler import handle as handle_own\n"
+        "def handle(event, context):\n"
+        "    before, began = set(sys.modules), time.process_time()\n"
+        "    body = handle_own(event, context)['body']\n"
+        "    spent = time.process_time() - began\n"
+        "    return {'body': body, 'spent': spent, 'new': sorted(set(sys.modules) - before)}\n"
+    )
+    event = recorded("http_api_mcp")
+    being_id = event["requestContext"]["authorizer"]["lambda"]["being_id"]
+    beings = Beings(store.table, clock=system_clock, rng=Random(1))
+    beings.create("Pearl", owner="me", being_id=being_id)
+    recall = call(event, "recall", user_message="the walnut tree")
+    found = {}
+    for kind, more in {"ordinary": {}, "snapshot": {**keys.variables, **SNAPSHOT}}.items():
+        variables = {**store.variables, **more}
+        with deployed(
+            "McpHttpFunction", variables=variables, handler="shown.handle", beside=tmp_path
+        ) as function:
+            found[kind] = function.invoke(recall)
+
+    for each in found.values():
+        assert "isError" not in json.loads(each["body"])["result"]
+    assert len(found["ordinary"]["new"]) > 300
+    # Codecs and the like may come late; nothing of ours, and nothing large.
+    assert not [name for name in found["snapshot"]["new"] if name.startswith("nacre")]
+    assert len(found["snapshot"]["new"]) < 10
+    spent = {kind: round(each["spent"] * 1000) for kind, each in found.items()}
+    print(f"first recall, processor time in ms: {spent}")
+    assert found["snapshot"]["spent"] < found["ordinary"]["spent"] * 0.6
 
 
 def test_the_portal_answers_after_it_was_restored(keys: Keys) -> None:
