@@ -185,6 +185,9 @@ while True:
         answer(message, {"messages": [said]})
     elif method == "resources/read":
         read(message)
+    elif method == "completion/complete":
+        values = ["plain", "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"]
+        answer(message, {"completion": {"values": values}})
     elif method == "tools/call":
         called(message)
     else:

@@ -556,6 +556,22 @@ def test_what_another_process_notes_counts_for_calls_too(
     assert gone["error"]["message"] == "Unknown tool: mcp__odd__echo"
 
 
+@pytest.mark.parametrize("kind", ["prompt", "resource"])
+def test_a_secret_among_suggestions_is_taken_out(kind: str, tmp_path: Path) -> None:
+    with behind(tmp_path) as gateway:
+        prompt = gateway.ask("prompts/list")["result"]["prompts"][-1]["name"]
+        ref = {
+            "prompt": {"type": "ref/prompt", "name": prompt},
+            "resource": {"type": "ref/resource", "uri": "odd://t/{id}"},
+        }[kind]
+        params = {"ref": ref, "argument": {"name": "id", "value": ""}}
+        values = gateway.ask("completion/complete", params)["result"]["completion"]["values"]
+
+    assert values[0] == "plain"
+    assert "ghp_" not in values[1]
+    assert values[1].startswith("[redacted:")
+
+
 def test_a_secret_in_an_error_is_taken_out(tmp_path: Path) -> None:
     with behind(tmp_path) as gateway:
         params = {"name": "mcp__odd__betrays", "arguments": {}}

@@ -49,6 +49,10 @@ class Entry(Protocol):
         """Return a resource or a prompt as its caller may have it; raises BlockedError."""
         ...
 
+    def screened_completion(self, ref: Mapping[str, Any], found: dict[str, Any]) -> dict[str, Any]:
+        """Return suggestions as their caller may have them; raises BlockedError."""
+        ...
+
     def screened_error(
         self, method: str, name: str, error: RelayedError, context: Context
     ) -> RelayedError:
@@ -172,8 +176,9 @@ class GuardedSurface:
         argument: Mapping[str, Any],
         context_arguments: Mapping[str, str],
     ) -> dict[str, Any]:
-        """Return suggestions, which no rule is about."""
-        return await self._surface.complete(ref, argument, context_arguments)
+        """Return suggestions, which no rule is about; raises BlockedError for what is in them."""
+        found = await self._surface.complete(ref, argument, context_arguments)
+        return self._entry().screened_completion(ref, found)
 
 
 class GuardedTool:

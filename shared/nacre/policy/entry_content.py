@@ -66,6 +66,20 @@ class EntryContent:
         )
         return passed
 
+    def screened_completion(self, ref: Mapping[str, Any], found: dict[str, Any]) -> dict[str, Any]:
+        """Return suggestions as their caller may have them; raises BlockedError."""
+        kind: Kind = "prompt" if ref.get("type") == "ref/prompt" else "resource"
+        name = str(ref.get("name" if kind == "prompt" else "uri", ""))
+        server = self._calls.place(kind, name).server
+        if server == self._calls.server or self._content is None:
+            return found
+        context = Context.detached()
+        judge = self._calls.judge(context, server)
+        passed: dict[str, Any] = self._content().result(
+            judge, "completion/complete", found, context
+        )
+        return passed
+
     def screened_error(
         self, method: str, name: str, error: RelayedError, context: Context
     ) -> RelayedError:
