@@ -31,10 +31,6 @@ class Upstream:
                 upstream.connections += 1
                 super().setup()
 
-            def finish(self) -> None:
-                super().finish()
-                upstream.ended += 1
-
             def do_GET(self) -> None:
                 """Serve the older kind of stream: messages come by POST, answers here."""
                 self.send_response(200)
@@ -69,7 +65,12 @@ class Upstream:
             def log_message(self, *_: object) -> None:
                 """Say nothing."""
 
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        class Server(ThreadingHTTPServer):
+            def shutdown_request(self, request: Any) -> None:
+                super().shutdown_request(request)
+                upstream.ended += 1  # now the other side has been told
+
+        self.server = Server(("127.0.0.1", 0), Handler)
         self.server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self.server.server_port}/mcp"
 
