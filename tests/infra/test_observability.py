@@ -4,8 +4,10 @@ import json
 import re
 from typing import Any
 
+import click
 import pytest
 
+from nacre.cli.commands import commands
 from nacre.metrics import DIMENSION, METRICS, NAMESPACE
 from tests.infra.declared import ROOT, resources, template
 
@@ -113,3 +115,17 @@ def test_metrics_that_the_runbook_names_exist() -> None:
 
     for name in re.findall(r"metric `(\w+)`", text):
         assert name in NAMES | seen, name
+
+
+def test_commands_of_the_runbook_exist() -> None:
+    found = re.findall(r"`nacre ([a-z]+(?: [a-z]+)?)", RUNBOOK.read_text())
+
+    assert found
+    for words in found:
+        command: click.Command = commands
+        for word in words.split():
+            if not isinstance(command, click.Group):
+                break
+            inner = command.get_command(click.Context(command), word)
+            assert inner is not None, words
+            command = inner
