@@ -120,6 +120,7 @@ def test_a_host_of_the_internet_keeps_its_port(browser: Browser, place: Site) ->
         ({"resource": "BASE/mcp/not-a-being"}, "invalid_target"),
         ({"resource": "BASE/mcpx"}, "invalid_target"),
         ({"resource": "BASE/mcp#x"}, "invalid_target"),
+        ({"resource": "https://[/mcp"}, "invalid_target"),
         ({"resource": "BASE.evil.example/mcp"}, "invalid_target"),
         ({"resource": "BASE/mcp/11111111-1111-4111-8111-111111111111"}, "invalid_target"),
         ({"scope": "admin"}, "invalid_scope"),

@@ -65,7 +65,9 @@ def test_a_code_is_for_the_address_it_was_sent_to(
 
 
 @attack("T5")
-@pytest.mark.parametrize("resource", ["https://elsewhere.example/mcp", "BEING", "x", ""])
+@pytest.mark.parametrize(
+    "resource", ["https://elsewhere.example/mcp", "BEING", "x", "", "https://["]
+)
 def test_a_code_is_for_the_resource_that_was_asked_about(
     browser: Browser, place: Site, resource: str
 ) -> None:

@@ -21,7 +21,10 @@ def meant_being(resource: str | None, base: str) -> str | None:
     """
     if resource is None:
         return None
-    parts = urlsplit(resource[:_LONGEST])
+    try:
+        parts = urlsplit(resource[:_LONGEST])
+    except ValueError:  # such as a bracket that nothing closes
+        raise _foreign() from None
     path = parts.path.rstrip("/")
     own = f"{parts.scheme}://{parts.netloc}".lower() == base
     if own and not parts.query and not parts.fragment and len(resource) <= _LONGEST:
@@ -30,7 +33,7 @@ def meant_being(resource: str | None, base: str) -> str | None:
         being = path.removeprefix(f"{ENDPOINT}/")
         if path.startswith(f"{ENDPOINT}/") and is_being_id(being):
             return being
-    raise OAuthError("invalid_target", "the resource is not one of this server")
+    raise _foreign()
 
 
 def asked_scopes(text: str | None) -> frozenset[str]:
@@ -93,3 +96,7 @@ def openid_configuration(base: str, *, documents: bool) -> Mapping[str, object]:
         "subject_types_supported": ["public"],
         "id_token_signing_alg_values_supported": ["RS256"],
     }
+
+
+def _foreign() -> OAuthError:
+    return OAuthError("invalid_target", "the resource is not one of this server")

@@ -19,6 +19,7 @@ pieces = st.sampled_from(
     [
         *("http", "https", "HTTPS", "javascript", "data", "cursor", ":", "/", "//", "\\", "@", "#"),
         *("?", "*", " ", "\n", "%2f", "%00", "..", "localhost", "127.0.0.1", "[::1]", ":80", ":x"),
+        *("[", "]"),
         *("evil.example", "nacre.example", "a", "é", "\u202e", "0x7f000001", "user:pw@", "mcp"),
         *("callback", BEING, "<", ">", '"', "&", "=", "xn--a", ".", "-", "_"),
     ]
