@@ -68,6 +68,25 @@ def test_the_page_names_the_client_the_being_and_where_the_answer_goes(place: Si
     assert "on your own machine" in page
 
 
+@pytest.mark.parametrize(
+    ("uri", "shown"),
+    [
+        ("https://editor.example:8443/cb", "editor.example"),
+        ("evil://claude.ai/callback", "evil://claude.ai"),
+        ("com.example.app:/callback", "com.example.app:"),
+    ],
+)
+def test_what_follows_an_own_scheme_is_not_shown_as_a_host(
+    place: Site, uri: str, shown: str
+) -> None:
+    browser = Browser(place)
+    browser.sign_in()
+    client_id = register(place, redirect_uris=[uri])["client_id"]
+    page = browser.get(asking(place, client_id, redirect_uri=uri)).text
+
+    assert f"<dd><strong>{shown}</strong></dd>" in page
+
+
 def test_the_owner_may_let_a_client_only_read(place: Site) -> None:
     _, tokens = connected(place, scope="read-only")
     refused = place.call(tokens.access, "update_notes")

@@ -58,8 +58,13 @@ def may_receive(asked: str, registered: tuple[str, ...]) -> bool:
 
 
 def shown_host(uri: str) -> str:
-    """Return where an answer goes, as an owner reads it."""
+    """Return where an answer goes, as an owner reads it.
+
+    What follows an own scheme is no host, whatever it looks like, so the scheme is said first.
+    """
     parts = _split(uri)
+    if is_own_scheme(uri):
+        return f"{parts.scheme}://{parts.netloc}" if parts.netloc else f"{parts.scheme}:"
     return parts.hostname or f"{parts.scheme}:"
 
 
