@@ -191,3 +191,12 @@ def test_a_link_that_is_pasted_where_the_page_is_open_counts_too(
         made.page.wait_for_url(lambda url: "/sign-in" not in url)
 
         assert made.wrong == []
+
+
+def test_a_link_that_is_not_needed_leaves_the_address_too(browser: Browser, place: Place) -> None:
+    with visitor(browser, place) as made:
+        page = made.go(f"/sign-in#{place.link()}")
+
+        expect(page.get_by_role("heading", level=1)).to_be_visible()
+        assert "/sign-in" not in page.url
+        assert "bos_" not in page.url

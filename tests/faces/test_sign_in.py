@@ -34,6 +34,16 @@ def test_a_link_signs_in_once(place: Site) -> None:
     assert second.get("/account")["location"] == "/sign-in?then=%2Faccount"
 
 
+def test_a_link_that_is_not_needed_does_not_stay_in_the_address(place: Site) -> None:
+    """A browser takes what stands behind the # along, unless the answer names another."""
+    browser = Browser(place)
+    browser.sign_in()
+
+    answers = [browser.get(f"/sign-in{each}") for each in ("", "?then=%2Fa%23b")]
+
+    assert [answer["location"] for answer in answers] == ["/#", "/a#b"]
+
+
 def test_of_two_who_race_for_one_link_one_gets_in(place: Site) -> None:
     links = place.authority.sign_in.links
     for _ in range(10):

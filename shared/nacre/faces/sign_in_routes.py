@@ -40,7 +40,8 @@ def show_sign_in(request: Request) -> Response:
     """Show the ways in; who is in already goes on."""
     then = own_path(query_fields(request).get("then", "/"))
     if signed_in(request) is not None:
-        return redirect(request, then)
+        # A link's secret stands behind the #, which a browser takes along unless told another.
+        return redirect(request, then if "#" in then else f"{then}#")
     return _sign_in_page(request, then)
 
 
