@@ -267,7 +267,9 @@ def test_the_map_leads_to_a_group_and_a_memory(desk: Desk) -> None:
 
 
 def test_the_overview_counts_and_shows_the_latest(desk: Desk) -> None:
-    assert "Nothing is remembered yet" in desk.get("overview").text
+    first = desk.get("overview").text
+    assert "Nothing is remembered yet" in first
+    assert f'<a class="button" href="{desk.at("connect")}">' in first
     patrolled(desk, *CATS)
     desk.own.mind.memory.scenes.record(desk.being, [told("Eva called")])
 
