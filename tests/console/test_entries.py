@@ -34,6 +34,7 @@ def test_a_change_of_an_entry_that_was_changed_meanwhile_is_refused(desk: Desk) 
     late = desk.submit(form, "profile", "diary", "entry", content="three")
 
     assert (late.status, "changed meanwhile" in late.text, "two" in late.text) == (409, True, True)
+    assert re.search(r"which is not saved</h2>\s*<p class=\"text\">three</p>", late.text)
     entry = desk.own.mind.memory.profile.get(desk.being, DIARY, "2026-11-01")
     assert entry is not None
     assert entry.text == "two"

@@ -217,4 +217,5 @@ def _entry_page(
         changes=difference(old.text or "", now) if old is not None else (),
         required=target.keyed_by == "field" and key in REQUIRED_SOUL_FIELDS,
         typed=at.fields if isinstance(at, FormVisit) and status == 400 else {},
+        unsaved=at.text("content") if isinstance(at, FormVisit) and status == 409 else "",
     )
