@@ -63,6 +63,8 @@ def _is_public(address: _Address) -> bool:
             inner = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
         if inner is not None:
             return _is_public(inner)
+        if address.is_site_local:  # of private networks before there was fc00::/7
+            return False
     return address.is_global and not (
         address.is_multicast or address.is_reserved or address.is_unspecified
     )
