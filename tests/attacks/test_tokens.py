@@ -95,6 +95,18 @@ def test_a_code_lives_a_minute(browser: Browser, place: Site) -> None:
     assert exchange(place, client_id, code).json["error"] == "invalid_grant"
 
 
+def test_a_code_ends_with_the_session_in_which_it_was_allowed(place: Site) -> None:
+    browser = Browser(place)
+    browser.sign_in()
+    client_id = register(place)["client_id"]
+    code = code_for(browser, client_id)
+    place.authority.sessions.close_all("me")
+    answer = exchange(place, client_id, code)
+
+    assert (answer.status, answer.json["error"]) == (400, "invalid_grant")
+    assert place.authority.grants.of_owner("me") == []
+
+
 @attack("T7")
 def test_a_code_that_is_used_twice_ends_what_came_of_it(browser: Browser, place: Site) -> None:
     client_id = register(place)["client_id"]

@@ -23,7 +23,10 @@ _KEPT = timedelta(minutes=10)  # so that a second use is known as one
 
 @dataclass(frozen=True, slots=True)
 class Consent:
-    """What an owner has allowed; the grant that follows has its id already."""
+    """What an owner has allowed; the grant that follows has its id already.
+
+    `session` is where it was allowed.
+    """
 
     grant_id: str
     owner: str
@@ -33,6 +36,7 @@ class Consent:
     client_host: str | None
     scopes: frozenset[str]
     resource: str
+    session: str = ""
 
 
 class CodeUsedTwiceError(OAuthError):
@@ -52,7 +56,13 @@ class OAuthCodes:
         self._rng = rng
 
     def issue(
-        self, request: AccessRequest, *, owner: str, being_id: str, scopes: frozenset[str]
+        self,
+        request: AccessRequest,
+        *,
+        owner: str,
+        being_id: str,
+        scopes: frozenset[str],
+        session: str,
     ) -> str:
         """Return a new code for what an owner has allowed, stored by its hash only."""
         code = mint(OAUTH_CODE, self._rng)
@@ -71,6 +81,7 @@ class OAuthCodes:
             "challenge": request.challenge,
             "resource": request.resource,
             "scopes": " ".join(sorted(scopes)),
+            "session": session,
             "expires": int(now.timestamp()) + OAUTH_CODE_SECONDS,
             EXPIRES_AT: int((now + _KEPT).timestamp()),
         }
@@ -102,6 +113,7 @@ class OAuthCodes:
             client_host=None if host is None else str(host),
             scopes=frozenset(str(item["scopes"]).split()),
             resource=str(item["resource"]),
+            session=str(item["session"]),
         )
 
     def _mark(self, code: str) -> Item:

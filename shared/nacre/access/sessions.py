@@ -74,6 +74,10 @@ class Sessions:
         item = self._table.get(_key(cookie))
         return None if item is None else _signed_in(item, csrf_of(cookie))
 
+    def is_open(self, session: str) -> bool:
+        """Whether a session has not ended, by the name it has in `SignedIn`."""
+        return bool(session) and self._table.get(Key(f"OS#{session}", "S")) is not None
+
     def of_owner(self, owner: str) -> list[SignedIn]:
         """Return the owner's sessions, oldest first; their forms' texts are not known here."""
         found = [_signed_in(item, "") for item in self._items(owner)]

@@ -83,7 +83,11 @@ def decide(request: Request, form: Form) -> Response:
     if scopes is None:
         raise InvalidInputError("choose what the client may do: full or read-only")
     code = authority.codes.issue(
-        asked, owner=owner.owner, being_id=being.being_id, scopes=scopes & asked.scopes
+        asked,
+        owner=owner.owner,
+        being_id=being.being_id,
+        scopes=scopes & asked.scopes,
+        session=owner.session,
     )
     portal_of(request).log.write(
         "info", "consent", owner=owner.owner, being=being.being_id, client=asked.client_id

@@ -182,6 +182,9 @@ def _redeem(
         raise OAuthError("invalid_target", "the owner was asked about another resource")
     if authority.beings.get(consent.being_id) is None:
         raise OAuthError("invalid_grant", "the Being is gone")
+    # Whoever ends a session ends what it has allowed and no client has taken yet.
+    if not authority.sessions.is_open(consent.session):
+        raise OAuthError("invalid_grant", "the session in which this was allowed has ended")
     return authority.grants.create(consent)
 
 

@@ -150,7 +150,7 @@ def test_a_code_gives_what_was_allowed_once(made: Authority) -> None:
         being_id=None,
         scopes=FULL,
     )
-    code = made.codes.issue(asked, owner="me", being_id=BEING, scopes=READ_ONLY)
+    code = made.codes.issue(asked, owner="me", being_id=BEING, scopes=READ_ONLY, session="s")
     given = made.codes.redeem(code, client_id="client_1", redirect_uri=REDIRECT, verifier=VERIFIER)
     with pytest.raises(CodeUsedTwiceError) as twice:
         made.codes.redeem(code, client_id="client_1", redirect_uri=REDIRECT, verifier=VERIFIER)
