@@ -48,7 +48,7 @@ fi
 
 case "$1" in
     # --inexact: `make serve` after `make check` leaves the developers' tools where they are.
-    serve) set -- --inexact ;;
+    serve) set -- --inexact --extra openai ;;
     dev) set -- --extra dev ;;
     *) stop "unknown set '$1'" "serve or dev" ;;
 esac

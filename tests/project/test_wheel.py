@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -100,7 +101,7 @@ def test_an_installed_nacre_has_no_more_than_the_laptop_needs(
         tmp_path,
     )
 
-    assert not {"boto3", "botocore", "fastapi", "mangum", "mcp", "pytest"} & set(listed.split())
+    assert not {"boto3", "botocore", "mangum", "openai", "pytest"} & set(listed.split())
 
 
 def test_an_installed_nacre_serves_a_being_it_made(installed: Path, tmp_path: Path) -> None:
@@ -112,3 +113,18 @@ def test_an_installed_nacre_serves_a_being_it_made(installed: Path, tmp_path: Pa
     first, second = (json.loads(answer)["result"] for answer in answers)
     assert first["serverInfo"] == {"name": "nacre", "version": __version__, "title": "Nacre"}
     assert second["structuredContent"]["timezone"] == "Asia/Tokyo"
+
+
+def test_an_installed_nacre_serves_the_tools_of_another_server(
+    installed: Path, tmp_path: Path
+) -> None:
+    nacre, server = installed / "nacre", ROOT / "tests" / "gateway" / "odd_upstream.py"
+    tools = tmp_path / "tools.json"
+    tools.write_text(json.dumps([{"name": "echo", "inputSchema": {"type": "object"}}]))
+    run([nacre, "being", "create", "x"], tmp_path)
+    run([nacre, "server", "add", "odd", sys.executable, server, "legacy", tools], tmp_path)
+    listing = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
+    said = "".join(json.dumps(message) + "\n" for message in (INITIALIZE, listing))
+    last = json.loads(run([nacre, "mcp-server"], tmp_path, said).splitlines()[-1])
+
+    assert "mcp__odd__echo" in {each["name"] for each in last["result"]["tools"]}
