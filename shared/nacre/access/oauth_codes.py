@@ -113,7 +113,7 @@ class OAuthCodes:
             client_host=None if host is None else str(host),
             scopes=frozenset(str(item["scopes"]).split()),
             resource=str(item["resource"]),
-            session=str(item["session"]),
+            session=str(item.get("session", "")),  # of before there was one
         )
 
     def _mark(self, code: str) -> Item:
