@@ -52,6 +52,13 @@ def test_a_page_loads_every_file_it_names_and_they_are_kept_by_their_content(pla
         assert answer.body == (STATIC / name.partition("?")[0]).read_bytes()
 
 
+@pytest.mark.parametrize("mark", ["", "?v=", "?v=0123456789ab"])
+def test_a_file_is_not_kept_under_another_releases_mark(place: Site, mark: str) -> None:
+    answer = place.get(f"/static/nacre.css{mark}")
+
+    assert (answer.status, answer["cache-control"]) == (200, "no-cache")
+
+
 def test_pages_carry_a_strict_policy_and_no_inline_script_or_style(place: Site) -> None:
     page = Browser(place).get("/sign-in")
 

@@ -48,8 +48,8 @@ def portal_app(portal: Portal, *more: Callable[[FastAPI], None]) -> AsgiApp:
         return {"status": "ok", "version": __version__}
 
     @app.get("/static/{name}")
-    async def static(name: str) -> Response:
-        return static_file(name)
+    async def static(name: str, v: str = "") -> Response:
+        return static_file(name, v)
 
     for own in (sign_in_routes, oauth_routes, consent_routes):
         app.include_router(own)

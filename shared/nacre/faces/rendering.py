@@ -53,14 +53,17 @@ def headers(request: Request) -> Mapping[str, str]:
     return HEADERS
 
 
-def static_file(name: str) -> Response:
-    """Return a file that pages load: forever under the name of its content, else for a moment."""
+def static_file(name: str, mark: str = "") -> Response:
+    """Return a file that pages load: to be kept for ever under its content's mark, else never.
+
+    While a new release comes in, an old process may be asked for a new one's files.
+    """
     known = _files().get(name)
     if known is None:
         return Response(status_code=404)
-    content, kind, _ = known
+    content, kind, own = known
     kept = {
-        "Cache-Control": "public, max-age=31536000, immutable",
+        "Cache-Control": "public, max-age=31536000, immutable" if mark == own else "no-cache",
         "X-Content-Type-Options": "nosniff",
     }
     return Response(content, 200, kept, kind)
