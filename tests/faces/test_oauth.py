@@ -163,6 +163,19 @@ def test_a_deleted_being_takes_its_clients_with_it(place: Site) -> None:
     assert place.authority.grants.of_owner("me") == []
 
 
+def test_a_being_that_goes_while_its_owner_decides_is_told_to_the_client(place: Site) -> None:
+    browser, beings = Browser(place), place.authority.beings
+    browser.sign_in()
+    named = beings.create("Bob", owner="me")
+    resource = f"{place.base}/mcp/{named.being_id}"
+    page = browser.get(asking(place, register(place)["client_id"], resource=resource))
+    beings.close(named)
+    beings.remove(named)
+    said = told(browser.submit(page, "/authorize", decision="allow"))
+
+    assert (said["error"], said["state"], "code" in said) == ("invalid_target", "xyz", False)
+
+
 def test_a_being_that_was_deleted_meanwhile_gets_no_client(place: Site) -> None:
     browser = Browser(place)
     browser.sign_in()

@@ -78,7 +78,11 @@ def decide(request: Request, form: Form) -> Response:
     if fields.get("decision") != "allow":
         told = {"error": "access_denied", "error_description": "the owner said no"}
         return answer_client(client_address(asked.redirect_uri, base, asked.state, **told))
-    being = _chosen(request, owner, asked, fields.get("being", ""))
+    try:
+        being = _chosen(request, owner, asked, fields.get("being", ""))
+    except OAuthError as error:  # the Being that was named is gone
+        told = {"error": error.code, "error_description": str(error)}
+        return answer_client(client_address(asked.redirect_uri, base, asked.state, **told))
     scopes = NAMES.get(fields.get("scope", ""))
     if scopes is None:
         raise InvalidInputError("choose what the client may do: full or read-only")
