@@ -55,6 +55,7 @@ format: .venv/.ready-dev ## Rewrite files as ruff wants them
 
 .PHONY: reference
 reference: .venv/.ready-dev ## Rewrite the pages of docs/ that follow from code
+	@$(BIN)/python infra/architecture.py
 	@$(BIN)/python infra/reference.py
 
 .PHONY: test

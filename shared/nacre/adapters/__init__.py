@@ -1,1 +1,1 @@
-"""The only package that imports vendors; each file implements a port."""
+"""What implements the ports, with the vendors that it takes; one file for each."""

@@ -1,0 +1,171 @@
+"""Draw what template.yaml deploys, and the package's layers, for docs/concepts/architecture.md.
+
+`python infra/architecture.py` puts both between the page's markers; a test fails when they are
+not up to date.
+"""
+
+import ast
+import json
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from samtranslator.yaml_helper import yaml_parse
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "concepts" / "architecture.md"
+
+# What is drawn besides functions: the kind of resource, and its shape around the words.
+_KEEPERS = {
+    "AWS::DynamoDB::Table": '[("{}")]',
+    "AWS::S3::Bucket": '[("{}")]',
+    "AWS::SQS::Queue": '[/"{}"/]',
+}
+_SECRETS = "Secrets"
+_READS = re.compile(r"dynamodb:(Get|BatchGet|Query)|s3:Get|ssm:Get")
+_WRITES = re.compile(r"dynamodb:(Put|Update|Delete)|s3:(Put|Delete)")
+
+Resources = Mapping[str, Mapping[str, Any]]
+
+
+def page(text: str) -> str:
+    """Return the page with everything between its markers drawn anew."""
+    resources = yaml_parse((ROOT / "template.yaml").read_text(encoding="utf-8"))["Resources"]
+    drawn = {"diagram": diagram(resources), "packages": packages()}
+    for name, content in drawn.items():
+        begin, end = f"<!-- {name}: drawn by infra/architecture.py -->", f"<!-- end of {name} -->"
+        before, _, rest = text.partition(begin)
+        _, _, after = rest.partition(end)
+        text = f"{before}{begin}\n\n{content}\n\n{end}{after}"
+    return text
+
+
+def diagram(resources: Resources) -> str:
+    """Return the functions, what they keep and who calls whom, as Mermaid."""
+    lines = ['    Clients(["clients, browsers"]) --> HttpApi{{"HTTP API"}}']
+    lines += [f"    {line}" for line in (*_nodes(resources), *_edges(resources))]
+    return "\n".join(["```mermaid", "flowchart LR", *lines, "```"])
+
+
+def _nodes(resources: Resources) -> Iterator[str]:
+    for name, resource in resources.items():
+        if resource["Type"] == "AWS::Serverless::Function":
+            yield f'{name}["{_folder(resource)}"]'
+        elif shape := _KEEPERS.get(resource["Type"]):
+            yield name + shape.format(_words(name))
+    yield f'{_SECRETS}[("secrets, in Systems Manager")]'
+
+
+def _edges(resources: Resources) -> Iterator[str]:
+    for function, routes in _routes(resources).items():
+        yield f'HttpApi -- "{"<br/>".join(routes)}" --> {function}'
+    for name, resource in resources.items():
+        properties = resource.get("Properties", {})
+        match resource["Type"]:
+            case "AWS::ApiGatewayV2::Authorizer":
+                function = _named(properties["AuthorizerUri"], resources)
+                yield f'HttpApi -. "whose token, for {_guarded(resources)}" .-> {function}'
+            case "AWS::Lambda::EventSourceMapping":
+                queue = _named(properties["EventSourceArn"], resources)
+                yield f'{queue} -- "a job" --> {_named(properties["FunctionName"], resources)}'
+            case "AWS::Scheduler::Schedule":
+                every = properties["ScheduleExpression"].removeprefix("rate(").removesuffix(")")
+                yield f'{name}(("every {every}")) --> {_named(properties["Target"], resources)}'
+            case "AWS::SQS::Queue" if "RedrivePolicy" in properties:
+                dead = _named(properties["RedrivePolicy"], resources)
+                times = properties["RedrivePolicy"]["maxReceiveCount"]
+                yield f'{name} -. "failed {times} times" .-> {dead}'
+            case "AWS::Serverless::Function":
+                yield from _grants(name, resources)
+            case _:
+                pass  # not drawn
+
+
+def _grants(function: str, resources: Resources) -> Iterator[str]:
+    """What the function's role lets it do with what is drawn; keys, logs and traces are not."""
+    done: dict[str, list[str]] = {}
+    for policy in resources[f"{function}Role"]["Properties"]["Policies"]:
+        for statement in policy["PolicyDocument"]["Statement"]:
+            actions = " ".join(statement["Action"])
+            found = _named(statement["Resource"], resources, _KEEPERS)
+            target = found or (_SECRETS if "ssm:" in actions else "")
+            verbs = {
+                "reads": _READS.search(actions),
+                "writes": _WRITES.search(actions),
+                "sends": "sqs:SendMessage" in actions,
+            }
+            known = done.setdefault(target, [])
+            known += [verb for verb, is_done in verbs.items() if is_done and verb not in known]
+    for target, said in done.items():
+        if target and said:
+            yield f'{function} -- "{", ".join(said)}" --> {target}'
+
+
+def _routes(resources: Resources) -> dict[str, list[str]]:
+    """The paths that API Gateway hands to each function."""
+    found: dict[str, list[str]] = {}
+    for resource in resources.values():
+        if resource["Type"] != "AWS::ApiGatewayV2::Route":
+            continue
+        target = _named(resource["Properties"]["Target"], resources)
+        function = _named(resources[target]["Properties"]["IntegrationUri"], resources)
+        path = resource["Properties"]["RouteKey"].partition(" ")[2]
+        paths = found.setdefault(function, [])
+        if path not in paths:
+            paths.append(path)
+    return found
+
+
+def _guarded(resources: Resources) -> str:
+    """The functions that are reached with a token only."""
+    targets = [
+        _named(resource["Properties"]["Target"], resources)
+        for resource in resources.values()
+        if resource.get("Properties", {}).get("AuthorizationType") == "CUSTOM"
+    ]
+    uris = [resources[target]["Properties"]["IntegrationUri"] for target in dict.fromkeys(targets)]
+    return ", ".join(_folder(resources[_named(uri, resources)]) for uri in uris)
+
+
+def _named(value: object, resources: Resources, kinds: Mapping[str, str] | None = None) -> str:
+    """The first resource that a value refers to, or ''; an alias stands for its function."""
+    for word in re.findall(r"\w+", json.dumps(value)):
+        name = f"{word[:-5]}Function" if word.endswith("Alias") else str(word)
+        if name in resources and (kinds is None or resources[name]["Type"] in kinds):
+            return name
+    return ""
+
+
+def _folder(function: Mapping[str, Any]) -> str:
+    return Path(str(function["Properties"]["CodeUri"])).name
+
+
+def _words(name: str) -> str:
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()
+
+
+def packages() -> str:
+    """Return the layers of the package, from the one that may import all others downwards."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    contracts = project["tool"]["importlinter"]["contracts"]
+    layers = next(each for each in contracts if each.get("containers") == ["nacre"])["layers"]
+    rows = [
+        f"| {number} | `{part}` | {_first_line(part)} |"
+        for number, layer in enumerate(layers, start=1)
+        for part in re.findall(r"\w+", layer)
+    ]
+    return "\n".join(["| Layer | Part | What it is |", "|---|---|---|", *rows])
+
+
+def _first_line(part: str) -> str:
+    folder = ROOT / "shared" / "nacre" / part
+    file = folder / "__init__.py" if folder.is_dir() else folder.with_suffix(".py")
+    docstring = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
+    return docstring.partition("\n")[0]
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    print(PAGE.relative_to(ROOT))
