@@ -17,6 +17,7 @@ OUTPUTS: dict[str, Any] = {
     "TokensTableName": {"Ref": "TokensTable"},
     "DataTableName": {"Ref": "DataTable"},
     "QueueUrl": {"Ref": "PatrolQueue"},
+    "DeadLetterQueueUrl": {"Ref": "PatrolDeadLetterQueue"},
     "BucketName": {"Ref": "BlobsBucket"},
     "KeyArn": {"Fn::GetAtt": ["NacreKey", "Arn"]},
     # The address is that of an API, which moto's CloudFormation does not know.

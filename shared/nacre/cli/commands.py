@@ -31,6 +31,7 @@ COMMANDS = {
     "status": "Show what is here and which credentials are set.",
     "sessions": "List, show and delete the sessions that orders have left.",
     "chat": "Talk to a Being from this terminal.",
+    "dlq": "See the background work that was given up, and queue it again.",
     "reindex": "Check, repair or change the index that memories are searched in.",
     "patrol": "Turn scenes into memories, and see what patrols did.",
     "export": "Write all that a Being keeps to FILE.",

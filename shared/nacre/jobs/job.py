@@ -35,11 +35,11 @@ def decode_job(body: str) -> Job:
     """Return the job in a message's body; raise UnknownJobError for anything else."""
     try:
         found = json.loads(body)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UnknownJobError("a message of the queue is not JSON") from error
-    if not isinstance(found, dict):
+    version = found.get("version", VERSION) if isinstance(found, dict) else None
+    if not isinstance(found, dict) or not isinstance(version, int):
         raise UnknownJobError("a message of the queue is not a job")
-    version = found.get("version", VERSION)
     if version != VERSION:
         raise UnknownJobError(
             f"a job has version {version!r}, and this version of nacre knows {VERSION}: upgrade it"

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from nacre.memory.index_jobs import IndexWork
     from nacre.patrol.work import PatrolWork
     from nacre.ports.blobs import Blobs
+    from nacre.ports.dead_letters import DeadLetters
     from nacre.ports.health import Health
     from nacre.ports.queue import Message, Queue
     from nacre.ports.residue import Residue
@@ -35,6 +36,7 @@ _OUTPUTS = (
     "KeyArn",
     "McpUrl",
     "QueueUrl",
+    "DeadLetterQueueUrl",
     "BucketName",
 )
 
@@ -254,6 +256,13 @@ def open_stack(stack: str, settings: "Settings") -> "Home":
 
         return DynamoResidue(dynamodb, [outputs["DataTableName"], outputs["TokensTableName"]])
 
+    def dead_letters() -> "DeadLetters":
+        from nacre.adapters.sqs_dead_letters import SqsDeadLetters
+
+        return SqsDeadLetters(
+            client("sqs"), outputs["QueueUrl"], dead_letter_url=outputs["DeadLetterQueueUrl"]
+        )
+
     def vault() -> "Vault":
         from nacre.adapters.kms_vault import KmsVault
 
@@ -277,6 +286,7 @@ def open_stack(stack: str, settings: "Settings") -> "Home":
         data=data,
         blobs=blobs,
         residue=residue,
+        dead_letters=dead_letters,
         vault=vault,
         authority=cached_authority(tokens, data, clock=system_clock, rng=rng),
         health=health,

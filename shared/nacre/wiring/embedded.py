@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from nacre.memory.index_jobs import IndexWork
     from nacre.patrol.work import PatrolWork
     from nacre.ports.blobs import Blobs
+    from nacre.ports.dead_letters import DeadLetters
     from nacre.ports.holders import Holders
     from nacre.ports.queue import Queue
     from nacre.ports.residue import Residue
@@ -224,6 +225,7 @@ def _home(folder: Path, clock: Clock, *, reached: bool = False) -> tuple[Home, S
         data=data,
         blobs=lambda: _blobs(folder, clock),
         residue=lambda: _residue(database),
+        dead_letters=lambda: _dead_letters(database, clock),
         vault=lambda: _vault(folder),
         # Who is reached from the internet reaches it too.
         authority=cached_authority(tokens, data, fetches=reached, clock=clock, rng=rng),
@@ -255,6 +257,12 @@ def _residue(database: SqliteDatabase) -> "Residue":
     from nacre.adapters.sqlite_residue import SqliteResidue
 
     return SqliteResidue(database)
+
+
+def _dead_letters(database: SqliteDatabase, clock: Clock) -> "DeadLetters":
+    from nacre.adapters.sqlite_dead_letters import SqliteDeadLetters
+
+    return SqliteDeadLetters(database, QUEUE, now=clock)
 
 
 def _vault(folder: Path) -> "Vault":

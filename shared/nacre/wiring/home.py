@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from nacre.memory.index_jobs import IndexWork
     from nacre.patrol.work import PatrolWork
     from nacre.ports.blobs import Blobs
+    from nacre.ports.dead_letters import DeadLetters
     from nacre.ports.health import Health
     from nacre.ports.holders import Holders
     from nacre.ports.residue import Residue
@@ -37,6 +38,7 @@ class Home:
     data: "Table"
     blobs: "Callable[[], Blobs]"
     residue: "Callable[[], Residue]"
+    dead_letters: "Callable[[], DeadLetters]"
     # What seals a Being's own secrets.
     vault: "Callable[[], Vault]"
     # Who signs in, and which clients were let in: the same one each time.
