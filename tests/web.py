@@ -32,7 +32,8 @@ from nacre.faces.http import asgi_app
 from nacre.faces.lambda_events import mcp_handler
 from nacre.faces.logs import Log
 from nacre.faces.mcp import called_address
-from nacre.faces.portal import portal_app, portal_handler
+from nacre.faces.portal import portal_app
+from nacre.faces.portal_function import portal_handler
 from nacre.faces.portal_parts import Portal, stack_portal
 from nacre.ports.client_documents import ClientDocuments
 from nacre.protocol.fences import Fences

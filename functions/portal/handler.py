@@ -3,7 +3,7 @@
 from nacre.faces.console import console
 from nacre.faces.console_controls import controls
 from nacre.faces.logs import log_at
-from nacre.faces.portal import portal_handler
+from nacre.faces.portal_function import portal_handler
 from nacre.faces.portal_parts import stack_portal
 from nacre.wiring import aws, snapshots
 from nacre.wiring.console import stack_console

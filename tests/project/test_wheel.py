@@ -2,10 +2,13 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from urllib.parse import urlencode
+from urllib.request import HTTPCookieProcessor, Request, build_opener
 
 import pytest
 
@@ -128,3 +131,28 @@ def test_an_installed_nacre_serves_the_tools_of_another_server(
     last = json.loads(run([nacre, "mcp-server"], tmp_path, said).splitlines()[-1])
 
     assert "mcp__odd__echo" in {each["name"] for each in last["result"]["tools"]}
+
+
+def test_an_installed_nacre_shows_its_owner_the_pages(installed: Path, tmp_path: Path) -> None:
+    environment = {"HOME": str(tmp_path), "PATH": os.environ["PATH"]}
+    with subprocess.Popen(
+        [installed / "nacre", "serve", "--port", "0"],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as server:
+        assert server.stdout is not None
+        said = iter(server.stdout.readline, "")
+        link = next(line.split()[-1] for line in said if line.startswith("Sign in"))
+        place, _, secret = link.partition("#")
+        base = place.removesuffix("/sign-in")
+        pages = build_opener(HTTPCookieProcessor())
+        form = pages.open(place).read().decode()
+        csrf = re.search(r'name="csrf" value="(\w+)"', form)
+        assert csrf is not None
+        sent = urlencode({"secret": secret, "csrf": csrf[1], "then": "/"}).encode()
+        shown = pages.open(Request(place, sent, {"Origin": base}))
+
+        assert shown.url.endswith("/overview")
+        server.terminate()

@@ -1,13 +1,11 @@
 """What is web: signing in, OAuth for clients, and the owner's pages."""
 
 from collections.abc import Callable
-from typing import Any
 from urllib.parse import quote
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
-from mangum import Mangum
 from starlette.exceptions import HTTPException
 
 from nacre import __version__
@@ -30,8 +28,6 @@ from nacre.faces.rendering import page, static_file
 from nacre.faces.sign_in_routes import redirect
 from nacre.faces.sign_in_routes import routes as sign_in_routes
 from nacre.faces.signing_in import SignInNeededError
-
-Handler = Callable[[dict[str, Any], Any], dict[str, Any]]
 
 
 def portal_app(portal: Portal, *more: Callable[[FastAPI], None]) -> AsgiApp:
@@ -120,10 +116,3 @@ def _problem(request: Request, status: int, text: str) -> Response:
     if "text/html" not in request.headers.get("accept", ""):
         return JSONResponse({"error": text}, status, {"Cache-Control": "no-store"})
     return page(request, "problem.html", status=status, text=text)
-
-
-def portal_handler(portal: Portal, *more: Callable[[FastAPI], None]) -> Handler:
-    """Return the handler of the portal function."""
-    # Lambda has no moment at which an application ends.
-    adapter: Handler = Mangum(portal_app(portal, *more), lifespan="off")
-    return adapter
