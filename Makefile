@@ -59,7 +59,7 @@ reference: .venv/.ready-dev ## Rewrite the pages of docs/ that follow from code
 	@$(BIN)/python infra/reference.py
 
 .PHONY: test
-test: .venv/.ready-dev ## The tests that run in a minute (ARGS="-k recall")
+test: .venv/.ready-dev ## The default tests, some minutes on two cores (ARGS="-k recall")
 	$(PYTEST) -n $(WORKERS) $(ARGS)
 
 .PHONY: test-313
