@@ -23,10 +23,11 @@ def test_the_guide_names_the_memory_and_the_time_of_every_function() -> None:
     assert {name for name, size in sizes.items() if f"\n| `{name}` | {size} |" in PAGE} == {*sizes}
 
 
-def test_no_page_installs_the_package_of_another_project_from_the_index() -> None:
+def test_no_page_and_no_hint_installs_the_package_of_another_project() -> None:
     """On PyPI `nacre` is somebody else's; ours comes from a clone."""
     by_name = re.compile(r"pip install [^\n`]*?(?<![\w/.])nacre(?:\[[a-z,]+\])?(?!\w| @)")
-    others = [str(page.relative_to(ROOT)) for page in PAGES if by_name.search(page.read_text())]
+    files = [*PAGES, *(ROOT / "shared").rglob("*.py"), *(ROOT / "examples").rglob("*.yml")]
+    others = [str(file.relative_to(ROOT)) for file in files if by_name.search(file.read_text())]
 
     assert others == []
     assert by_name.search("pip install --upgrade 'nacre[serve]'")

@@ -158,7 +158,7 @@ def test_an_unknown_profile_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_without_the_aws_parts_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "boto3", None)
 
-    with pytest.raises(ConfigurationError, match=r"pip install 'nacre\[aws\]'"):
+    with pytest.raises(ConfigurationError, match=r"pip install '\.\[aws\]'"):
         aws.open_stack("x", NOBODY)
 
 

@@ -72,5 +72,5 @@ def test_a_client_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "qdrant_client", None)
 
-    with pytest.raises(ConfigurationError, match=r"pip install 'nacre\[qdrant\]'"):
+    with pytest.raises(ConfigurationError, match=r"pip install '\.\[qdrant\]'"):
         opened(QDRANT, on_stack=False)

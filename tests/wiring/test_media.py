@@ -55,7 +55,7 @@ def test_without_the_openai_package_a_transcriber_says_what_to_install(
     transcriber = media_abilities(Settings("/data", transcribe_model="m")).transcriber
 
     assert transcriber is not None
-    with pytest.raises(UnavailableError, match=r"pip install 'nacre\[openai\]'"):
+    with pytest.raises(UnavailableError, match=r"pip install '\.\[openai\]'"):
         transcriber.transcribe(b"x", name="a", mime_type="audio/wav")
 
 

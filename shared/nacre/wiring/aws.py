@@ -321,7 +321,8 @@ class _Clients:
             import boto3
         except ImportError:
             raise ConfigurationError(
-                "the parts for AWS are not installed; install them with: pip install 'nacre[aws]'"
+                "the parts for AWS are not installed; "
+                "in the clone: make setup, or pip install '.[aws]'"
             ) from None
         self._endpoint_url = settings.endpoint_url or None
         with _translated():

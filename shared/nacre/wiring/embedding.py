@@ -117,8 +117,8 @@ def _onnx(chosen: str) -> Embedder:
 
     if find_spec("onnxruntime") is None:
         raise ConfigurationError(
-            "NACRE_EMBEDDINGS: an ONNX model needs onnxruntime; install it with "
-            "pip install 'nacre[onnx]'"
+            "NACRE_EMBEDDINGS: an ONNX model needs onnxruntime; "
+            "in the clone: make setup, or pip install '.[onnx]'"
         )
     folder = OnnxFolder(Path(chosen.removeprefix("onnx:")).expanduser())
     folder.check()
@@ -134,8 +134,8 @@ def _onnx(chosen: str) -> Embedder:
 def _openai(settings: Settings, key: Callable[[], str]) -> Embedder:
     if find_spec("openai") is None:
         raise ConfigurationError(
-            "NACRE_EMBEDDINGS: an endpoint needs the openai package; install it with "
-            "pip install 'nacre[openai]'"
+            "NACRE_EMBEDDINGS: an endpoint needs the openai package; "
+            "in the clone: make setup, or pip install '.[openai]'"
         )
     model = settings.embedding_model or OPENAI_MODEL
     dimension = settings.embedding_dimensions or _DIMENSIONS.get(model)

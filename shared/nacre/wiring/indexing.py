@@ -141,8 +141,8 @@ def _qdrant(
             from nacre.adapters.qdrant_calls import QdrantCalls, connect
         except ImportError:
             raise ConfigurationError(
-                "NACRE_QDRANT_URL: the client for Qdrant is not installed; install it with "
-                "pip install 'nacre[qdrant]'"
+                "NACRE_QDRANT_URL: the client for Qdrant is not installed; "
+                "in the clone: make setup, or pip install '.[qdrant]'"
             ) from None
         client = connect(settings.qdrant_url, settings.qdrant_api_key.reveal() or key())
         return client, QdrantCalls()

@@ -67,7 +67,10 @@ class _Transcriber:
     def _transcriber(self) -> Transcriber:
         if self._made is None:
             if find_spec("openai") is None:
-                missing = "the openai package is not installed; pip install 'nacre[openai]'"
+                missing = (
+                    "the openai package is not installed; "
+                    "in the clone: make setup, or pip install '.[openai]'"
+                )
                 raise UnavailableError(missing)
             from nacre.adapters.openai_transcriber import OpenAITranscriber
 

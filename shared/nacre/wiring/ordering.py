@@ -220,7 +220,10 @@ def chats(settings: "Settings") -> "Callable[[str], Chat]":
 
     def open_chat(key: str) -> "Chat":
         if find_spec("openai") is None:
-            missing = "the openai package is not installed; pip install 'nacre[openai]'"
+            missing = (
+                "the openai package is not installed; "
+                "in the clone: make setup, or pip install '.[openai]'"
+            )
             raise ModelError("unavailable", missing)
         return once()(key)
 

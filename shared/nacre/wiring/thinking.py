@@ -152,7 +152,10 @@ class _OnFirstUse:
     def _model(self) -> Model:
         if self._made is None:
             if find_spec("openai") is None:
-                missing = "the openai package is not installed; pip install 'nacre[openai]'"
+                missing = (
+                    "the openai package is not installed; "
+                    "in the clone: make setup, or pip install '.[openai]'"
+                )
                 raise ModelError("unavailable", missing)
             from nacre.adapters.openai_model import OpenAIModel
 
