@@ -10,11 +10,13 @@ import pytest
 
 from nacre.access.oauth_codes import Consent
 from nacre.access.tokens import OWNER_SECRET, kind_of
+from nacre.access.webauthn import Site
 from nacre.limits import SIGN_IN_LINK_SECONDS
 from nacre.protocol.principal import FULL
 from nacre.wiring.embedded import open_home
 from tests.cli.conftest import Nacre
 from tests.cli.processes import serving
+from tests.passkeys import Device
 
 
 def secret_of(link: str) -> str:
@@ -87,13 +89,17 @@ def test_everything_can_be_taken_back(nacre: Nacre, folder: Path) -> None:
     authority = home.authority()
     session = authority.sessions.open("me")
     authority.sign_in.passwords.set("me", "four slow brown snails")
+    passkeys, device = authority.sign_in.passkeys, Device("localhost", "http://localhost")
+    made = device.made(passkeys.ask("add", "a browser"))
+    passkeys.add("me", "Phone", **made, browser="a browser", site=Site(device.host, device.origin))
 
     done = nacre("owner", "bootstrap", "--revoke-all")
 
-    assert "Took back 1 sessions, 1 clients, 1 tokens and the password." in done.err
+    assert "Took back 1 sessions, 1 clients, 1 tokens, 1 passkeys and the password." in done.err
     assert authority.sign_in.links.use(old) is None
     assert authority.sessions.find(session.cookie) is None
     assert not authority.sign_in.passwords.has("me")
+    assert passkeys.of_owner("me") == []
     assert authority.grants.of_owner("me") == []
     assert {each["state"] for each in nacre("token", "list", "--json").json()} == {"revoked"}
     assert authority.sign_in.links.use(secret_of(done.out.strip())) == "me"

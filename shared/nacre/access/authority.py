@@ -9,6 +9,7 @@ from nacre.access.oauth_clients import OAuthClients
 from nacre.access.oauth_codes import OAuthCodes
 from nacre.access.oauth_requests import AccessRequests
 from nacre.access.owners import Owners
+from nacre.access.passkeys import Passkeys
 from nacre.access.passwords import Passwords
 from nacre.access.rate_limits import RateLimits
 from nacre.access.sessions import Sessions
@@ -52,12 +53,13 @@ def authority(
     limits = RateLimits(tokens, clock=clock)
     links = SignInLinks(tokens, clock=clock, rng=rng)
     passwords = Passwords(tokens, clock=clock, rng=rng)
+    passkeys = Passkeys(tokens, clock=clock, rng=rng)
     return Authority(
         owners=owners,
         beings=Beings(data, clock=clock, rng=rng),
         tokens=TokenStore(tokens, clock=clock, rng=rng),
         sessions=Sessions(tokens, clock=clock, rng=rng),
-        sign_in=SignIn(owners, links, passwords, limits),
+        sign_in=SignIn(owners, links, passwords, passkeys, limits),
         limits=limits,
         clients=OAuthClients(tokens, limits, documents=documents, clock=clock, rng=rng),
         requests=AccessRequests(tokens, clock=clock, rng=rng),

@@ -1,17 +1,24 @@
-"""How an owner proves who they are: by a link from the command line, or by a password.
+"""How an owner proves who they are: by a link from the command line, a password or a passkey.
 
-Another way, such as a passkey, is one more method here that counts its attempts and returns
-the owner's name or None; the session that follows is the same.
+Another way is one more method here that counts its attempts and returns the owner's name or
+None; the session that follows is the same.
 """
 
 from dataclasses import dataclass
 
 from nacre.access.owners import Owners
+from nacre.access.passkeys import Passkeys, Purpose, Signed
 from nacre.access.passwords import Passwords
 from nacre.access.rate_limits import RateLimits
 from nacre.access.sign_in_links import SignInLinks
+from nacre.access.webauthn import Site
 from nacre.errors import NotFoundError
-from nacre.limits import PASSWORD_ATTEMPTS, SIGN_IN_ATTEMPTS, SIGN_IN_WINDOW_SECONDS
+from nacre.limits import (
+    PASSKEY_CHALLENGES,
+    PASSWORD_ATTEMPTS,
+    SIGN_IN_ATTEMPTS,
+    SIGN_IN_WINDOW_SECONDS,
+)
 
 _ATTEMPTS = "attempts to sign in"
 
@@ -23,6 +30,7 @@ class SignIn:
     owners: Owners
     links: SignInLinks
     passwords: Passwords
+    passkeys: Passkeys
     limits: RateLimits
 
     def by_link(self, secret: str, *, address: str) -> str | None:
@@ -51,6 +59,26 @@ class SignIn:
             return None
         self.limits.forget(_ATTEMPTS, f"owner {owner}", seconds=SIGN_IN_WINDOW_SECONDS)
         return owner
+
+    def ask_passkey(self, purpose: Purpose, *, browser: str, address: str) -> str:
+        """Return a challenge for a passkey, bound to one browser."""
+        self.limits.take(
+            "passkeys asked for", address, most=PASSKEY_CHALLENGES, seconds=SIGN_IN_WINDOW_SECONDS
+        )
+        return self.passkeys.ask(purpose, browser)
+
+    def by_passkey(self, signed: Signed, *, browser: str, address: str, site: Site) -> str | None:
+        """Return the owner whose passkey has signed, or None for an owner who is gone.
+
+        Raises InvalidInputError, which says why, for a passkey that does not count. Ten such
+        answers close this one passkey for a quarter of an hour, from wherever they came.
+        """
+        self._count("passkey", address)
+        who = f"credential {signed.credential}"
+        self.limits.take(_ATTEMPTS, who, most=PASSWORD_ATTEMPTS, seconds=SIGN_IN_WINDOW_SECONDS)
+        owner = self.passkeys.match(signed, browser=browser, site=site)
+        self.limits.forget(_ATTEMPTS, who, seconds=SIGN_IN_WINDOW_SECONDS)
+        return owner if self._exists(owner) else None
 
     def _count(self, way: str, address: str) -> None:
         self.limits.take(

@@ -37,7 +37,8 @@ def add(name: str, *, as_json: bool, place: Place) -> None:
 @click.option(
     "--revoke-all",
     is_flag=True,
-    help="First take everything back: sessions, links, the password, connected clients, tokens.",
+    help="First take everything back: sessions, links, the password, passkeys, connected "
+    "clients, tokens.",
 )
 @json_option
 @placed
@@ -88,6 +89,7 @@ def _take_back(home: Home, owner_name: str) -> None:
     authority = home.authority()
     authority.sign_in.links.drop_all(owner_name)
     authority.sign_in.passwords.remove(owner_name)
+    passkeys = authority.sign_in.passkeys.remove_all(owner_name)
     sessions = authority.sessions.close_all(owner_name)
     grants = authority.grants.of_owner(owner_name)
     for grant in grants:
@@ -99,6 +101,7 @@ def _take_back(home: Home, owner_name: str) -> None:
                 home.tokens.revoke(record.token_id, being_id=being.being_id)
                 tokens += 1
     click.echo(
-        f"Took back {sessions} sessions, {len(grants)} clients, {tokens} tokens and the password.",
+        f"Took back {sessions} sessions, {len(grants)} clients, {tokens} tokens, "
+        f"{passkeys} passkeys and the password.",
         err=True,
     )
