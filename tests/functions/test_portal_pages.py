@@ -21,6 +21,7 @@ from tests.aws_stack import REGION, Stack, aws_stack
 from tests.lambda_events import LambdaContext, Sent, body_of, http_api_event
 from tests.lambda_functions import environment, task
 from tests.memory.keeping import a_node
+from tests.passkeys import Device, add, enter, said
 from tests.web import Answer, Browser
 
 HOST = "api.execute-api.eu-central-1.amazonaws.com"
@@ -162,3 +163,26 @@ def test_an_owner_decides_on_a_stack_what_a_being_may_do(served: tuple[Served, C
     assert "is not done yet" in browser.get(task["location"]).text
     assert "own rules, version 1" in browser.get(saved["location"]).text
     assert "sk-test" not in str(parts.table().query(being.replace("/beings/", "B#")).items)
+
+
+@pytest.mark.slow
+def test_a_passkey_is_kept_signs_in_and_is_removed_on_a_stack(
+    served: tuple[Served, Console],
+) -> None:
+    place, _ = served
+    owner, other, late = (Browser(place) for _ in range(3))  # type: ignore[arg-type]
+    device = Device(HOST, f"https://{HOST}")
+    owner.sign_in()
+
+    added = add(owner, device)
+    device.counter += 1
+    entered = enter(other, device)
+    copied = enter(late, device)
+    removed = owner.submit(owner.get("/account"), "/account/passkeys/remove")
+    device.counter += 1
+    gone = enter(late, device)
+
+    assert (added.status, entered.status, removed.status) == (303, 303, 303)
+    assert (copied.status, gone.status) == (401, 401)
+    assert "counted backwards" in said(copied)
+    assert "was removed" in said(gone)

@@ -22,6 +22,7 @@ from nacre.faces.consent_routes import routes as consent_routes
 from nacre.faces.error_map import explain
 from nacre.faces.oauth_routes import oauth_failed
 from nacre.faces.oauth_routes import routes as oauth_routes
+from nacre.faces.passkey_routes import routes as passkey_routes
 from nacre.faces.portal_fence import PortalFence, is_protocol
 from nacre.faces.portal_parts import Portal
 from nacre.faces.rendering import page, static_file
@@ -47,7 +48,7 @@ def portal_app(portal: Portal, *more: Callable[[FastAPI], None]) -> AsgiApp:
     async def static(name: str, v: str = "") -> Response:
         return static_file(name, v)
 
-    for own in (sign_in_routes, oauth_routes, consent_routes):
+    for own in (sign_in_routes, passkey_routes, oauth_routes, consent_routes):
         app.include_router(own)
     for add in more:
         add(app)

@@ -8,6 +8,7 @@ from fastapi.responses import RedirectResponse, Response
 from nacre.access.sessions import SignedIn, csrf_of
 from nacre.errors import InvalidInputError, NotFoundError
 from nacre.faces.forms import query_fields, read_form
+from nacre.faces.passkey_site import passkey_site
 from nacre.faces.portal_parts import caller_address, portal_of
 from nacre.faces.rendering import headers, page
 from nacre.faces.signing_in import (
@@ -42,7 +43,7 @@ def show_sign_in(request: Request) -> Response:
     if signed_in(request) is not None:
         # A link's secret stands behind the #, which a browser takes along unless told another.
         return redirect(request, then if "#" in then else f"{then}#")
-    return _sign_in_page(request, then)
+    return sign_in_page(request, then)
 
 
 @routes.post("/sign-in")
@@ -62,14 +63,8 @@ def sign_in(request: Request, form: Annotated[dict[str, str], Depends(read_form)
         owner, problem = ways.by_password(name, password, address=address), _NO_PASSWORD
     if owner is None:
         portal_of(request).log.write("warning", "sign-in", outcome="refused")
-        return _sign_in_page(request, then, problem=problem, status=401)
-    opened = portal_of(request).authority.sessions.open(
-        owner, browser=request.headers.get("user-agent", "")
-    )
-    portal_of(request).log.write("info", "sign-in", outcome="opened", owner=owner)
-    answer = redirect(request, then)
-    keep_session(request, answer, opened)
-    return answer
+        return sign_in_page(request, then, problem=problem, status=401)
+    return enter(request, owner, then)
 
 
 @routes.post("/sign-out")
@@ -87,7 +82,7 @@ def sign_out(request: Request, form: Form) -> Response:
 @routes.get("/account")
 def show_account(request: Request, owner: Owner) -> Response:
     """Show the ways in and where the owner is signed in."""
-    return _account_page(request, owner)
+    return account_page(request, owner)
 
 
 @routes.post("/account/password")
@@ -100,11 +95,11 @@ def set_password(request: Request, form: Form) -> Response:
     else:
         password = form.fields.get("password", "")
         if password != form.fields.get("again", ""):
-            return _account_page(request, owner, problem="The two do not agree.", status=400)
+            return account_page(request, owner, problem="The two do not agree.", status=400)
         try:
             passwords.set(owner.owner, password)
         except InvalidInputError as error:
-            return _account_page(request, owner, problem=f"{error}.", status=400)
+            return account_page(request, owner, problem=f"{error}.", status=400)
     authority.sessions.close_all(owner.owner, but=owner.session)
     return redirect(request, "/account")
 
@@ -120,14 +115,26 @@ def end_session(request: Request, form: Form) -> Response:
     return redirect(request, "/account")
 
 
+def enter(request: Request, owner: str, then: str) -> Response:
+    """Open a session for who has proven to be the owner, and lead on."""
+    opened = portal_of(request).authority.sessions.open(
+        owner, browser=request.headers.get("user-agent", "")
+    )
+    portal_of(request).log.write("info", "sign-in", outcome="opened", owner=owner)
+    answer = redirect(request, then)
+    keep_session(request, answer, opened)
+    return answer
+
+
 def redirect(request: Request, path: str) -> RedirectResponse:
     """Return an answer that leads on to a path, to be read."""
     return RedirectResponse(path, 303, dict(headers(request)))
 
 
-def _sign_in_page(
+def sign_in_page(
     request: Request, then: str, *, problem: str | None = None, status: int = 200
 ) -> Response:
+    """Show the ways in, and what was wrong with the one that was tried."""
     secret = aside_secret(request)
     answer = page(
         request,
@@ -137,14 +144,16 @@ def _sign_in_page(
         then=then,
         problem=problem,
         command=portal_of(request).link_command,
+        takes_passkeys=passkey_site(request) is not None,
     )
     keep_aside(request, answer, secret)
     return answer
 
 
-def _account_page(
+def account_page(
     request: Request, owner: SignedIn, *, problem: str | None = None, status: int = 200
 ) -> Response:
+    """Show the owner's account, and what was wrong with what was sent."""
     authority = portal_of(request).authority
     return page(
         request,
@@ -152,6 +161,8 @@ def _account_page(
         status=status,
         signed_in=owner,
         has_password=authority.sign_in.passwords.has(owner.owner),
+        passkeys=authority.sign_in.passkeys.of_owner(owner.owner),
+        takes_passkeys=passkey_site(request) is not None,
         sessions=authority.sessions.of_owner(owner.owner),
         problem=problem,
     )
