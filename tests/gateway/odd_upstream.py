@@ -6,6 +6,7 @@ definitions that it lists, read each time.
 
 import json
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +91,11 @@ def called(request: Message) -> None:  # noqa: C901 - one branch for each oddity
     elif name == "slow":
         TOOLS.with_name("slow").touch()  # and says nothing until the next call has its answer
         WAITING.append(request)
+    elif name == "held":
+        TOOLS.with_name("held").touch()
+        while not TOOLS.with_name("released").exists():
+            time.sleep(0.005)
+        answer(request, text("held"))
     elif name == "twice":
         answer(request, text("first"))
         answer(request, text("second"))

@@ -22,7 +22,18 @@ from tests.gateway_world import EVERYTHING_GOES, LEGACY, MODERN, World, world
 ODD = Path(__file__).with_name("odd_upstream.py")
 NAMES = (
     *("echo", "ask", "sample", "roots", "secret", "huge", "silent", "twice", "dies", "fails"),
-    *("garbage", "links", "leaks", "slow", "visit", "two words", "betrays", "insists", "chatters"),
+    *(
+        "garbage",
+        "links",
+        "leaks",
+        "slow",
+        "held",
+        "visit",
+        "two words",
+        "betrays",
+        "insists",
+        "chatters",
+    ),
     "refuses",
 )
 ASKABLE: Mapping[str, Any] = {"elicitation": {}, "sampling": {}, "roots": {}}
@@ -266,7 +277,7 @@ def test_calls_wait_for_their_turn_and_not_in_any_number(
     """One call is worked on, one waits, and one is too many, until the first has ended."""
     monkeypatch.setattr("nacre.adapters.upstream_mcp.UPSTREAM_WAITING_CALLS", 1)
     told: dict[int, str] = {}
-    with behind(tmp_path, timeout_seconds=2, concurrency=1) as gateway:
+    with behind(tmp_path, concurrency=1) as gateway:
 
         def call(number: int, tool: str) -> None:
             other = replace(gateway, looper=Looper())
@@ -274,17 +285,19 @@ def test_calls_wait_for_their_turn_and_not_in_any_number(
 
         callers = [
             threading.Thread(target=call, args=(number, tool))
-            for number, tool in enumerate(("slow", "echo", "echo"))
+            for number, tool in enumerate(("held", "echo", "echo"))
         ]
         callers[0].start()
-        wait_for(lambda: (tmp_path / "slow").exists())
+        wait_for(lambda: (tmp_path / "held").exists())
         for caller in callers[1:]:
             caller.start()
+        wait_for(lambda: len(told) == 1)
+        (tmp_path / "released").touch()
         for caller in callers:
             caller.join()
         again = gateway.call("mcp__odd__echo")
 
-    assert told.pop(0) == "Error: the server 'odd' did not answer within 2 s"
+    assert told.pop(0) == "held"
     assert sorted(told.values()) == [
         "Error: the server 'odd' has too many calls waiting; try again",
         '{"name": "echo", "arguments": {}}',
