@@ -4,6 +4,7 @@ import asyncio
 import json
 import time
 from dataclasses import replace
+from threading import Semaphore
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from nacre import Context, ToolError, ToolResult, tool
 from nacre.errors import ConditionFailedError, InvalidParamsError, UnavailableError
 from nacre.jobs.announcing import AnnouncingQueue, Bell
 from nacre.jobs.job import decode_job
+from nacre.jobs.lease import Lease
 from nacre.limits import (
     MAX_JSON_DEPTH,
     MAX_RECEIVES,
@@ -732,7 +734,14 @@ def test_long_work_keeps_its_lease_and_its_job(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(watch, "TASK_RENEW_SECONDS", 0.0)
+    renewals, renew = Semaphore(0), world.leases.renew
     held: list[object] = []
+
+    def counted(lease: Lease) -> None:
+        renewals.release()
+        renew(lease)
+
+    monkeypatch.setattr(world.leases, "renew", counted)
 
     @tool(task="required", blocking=True)
     async def long(context: Context) -> str:
@@ -740,7 +749,10 @@ def test_long_work_keeps_its_lease_and_its_job(
         assert context.task is not None
         for _ in range(4):
             world.clock.move(150)
-            time.sleep(0.1)  # the watch renews every hundredth of a second
+            while renewals.acquire(blocking=False):
+                pass
+            # When the second one begins, the first has kept both.
+            assert all(renewals.acquire(timeout=30) for _ in range(2))
         head = head_of(BEING, context.task.id)
         held.append(world.leases.is_held(head))
         held.append(world.queue.receive())
