@@ -5,14 +5,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from http.client import HTTPConnection
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Lock, Thread
+from threading import Lock
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from tests.http_front import Answer, Answered, Asked, front, passed_on
+
 _SERVICE = re.compile(r"Credential=[^/]+/[^/]+/[^/]+/([a-z0-9]+)/aws4_request")
-_OWN = {"connection", "content-length", "keep-alive", "transfer-encoding"}  # of each connection
 _OF_WRITE = {
     "Put": "PutItem",
     "Update": "UpdateItem",
@@ -20,7 +19,6 @@ _OF_WRITE = {
     "ConditionCheck": "ConditionCheckItem",
 }
 _OF_OBJECT = {"GET": "GetObject", "HEAD": "GetObject", "PUT": "PutObject", "DELETE": "DeleteObject"}
-_PATIENCE_SECONDS = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,59 +52,21 @@ class Recorder:
 @contextmanager
 def recording(cloud: str, functions: Sequence[str]) -> Iterator[Recorder]:
     """Listen once for each function, and pass on what comes until the block ends."""
-    recorder = Recorder()
+    recorder, behind = Recorder(), urlsplit(cloud).netloc
+
+    def noting(function: str) -> Answer:
+        def answer(asked: Asked) -> Answered:
+            lower = {name.lower(): value for name, value in asked.headers.items()}
+            recorder.note(function, actions(asked.method, asked.path, lower, asked.body))
+            return passed_on(asked, behind)
+
+        return answer
+
     with ExitStack() as stack:
         for function in functions:
-            server = _Proxy(("127.0.0.1", 0), _Handler)
-            server.function, server.recorder = function, recorder
-            server.behind = urlsplit(cloud).netloc
-            Thread(target=server.serve_forever, daemon=True).start()
-            stack.callback(server.server_close)
-            stack.callback(server.shutdown)
-            recorder.endpoints[function] = f"http://127.0.0.1:{server.server_port}"
+            address = stack.enter_context(front(noting(function)))
+            recorder.endpoints[function] = f"http://{address}"
         yield recorder
-
-
-class _Proxy(ThreadingHTTPServer):
-    daemon_threads = True
-    function: str
-    recorder: Recorder
-    behind: str
-
-
-class _Handler(BaseHTTPRequestHandler):
-    server: _Proxy
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-
-    def _pass_on(self) -> None:
-        assert "transfer-encoding" not in self.headers, "a body of unknown length"
-        body = self.rfile.read(int(self.headers.get("content-length", 0)))
-        headers = {name: value for name, value in self.headers.items() if name.lower() not in _OWN}
-        lower = {name.lower(): value for name, value in headers.items()}
-        self.server.recorder.note(
-            self.server.function, actions(self.command, self.path, lower, body)
-        )
-        connection = HTTPConnection(self.server.behind, timeout=_PATIENCE_SECONDS)
-        try:
-            connection.request(self.command, self.path, body, headers)
-            response = connection.getresponse()
-            answer = response.read()
-        finally:
-            connection.close()
-        self.send_response_only(response.status, response.reason)
-        for name, value in response.getheaders():
-            if name.lower() not in _OWN:
-                self.send_header(name, value)
-        self.send_header("content-length", str(len(answer)))
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(answer)
-
-    do_GET = do_HEAD = do_POST = do_PUT = do_DELETE = _pass_on  # noqa: N815 - the library's names
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
 
 
 def actions(method: str, path: str, headers: Mapping[str, str], body: bytes) -> list[Action]:
