@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -43,6 +44,12 @@ def attempts(folder: Path) -> list[str]:
     return file.read_text().splitlines() if file.exists() else []
 
 
+def taken(folder: Path) -> int:
+    """Return how many steps were taken so far."""
+    file = folder / "steps"
+    return file.stat().st_size if file.exists() else 0
+
+
 @pytest.mark.slow
 def test_tasks_survive_any_number_of_killed_workers(tmp_path: Path) -> None:
     place, rng = Place(tmp_path), Random(11)
@@ -56,10 +63,13 @@ def test_tasks_survive_any_number_of_killed_workers(tmp_path: Path) -> None:
     def left() -> list[str]:
         return [each for each in wanted if place.desk.get(each, CALLER)["status"] == "working"]
 
+    def is_far(steps: int) -> bool:
+        return taken(tmp_path) >= steps or not left()
+
     kills = 0
     while left():
         killed = worker(tmp_path)
-        time.sleep(rng.uniform(0.6, 1.2))  # half of it is the start of the process
+        until(partial(is_far, taken(tmp_path) + rng.randint(20, 60)), "no steps were taken")
         killed.send_signal(signal.SIGKILL)
         killed.wait()
         kills += 1
