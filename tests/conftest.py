@@ -6,11 +6,19 @@ from typing import Any
 
 import pytest
 from botocore.loaders import JSONFileLoader
+from hypothesis import HealthCheck, settings
 
 TESTS = Path(__file__).parent
 
 # The promises that some test carries, known where all tests were collected.
 CARRIED = pytest.StashKey[set[str]]()
+
+# The same examples at every run, so that a run fails for what was changed and for nothing else, and
+# no judgement on a busy machine. `--hypothesis-profile searching` looks for examples of its own.
+_PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
+settings.register_profile("searching", _PATIENT)
+settings.register_profile("same", _PATIENT, derandomize=True)
+settings.load_profile("same")
 
 _read = JSONFileLoader.load_file
 
