@@ -7,6 +7,7 @@ import pytest
 
 from tests.policy.guarding import ALLOW, SEED, Scene, modern, notification, request, response
 from tests.proxy.http_world import (
+    POSTED,
     Asked,
     Insisting,
     World,
@@ -293,15 +294,18 @@ def test_a_request_of_the_server_is_answered_in_a_post_of_its_own() -> None:
     async def scenario(world: World) -> None:
         capable = {**OPENING, "capabilities": {"elicitation": {}}}
         await world.post(request(0, "initialize", capable))
-        calling = asyncio.ensure_future(
-            world.post(request(1, "tools/call", CALL), mcp_session_id="s")
-        )
-        await world.until(lambda: len(world.remote.asked) == 2)
-        await asyncio.sleep(0.05)
-        given = {"action": "accept", "content": {"name": "Ann"}}
-        took = await world.post(response("s1", given), mcp_session_id="s")
-        assert took.status_code == 202
-        seen = events((await calling).text)
+        sent = {**POSTED, "mcp-session-id": "s"}
+        body = json.dumps(request(1, "tools/call", CALL))
+        async with world.client.stream("POST", world.url, content=body, headers=sent) as reply:
+            pieces = reply.aiter_text()
+            text = ""
+            while "\n\n" not in text:
+                text += await anext(pieces)
+            given = {"action": "accept", "content": {"name": "Ann"}}
+            took = await world.post(response("s1", given), mcp_session_id="s")
+            assert took.status_code == 202
+            text += "".join([piece async for piece in pieces])
+        seen = events(text)
         assert [fields.get("id") for fields, _ in seen] == ["1", "2"]
         assert seen[0][1] == asking
         assert json.loads(seen[1][1]["result"]["content"][0]["text"]) == given
