@@ -142,6 +142,7 @@ EMBEDDING_BATCH = 256  # texts in one request: what compatible endpoints take
 EMBEDDING_SECONDS = 20.0  # for one answer of an endpoint; a gateway waits 29 s for all of a call
 QUERY_EMBEDDING_SECONDS = 5.0  # somebody waits; without the vector, words still find something
 EMBEDDING_RETRIES = 3  # after a 429, a 5xx or a dropped line, with growing, uneven pauses
+MAX_EMBEDDING_ANSWER_BYTES = 32 * 1024 * 1024  # 256 vectors of 4,096 numbers, written out in JSON
 MAX_LINE_BYTES = 1500  # of a memory in a list of thirty; recall_memory shows it whole
 CLUSTERS_PAGE = 50  # of a list of clusters: a few thousand tokens
 PROVENANCE_SCENES = 20  # the scenes that are shown behind one node

@@ -1,5 +1,6 @@
 """What an endpoint is asked, and what comes of its answers."""
 
+import base64
 import json
 import threading
 import traceback
@@ -14,6 +15,7 @@ from nacre.adapters.openai_embedder import OpenAIEmbedder
 from nacre.adapters.vector_rules import WrongDimensionError
 from nacre.errors import UnavailableError
 from tests.adapters.embedders import Endpoint, bag_of_words, endpoint, vectors
+from tests.http_front import Answered, front
 
 KEY = "sk-very-secret-key"
 AT_ONCE = {"retry-after-ms": "1"}
@@ -241,3 +243,51 @@ def test_a_server_that_is_not_there_is_named_by_its_setting() -> None:
 
     with pytest.raises(UnavailableError, match="see NACRE_EMBEDDING_BASE_URL"):
         absent.query("one")
+
+
+BODY = json.dumps({"data": [{"index": 0, "embedding": [1.0] * 8}]}).encode()
+
+
+def test_vectors_as_bytes_are_read_like_those_in_numbers(served: Endpoint) -> None:
+    row = np.array([3, 4, 0, 0, 0, 0, 0, 0], "<f4")
+    served.reply = answering([{"index": 0, "embedding": base64.b64encode(row.tobytes()).decode()}])
+
+    assert embedder(served).query("one") == (row / 5).tobytes()
+
+
+def test_half_an_answer_is_asked_for_once_more() -> None:
+    answers = [Answered(200, (), BODY, sent=len(BODY) // 2), Answered(200, (), BODY)]
+    with front(lambda _: answers.pop(0)) as address:
+        broken = OpenAIEmbedder("m", 8, key=str, base_url=f"http://{address}/v1")
+
+        assert len(broken.query("one")) == 4 * 8
+    assert answers == []
+
+
+def test_half_an_answer_each_time_is_unavailable() -> None:
+    with front(lambda _: Answered(200, (), BODY, sent=len(BODY) // 2)) as address:
+        broken = OpenAIEmbedder("m", 8, key=str, base_url=f"http://{address}/v1")
+
+        with pytest.raises(UnavailableError, match="it cannot be reached"):
+            broken.query("one")
+
+
+def test_an_answer_in_crumbs_is_given_up_by_its_whole_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(openai_embedder, "QUERY_EMBEDDING_SECONDS", 0.2)
+    crumbs = Answered(200, (), b" " * 10_000 + BODY, pause=0.02)
+    with front(lambda _: crumbs) as address:
+        slow = OpenAIEmbedder("m", 8, key=str, base_url=f"http://{address}/v1")
+
+        with pytest.raises(UnavailableError, match="it did not answer in time"):
+            slow.query("one")
+        crumbs.over.set()
+
+
+def test_an_answer_is_read_up_to_a_bound(monkeypatch: pytest.MonkeyPatch, served: Endpoint) -> None:
+    monkeypatch.setattr(openai_embedder, "MAX_EMBEDDING_ANSWER_BYTES", 1000)
+    served.reply = lambda asked: (200, {}, BODY[:-1] + b" " * 1000 + BODY[-1:])
+
+    with pytest.raises(UnavailableError, match="its answer is longer than 1000 bytes"):
+        embedder(served).query("one")

@@ -1,24 +1,32 @@
 """Texts as vectors of an endpoint that speaks OpenAI's protocol."""
 
+import base64
+import json
+import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 import openai
 
 from nacre.adapters.vector_rules import WrongDimensionError, embeddable, packed
+from nacre.adapters.whole_body import BodyTooLateError, BodyTooLongError, whole_body
 from nacre.errors import UnavailableError
 from nacre.limits import (
     EMBEDDING_BATCH,
     EMBEDDING_RETRIES,
     EMBEDDING_SECONDS,
+    MAX_EMBEDDING_ANSWER_BYTES,
     QUERY_EMBEDDING_SECONDS,
 )
 from nacre.ports.embedder import Vector
 
 OPENAI_URL = "https://api.openai.com/v1"
 _NO_VECTORS = "the embedding endpoint's answer holds no vector for each text"
+_LATE = "it did not answer in time"
+_UNREACHED = "it cannot be reached; see NACRE_EMBEDDING_BASE_URL"
 _BATCH_BYTES = 256 * 1024  # OpenAI takes 300,000 tokens at once; a token is a byte or more
 
 
@@ -86,18 +94,48 @@ class OpenAIEmbedder:
             raise _unavailable(error) from None
 
     def _asked(self, texts: list[str], client: openai.OpenAI) -> Any:
+        for may_break in (True, False):
+            try:
+                return json.loads(self._body(texts, client))
+            except (openai.OpenAIError, UnavailableError):
+                raise
+            except (ValueError, RecursionError):
+                raise UnavailableError(_NO_VECTORS) from None
+            except Exception as error:  # noqa: BLE001  the SDK's HTTP library has errors of its own
+                # The SDK repeats what breaks off before the body, and leaves the rest to us.
+                if "Timeout" in type(error).__name__:
+                    raise UnavailableError(_told(_LATE)) from None
+                if not may_break:
+                    raise UnavailableError(_told(_UNREACHED)) from None
+        raise AssertionError("the last attempt returns or raises")
+
+    def _body(self, texts: list[str], client: openai.OpenAI) -> bytes:
         size = self.dimension if self._asks_dimension else openai.omit
-        try:
-            return client.embeddings.create(model=self._model, input=texts, dimensions=size)
-        except (AttributeError, TypeError, ValueError):  # what the SDK makes of a foreign body
-            raise UnavailableError(_NO_VECTORS) from None
+        seconds = client.timeout
+        assert isinstance(seconds, float)
+        ask = client.embeddings.with_streaming_response.create
+        with ask(model=self._model, input=texts, dimensions=size) as response:
+            try:
+                return whole_body(
+                    response.iter_bytes(),
+                    most=MAX_EMBEDDING_ANSWER_BYTES,
+                    end=time.monotonic() + seconds,
+                    monotonic=time.monotonic,
+                )
+            except BodyTooLongError:
+                raise UnavailableError(
+                    _told(f"its answer is longer than {MAX_EMBEDDING_ANSWER_BYTES} bytes")
+                ) from None
+            except BodyTooLateError:
+                raise UnavailableError(_told(_LATE)) from None
 
     def _checked(self, answer: Any, count: int) -> list[Vector]:
         try:
-            rows = [one.embedding for one in sorted(answer.data, key=lambda one: one.index)]
+            told = sorted(answer["data"], key=itemgetter("index"))
+            rows = [_row(one["embedding"]) for one in told]
             lengths = {len(row) for row in rows}
             numbers = np.array(rows, np.float32) if len(lengths) == 1 else None
-        except (AttributeError, TypeError, ValueError):
+        except (LookupError, TypeError, ValueError):
             numbers = None
         if numbers is None or len(numbers) != count:
             raise UnavailableError(_NO_VECTORS)
@@ -144,9 +182,20 @@ def _unavailable(error: openai.OpenAIError) -> UnavailableError:
         case openai.APIStatusError():
             reason = f"it answered {error.status_code}"
         case openai.APITimeoutError():
-            reason = "it did not answer in time"
+            reason = _LATE
         case openai.APIConnectionError():
-            reason = "it cannot be reached; see NACRE_EMBEDDING_BASE_URL"
+            reason = _UNREACHED
         case _:
             reason = "its answer was not understood"
-    return UnavailableError(f"the embedding endpoint is no help now: {reason}")
+    return UnavailableError(_told(reason))
+
+
+def _told(reason: str) -> str:
+    return f"the embedding endpoint is no help now: {reason}"
+
+
+def _row(embedding: Any) -> Any:
+    """Return the numbers of a vector; the SDK asks for their bytes, which some endpoints give."""
+    if isinstance(embedding, str):
+        return np.frombuffer(base64.b64decode(embedding, validate=True), "<f4")
+    return embedding

@@ -20,6 +20,7 @@ from nacre.adapters.openai_faults import (
     tokens_told,
     translated,
 )
+from nacre.adapters.whole_body import BodyTooLateError, BodyTooLongError, whole_body
 from nacre.errors import ModelError, ModelFault
 from nacre.limits import (
     MAX_MODEL_ANSWER_BYTES,
@@ -120,21 +121,22 @@ class OpenAIModel:
                 extra_body=asked.details(*self._forms[form]),
             ) as response,
         ):
-            body = b""
-            # The timeout above is for each read: an endpoint that sends a byte now and then
-            # would never meet it.
-            for chunk in response.iter_bytes():
-                body += chunk
-                if len(body) > MAX_MODEL_ANSWER_BYTES:
-                    raise ModelError(
-                        "truncated",
-                        f"it is longer than {MAX_MODEL_ANSWER_BYTES} bytes",
-                        input_tokens=asked.tokens,
-                        output_tokens=asked.max_tokens,
-                    )
-                if self._monotonic() >= end:
-                    raise timed_out(asked.tokens)
-            return body
+            try:
+                return whole_body(
+                    response.iter_bytes(),
+                    most=MAX_MODEL_ANSWER_BYTES,
+                    end=end,
+                    monotonic=self._monotonic,
+                )
+            except BodyTooLongError:
+                raise ModelError(
+                    "truncated",
+                    f"it is longer than {MAX_MODEL_ANSWER_BYTES} bytes",
+                    input_tokens=asked.tokens,
+                    output_tokens=asked.max_tokens,
+                ) from None
+            except BodyTooLateError:
+                raise timed_out(asked.tokens) from None
 
 
 class _Question:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import openai
 
+from nacre.adapters.whole_body import BodyTooLateError, BodyTooLongError, whole_body
 from nacre.errors import UnavailableError
 from nacre.limits import MAX_MODEL_ANSWER_BYTES, TRANSCRIPTION_SECONDS
 
@@ -77,16 +78,17 @@ class OpenAITranscriber:
                 model=self._model, file=file, response_format="json"
             ) as response,
         ):
-            body = b""
-            # The timeout above is for each read: an endpoint that sends a byte now and then
-            # would never meet it.
-            for piece in response.iter_bytes():
-                body += piece
-                if len(body) > MAX_MODEL_ANSWER_BYTES:
-                    raise UnavailableError(_UNCLEAR)
-                if self._monotonic() >= end:
-                    raise UnavailableError(_LATE)
-            return body
+            try:
+                return whole_body(
+                    response.iter_bytes(),
+                    most=MAX_MODEL_ANSWER_BYTES,
+                    end=end,
+                    monotonic=self._monotonic,
+                )
+            except BodyTooLongError:
+                raise UnavailableError(_UNCLEAR) from None
+            except BodyTooLateError:
+                raise UnavailableError(_LATE) from None
 
 
 _UNCLEAR = "the transcriber's answer was not understood"
