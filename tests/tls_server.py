@@ -54,7 +54,7 @@ def tls_server(folder: Path, *names: str) -> Iterator[TlsServer]:
         def get_request(self):  # type: ignore[no-untyped-def]
             connection, address = super().get_request()
             state.connections += 1
-            connection.settimeout(10)
+            connection.settimeout(60)
             return context.wrap_socket(
                 connection, server_side=True, do_handshake_on_connect=False
             ), address

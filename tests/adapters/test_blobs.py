@@ -232,7 +232,7 @@ def answering(answer: bytes, *, hanging: bool = False) -> Iterator[str]:
                 connection.recv(65_536)
                 connection.sendall(answer)
                 if hanging:
-                    done.wait(20)
+                    done.wait(60)
 
         thread = threading.Thread(target=serve)
         thread.start()

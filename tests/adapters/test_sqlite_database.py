@@ -70,7 +70,7 @@ def test_a_new_store_is_private_and_durable(path: Path) -> None:
 
 def test_every_connection_waits_for_the_disk(path: Path) -> None:
     with opened(path) as database, ThreadPoolExecutor(8) as pool:
-        together = threading.Barrier(8, timeout=10)
+        together = threading.Barrier(8, timeout=60)
 
         def synchronous(_: int) -> int:
             with database.read() as connection:
@@ -248,15 +248,15 @@ def test_readers_do_not_wait_for_writers_that_wait(path: Path) -> None:
         together = threading.Barrier(20)
 
         def write() -> None:
-            together.wait(20)
+            together.wait(60)
             table.put(item("B"))
 
         with database.write():
             writers = [pool.submit(write) for _ in range(19)]
-            together.wait(20)
-            found = [pool.submit(table.get, Key("P", "A")).result(5) for _ in range(500)]
+            together.wait(60)
+            found = [pool.submit(table.get, Key("P", "A")).result(60) for _ in range(500)]
         for writer in writers:
-            writer.result(20)
+            writer.result(60)
 
     assert found == [item("A")] * 500
 
@@ -367,7 +367,7 @@ def stop_some(path: Path, rounds: int, how: signal.Signals, tmp_path: Path) -> N
             process.send_signal(how)
             lines += process.stdout.readlines()
             process.stdout.close()
-            assert process.wait(20) == (0 if how is signal.SIGTERM else -how)
+            assert process.wait(60) == (0 if how is signal.SIGTERM else -how)
             acknowledged[name] = len([line for line in lines if line.endswith("\n")])
         assert all(acknowledged.values())
         check_acknowledged(path, acknowledged)
@@ -396,7 +396,7 @@ def test_a_copy_of_the_files_of_a_killed_writer_opens(path: Path, tmp_path: Path
     process.kill()
     lines += process.stdout.readlines()
     process.stdout.close()
-    process.wait(20)
+    process.wait(60)
 
     shutil.copytree(path.parent, tmp_path / "copy")
     check_acknowledged(tmp_path / "copy" / "nacre.db", {"N": len(lines)})
@@ -529,7 +529,7 @@ def test_processes_that_open_an_older_store_at_once_upgrade_it_once(
     with opened(path):
         pass
     of_later(monkeypatch, ADD)
-    together = threading.Barrier(6, timeout=10)
+    together = threading.Barrier(6, timeout=60)
 
     def open_and_close(_: int) -> None:
         together.wait()

@@ -97,7 +97,7 @@ class Client:
         return status, answer.get("result", {}) if isinstance(answer, dict) else {}
 
     def _post(self, path: str, body: str, kind: str) -> tuple[int, Any]:
-        connection = http.client.HTTPConnection(urlsplit(self.base).netloc, timeout=30)
+        connection = http.client.HTTPConnection(urlsplit(self.base).netloc, timeout=60)
         headers = {"content-type": kind, "accept": "application/json, text/event-stream"}
         headers["mcp-protocol-version"] = "2025-11-25"
         if path == self._path:

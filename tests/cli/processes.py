@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 _PACKAGE = Path(__file__).parents[2] / "shared"
-_SECONDS = 30
+_SECONDS = 60
 
 
 def start(*arguments: str, **streams: int) -> "subprocess.Popen[str]":

@@ -137,7 +137,7 @@ def test_delete_wants_one_or_all(nacre: Nacre) -> None:
 def test_the_server_shows_a_link_that_signs_in_and_serves_the_pages(nacre: Nacre) -> None:
     with serving() as server:
         base = server.url.removesuffix("/mcp")
-        connection = http.client.HTTPConnection(urlsplit(base).netloc, timeout=30)
+        connection = http.client.HTTPConnection(urlsplit(base).netloc, timeout=60)
         connection.request("GET", "/.well-known/oauth-protected-resource/mcp")
         resource = json.loads(connection.getresponse().read())
         connection.request("GET", "/sign-in")

@@ -219,7 +219,7 @@ def test_a_server_that_is_told_to_stop_ends_well() -> None:
 
     process.send_signal(signal.SIGTERM)
 
-    assert process.wait(30) == 0
+    assert process.wait(60) == 0
     process.communicate()
 
 

@@ -27,7 +27,7 @@ from tests.cli.processes import Server
 
 _SCRIPT = Path(__file__).parent / "slow_server.py"
 _PACKAGE = Path(__file__).parents[2] / "shared"
-_SECONDS = 20
+_SECONDS = 60
 
 
 @dataclass

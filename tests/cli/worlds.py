@@ -105,5 +105,5 @@ def stack_world(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
         try:
             yield World(["--stack", stack], table, memory, index.indexing, None, dynamodb)
         finally:
-            assert loop.stop(20)
+            assert loop.stop(60)
             assert threading.active_count() < 50

@@ -18,7 +18,7 @@ from infra.local_cloud import free_port
 from tests.cli.processes import finish, serving, start
 from tests.web import Answer, Site, form_of, site
 
-_PATIENCE_SECONDS = 20
+_PATIENCE_SECONDS = 60
 
 
 class Owner:
@@ -54,7 +54,7 @@ class Owner:
         return self._send("POST", path, urlencode(fields), kind)
 
     def _send(self, method: str, path: str, body: str | None, more: Mapping[str, str]) -> Answer:
-        connection = http.client.HTTPConnection(urlsplit(self._base).netloc, timeout=30)
+        connection = http.client.HTTPConnection(urlsplit(self._base).netloc, timeout=60)
         cookies = "; ".join(f"{name}={value}" for name, value in self._cookies.items())
         headers = {"accept": "text/html", "cookie": cookies, **more}
         connection.request(method, path, body, headers)
@@ -81,7 +81,7 @@ class LoginServer:
         parts = urlsplit(location)
         deadline = time.monotonic() + _PATIENCE_SECONDS
         while True:
-            connection = http.client.HTTPConnection(parts.netloc, timeout=30)
+            connection = http.client.HTTPConnection(parts.netloc, timeout=60)
             try:
                 connection.request("GET", f"{parts.path}?{parts.query}")
             except ConnectionRefusedError:  # some show the address before they listen

@@ -57,7 +57,7 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Printed]:
         )
     finally:
         process.terminate()
-        process.communicate(timeout=30)
+        process.communicate(timeout=60)
 
 
 async def tell_the_time(client: Client) -> str:

@@ -135,5 +135,5 @@ def tasks_of(surface: ToolSource) -> Iterator[Callable[[], TaskDesk]]:
         try:
             yield lambda: tasking.desk
         finally:
-            loop.stop(20)
+            loop.stop(60)
             database.close()

@@ -66,18 +66,18 @@ class Wire:
         self._incoming.put_nowait({"type": "http.disconnect"})
 
     async def start(self) -> tuple[int, dict[str, str]]:
-        head = await asyncio.wait_for(self.sent.get(), 10)
+        head = await asyncio.wait_for(self.sent.get(), 60)
         return head["status"], {k.decode(): v.decode() for k, v in head["headers"]}
 
     async def event(self) -> Any:
-        part = await asyncio.wait_for(self.sent.get(), 10)
+        part = await asyncio.wait_for(self.sent.get(), 60)
         text = part["body"].decode()
         assert text.startswith("event: message\ndata: ")
         assert text.endswith("\n\n")
         return json.loads(text.removeprefix("event: message\ndata: "))
 
     async def json(self) -> Any:
-        return json.loads((await asyncio.wait_for(self.sent.get(), 10))["body"])
+        return json.loads((await asyncio.wait_for(self.sent.get(), 60))["body"])
 
 
 def server() -> ToolServer:
@@ -294,7 +294,7 @@ def test_hanging_up_cancels_a_modern_call_and_lets_a_legacy_one_finish(
         await asyncio.sleep(0)
         if not modern:
             release.set()
-        await asyncio.wait_for(running, 10)
+        await asyncio.wait_for(running, 60)
 
     asyncio.run(scenario())
 
@@ -311,7 +311,7 @@ def test_a_blocking_call_finishes_its_work_although_the_client_has_left() -> Non
         @tool(blocking=True)
         async def slow(context: Context) -> str:
             begun.set()
-            release.wait(10)
+            release.wait(60)
             if context.cancelled:
                 finished.set()
             return "kept"
@@ -320,12 +320,12 @@ def test_a_blocking_call_finishes_its_work_although_the_client_has_left() -> Non
         body, headers = modern_call("slow")
         wire = Wire(build(made), body, headers)
         running = asyncio.create_task(wire.run())
-        await asyncio.to_thread(begun.wait, 10)
+        await asyncio.to_thread(begun.wait, 60)
         wire.hang_up()
         for _ in range(20):  # enough turns of the loop for the server to notice
             await asyncio.sleep(0)
         release.set()
-        await asyncio.wait_for(running, 10)
+        await asyncio.wait_for(running, 60)
 
     asyncio.run(scenario())
 

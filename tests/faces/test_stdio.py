@@ -76,7 +76,7 @@ def connected(made: ToolServer, call_bytes: int = MAX_BODY_BYTES) -> Iterator[Cl
         yield client
     finally:
         client.close()
-        thread.join(20)
+        thread.join(60)
         assert not thread.is_alive()
 
 
@@ -221,7 +221,7 @@ def gated() -> tuple[Any, threading.Event, Callable[[], None]]:
     @tool(blocking=True)
     async def slow() -> str:
         begun.set()
-        release.wait(20)
+        release.wait(60)
         return "slow"
 
     return slow, begun, release.set
@@ -231,7 +231,7 @@ def test_a_slow_call_holds_up_nobody() -> None:
     slow, begun, release = gated()
     with connected(server(slow, hello)) as client:
         client.send("tools/call", {"name": "slow"}, id_=1)
-        begun.wait(20)
+        begun.wait(60)
         client.send("tools/call", {"name": "hello"}, id_=2)
         assert client.read()["id"] == 2
         release()
@@ -242,7 +242,7 @@ def test_an_id_that_is_still_in_use_is_refused() -> None:
     slow, begun, release = gated()
     with connected(server(slow, hello)) as client:
         client.send("tools/call", {"name": "slow"}, id_=1)
-        begun.wait(20)
+        begun.wait(60)
         client.send("tools/call", {"name": "hello"}, id_=1)
         assert client.read()["error"]["code"] == -32600
         release()
@@ -253,7 +253,7 @@ def test_a_call_in_flight_is_finished_when_the_input_ends() -> None:
     slow, begun, release = gated()
     with connected(server(slow)) as client:
         client.send("tools/call", {"name": "slow"}, id_=1)
-        begun.wait(20)
+        begun.wait(60)
         client.close_input()
         release()
         assert [text_of(answer) for answer in client.rest()] == ["slow"]
@@ -296,7 +296,7 @@ def test_a_cancelled_call_gets_no_answer() -> None:
     slow, begun, release = gated()
     with connected(server(slow, hello)) as client:
         client.send("tools/call", {"name": "slow"}, id_=1)
-        begun.wait(20)
+        begun.wait(60)
         client.send("notifications/cancelled", {"requestId": 1}, id_=None)
         client.send("ping", id_=2)
         assert client.read()["id"] == 2
@@ -310,7 +310,7 @@ def test_a_call_that_is_cancelled_before_its_turn_never_begins() -> None:
     with connected(server(slow, hello)) as client:
         for number in range(STDIO_THREADS):
             client.send("tools/call", {"name": "slow"}, id_=number)
-        begun.wait(20)
+        begun.wait(60)
         client.send("tools/call", {"name": "hello"}, id_="late")
         client.send("notifications/cancelled", {"requestId": "late"}, id_=None)
         client.send("ping", id_="ping")
@@ -328,7 +328,7 @@ def test_the_end_waits_for_an_answer_that_is_being_written() -> None:
     class Input(BytesIO):
         def readline(self, size: int | None = -1) -> bytes:
             line = super().readline(size)
-            assert line or writing.wait(20)
+            assert line or writing.wait(60)
             return line
 
     class Output(BytesIO):
@@ -353,7 +353,7 @@ def test_calls_that_hang_do_not_keep_the_server(monkeypatch: pytest.MonkeyPatch)
     with connected(server(slow)) as client:
         for number in range(3):
             client.send("tools/call", {"name": "slow"}, id_=number)
-        begun.wait(20)
+        begun.wait(60)
         client.close_input()
         assert client.rest() == []
     release()
@@ -374,7 +374,7 @@ def test_a_signal_gives_up_what_takes_long(monkeypatch: pytest.MonkeyPatch) -> N
         def readline(self, size: int | None = -1) -> bytes:
             if line := super().readline(size):
                 return line
-            begun.wait(20)
+            begun.wait(60)
             raise KeyboardInterrupt
 
     made = server(Tool("order", "Takes long.", {"type": "object"}, order, blocking=True))
@@ -393,7 +393,7 @@ def test_only_the_id_itself_cancels() -> None:
     slow, begun, release = gated()
     with connected(server(slow)) as client:
         client.send("tools/call", {"name": "slow"}, id_=1)
-        begun.wait(20)
+        begun.wait(60)
         client.send("notifications/cancelled", {"requestId": True}, id_=None)
         client.send("ping", id_=2)
         assert client.read()["id"] == 2
@@ -430,9 +430,9 @@ def test_a_call_on_the_loop_is_stopped_when_it_is_cancelled() -> None:
 
     with connected(server(endless)) as client:
         client.send("tools/call", {"name": "endless"})
-        begun.wait(20)
+        begun.wait(60)
         client.send("notifications/cancelled", {"requestId": 1}, id_=None)
-        assert stopped.wait(20)
+        assert stopped.wait(60)
 
 
 def test_cancelling_what_does_not_run_is_ignored() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from nacre.faces.threads import CallThreads
 
-_SECONDS = 20
+_SECONDS = 60
 
 
 def test_a_call_gives_its_value_or_its_error() -> None:

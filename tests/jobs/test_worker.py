@@ -233,7 +233,7 @@ def test_a_queue_that_does_not_answer_is_reported_and_tried_again(shop: Shop) ->
 
 
 def test_threads_work_side_by_side_and_stop_cleanly(shop: Shop) -> None:
-    together = threading.Barrier(2, timeout=10)
+    together = threading.Barrier(2, timeout=60)
 
     def meet(_: Work) -> None:
         together.wait()
@@ -250,13 +250,13 @@ def test_threads_work_side_by_side_and_stop_cleanly(shop: Shop) -> None:
 
     loop = WorkerLoop(shop.queue, shop.worker, report, threads=2, idle_seconds=60)
     loop.start()
-    assert finished.acquire(timeout=10)
-    assert finished.acquire(timeout=10)
+    assert finished.acquire(timeout=60)
+    assert finished.acquire(timeout=60)
     shop.send(Job("note"), group="c")
     loop.wake()
-    assert finished.acquire(timeout=10)
+    assert finished.acquire(timeout=60)
 
-    assert loop.stop(10)
+    assert loop.stop(60)
     assert [outcome.result for outcome in outcomes] == ["done"] * 3
 
 
@@ -265,8 +265,8 @@ def test_the_loop_sweeps_when_it_begins_and_then_when_it_is_time(shop: Shop) -> 
     loop = shop.loop(sweep=swept.release, sweep_seconds=0.01, idle_seconds=0.01)
     loop.start()
 
-    assert all(swept.acquire(timeout=10) for _ in range(3))
-    assert loop.stop(10)
+    assert all(swept.acquire(timeout=60) for _ in range(3))
+    assert loop.stop(60)
 
 
 def test_a_sweep_that_fails_ends_no_worker_and_tells_no_content(shop: Shop) -> None:
@@ -281,11 +281,11 @@ def test_a_sweep_that_fails_ends_no_worker_and_tells_no_content(shop: Shop) -> N
 
     loop = WorkerLoop(shop.queue, shop.worker, report, sweep=sweep)
     loop.start()
-    assert told.acquire(timeout=10)
+    assert told.acquire(timeout=60)
     shop.send(Job("note"))
     loop.wake()
-    assert told.acquire(timeout=10)
-    assert loop.stop(10)
+    assert told.acquire(timeout=60)
+    assert loop.stop(60)
 
     assert [(each.group, each.result, each.error) for each in shop.outcomes] == [
         ("sweep", "failed", "ValueError"), ("g", "done", None)
@@ -313,17 +313,17 @@ def test_stopping_waits_for_the_job_that_runs(shop: Shop) -> None:
 
     def job(_: Work) -> None:
         begun.set()
-        assert go_on.wait(10)
+        assert go_on.wait(60)
 
     shop.worker.register("wait", job)
     shop.send(Job("wait"))
     loop = shop.loop(threads=1)
     loop.start()
-    assert begun.wait(10)
+    assert begun.wait(60)
 
     assert not loop.stop(0.01)
     go_on.set()
-    assert loop.stop(10)
+    assert loop.stop(60)
     assert shop.queue.depth() == Depth(0, 0, 0)
 
 

@@ -39,7 +39,7 @@ class Person(Silence):
     async def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         self.asked.append(str(params["message"]))
         self.is_asked.set()
-        self.has_decided.wait(10)
+        self.has_decided.wait(60)
         self.answers += 1
         return YES
 
@@ -106,7 +106,7 @@ def test_an_order_that_is_given_up_while_somebody_is_asked_ends_at_once(
     person.has_decided.clear()
 
     def hang_up() -> None:
-        person.is_asked.wait(20)
+        person.is_asked.wait(60)
         person.cancelled = True
 
     threading.Thread(target=hang_up, daemon=True).start()

@@ -81,7 +81,7 @@ class Http:
 
     def send(self, message: dict[str, Any], **headers: str) -> http.client.HTTPConnection:
         parts = urlsplit(self.server.url)
-        connection = http.client.HTTPConnection(parts.netloc, timeout=30)
+        connection = http.client.HTTPConnection(parts.netloc, timeout=60)
         known = {
             "content-type": "application/json",
             "accept": "application/json, text/event-stream",
@@ -170,7 +170,7 @@ def test_a_client_that_hangs_up_ends_its_order(
     model.reply = reply
     http = client()
     connection = http.send(order("first", sessionKey="s"), x_llm_api_key="sk-header")
-    assert given_up.wait(20)
+    assert given_up.wait(60)
     connection.close()
 
     # The session is free as soon as the order has noticed.
@@ -247,7 +247,7 @@ def test_a_process_that_is_killed_leaves_its_session_free(
     assert process.stdin is not None
     process.stdin.write(json.dumps(order("first", sessionKey="s")) + "\n")
     process.stdin.flush()
-    assert begun.wait(20)
+    assert begun.wait(60)
     process.send_signal(signal.SIGKILL)
     process.communicate()
 

@@ -133,7 +133,7 @@ def talking(request: pytest.FixtureRequest, home: ModelServer) -> Iterator[tuple
     if request.param == "stdio":
         with start("mcp-server", stdin=subprocess.PIPE) as process:
             yield over_stdio(process), process.pid
-            process.communicate(timeout=30)
+            process.communicate(timeout=60)
         return
     with serving() as server:
         token = said("token", "create", "--scope", "full")

@@ -548,7 +548,7 @@ def test_a_client_that_gives_up_stops_the_order(laptop: World, stage: str) -> No
     laptop.model.reply = reply if stage == "model" else calling(tool_call("mcp__shop__wait"))
 
     def hang_up() -> None:
-        waiting.wait(10)
+        waiting.wait(60)
         laptop.channel.cancelled = True
 
     threading.Thread(target=hang_up, daemon=True).start()

@@ -126,7 +126,7 @@ def test_orders_of_one_session_wait_for_each_other(laptop: World) -> None:
 
 
 def test_orders_of_several_sessions_do_not_wait(laptop: World) -> None:
-    both = threading.Barrier(2, timeout=10)
+    both = threading.Barrier(2, timeout=60)
 
     def reply(question: Question) -> Response:
         both.wait()
@@ -219,7 +219,7 @@ def test_a_turn_that_was_added_twice_counts_once(laptop: World) -> None:
 
 def test_turns_of_two_writers_are_both_kept(laptop: World) -> None:
     """A lease that ran out must not cost a turn."""
-    barrier = threading.Barrier(4, timeout=10)
+    barrier = threading.Barrier(4, timeout=60)
 
     def add(number: int) -> None:
         barrier.wait()

@@ -126,7 +126,7 @@ def world(folder: Path, *, deployment: str = "") -> Iterator[World]:
             loop = laptop.worker_loop(lambda outcome: print(outcome, file=log), error_map)
             loop.start()
             yield
-            assert loop.stop(10)
+            assert loop.stop(60)
 
         app = asgi_app(
             laptop.application,

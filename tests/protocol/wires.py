@@ -27,7 +27,7 @@ from tests.lambda_events import BEING, EVENT_SHAPES, Event, LambdaContext, Sent,
 Message = dict[str, Any]
 _CALLER = Principal("tok_1", BEING, FULL)
 _VERSION = "io.modelcontextprotocol/protocolVersion"
-_SECONDS = 20
+_SECONDS = 60
 
 
 class Wire(Protocol):

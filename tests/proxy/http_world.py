@@ -207,7 +207,7 @@ class World:
 
     async def until(self, holds: Callable[[], bool]) -> None:
         """Wait until something is so."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while not holds():
                 await asyncio.sleep(0.005)
 
@@ -286,7 +286,7 @@ async def opened(
     port = server.sockets[0].getsockname()[1]
     watching = asyncio.ensure_future(proxy.watch())
     try:
-        async with httpx2.AsyncClient(timeout=20) as client:
+        async with httpx2.AsyncClient(timeout=60) as client:
             url = f"http://127.0.0.1:{port}{path}"
             yield World(remote, scene, client, url, proxy, said, faults)
     finally:

@@ -88,7 +88,7 @@ def listening(*arguments: str) -> Iterator[tuple[str, "subprocess.Popen[bytes]"]
 
 def post(url: str, message: Any, **headers: str) -> Any:
     parts = urlsplit(url)
-    connection = http.client.HTTPConnection(str(parts.hostname), parts.port or 80, timeout=30)
+    connection = http.client.HTTPConnection(str(parts.hostname), parts.port or 80, timeout=60)
     named = {"content-type": "application/json", **headers}
     connection.request("POST", parts.path, json.dumps(message), named)
     reply = connection.getresponse()
@@ -130,7 +130,7 @@ def test_it_ends_when_it_is_told_to(
         with listening(*place, "--url", far) as (url, process):
             assert post(url, request(1, "ping"))["id"] == 1
             process.send_signal(number)
-            assert process.wait(10) == code
+            assert process.wait(60) == code
         return
     process = started(*place, "--url", far)
     assert process.stdin is not None
@@ -139,7 +139,7 @@ def test_it_ends_when_it_is_told_to(
     process.stdin.flush()
     assert json.loads(process.stdout.readline())["id"] == 1
     process.send_signal(number)
-    assert process.wait(10) == code
+    assert process.wait(60) == code
     process.communicate()
 
 
@@ -151,7 +151,7 @@ def test_a_client_that_stops_reading_ends_it_quietly(far: str, place: list[str])
     process.stdout.close()
     process.stdin.write(json.dumps(request(1, "ping")).encode() + b"\n")
     process.stdin.flush()
-    assert process.wait(10) == 0
+    assert process.wait(60) == 0
     assert process.stderr.read() == b""
     process.stdin.close()
     process.stderr.close()
@@ -163,7 +163,7 @@ def test_what_passes_is_recorded_under_the_name_of_the_server(
     with listening(*place, "--url", far) as (url, process):
         post(url, request(1, "tools/call", {"name": "t", "arguments": {"a": "private"}}))
         process.terminate()
-        process.wait(10)
+        process.wait(60)
     (log,) = (tmp_path / "data" / "audit").rglob("*.jsonl")
     records = [json.loads(line) for line in log.read_text().splitlines()]
     port = urlsplit(far).port
@@ -228,7 +228,7 @@ def test_a_listener_that_others_can_reach_is_warned_about(far: str, place: list[
     assert process.stdout is not None
     url = process.stdout.readline().decode()
     process.terminate()
-    _, err = process.communicate(timeout=10)
+    _, err = process.communicate(timeout=60)
     assert url.startswith("http://127.0.0.1:")
     assert b"warning: 0.0.0.0 can be reached from other machines" in err
 

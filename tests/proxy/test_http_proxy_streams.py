@@ -43,7 +43,7 @@ async def lines_of(reply: object) -> asyncio.Queue[str]:
 
 
 async def next_data(lines: asyncio.Queue[str]) -> object:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while not (line := await lines.get()).startswith("data: "):
             assert line != "END"
     text = line.removeprefix("data: ")

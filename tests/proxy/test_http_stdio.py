@@ -66,7 +66,7 @@ class Client:
         self._in.put_nowait(None)
 
     async def hear(self) -> Any:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             return await self._out.get()
 
     async def ask(self, message: Any) -> Any:
@@ -77,7 +77,7 @@ class Client:
         return self._out.empty()
 
     async def until(self, holds: Callable[[], bool]) -> None:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while not holds():
                 await asyncio.sleep(0.005)
 
@@ -106,7 +106,7 @@ def run(
                 transport=transport,
             )
             client.running = asyncio.ensure_future(proxy.run(client.lines()))
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(60):
                 await scenario(client)
                 client.end()
                 if not client.running.done():

@@ -20,7 +20,7 @@ from tests.tasks.worker_process import Place
 from tests.tasks.worlds import CALLER, KEY, text_of
 
 ROOT = Path(__file__).parents[2]
-_SECONDS = 30
+_SECONDS = 60
 
 
 def until(found: Callable[[], Any], what: str) -> Any:

@@ -40,7 +40,7 @@ class Stdio:
         return dict(json.loads(self.process.stdout.readline())["result"])
 
     def ended(self, task_id: str) -> dict[str, Any]:
-        end = time.monotonic() + 30
+        end = time.monotonic() + 60
         while (task := self.say("tasks/get", taskId=task_id))["status"] == "working":
             assert time.monotonic() < end, task
             time.sleep(0.05)

@@ -35,7 +35,7 @@ def test_a_lease_is_renewed_again_and_again() -> None:
 
     watch, channel = watched(renew=renew, step_seconds=TASK_RENEW_SECONDS)
     with watch:
-        assert enough.wait(10)
+        assert enough.wait(60)
 
     assert not channel.cancelled
 
@@ -46,15 +46,17 @@ def test_a_lease_is_not_renewed_before_its_time() -> None:
     def tell(_message: str | None) -> bool:
         looks.append(1)
         if len(looks) == 20:
+            by_then.extend(renewed)
             enough.set()
         return True
 
     renewed: list[int] = []
+    by_then: list[int] = []
     watch, _ = watched(tell, lambda: renewed.append(1), step_seconds=TASK_RENEW_SECONDS / 30)
     with watch:
-        assert enough.wait(10)
+        assert enough.wait(60)
 
-    assert renewed == []
+    assert by_then == []
 
 
 @pytest.mark.parametrize("lost", ["the lease", "the task", "the time"])
@@ -72,7 +74,7 @@ def test_an_attempt_is_stopped_when_it_is_in_vain(lost: str) -> None:
     )
     watch.on_stop(stopped.set)
     with watch:
-        assert stopped.wait(10)
+        assert stopped.wait(60)
 
     assert channel.cancelled
     assert watch.is_too_long == (lost == "the time")
@@ -83,7 +85,7 @@ def test_who_comes_late_to_be_stopped_is_stopped_at_once() -> None:
     watch, _ = watched(lambda _: False)
     watch.on_stop(first.set)
     with watch:
-        assert first.wait(10)
+        assert first.wait(60)
         watch.on_stop(late.set)
         assert late.is_set()
 
@@ -105,7 +107,7 @@ def test_a_store_that_is_away_for_a_moment_stops_nothing() -> None:
     watch, channel = watched(tell, renew, step_seconds=TASK_RENEW_SECONDS)
     channel.notify("notifications/progress", {"progress": 1, "message": "half"})
     with watch:
-        assert enough.wait(10)
+        assert enough.wait(60)
 
     assert not channel.cancelled
     # What could not be kept is tried again, and then is not said twice.

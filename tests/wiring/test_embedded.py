@@ -79,8 +79,8 @@ def test_jobs_of_the_queue_are_done_by_the_worker_of_the_server(tmp_path: Path) 
 
     loop = laptop.worker_loop(report, error_map)
     loop.start()
-    assert told.wait(30)
-    assert loop.stop(30)
+    assert told.wait(60)
+    assert loop.stop(60)
 
     assert [(outcome.group, outcome.result) for outcome in outcomes] == [("sweep", "done")]
     database.close()
