@@ -1,4 +1,5 @@
 import re
+import threading
 from time import process_time
 
 import pytest
@@ -61,6 +62,16 @@ def test_a_pattern_that_takes_too_long_is_stopped_and_said() -> None:
     assert check_pattern("[a-z]+0") is None
     found = list(own_matches("a" * 2_000_000, [NamedPattern("slow", "[a-z]+0")]))
     assert found == [None]
+
+
+def test_time_in_which_others_had_the_processor_does_not_count(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("nacre.policy.own_patterns.OWN_PATTERN_SECONDS", 0.05)
+    found = own_matches("ab" + "x" * OWN_PATTERN_WINDOW + "ab", [NamedPattern("n", "ab")])
+    assert next(found)
+    threading.Event().wait(0.1)
+    assert next(found)
 
 
 @given(st.text(alphabet="ab(|)*+?[]{}1,^$.\\", max_size=12))
