@@ -137,6 +137,7 @@ MAX_HISTORY_RESULTS = 50  # messages in one answer: a long conversation
 INDEXED_BEINGS_IN_MEMORY = 16  # per process; more take turns, each read anew from the disk
 QDRANT_SECONDS = 5  # one request; three that fail at once stay far below a gateway's 30 s
 QDRANT_REST_SECONDS = 30  # after a request that ran out of time: one call waits, not all
+MAX_QDRANT_ANSWER_BYTES = 8 * 1024 * 1024  # far beyond a page of points without their vectors
 MAX_EMBEDDED_BYTES = 8000  # of one text: at most 8,000 tokens, and 8,191 are the usual window
 EMBEDDING_BATCH = 256  # texts in one request: what compatible endpoints take
 EMBEDDING_SECONDS = 20.0  # for one answer of an endpoint; a gateway waits 29 s for all of a call

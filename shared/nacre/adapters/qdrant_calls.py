@@ -1,10 +1,11 @@
 """Calls to Qdrant: what is repeated, how long, and which error comes out at the end."""
 
+import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TypeVar
 
-from httpx import TimeoutException
+from httpx import DecodingError, ReadTimeout, Response, SyncByteStream, TimeoutException
 from qdrant_client import QdrantClient
 from qdrant_client.common.client_exceptions import ResourceExhaustedResponse
 from qdrant_client.http.exceptions import (
@@ -14,7 +15,7 @@ from qdrant_client.http.exceptions import (
 )
 
 from nacre.errors import NacreError, UnavailableError
-from nacre.limits import QDRANT_REST_SECONDS, QDRANT_SECONDS
+from nacre.limits import MAX_QDRANT_ANSWER_BYTES, QDRANT_REST_SECONDS, QDRANT_SECONDS
 
 Result = TypeVar("Result")
 
@@ -33,7 +34,40 @@ def connect(url: str, api_key: str = "") -> QdrantClient:
         api_key=api_key or None,
         timeout=QDRANT_SECONDS,
         check_compatibility=False,  # that would be a request more, in a thread of its own
+        event_hooks={"response": [_bound]},
     )
+
+
+def not_understood(what: str) -> UnavailableError:
+    """Return that an answer is none, which says nothing of what is in it."""
+    return UnavailableError(f"Qdrant's answer was not understood ({what}); check NACRE_QDRANT_URL")
+
+
+def _bound(response: Response) -> None:
+    """Let an answer that has begun be read within a bound of bytes and of time."""
+    if isinstance(response.stream, SyncByteStream):
+        response.stream = _Bounded(response.stream, time.monotonic() + QDRANT_SECONDS)
+
+
+class _Bounded(SyncByteStream):
+    """The client's time limit is for each read: a byte now and then would never meet it."""
+
+    def __init__(self, stream: SyncByteStream, end: float) -> None:
+        self._stream = stream
+        self._end = end
+
+    def __iter__(self) -> Iterator[bytes]:
+        size = 0
+        for piece in self._stream:
+            size += len(piece)
+            if size > MAX_QDRANT_ANSWER_BYTES:
+                raise DecodingError("the answer is too long")
+            if time.monotonic() >= self._end:
+                raise ReadTimeout("the answer did not come to its end in time")
+            yield piece
+
+    def close(self) -> None:
+        self._stream.close()
 
 
 class QdrantCalls:
@@ -74,6 +108,9 @@ class QdrantCalls:
                     self._rests_until = self._now() + QDRANT_REST_SECONDS
                 if pause is None or not may_pass:
                     raise failure from error
+            except (json.JSONDecodeError, UnicodeDecodeError, RecursionError, AssertionError):
+                # What the client makes of a foreign body.
+                raise not_understood(what) from None
             except ValueError as error:  # the client's own local mode
                 if " not found" in str(error):
                     raise MissingCollectionError("the collection is not there") from None

@@ -7,10 +7,11 @@ filters, one batch for both lists.
 import json
 import uuid
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from math import isfinite
+from typing import Any, get_args
 
 from qdrant_client import QdrantClient, models
 
@@ -21,11 +22,11 @@ from nacre.adapters.point_rules import (
     day_number,
     iso_day,
 )
-from nacre.adapters.qdrant_calls import MissingCollectionError, QdrantCalls
+from nacre.adapters.qdrant_calls import MissingCollectionError, QdrantCalls, not_understood
 from nacre.adapters.qdrant_collection import DENSE, SPARSE, alias_of, make_collection
 from nacre.adapters.term_hashes import term_counts
 from nacre.ports.embedder import Vector
-from nacre.ports.vectors import Candidates, Filter, Hit, Point, dimension_of
+from nacre.ports.vectors import Candidates, Filter, Hit, Kind, Point, dimension_of
 
 _POINTS = uuid.UUID("6f1d0a0e-7c0b-5b0e-9a39-2f5a3c1f4f10")  # where our point ids come from
 _TERM_BITS = 32  # an index of a sparse vector
@@ -70,8 +71,14 @@ class QdrantVectors:
             try:
                 self._call("upsert", write)
             except MissingCollectionError:
-                make_collection(self._client, self.emb_id, prefix=self._prefix, call=self._call)
-                self._call("upsert", write)
+                self._make_and(write)
+
+    def _make_and(self, write: Callable[[], Any]) -> None:
+        try:
+            make_collection(self._client, self.emb_id, prefix=self._prefix, call=self._call)
+            self._call("upsert", write)
+        except MissingCollectionError:
+            raise not_understood("upsert") from None
 
     def delete(self, being_id: str, ids: Sequence[str]) -> None:
         """Remove points; ids that are not there do no harm."""
@@ -108,7 +115,7 @@ class QdrantVectors:
                 using=name,
                 filter=passing,
                 limit=limit + _TIES,
-                with_payload=["id", "kind", "days", "cluster_id"],
+                with_payload=["being_id", "id", "kind", "days", "cluster_id"],
             )
             for name, query in wanted.items()
         ]
@@ -118,8 +125,11 @@ class QdrantVectors:
             )
         except MissingCollectionError:
             return nothing
+        if len(answers) != len(wanted):
+            raise not_understood("query")
         lists = {
-            name: _hits(answer.points, limit) for name, answer in zip(wanted, answers, strict=True)
+            name: _hits(answer.points, being_id, limit)
+            for name, answer in zip(wanted, answers, strict=True)
         }
         return Candidates(lists.get(DENSE, ()), lists.get(SPARSE, ()))
 
@@ -134,13 +144,25 @@ class QdrantVectors:
                     scroll_filter=_filter(being_id, Filter()),
                     limit=limit + 1,  # it starts with the last one of the page before
                     offset=None if after is None else _point_id(being_id, after),
-                    with_payload=["id", "text_sha"],
+                    with_payload=["being_id", "id", "text_sha"],
                 ),
             )
         except MissingCollectionError:
             return []
+        numbers = [str(record.id) for record in records]
+        before = "" if after is None else _point_id(being_id, after)
+        # A server that began anew with each page would be read for ever.
+        if numbers != sorted(set(numbers)) or (numbers and numbers[0] < before):
+            raise not_understood("scroll")
         payloads = [record.payload or {} for record in records]
-        found = [(str(each["id"]), str(each["text_sha"])) for each in payloads]
+        try:
+            found = [
+                (str(each["id"]), str(each["text_sha"]))
+                for each in payloads
+                if _is_of(being_id, each)
+            ]
+        except LookupError:
+            raise not_understood("scroll") from None
         return [each for each in found if each[0] != after][:limit]
 
     def erase(self, being_id: str) -> None:
@@ -219,19 +241,36 @@ def _conditions(being_id: str, where: Filter) -> Iterator[models.FieldCondition]
         yield models.FieldCondition(key="days", range=days)
 
 
-def _hits(points: Sequence[models.ScoredPoint], limit: int) -> tuple[Hit, ...]:
-    hits = [
-        Hit(
-            id=point.payload["id"],
-            kind=point.payload["kind"],
-            score=round(point.score, _DECIMALS) + 0.0,
-            days=tuple(iso_day(number) for number in point.payload["days"]),
-            cluster_id=point.payload["cluster_id"],
-        )
-        for point in points
-        if point.payload
-    ]
+def _is_of(being_id: str, payload: Mapping[str, Any] | None) -> bool:
+    """Tell whose a point is: the question's filter is the server's to keep, and this is ours."""
+    return (payload or {}).get("being_id") == being_id
+
+
+def _hits(points: Sequence[models.ScoredPoint], being_id: str, limit: int) -> tuple[Hit, ...]:
+    try:
+        hits = [_hit(point) for point in points if _is_of(being_id, point.payload)]
+    except (LookupError, TypeError, ValueError):
+        raise not_understood("query") from None
     return tuple(sorted(hits, key=lambda hit: (-hit.score, hit.id))[:limit])
+
+
+def _hit(point: models.ScoredPoint) -> Hit:
+    found: Mapping[str, Any] = point.payload or {}
+    hit = Hit(
+        id=found["id"],
+        kind=found["kind"],
+        score=round(point.score, _DECIMALS) + 0.0,
+        days=tuple(iso_day(number) for number in found["days"]),
+        cluster_id=found["cluster_id"],
+    )
+    if not (
+        all(isinstance(each, str) for each in (hit.id, hit.cluster_id or ""))
+        and hit.kind in get_args(Kind)
+        and isfinite(hit.score)
+        and all(isinstance(number, int) for number in found["days"])
+    ):
+        raise ValueError(hit.id)
+    return hit
 
 
 def _numbers(vector: Vector) -> list[float]:
