@@ -62,11 +62,11 @@ def test_calls_share_connections(tmp_path: Path) -> None:
 
 def test_a_connection_that_ended_while_nobody_used_it_is_opened_again(tmp_path: Path) -> None:
     with behind(tmp_path) as (gateway, upstream):
-        upstream.closes = True
         gateway.tools()
-        for _ in range(3):
-            upstream.wait_until_nobody_is_connected()
+        upstream.closes = True  # from here on: a list sends one request right after another
+        for _ in range(4):
             assert told(gateway, "echo") == "hh"
+            upstream.wait_until_nobody_is_connected()
 
 
 @pytest.mark.requirement("002.external.sse")
