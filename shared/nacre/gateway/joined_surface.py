@@ -7,7 +7,8 @@ from nacre.errors import UnknownResourceError
 from nacre.gateway.names import OWN_SCHEME, PREFIX
 from nacre.protocol.context import Context
 from nacre.protocol.principal import Principal
-from nacre.protocol.surface import Definitions, SelectiveSource, Surface, WireTool
+from nacre.protocol.surface import Definitions, Surface, WireTool
+from nacre.protocol.wrapped import WrappedSurface
 
 _MOST_JOINED = 256  # lists of callers who see different tools of our own
 
@@ -55,7 +56,7 @@ class Behind(Protocol):
         ...
 
 
-class JoinedSurface:
+class JoinedSurface(WrappedSurface):
     """Our own tools first, then those of the servers behind, in the order of their names.
 
     `behind` is called by the first list, or the first request for another server's things:
@@ -63,30 +64,10 @@ class JoinedSurface:
     """
 
     def __init__(self, own: Surface, behind: Callable[[], Behind]) -> None:
-        self._own = own
+        super().__init__(own)
         self._behind = behind
         self._has_gathered = False
         self._joined: dict[int, tuple[Definitions, Definitions, Definitions]] = {}
-
-    @property
-    def name(self) -> str:
-        """The name that clients see."""
-        return self._own.name
-
-    @property
-    def version(self) -> str:
-        """The version that clients see."""
-        return self._own.version
-
-    @property
-    def title(self) -> str | None:
-        """The name for people, where it differs."""
-        return self._own.title
-
-    @property
-    def instructions(self) -> str | None:
-        """Guidance for a model that uses the server."""
-        return self._own.instructions
 
     # Gathering.
 
@@ -107,37 +88,35 @@ class JoinedSurface:
 
     def tools(self) -> Definitions:
         """Return the definitions of all tools."""
-        return self._with(self._own.tools(), "tools")
+        return self._with(super().tools(), "tools")
 
     def tools_for(self, principal: Principal | None) -> Definitions:
         """Return what this caller sees."""
-        own = self._own
-        seen = own.tools_for(principal) if isinstance(own, SelectiveSource) else own.tools()
-        return self._with(seen, "tools")
+        return self._with(super().tools_for(principal), "tools")
 
     def resources(self) -> Definitions:
         """Return the fixed resources."""
-        return self._with(self._own.resources(), "resources")
+        return self._with(super().resources(), "resources")
 
     def resource_templates(self) -> Definitions:
         """Return the templates."""
-        return self._with(self._own.resource_templates(), "templates")
+        return self._with(super().resource_templates(), "templates")
 
     def prompts(self) -> Definitions:
         """Return the prompts."""
-        return self._with(self._own.prompts(), "prompts")
+        return self._with(super().prompts(), "prompts")
 
     # Calls.
 
     def get_tool(self, name: str) -> WireTool | None:
         """Return the tool, None for an unknown name."""
-        return self._behind().tool(name) if name.startswith(PREFIX) else self._own.get_tool(name)
+        return self._behind().tool(name) if name.startswith(PREFIX) else super().get_tool(name)
 
     async def read_resource(self, uri: str, context: Context) -> dict[str, Any]:
         """Return the contents; raises NotFoundError for an unknown URI."""
         place = None if uri.startswith(OWN_SCHEME) else self._behind().place("resource", uri)
         if place is None:
-            return await self._own.read_resource(uri, context)
+            return await super().read_resource(uri, context)
         params = {"uri": place.name}
         try:
             return await self._behind().request("resources/read", place, params, context)
@@ -150,7 +129,7 @@ class JoinedSurface:
         """Return the prompt's messages; raises NotFoundError for an unknown name."""
         place = self._behind().place("prompt", name) if name.startswith(PREFIX) else None
         if place is None:
-            return await self._own.get_prompt(name, arguments, context)
+            return await super().get_prompt(name, arguments, context)
         params = {"name": place.name, "arguments": arguments}
         return await self._behind().request("prompts/get", place, params, context)
 
@@ -163,7 +142,7 @@ class JoinedSurface:
         """Return suggestions for what the user has typed so far."""
         place, there = self._completed(ref)
         if place is None:
-            return await self._own.complete(ref, argument, context_arguments)
+            return await super().complete(ref, argument, context_arguments)
         params: dict[str, Any] = {"ref": there, "argument": dict(argument)}
         if context_arguments:
             params["context"] = {"arguments": dict(context_arguments)}

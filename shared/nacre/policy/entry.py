@@ -10,14 +10,8 @@ from typing import Any, Protocol
 from nacre.errors import RelayedError
 from nacre.protocol.context import Context
 from nacre.protocol.principal import Principal
-from nacre.protocol.surface import (
-    Definitions,
-    GatheringSource,
-    SelectiveSource,
-    Surface,
-    WireResult,
-    WireTool,
-)
+from nacre.protocol.surface import Definitions, GatheringSource, Surface, WireResult, WireTool
+from nacre.protocol.wrapped import WrappedSurface
 
 _MOST_TOOLS = 4096  # kept ready
 
@@ -60,34 +54,14 @@ class Entry(Protocol):
         ...
 
 
-class GuardedSurface:
+class GuardedSurface(WrappedSurface):
     """A server whose every call is decided first; `entry` is called when one is made."""
 
     def __init__(self, surface: Surface, entry: Callable[[], Entry]) -> None:
-        self._surface = surface
+        super().__init__(surface)
         self._gathering = surface if isinstance(surface, GatheringSource) else None
         self._entry = entry
         self._tools: dict[str, tuple[WireTool, GuardedTool]] = {}
-
-    @property
-    def name(self) -> str:
-        """The name that clients see."""
-        return self._surface.name
-
-    @property
-    def version(self) -> str:
-        """The version that clients see."""
-        return self._surface.version
-
-    @property
-    def title(self) -> str | None:
-        """The name for people, where it differs."""
-        return self._surface.title
-
-    @property
-    def instructions(self) -> str | None:
-        """Guidance for a model that uses the server."""
-        return self._surface.instructions
 
     # Lists of which parts come from elsewhere.
 
@@ -106,23 +80,13 @@ class GuardedSurface:
 
     # Tools.
 
-    def tools(self) -> Definitions:
-        """Return the definitions of all tools."""
-        return self._surface.tools()
-
     def tools_for(self, principal: Principal | None) -> Definitions:
         """Return the tools that the policy does not deny for every argument."""
-        surface = self._surface
-        whole = (
-            surface.tools_for(principal)
-            if isinstance(surface, SelectiveSource)
-            else surface.tools()
-        )
-        return self._entry().shown(whole, principal)
+        return self._entry().shown(super().tools_for(principal), principal)
 
     def get_tool(self, name: str) -> "GuardedTool | None":
         """Return the tool, None for an unknown name."""
-        tool = self._surface.get_tool(name)
+        tool = self._inner.get_tool(name)
         if tool is None:
             return None
         known = self._tools.get(name)
@@ -134,29 +98,17 @@ class GuardedSurface:
 
     # Resources.
 
-    def resources(self) -> Definitions:
-        """Return the fixed resources."""
-        return self._surface.resources()
-
-    def resource_templates(self) -> Definitions:
-        """Return the templates."""
-        return self._surface.resource_templates()
-
     async def read_resource(self, uri: str, context: Context) -> dict[str, Any]:
         """Return the contents, if they may be read; raises BlockedError."""
         params = {"uri": uri}
         await self._entry().permit("resources/read", params, context)
         try:
-            read = await self._surface.read_resource(uri, context)
+            read = await self._inner.read_resource(uri, context)
         except RelayedError as error:
             raise self._entry().screened_error("resources/read", uri, error, context) from None
         return self._entry().screened_value("resources/read", params, read, context)
 
     # Prompts.
-
-    def prompts(self) -> Definitions:
-        """Return the prompts."""
-        return self._surface.prompts()
 
     async def get_prompt(
         self, name: str, arguments: dict[str, str], context: Context
@@ -165,7 +117,7 @@ class GuardedSurface:
         params = {"name": name, "arguments": arguments}
         await self._entry().permit("prompts/get", params, context)
         try:
-            prompt = await self._surface.get_prompt(name, arguments, context)
+            prompt = await self._inner.get_prompt(name, arguments, context)
         except RelayedError as error:
             raise self._entry().screened_error("prompts/get", name, error, context) from None
         return self._entry().screened_value("prompts/get", params, prompt, context)
@@ -177,7 +129,7 @@ class GuardedSurface:
         context_arguments: Mapping[str, str],
     ) -> dict[str, Any]:
         """Return suggestions, which no rule is about; raises BlockedError for what is in them."""
-        found = await self._surface.complete(ref, argument, context_arguments)
+        found = await self._inner.complete(ref, argument, context_arguments)
         return self._entry().screened_completion(ref, found)
 
 
