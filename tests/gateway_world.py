@@ -8,6 +8,8 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from nacre.faces.http import asgi_app
 from nacre.faces.logs import Log
 from nacre.faces.mcp import dispatcher
@@ -30,6 +32,7 @@ action = "allow"
 method = "**"
 """
 LEGACY, MODERN = "2025-11-25", "2026-07-28"
+_PATIENCE_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +124,10 @@ def world(
         ),
     )
     being = first_being(laptop.home) or laptop.home.beings.of_owner("me")[0]
-    try:
-        yield World(laptop, Principal("t1", being.being_id, FULL), folder, Looper())
-    finally:
-        laptop.close()
+    with pytest.MonkeyPatch.context() as patch:
+        # A server that starts slowly because the machine is busy is not one that is missing.
+        patch.setattr("nacre.gateway.gathering.GATHER_SECONDS", _PATIENCE_SECONDS)
+        try:
+            yield World(laptop, Principal("t1", being.being_id, FULL), folder, Looper())
+        finally:
+            laptop.close()
