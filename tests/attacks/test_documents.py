@@ -268,6 +268,7 @@ def test_a_certificate_that_nobody_vouches_for_is_refused(server: TlsServer) -> 
 def test_whoever_keeps_us_waiting_is_left(
     server: TlsServer, stuck: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    import socket
     import threading
 
     monkeypatch.setattr("nacre.adapters.https_client_documents.CLIENT_FETCH_SECONDS", 0.05)
@@ -275,23 +276,19 @@ def test_whoever_keeps_us_waiting_is_left(
 
     def resolve(host: str, port: int) -> list[str]:
         if stuck == "resolving":
-            waiting.wait(5)
+            waiting.wait(60)
         return ["127.0.0.1"]
 
-    port = server.port
-    if stuck == "connecting":
-        import socket
-
-        silent = socket.create_server(("127.0.0.1", 0))
-        port = silent.getsockname()[1]
-    fetching = HttpsClientDocuments(
-        allowed=networks(["127.0.0.0/8"]), resolve=resolve, port=port, trust=server.certificate
-    )
-    with pytest.raises(UnavailableError):
-        fetching.fetch(CLIENT)
-    waiting.set()
-    if stuck == "connecting":
-        silent.close()
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # whoever is late goes there too
+        fetching = HttpsClientDocuments(
+            allowed=networks(["127.0.0.0/8"]),
+            resolve=resolve,
+            port=silent.getsockname()[1],
+            trust=server.certificate,
+        )
+        with pytest.raises(UnavailableError):
+            fetching.fetch(CLIENT)
+        waiting.set()
 
 
 @attack("M3")
