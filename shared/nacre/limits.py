@@ -161,6 +161,7 @@ MAX_MODEL_ANSWER_BYTES = 256 * 1024  # far beyond what the tokens of any questio
 MAX_TOKENS_TOLD = 10_000_000  # of one answer's bill: more is an error of the provider's
 TOKEN_BYTES = 3  # a token is about four bytes of English and three of Japanese
 AUDIT_FILE_BYTES = 64 * 1024 * 1024  # of one audit file: about 150,000 calls, opened by any editor
+AUDIT_CHECK_SECONDS = 0.05  # to see that its file was removed: a look costs as much as a record
 AUDIT_ANCHOR_RECORDS = 1000  # on a laptop a write to the database costs as much as a hundred calls
 AUDIT_ANCHOR_SECONDS = 60  # what a quiet hour may leave unanchored
 AUDIT_DAYS = 400  # on AWS: a year and the month in which somebody asks about it

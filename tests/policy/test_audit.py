@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from nacre.adapters.jsonl_audit import JsonlAudit, JsonlRecords
 from nacre.errors import UnavailableError
+from nacre.limits import AUDIT_CHECK_SECONDS, AUDIT_FILE_BYTES
 from nacre.policy.audit import AuditEntry, AuditTrail, verify_chain, verify_lines
 from nacre.policy.digests import arguments_sha256, canonical, shape
 from nacre.ports.audit import GENESIS, Chain, Head
@@ -60,6 +61,35 @@ def test_moments_are_spelled_as_they_are(times: list[tuple[datetime, list[int]]]
         trail.record(entry(number))
 
     assert log.seen == [moment.isoformat(timespec="microseconds") for moment in moments]
+
+
+names = st.sampled_from(["", "s", 'ä"\\', "\udc80", "x" * 200, "y" * 201])
+entries = st.builds(
+    AuditEntry,
+    outcome=st.sampled_from(["allow", "deny"]),
+    server=names,
+    method=names,
+    sender=st.sampled_from(["client", "server"]),
+    tool=st.none() | names,
+    rule=st.none() | st.sampled_from([0, 1, 52]),
+    policy=names,
+    principal=names,
+    being=names,
+    request=st.none() | names,
+    arguments_sha256=st.none() | names,
+    shape=st.none() | st.dictionaries(names, names),
+    enforced=st.booleans(),
+    note=st.none() | names,
+    fields=st.dictionaries(names | st.just("outcome"), names | st.integers(), max_size=1),
+)
+
+
+@given(entries)
+def test_a_record_spells_its_facts(entry: AuditEntry) -> None:
+    facts = entry.facts()
+
+    assert list(json.loads(f"{{{entry.spelled()}}}").items()) == list(facts.items())
+    assert f"{{{entry.spelled()}}}" == json.dumps(facts, separators=(",", ":"))
 
 
 def test_a_record_says_what_happened_and_follows_the_one_before_it(kept: Kept) -> None:
@@ -180,8 +210,8 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "audit"
 
 
-def written(folder: Path, count: int, **options: int) -> Path:
-    trail = AuditTrail(JsonlAudit(folder, **options), Ticking())
+def written(folder: Path, count: int, *, file_bytes: int = AUDIT_FILE_BYTES) -> Path:
+    trail = AuditTrail(JsonlAudit(folder, file_bytes=file_bytes), Ticking())
     for number in range(count):
         trail.record(entry(number))
     trail.close()
@@ -367,10 +397,12 @@ def test_an_audit_that_cannot_be_written_says_so(tmp_path: Path) -> None:
 
 
 def test_what_would_be_written_to_a_file_that_is_gone_is_not_kept(folder: Path) -> None:
-    trail = AuditTrail(JsonlAudit(folder), Ticking())
+    now = 7.0
+    trail = AuditTrail(JsonlAudit(folder, tick=lambda: now), Ticking())
     trail.record(entry(1))
     for path in folder.iterdir():
         path.unlink()
+    now += 2 * AUDIT_CHECK_SECONDS
 
     with pytest.raises(UnavailableError, match="the file was removed"):
         trail.record(entry(2))

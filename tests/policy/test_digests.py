@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from nacre.policy import digests
 from nacre.policy.arguments import JsonNumber
-from nacre.policy.digests import canonical, digest
+from nacre.policy.digests import arguments_sha256, canonical, digest
 
 values = st.recursive(
     st.none()
@@ -32,6 +32,11 @@ def test_a_value_in_pieces_has_the_digest_of_the_whole(value: Any, piece: int) -
         patch.setattr(digests, "_PIECE", max(1, piece))
         assert b"".join(digests._pieces(value)) == canonical(value)
         assert digest(value) == hashlib.sha256(canonical(value)).hexdigest()
+
+
+@given(st.dictionaries(st.text(max_size=6), values | st.just(JsonNumber("-0")), max_size=4))
+def test_arguments_have_the_digest_of_any_value(arguments: dict[str, Any]) -> None:
+    assert arguments_sha256(arguments) == digest(arguments)
 
 
 def test_the_digest_of_an_image_takes_no_copy_of_it() -> None:

@@ -6,8 +6,10 @@ stands in a small file beside it, so that lines missing from its end are missed.
 """
 
 import heapq
+import math
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from operator import itemgetter
@@ -16,7 +18,7 @@ from pathlib import Path
 from nacre.adapters.file_lock import locks
 from nacre.adapters.private_files import private_folder
 from nacre.errors import UnavailableError
-from nacre.limits import AUDIT_FILE_BYTES
+from nacre.limits import AUDIT_CHECK_SECONDS, AUDIT_FILE_BYTES
 from nacre.policy.audit import moment_of
 from nacre.ports.audit import GENESIS, Chain, Head
 
@@ -31,9 +33,16 @@ _BLOCK = 1 << 16
 class JsonlAudit:
     """An AuditLog of one process."""
 
-    def __init__(self, folder: Path, *, file_bytes: int = AUDIT_FILE_BYTES) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        file_bytes: int = AUDIT_FILE_BYTES,
+        tick: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._folder = folder
         self._file_bytes = file_bytes
+        self._tick = tick
         self._slot: _Slot | None = None
 
     def open(self) -> Head:
@@ -57,7 +66,7 @@ class JsonlAudit:
         if slot is None:
             raise UnavailableError(f"{self._folder}: the audit is closed")
         try:
-            slot.write(line, after, self._file_bytes)
+            slot.write(line, after, self._file_bytes, self._tick())
         except OSError as error:
             self.close()
             raise _unwritable(self._folder, error) from error
@@ -109,6 +118,7 @@ class _Slot:
         self._number = len(files) or 1
         self._lines = self._open_lines()
         self._size = os.fstat(self._lines).st_size
+        self._checked = -math.inf
         self._heads = os.open(
             folder / f"{head.writer}{_HEAD}", os.O_RDWR | os.O_CREAT | _BINARY, 0o600
         )
@@ -124,13 +134,15 @@ class _Slot:
         os.close(lock)
         return None
 
-    def write(self, line: bytes, after: Head, file_bytes: int) -> None:
+    def write(self, line: bytes, after: Head, file_bytes: int, now: float) -> None:
         """Write the line and note the head; what was written in part is taken back."""
         if self._size and self._size + len(line) >= file_bytes:
             self._turn_over()
         try:
-            if not os.fstat(self._lines).st_nlink:  # what is written there, nobody can read
-                raise OSError(2, "the file was removed")  # noqa: TRY301 - as below
+            if now - self._checked >= AUDIT_CHECK_SECONDS:
+                self._checked = now
+                if not os.fstat(self._lines).st_nlink:  # what is written there, nobody can read
+                    raise OSError(2, "the file was removed")  # noqa: TRY301 - as below
             whole = line + b"\n"
             if os.write(self._lines, whole) != len(whole):
                 raise OSError(28, "the disk is full")  # noqa: TRY301 - as a whole write says it

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, Literal
 
 from nacre.clock import Clock
@@ -26,7 +27,9 @@ Outcome = Literal["allow", "deny", "prompt", "pass", "reject", "drop", "note"]
 _PREV = b'{"prev":"'
 _HASH = b',"hash":"'
 _TAIL = len(_HASH) + 64 + 2
+_NAME = 200
 _encode = writer(sort_keys=False, ensure_ascii=True)
+_text = json.encoder.encode_basestring_ascii
 
 
 @dataclass(slots=True, kw_only=True)  # frozen, each would take three times as long to make
@@ -55,9 +58,9 @@ class AuditEntry:
         if self.server:
             known["server"] = self.server
         known["sender"] = self.sender
-        known["method"] = self.method[:200]
+        known["method"] = self.method[:_NAME]
         if self.tool:
-            known["tool"] = self.tool[:200]
+            known["tool"] = self.tool[:_NAME]
         if self.rule:
             known["rule"] = self.rule
         if self.policy:
@@ -79,6 +82,49 @@ class AuditEntry:
         if self.fields:
             known.update(self.fields)
         return known
+
+    def spelled(self) -> str:
+        """Return what the record says as members of a JSON object."""
+        tool = self.tool
+        is_long = len(self.method) > _NAME or (tool is not None and len(tool) > _NAME)
+        if is_long or self.fields or self.note or not self.enforced:
+            return _encode(self.facts())[1:-1]
+        said = _beginning(
+            *(self.outcome, self.server, self.sender, self.method, tool),
+            *(self.rule, self.policy, self.principal, self.being),
+        )
+        if self.request:
+            said = f'{said},"request":{_text(self.request[:80])}'
+        if self.arguments_sha256:
+            said = f'{said},"arguments_sha256":{_text(self.arguments_sha256)}'
+        return f'{said},"shape":{_encode(self.shape)}' if self.shape else said
+
+
+@lru_cache(maxsize=1024)
+def _beginning(
+    outcome: Outcome,
+    server: str,
+    sender: Direction,
+    method: str,
+    tool: str | None,
+    rule: int | None,
+    policy: str,
+    principal: str,
+    being: str,
+) -> str:
+    """Spell what the records of one tool have in common, which is most of them."""
+    entry = AuditEntry(
+        outcome=outcome,
+        server=server,
+        method=method,
+        sender=sender,
+        tool=tool,
+        rule=rule,
+        policy=policy,
+        principal=principal,
+        being=being,
+    )
+    return _encode(entry.facts())[1:-1]
 
 
 class AuditTrail:
@@ -108,21 +154,21 @@ class AuditTrail:
 
     def record(self, entry: AuditEntry) -> str:
         """Keep one record and return its id; raises UnavailableError when it is not kept."""
-        facts = entry.facts()
+        said = entry.spelled()
         with self._lock:
             before = self._head or self._log.open()
             self._head = None  # unknown, until the record is known to be kept
             now = self._clock()
             moment = now.timestamp()
             at = self._spelled(now, int(moment))
-            after, line = _chained(before, at, facts)
+            after, line = _chained(before, at, said)
             self._log.append(line, before=before, after=after, at=at)
             self._head = after
             if self._anchor is not None:
                 self._note(after, moment)
         name = f"{after.writer}/{after.sequence}"
         if self._log_line is not None:
-            self._log_line({"audit": name, **facts})
+            self._log_line({"audit": name, **entry.facts()})
         return name
 
     def close(self) -> None:
@@ -156,9 +202,8 @@ class AuditTrail:
             self._anchor(head)
 
 
-def _chained(before: Head, at: str, facts: Mapping[str, Any]) -> tuple[Head, bytes]:
+def _chained(before: Head, at: str, said: str) -> tuple[Head, bytes]:
     sequence = before.sequence + 1
-    said = _encode(facts)[1:-1]
     name = before.writer  # ours, as the moment is: nothing in them has to be escaped
     body = (
         f'{{"prev":"{before.hash}","seq":{sequence},"writer":"{name}","at":"{at}",{said}'.encode()

@@ -12,6 +12,7 @@ from nacre.policy.json_text import writer
 _canonical = writer(sort_keys=True, ensure_ascii=False)
 _NAME_LENGTH = 64
 _PIECE = 64 * 1024
+_SHORT = 20  # digits
 _EMPTY = hashlib.sha256(b"{}").hexdigest()
 
 
@@ -33,7 +34,18 @@ def digest(value: Any) -> str:
 
 def arguments_sha256(arguments: Mapping[str, Any]) -> str:
     """Return the digest of a call's arguments."""
-    return digest(arguments) if arguments else _EMPTY
+    if not arguments:
+        return _EMPTY
+    plain: dict[str, str | int] = {}
+    for name, value in arguments.items():  # nearly always short texts and numbers
+        if type(value) is str and len(value) <= _PIECE:
+            plain[name] = value
+        elif type(value) is JsonNumber and len(value) <= _SHORT and value.isdecimal():
+            plain[name] = int(value)
+        else:
+            return digest(arguments)
+    spelled = _canonical(plain).encode("utf-8", "surrogatepass")
+    return hashlib.sha256(spelled).hexdigest()
 
 
 def shape(arguments: Mapping[str, Any]) -> dict[str, str]:
