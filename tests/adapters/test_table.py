@@ -540,6 +540,31 @@ def test_a_cursor_of_another_query_is_refused(table: Table, home: str, item: Mak
 
 
 @pytest.mark.parametrize(
+    "place",
+    ['"B"', "null", '["B"]', '""', '"\\ud800"', f'"A{"x" * 2000}"', '"@"', "{}", "7"],
+    ids=lambda value: str(value)[:12],
+)
+def test_a_cursor_that_somebody_changed_is_refused(
+    table: Table, home: str, item: Make, place: str
+) -> None:
+    """They stand in addresses of pages; a store must not see what no query of ours has asked."""
+    table.put(item("A1"))
+    table.put(item("A2"))
+    cursor = table.query(home, keys=Range(prefix="A"), limit=1).next
+    assert cursor is not None
+    assert '"A1"' in cursor
+
+    with pytest.raises(InvalidInputError):
+        table.query(home, keys=Range(prefix="A"), start=cursor.replace('"A1"', place))
+
+
+@pytest.mark.parametrize("depth", [1_000, 100_000])
+def test_a_cursor_that_nests_without_end_is_refused(table: Table, home: str, depth: int) -> None:
+    with pytest.raises(InvalidInputError, match="start without it"):
+        table.query(home, start="[" * depth)
+
+
+@pytest.mark.parametrize(
     ("keys", "limit"),
     [
         (Range(prefix="a", low="b"), None),

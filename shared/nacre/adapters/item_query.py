@@ -83,11 +83,24 @@ def encode_cursor(query: Query, position: list[str]) -> str:
 
 
 def decode_cursor(query: Query, cursor: str) -> list[str]:
-    """Return the position in a cursor; refuse one of another query."""
+    """Return the position in a cursor; refuse one of another query, or one that was made up.
+
+    Cursors travel in addresses of pages, where anybody may change them.
+    """
     try:
-        index, partition, *position = json.loads(cursor)
-    except (ValueError, TypeError) as error:
+        index, partition, *given = json.loads(cursor)
+    except (ValueError, TypeError, RecursionError) as error:
         raise InvalidInputError("this is not where a page ended; start without it") from error
-    if (index, partition) != (query.index, query.partition) or len(position) != len(query.position):
+    if (index, partition) != (query.index, query.partition) or len(given) != len(query.position):
         raise InvalidInputError("this page ended another query; start without it")
-    return [str(part) for part in position]
+    position: list[str] = given
+    for name, part in zip(query.position, position, strict=True):
+        check_key_attribute(name, part)
+    if not _is_within(query, position[0]):  # DynamoDB refuses it as a fault of ours
+        raise InvalidInputError("this page ended another query; start without it")
+    return position
+
+
+def _is_within(query: Query, place: str) -> bool:
+    below = query.high is not None and place > query.high
+    return place.startswith(query.prefix) and place >= query.low and not below
