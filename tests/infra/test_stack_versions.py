@@ -15,7 +15,7 @@ from infra.local_cloud import credentials, local_cloud
 from infra.sam import run_sam
 from infra.tools import MissingPythonError
 from tests.infra.declared import FUNCTIONS, ROOT
-from tests.infra.test_stack import PING, STACK, build, nacre
+from tests.infra.deployed_stack import PING, STACK, build, nacre
 from tests.lambda_layers import HOST
 
 pytestmark = pytest.mark.slow
