@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -36,17 +37,24 @@ class Recorder:
     def __init__(self) -> None:
         self._guard = Lock()
         self._actions: dict[str, set[Action]] = {}
+        self._requests: dict[str, Counter[str]] = {}
         self.endpoints: dict[str, str] = {}
 
-    def note(self, function: str, actions: Sequence[Action]) -> None:
-        """Remember what a function did."""
+    def note(self, function: str, actions: Sequence[Action], request: str) -> None:
+        """Remember what a function did, with one request of this name."""
         with self._guard:
+            self._requests.setdefault(function, Counter())[request] += 1
             self._actions.setdefault(function, set()).update(actions)
 
     def of(self, function: str) -> set[Action]:
         """Return everything that a function did."""
         with self._guard:
             return set(self._actions.get(function, ()))
+
+    def requests(self, function: str) -> Counter[str]:
+        """Return how many requests of each name a function sent."""
+        with self._guard:
+            return Counter(self._requests.get(function, ()))
 
 
 @contextmanager
@@ -57,7 +65,11 @@ def recording(cloud: str, functions: Sequence[str]) -> Iterator[Recorder]:
     def noting(function: str) -> Answer:
         def answer(asked: Asked) -> Answered:
             lower = {name.lower(): value for name, value in asked.headers.items()}
-            recorder.note(function, actions(asked.method, asked.path, lower, asked.body))
+            recorder.note(
+                function,
+                actions(asked.method, asked.path, lower, asked.body),
+                lower.get("x-amz-target", asked.method),
+            )
             return passed_on(asked, behind)
 
         return answer
