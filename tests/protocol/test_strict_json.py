@@ -60,8 +60,9 @@ def test_any_bytes_are_parsed_or_refused(raw: bytes) -> None:
     ],
 )
 def test_bytes_that_are_not_json_are_refused(raw: bytes, reason: str) -> None:
-    with pytest.raises(MalformedJsonError, match=reason):
-        strict_json.parse(raw)
+    for sent in (raw, bytearray(raw)):
+        with pytest.raises(MalformedJsonError, match=reason):
+            strict_json.parse(sent)
 
 
 @pytest.mark.parametrize(

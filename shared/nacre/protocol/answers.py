@@ -28,9 +28,9 @@ class Answer:
 
 def answer(request_id: RequestId, result: bytes, cause: Exception | None = None) -> Answer:
     """Return the response that carries an encoded result."""
-    spelled = (
-        str(request_id).encode() if type(request_id) is int else strict_json.encode(request_id)
-    )
+    if type(request_id) is int:
+        return Answer(b'{"jsonrpc":"2.0","id":%d,"result":%b}' % (request_id, result), None, cause)
+    spelled = strict_json.encode(request_id)
     return Answer(b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (spelled, result), None, cause)
 
 

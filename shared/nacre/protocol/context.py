@@ -121,6 +121,9 @@ class Silence:
         raise ClientCapabilityError(capability_of(method))
 
 
+_SILENCE: Channel = Silence()
+
+
 @dataclass(slots=True, kw_only=True)
 class Context:
     """One call: who makes it, what the client can do, and the way back to it."""
@@ -137,7 +140,7 @@ class Context:
     # What a handler wants to find again when it is run once more with the answers; it
     # travels sealed, and is empty in the first round.
     kept: dict[str, Any] = field(default_factory=dict, repr=False)
-    channel: Channel = field(default_factory=Silence, repr=False)
+    channel: Channel = field(default=_SILENCE, repr=False)
     # Whether the caller takes a task in place of a result.
     takes_task: bool = False
     task: TaskRun | None = None  # set where the call runs as one

@@ -95,7 +95,8 @@ def _compare(name: str, sent: str | None, value: object) -> None:
 def _decoded(name: str, value: str) -> str:
     """Return the header's value with the base64 form undone."""
     if not (value.startswith("=?base64?") and value.endswith("?=")):
-        if not (value.isascii() and value.replace("\t", " ").isprintable()):
+        plain = value.isprintable() or value.replace("\t", " ").isprintable()
+        if not (plain and value.isascii()):
             raise HeaderMismatchError(f"Header mismatch: {name} holds characters that need base64")
         return value
     try:

@@ -98,7 +98,7 @@ class Endpoint:
         return outcome
 
     def _begin(self, request: HttpRequest) -> HttpReply | HttpCall:
-        path = _BEING_PATH.fullmatch(request.path)
+        path = _parted(request.path)
         if path is None:
             return HttpReply(404)
         self._fences.check(request.headers)
@@ -140,8 +140,8 @@ class Endpoint:
         outcome = self._dispatcher.begin(message, caller)
         if isinstance(outcome, Answer):
             return self._challenged(request, outcome)
-        streams = _accepts(request.headers.get("accept"), STREAM, by_default=False)
-        return HttpCall(message, streams, caller, outcome)
+        accept = request.headers.get("accept")
+        return HttpCall(message, accept is not None and _takes_stream(accept), caller, outcome)
 
     def _notified(self, message: Notification) -> None:
         # A cancellation names a request id, but without sessions ids of different
@@ -184,7 +184,8 @@ def _unfit(headers: Mapping[str, str]) -> HttpReply | None:
     kind = headers.get("content-type", JSON)
     if kind != JSON and kind.partition(";")[0].strip().lower() != JSON:
         return _unfitting(415, f"send the message as {JSON}, not as {kind[:80]}")
-    if not _accepts(headers.get("accept"), JSON, by_default=True):
+    accept = headers.get("accept")
+    if accept is not None and not _takes_json(accept):
         return _unfitting(406, f"answers are {JSON} or {STREAM}; accept both")
     return None
 
@@ -193,9 +194,20 @@ def _unfitting(status: int, text: str) -> HttpReply:
     return reply(refusal(None, Failure(_INVALID_REQUEST, text, status=status)))
 
 
-@lru_cache(maxsize=128)  # a client sends the same header with each of its requests
-def _accepts(accept: str | None, kind: str, *, by_default: bool) -> bool:
-    if accept is None or not accept.strip():
-        return by_default
+# A client sends the same path and the same header with each of its requests.
+_parted = lru_cache(maxsize=128)(_BEING_PATH.fullmatch)
+
+
+@lru_cache(maxsize=128)
+def _takes_json(accept: str) -> bool:
+    return not accept.strip() or _names(accept, JSON)
+
+
+@lru_cache(maxsize=128)
+def _takes_stream(accept: str) -> bool:
+    return _names(accept, STREAM)
+
+
+def _names(accept: str, kind: str) -> bool:
     ranges = {entry.partition(";")[0].strip().lower() for entry in accept.split(",")}
     return bool(ranges & {kind, kind.partition("/")[0] + "/*", "*/*"})

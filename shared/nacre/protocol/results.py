@@ -8,6 +8,8 @@ from nacre.protocol import strict_json
 from nacre.protocol.surface import Surface
 from nacre.protocol.versions import META_SERVER
 
+_COMPLETE = b'{"resultType":"complete",'  # how most results begin, encoded once
+
 
 class Results:
     """Encodes the results of one server."""
@@ -27,8 +29,10 @@ class Results:
         if "_meta" in result:
             meta = {META_SERVER: self.server_info, **result["_meta"]}
             return strict_json.encode({"resultType": "complete", **result, "_meta": meta})
-        whole = strict_json.encode({"resultType": "complete", **result})
-        return whole[:-1] + self._signature
+        if "resultType" in result or not result:
+            whole = strict_json.encode({"resultType": "complete", **result})
+            return whole[:-1] + self._signature
+        return _COMPLETE + strict_json.encode(result)[1:-1] + self._signature
 
 
 def cacheable(result: Mapping[str, Any], *, modern: bool) -> Mapping[str, Any]:

@@ -28,6 +28,8 @@ def _is_number(value: Any) -> bool:
 
 
 def _integer(value: Any) -> int:
+    if type(value) is int:
+        return value
     if not _is_integer(value):
         raise MisfitError("expected an integer")
     return int(value)
