@@ -1,6 +1,5 @@
 """Both wirings for the commands that move and erase: a folder, and a stack with its worker."""
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -106,4 +105,3 @@ def stack_world(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
             yield World(["--stack", stack], table, memory, index.indexing, None, dynamodb)
         finally:
             assert loop.stop(60)
-            assert threading.active_count() < 50
