@@ -338,14 +338,18 @@ class _Clients:
     def __call__(self, service: str) -> Any:
         from botocore.config import Config
 
+        from nacre.adapters.aws_answers import refuse_broken_answers
+
         with _translated():
-            return self._session.client(
+            client = self._session.client(
                 service,  # type: ignore[call-overload]  # its name is a literal at every call
                 endpoint_url=self._endpoint_url,
                 config=Config(
                     retries={"total_max_attempts": 1}, connect_timeout=5, read_timeout=20
                 ),
             )
+        refuse_broken_answers(client)
+        return client
 
 
 def _session_core() -> Any:
