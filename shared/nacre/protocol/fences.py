@@ -59,5 +59,7 @@ def hostname(authority: str) -> str:
     """Return the host of `host:port`, in lower case; an IPv6 address keeps its brackets."""
     authority = authority.partition("/")[0].lower()
     if authority.startswith("["):
-        return authority.partition("]")[0] + "]"
+        address, _, port = authority.partition("]")
+        # What stands behind the bracket without a colon makes another name of it.
+        return authority if port and not port.startswith(":") else f"{address}]"
     return authority.partition(":")[0]
