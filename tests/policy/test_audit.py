@@ -510,6 +510,18 @@ def test_an_export_of_several_writers_is_checked_by_itself(tmp_path: Path) -> No
     ]
 
 
+@pytest.mark.parametrize(
+    ("prev", "number"), [(b"\xff" * 64, b"1"), (GENESIS.encode(), b"9" * 5000)]
+)
+def test_a_forged_record_that_is_no_text_or_no_number_is_none(prev: bytes, number: bytes) -> None:
+    body = b'{"prev":"%b","seq":%b,"writer":"w"' % (prev, number)
+    line = b'%b,"hash":"%b"}' % (body, hashlib.sha256(body).hexdigest().encode())
+
+    found = verify_chain(Chain("w", [line], ()))
+
+    assert found.problem == "what follows record 0 is not a whole record"
+
+
 # Digests and shapes.
 
 JSON = st.recursive(

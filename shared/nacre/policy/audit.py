@@ -27,6 +27,7 @@ Outcome = Literal["allow", "deny", "prompt", "pass", "reject", "drop", "note"]
 _PREV = b'{"prev":"'
 _HASH = b',"hash":"'
 _TAIL = len(_HASH) + 64 + 2
+_DIGITS = 20  # of a record's number, as heads have them
 _NAME = 200
 _encode = writer(sort_keys=False, ensure_ascii=True)
 _text = json.encoder.encode_basestring_ascii
@@ -299,9 +300,10 @@ def _link(line: bytes) -> tuple[str, int, str] | None:
     place = len(_PREV) + 64
     comma = body.find(b",", place + 2)
     number = body[place + 8 : comma]
-    if body[place : place + 8] != b'","seq":' or not number.isdigit():
+    if body[place : place + 8] != b'","seq":' or not number.isdigit() or len(number) > _DIGITS:
         return None
-    return body[len(_PREV) : place].decode(), int(number), own.decode()
+    prev = body[len(_PREV) : place]
+    return (prev.decode(), int(number), own.decode()) if prev.isascii() else None
 
 
 def _writer(line: bytes) -> str | None:
