@@ -8,6 +8,8 @@ from urllib.parse import urljoin, urlsplit
 from nacre.errors import ConfigurationError, InvalidInputError
 
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+# A name, or what stands between the brackets of an IPv6 address.
+_HOST = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*|[0-9A-Fa-f.]*:[0-9A-Fa-f:.]+(?:%[A-Za-z0-9._-]+)?")
 _REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 # What we say ourselves about the message or the connection.
 _OURS = frozenset(
@@ -44,7 +46,11 @@ class Address:
         A server must not send its clients, and what they carry, to another one.
         """
         base = f"{'https' if self.is_tls else 'http'}://{self.authority}{self.target}"
-        found = parse_address(urljoin(base, reference))
+        try:
+            url = urljoin(base, reference)
+        except ValueError:  # such as a bracket that nothing closes
+            raise InvalidInputError(f"{self.authority} points to what is no URL") from None
+        found = parse_address(url)
         if (found.is_tls, found.host, found.port) != (self.is_tls, self.host, self.port):
             raise InvalidInputError(f"{self.authority} points to another server")
         return found
@@ -74,6 +80,8 @@ def parse_address(url: str) -> Address:
         name = host.encode("ascii" if ":" in host else "idna").decode()
     except UnicodeError:
         raise InvalidInputError("--url: the host's name is not one") from None
+    if not _HOST.fullmatch(name):
+        raise InvalidInputError("--url: the host's name is not one")
     return Address(is_tls, name, port or (443 if is_tls else 80), target)
 
 
