@@ -94,6 +94,16 @@ def test_a_file_that_names_a_server_twice_is_refused() -> None:
         read_servers(text, source="f.json")
 
 
+def test_no_name_of_a_tool_makes_a_glob_slow() -> None:
+    config = server_from("s", {"command": "s", "allowed_tools": ["*a*a*a*a*a*a*a*a*b", "read_?"]})
+
+    # As a regular expression it would try a thousand ways to the power of eight.
+    assert not config.takes("a" * 1000)
+    assert config.takes("a" * 1000 + "b")
+    assert config.takes("read_1")
+    assert not config.takes("read_12")
+
+
 def test_a_name_belongs_to_the_place_that_comes_first() -> None:
     first, second = read(a={"command": "x"}), read(a={"command": "y"}, b={"command": "z"})
     found = merged([first, second], taken=["b"])

@@ -1,6 +1,5 @@
 """Other people's servers, as `mcpServers` names them: a program, or a URL."""
 
-import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -11,7 +10,7 @@ from nacre.errors import ConfigurationError, InvalidInputError, NacreError
 from nacre.gateway.names import server_name
 from nacre.limits import UPSTREAM_CALLS, UPSTREAM_OPEN_SECONDS, UPSTREAM_SECONDS
 from nacre.policy.digests import digest
-from nacre.policy.glob import regex
+from nacre.policy.matching import matches
 from nacre.protocol import strict_json
 
 Kind = Literal["stdio", "sse", "http"]
@@ -268,10 +267,7 @@ def _any(patterns: tuple[str, ...], server: str, tool: str) -> bool:
 
 
 def _fits(pattern: str, server: str, tool: str) -> bool:
-    bare = pattern.removeprefix(f"mcp__{server}__")
-    if "*" not in bare and "?" not in bare:
-        return bare == tool
-    return re.fullmatch(regex(bare), tool, re.DOTALL) is not None
+    return matches(pattern.removeprefix(f"mcp__{server}__"), tool)
 
 
 def _bare(url: str) -> str:
