@@ -368,6 +368,12 @@ def test_a_long_note_becomes_several_entries() -> None:
     assert [each.key for each in found] == ["Long (1/2)", "Long (2/2)"]
 
 
+def test_a_very_long_text_is_split_in_one_pass() -> None:
+    text = "word " * 4_000_000  # copied for each part it would be read 10,000 times
+
+    assert sum(1 for _ in parts_of(text, 2_000)) == 10_000
+
+
 # Laws
 
 

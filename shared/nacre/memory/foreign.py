@@ -132,15 +132,21 @@ def knowledge_records(title: str, text: str, *, day: datetime) -> Iterator[Recor
 
 def parts_of(text: str, limit: int) -> Iterator[str]:
     """Split a text into parts of so many bytes, at the ends of lines or words where there are."""
-    while len(text.encode()) > limit:
-        head = text.encode()[:limit].decode(errors="ignore")
+    # What is left is never copied: a file may have a million parts.
+    start, text = 0, text.rstrip()
+    while start < len(text):
+        ahead = text[start : start + limit].encode()
+        if start + limit >= len(text) and len(ahead) <= limit:
+            yield text[start:]
+            return
+        head = ahead[:limit].decode(errors="ignore")
         place = max(head.rfind("\n"), head.rfind(" "))
         end = place if place > len(head) // 2 else len(head)
         if part := head[:end].strip():
             yield part
-        text = text[end:].strip()
-    if text:
-        yield text
+        start += end
+        while start < len(text) and text[start].isspace():
+            start += 1
 
 
 def tags(names: Iterable[str], limit: int) -> Sequence[str]:
