@@ -19,6 +19,8 @@ _TYPE = "nacre-backup"
 _LIST = "backup.json"
 _CHUNK = 1024 * 1024
 _LONGEST_LIST = 64 * _CHUNK
+# What a list that somebody else wrote may raise: Infinity is no whole number.
+_UNREADABLE = (AttributeError, KeyError, OverflowError, RecursionError, TypeError, ValueError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +184,7 @@ def _manifest(listed: bytes) -> Manifest:
             counts={str(name): int(count) for name, count in told["counts"].items()},
             parts={str(name): Part(**part) for name, part in told["parts"].items()},
         )
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except _UNREADABLE as error:
         raise InvalidInputError("the backup was altered: its list cannot be read") from error
 
 

@@ -1,0 +1,48 @@
+"""The list in a backup, where somebody else has written it."""
+
+import io
+import json
+import tarfile
+
+import pytest
+
+from nacre.adapters.backup_file import BackupFile
+from nacre.errors import InvalidInputError
+
+LIST = {
+    "type": "nacre-backup",
+    "format": 1,
+    "made": "now",
+    "nacre": "0",
+    "has_secrets": False,
+    "counts": {},
+    "parts": {},
+}
+
+
+def backup(text: str) -> BackupFile:
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        entry = tarfile.TarInfo("backup.json")
+        entry.size = len(text)
+        archive.addfile(entry, io.BytesIO(text.encode()))
+    return BackupFile(content)
+
+
+def test_a_list_without_parts_is_read() -> None:
+    assert backup(json.dumps(LIST)).check().parts == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 100_000,
+        json.dumps({**LIST, "format": float("inf")}),
+        json.dumps({**LIST, "counts": {"scene": float("inf")}}),
+        json.dumps({**LIST, "counts": []}),
+        json.dumps({**LIST, "parts": {"a": {"size": 1}}}),
+    ],
+)
+def test_a_list_that_cannot_be_read_is_refused(text: str) -> None:
+    with pytest.raises(InvalidInputError, match="its list cannot be read"):
+        backup(text).check()
