@@ -33,7 +33,7 @@ class Client:
     """The client's end of the pipes."""
 
     def __init__(self, to_server: int, from_server: int) -> None:
-        self._out = os.fdopen(to_server, "wb", buffering=0)
+        self._out = os.fdopen(to_server, "wb")
         self._in = os.fdopen(from_server, "rb")
 
     def send(self, method: str, params: dict[str, Any] | None = None, id_: object = 1) -> None:
@@ -42,6 +42,7 @@ class Client:
 
     def raw(self, data: bytes) -> None:
         self._out.write(data)
+        self._out.flush()
 
     def read(self) -> Any:
         return json.loads(self._in.readline())
