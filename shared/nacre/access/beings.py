@@ -12,6 +12,7 @@ from nacre.clock import Clock
 from nacre.errors import ConditionFailedError, ConflictError, InvalidInputError, NotFoundError
 from nacre.ids import new_uuid
 from nacre.ports.item_schema import ItemSchema
+from nacre.ports.paging import every_item
 from nacre.ports.table import SCHEMA, Absent, Change, Compare, Item, Key, Put, Range, Table
 
 _SCHEMA = ItemSchema("being", 1)
@@ -101,13 +102,8 @@ class Beings:
 
     def of_owner(self, owner: str) -> list[Being]:
         """Return the owner's Beings, oldest first, as last acknowledged."""
-        beings = []
-        start = None
-        while True:
-            page = self._table.query(f"U#{owner}", keys=Range(prefix=_NAME), start=start)
-            beings += [_from_item(item) for item in page.items]
-            if (start := page.next) is None:
-                return sorted(beings, key=lambda being: (being.created, being.being_id))
+        beings = map(_from_item, every_item(self._table, f"U#{owner}", keys=Range(prefix=_NAME)))
+        return sorted(beings, key=lambda being: (being.created, being.being_id))
 
     def choose(self, wanted: str | None, *, owner: str) -> Being:
         """Return the Being that a person means: by name or id, or the only one there is."""

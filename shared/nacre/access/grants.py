@@ -4,7 +4,6 @@ A grant's item lists its live access tokens, and every token is issued in one tr
 it, so that a revoked grant has no token that was missed.
 """
 
-from collections.abc import Iterator
 from datetime import datetime, timedelta
 from random import Random
 
@@ -30,6 +29,7 @@ from nacre.clock import Clock
 from nacre.errors import ConditionFailedError, ConflictError, NotFoundError, OAuthError
 from nacre.ids import short_id
 from nacre.limits import LIVE_ACCESS_TOKENS, REFRESH_GRACE_SECONDS
+from nacre.ports.paging import every_item
 from nacre.ports.table import (
     Absent,
     Change,
@@ -147,17 +147,10 @@ class Grants:
     def of_owner(self, owner: str) -> list[Grant]:
         """Return what an owner has allowed and not taken back, oldest first."""
         now = self._now()
-        found = [grant_of(item) for item in self._items(owner) if "revoked" not in item]
+        items = every_item(self._table, grants_of_owner(owner), index="gsi2")
+        found = [grant_of(item) for item in items if "revoked" not in item]
         living = [grant for grant in found if grant.expires > now]
         return sorted(living, key=lambda grant: (grant.created, grant.grant_id))
-
-    def _items(self, owner: str) -> Iterator[Item]:
-        start = None
-        while True:
-            page = self._table.query(grants_of_owner(owner), index="gsi2", start=start)
-            yield from page.items
-            if (start := page.next) is None:
-                return
 
     def _check_within(
         self, item: Item, scopes: frozenset[str] | None, resource: str | None

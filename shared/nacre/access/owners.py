@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from nacre.clock import Clock
 from nacre.errors import ConditionFailedError, ConflictError, InvalidInputError, NotFoundError
 from nacre.ports.item_schema import ItemSchema
+from nacre.ports.paging import every_item
 from nacre.ports.table import SCHEMA, Absent, Item, Key, Table
 
 DEFAULT_OWNER = "me"
@@ -56,12 +57,9 @@ class Owners:
     def all(self) -> list[Owner]:
         """Return every owner, the default one first."""
         owners = [self.get(DEFAULT_OWNER)]
-        start = None
-        while True:
-            page = self._table.query(_INDEX, index="gsi2", start=start)
-            owners += [_from_item(item) for item in page.items if item["owner"] != DEFAULT_OWNER]
-            if (start := page.next) is None:
-                return owners
+        added = every_item(self._table, _INDEX, index="gsi2")
+        owners += [_from_item(item) for item in added if item["owner"] != DEFAULT_OWNER]
+        return owners
 
 
 def _key(name: str) -> Key:

@@ -21,6 +21,7 @@ from nacre.clock import Clock
 from nacre.errors import ConditionFailedError, ConflictError, InvalidInputError, NotFoundError
 from nacre.limits import MAX_PASSKEYS, PASSKEY_CHALLENGE_SECONDS
 from nacre.ports.item_schema import ItemSchema
+from nacre.ports.paging import every_item
 from nacre.ports.table import (
     EXPIRES_AT,
     SCHEMA,
@@ -185,12 +186,7 @@ class Passkeys:
         }
 
     def _items(self, owner: str) -> Iterator[Item]:
-        start = None
-        while True:
-            page = self._table.query(f"U#{owner}", keys=Range(prefix=_PREFIX), start=start)
-            yield from page.items
-            if (start := page.next) is None:
-                return
+        return every_item(self._table, f"U#{owner}", keys=Range(prefix=_PREFIX))
 
 
 def user_handle(owner: str) -> str:

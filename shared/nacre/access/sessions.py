@@ -2,7 +2,6 @@
 
 import hashlib
 import hmac
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from random import Random
@@ -11,6 +10,7 @@ from nacre.access.naming import one_line
 from nacre.clock import Clock
 from nacre.ids import long_secret
 from nacre.limits import SESSION_DAYS
+from nacre.ports.paging import every_item
 from nacre.ports.table import EXPIRES_AT, SCHEMA, Absent, Item, Key, Table
 
 _SCHEMA_VERSION = 1
@@ -80,7 +80,8 @@ class Sessions:
 
     def of_owner(self, owner: str) -> list[SignedIn]:
         """Return the owner's sessions, oldest first; their forms' texts are not known here."""
-        found = [_signed_in(item, "") for item in self._items(owner)]
+        items = every_item(self._table, _index(owner), index="gsi2")
+        found = [_signed_in(item, "") for item in items]
         return sorted(found, key=lambda each: (each.since, each.session))
 
     def close(self, session: str) -> None:
@@ -90,19 +91,11 @@ class Sessions:
     def close_all(self, owner: str, *, but: str | None = None) -> int:
         """End the owner's sessions, but for one, and return how many there were."""
         ended = 0
-        for item in list(self._items(owner)):
+        for item in list(every_item(self._table, _index(owner), index="gsi2")):
             session = str(item["gsi2sk"])
             if session != but and self._table.delete(Key(f"OS#{session}", "S")) is not None:
                 ended += 1
         return ended
-
-    def _items(self, owner: str) -> Iterator[Item]:
-        start = None
-        while True:
-            page = self._table.query(_index(owner), index="gsi2", start=start)
-            yield from page.items
-            if (start := page.next) is None:
-                return
 
 
 def csrf_of(secret: str) -> str:

@@ -8,6 +8,7 @@ from nacre.access.tokens import OWNER_SECRET, digest, kind_of, mint
 from nacre.clock import Clock
 from nacre.errors import ConditionFailedError
 from nacre.limits import SIGN_IN_LINK_SECONDS
+from nacre.ports.paging import every_item
 from nacre.ports.table import EXPIRES_AT, SCHEMA, Absent, Change, Every, Item, Key, Present, Table
 
 _SCHEMA_VERSION = 1
@@ -63,13 +64,8 @@ class SignInLinks:
 
     def drop_all(self, owner: str) -> None:
         """Take back every link of an owner."""
-        start = None
-        while True:
-            page = self._table.query(_index(owner), index="gsi2", start=start)
-            for item in page.items:
-                self._table.delete(Key(str(item["pk"]), str(item["sk"])))
-            if (start := page.next) is None:
-                return
+        for item in every_item(self._table, _index(owner), index="gsi2"):
+            self._table.delete(Key(str(item["pk"]), str(item["sk"])))
 
 
 def _key(secret: str) -> Key:

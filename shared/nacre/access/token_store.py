@@ -12,6 +12,7 @@ from nacre.errors import ConditionFailedError, InvalidInputError, NotFoundError
 from nacre.ids import short_id
 from nacre.limits import LONGEST_TOKEN_DAYS, TOKEN_ROW_DAYS
 from nacre.ports.item_schema import ItemSchema
+from nacre.ports.paging import every_item
 from nacre.ports.table import (
     EXPIRES_AT,
     SCHEMA,
@@ -111,13 +112,9 @@ class TokenStore:
 
     def of_being(self, being_id: str) -> list[TokenRecord]:
         """Return the Being's tokens, oldest first, ended ones included for a while."""
-        records = []
-        start = None
-        while True:
-            page = self._table.query(_being_index(being_id), index="gsi2", start=start)
-            records += [_from_item(item) for item in page.items]
-            if (start := page.next) is None:
-                return sorted(records, key=lambda record: (record.created, record.token_id))
+        items = every_item(self._table, _being_index(being_id), index="gsi2")
+        records = map(_from_item, items)
+        return sorted(records, key=lambda record: (record.created, record.token_id))
 
     def revoke(self, token_id: str, *, being_id: str) -> TokenRecord:
         """End a token now, and return it; the row stays, marked, until it would have gone.

@@ -14,7 +14,8 @@ from nacre.memory.index_state import LEXICAL, IndexStates
 from nacre.memory.merging import CLOCK
 from nacre.memory.model import NODE, UNDONE, Cluster
 from nacre.memory.vector_items import SUBJECT_OF, VECTOR_OF, point_key, vectors
-from nacre.ports.table import Index, Item, Range, Table
+from nacre.ports.paging import every_item
+from nacre.ports.table import Item, Range, Table
 
 _SPACING = (9.0, 30.0)  # between dots, of a map that is some 900 wide
 _ROOM = 900 * 560 * 0.3
@@ -201,7 +202,7 @@ def _places(
     if len(wanted) <= _ONE_BY_ONE:
         points = table.get_many([point_key(being_id, each) for each in sorted(wanted)]).values()
     else:
-        points = _items(table, vectors(being_id), Range(low="P#", high="P$"))
+        points = every_item(table, vectors(being_id), keys=Range(low="P#", high="P$"))
     for item in points:
         node_id = str(item["sk"])[2:]
         vector = item.get(of_subject, item.get(of_text))
@@ -217,20 +218,9 @@ def _places(
 def _stored(table: Table, being_id: str, group: str | None) -> Iterator[Item]:
     """Give the nodes of a group, or all; on AWS the list of a group may lag behind the writes."""
     if group is None:
-        return _items(table, keys.nodes(being_id))
+        return every_item(table, keys.nodes(being_id))
     cluster_id = None if group == NO_GROUP else group
-    return _items(table, keys.members(being_id, cluster_id), index="gsi2")
-
-
-def _items(
-    table: Table, partition: str, within: Range | None = None, *, index: Index | None = None
-) -> Iterator[Item]:
-    start = None
-    while True:
-        page = table.query(partition, index=index, keys=within, start=start)
-        yield from page.items
-        if (start := page.next) is None:
-            return
+    return every_item(table, keys.members(being_id, cluster_id), index="gsi2")
 
 
 def _memory(item: Item, clock: int) -> _Memory:

@@ -4,6 +4,7 @@ from nacre.memory import keys
 from nacre.memory.entries import Entry, entry_in
 from nacre.memory.fields import checked_name
 from nacre.memory.targets import Target
+from nacre.ports.paging import every_item
 from nacre.ports.table import Range, Table
 
 
@@ -12,12 +13,5 @@ def versions(table: Table, being_id: str, target: Target, key: str) -> list[Entr
     if target.versions is None:
         return []
     prefix = f"{target.versions}{checked_name(key, 'key')}#"
-    found: list[Entry] = []
-    start = None
-    while True:
-        page = table.query(
-            keys.home(being_id), keys=Range(prefix=prefix), descending=True, start=start
-        )
-        found += map(entry_in, page.items)
-        if (start := page.next) is None:
-            return found
+    kept = every_item(table, keys.home(being_id), keys=Range(prefix=prefix), descending=True)
+    return list(map(entry_in, kept))

@@ -26,6 +26,7 @@ from nacre.memory.fields import checked_days, checked_name, cleaned_text
 from nacre.memory.model import MARKER, MESSAGE, Marker, Message, moment
 from nacre.memory.records import attributes_of
 from nacre.memory.settled import settled
+from nacre.ports.paging import every_item
 from nacre.ports.table import EXPIRES_AT, Absent, Item, Key, Put, Range, Table, Write
 
 _MAX_ROLE = 32  # user, assistant, system, tool
@@ -167,15 +168,12 @@ class History:
         within = Range(low=low, high=newest)
         for month in months.items:
             partition = keys.history(being_id, str(month["sk"]))
-            start = None
-            while True:
-                page = self._table.query(
-                    partition, keys=within, descending=True, limit=_PAGE, start=start
-                )
-                found = map(Message.from_item, page.items)
-                yield from (message for message in found if message.place != before)
-                if (start := page.next) is None:
-                    break
+            for item in every_item(
+                self._table, partition, keys=within, descending=True, at_once=_PAGE
+            ):
+                message = Message.from_item(item)
+                if message.place != before:
+                    yield message
 
     def _marker(self, being_id: str, marker_id: str | None) -> tuple[Marker | None, str | None]:
         if not marker_id:

@@ -15,6 +15,7 @@ from nacre.limits import INDEX_GRACE_SECONDS, MAX_TRANSACTION_WRITES
 from nacre.memory import keys
 from nacre.memory.model import moment
 from nacre.ports.item_schema import ItemSchema
+from nacre.ports.paging import every_item
 from nacre.ports.table import Delete, Item, Key, Put, Range, Table
 
 MARK = ItemSchema("index mark", 1)
@@ -81,18 +82,13 @@ class Marks:
         before = self._grace()
         for shard in range(_SHARDS):
             seen: set[str] = set()
-            start = None
-            while True:
-                page = self._table.query(
-                    f"REPAIR#{shard:02}", index="gsi1", keys=Range(high=before), start=start
-                )
-                for item in page.items:
-                    being_id = str(item["gsi1sk"]).rpartition("#")[2]
-                    if being_id not in seen:
-                        seen.add(being_id)
-                        yield being_id
-                if (start := page.next) is None:
-                    break
+            for item in every_item(
+                self._table, f"REPAIR#{shard:02}", index="gsi1", keys=Range(high=before)
+            ):
+                being_id = str(item["gsi1sk"]).rpartition("#")[2]
+                if being_id not in seen:
+                    seen.add(being_id)
+                    yield being_id
 
     def _grace(self) -> str:
         return moment(self._clock() - timedelta(seconds=INDEX_GRACE_SECONDS))

@@ -9,6 +9,7 @@ from nacre.memory import keys
 from nacre.memory.forgetting import retention
 from nacre.memory.model import UNDONE, Node, Scene
 from nacre.memory.rendering import scene_line
+from nacre.ports.paging import every_item
 from nacre.ports.table import Index, Item, Key, Table
 from nacre.ports.vectors import Filter, Kind
 
@@ -127,14 +128,7 @@ class Shelf:
         return chain(living, self._pages(keys.nodes(being_id), None))
 
     def _pages(self, partition: str, index: Index | None) -> Iterable[Item]:
-        start = None
-        while True:
-            page = self._table.query(
-                partition, index=index, descending=True, limit=_PAGE, start=start
-            )
-            yield from page.items
-            if (start := page.next) is None:
-                return
+        return every_item(self._table, partition, index=index, descending=True, at_once=_PAGE)
 
 
 def groups_of(days: tuple[str, ...], cluster_id: str | None) -> tuple[str, ...]:

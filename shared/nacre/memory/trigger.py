@@ -13,6 +13,7 @@ from nacre.limits import PATROL_AGAIN_SECONDS, PATROL_AT
 from nacre.memory import keys
 from nacre.memory.counters import PENDING_MESSAGES, PENDING_SCENES, QUEUED_AT, count_in, counters
 from nacre.memory.model import moment
+from nacre.ports.paging import every_item
 from nacre.ports.queue import Queue
 from nacre.ports.table import (
     Absent,
@@ -105,12 +106,7 @@ class PatrolTrigger:
 
     def _with_work(self) -> Iterator[Item]:
         for partition in keys.work_partitions():
-            start = None
-            while True:
-                page = self._table.query(partition, index="gsi1", limit=_PAGE, start=start)
-                yield from page.items
-                if (start := page.next) is None:
-                    break
+            yield from every_item(self._table, partition, index="gsi1", at_once=_PAGE)
 
     def _sent(self, being_id: str, trigger: str) -> bool:
         try:

@@ -13,6 +13,7 @@ from nacre.memory.analysis import terms
 from nacre.memory.searchable import Entry
 from nacre.ports.embedder import Vector
 from nacre.ports.item_schema import ItemSchema
+from nacre.ports.paging import every_item
 from nacre.ports.table import Item, Key, Range, Table, Update
 from nacre.ports.vectors import Kind, Point, is_day
 
@@ -161,12 +162,9 @@ def pages(
 
 def cluster_ids(table: Table, being_id: str) -> Iterator[str]:
     """Give the clusters that have a vector."""
-    start = None
-    while True:
-        page = table.query(vectors(being_id), keys=Range(prefix=CLUSTER), limit=_PAGE, start=start)
-        yield from (str(item["sk"])[len(CLUSTER) :] for item in page.items)
-        if (start := page.next) is None:
-            return
+    keys = Range(prefix=CLUSTER)
+    for item in every_item(table, vectors(being_id), keys=keys, at_once=_PAGE):
+        yield str(item["sk"])[len(CLUSTER) :]
 
 
 def update_each(table: Table, updates: Sequence[Update]) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from nacre.limits import MAX_TRANSACTION_WRITES
+from nacre.ports.paging import every_item
 from nacre.ports.table import Delete, Item, Key, Range, Table
 
 _PAGE = 100
@@ -10,12 +11,7 @@ _PAGE = 100
 
 def items_in(table: Table, partition: str, within: Range | None = None) -> Iterator[Item]:
     """Give the items of a partition in their order, a page at a time."""
-    start = None
-    while True:
-        page = table.query(partition, keys=within, limit=_PAGE, start=start)
-        yield from page.items
-        if (start := page.next) is None:
-            return
+    return every_item(table, partition, keys=within, at_once=_PAGE)
 
 
 def delete_all(table: Table, partition: str) -> int:

@@ -11,6 +11,7 @@ from nacre.patrol.homing import joining
 from nacre.patrol.nearest import Home
 from nacre.patrol.round import Round
 from nacre.ports.embedder import Vector
+from nacre.ports.paging import every_item
 from nacre.ports.table import Delete, Write
 
 
@@ -23,13 +24,8 @@ def dirtying(work: Round, cluster_id: str | None, *, members: int = 0) -> list[W
 
 def dirty_clusters(work: Round) -> list[Cluster]:
     """Return the clusters that are to be renewed, by id, as last acknowledged."""
-    listed: list[str] = []
-    start = None
-    while True:
-        page = work.table.query(keys.dirty(work.being_id), index="gsi3", start=start)
-        listed += [str(item["sk"]) for item in page.items]
-        if (start := page.next) is None:
-            break
+    dirty = every_item(work.table, keys.dirty(work.being_id), index="gsi3")
+    listed = [str(item["sk"]) for item in dirty]
     found = work.memory.clusters.get_many(work.being_id, listed)
     return [found[each] for each in sorted(found) if found[each].dirty]
 

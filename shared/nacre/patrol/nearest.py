@@ -21,6 +21,7 @@ from nacre.memory.vector_items import VECTOR_OF
 from nacre.patrol.geometry import Numbers, numbers
 from nacre.patrol.space import Space
 from nacre.ports.embedder import Vector
+from nacre.ports.paging import every_item
 from nacre.ports.table import Item, Key, Range, Table
 from nacre.ports.vectors import Filter, Hit
 
@@ -116,17 +117,13 @@ class Nearest:
         """Return a cluster's living members by id, as last acknowledged."""
         listed: list[str] = []
         for status in ("active", "dying"):
-            start = None
-            while True:
-                page = self._table.query(
-                    keys.members(self._being_id, cluster_id),
-                    index="gsi2",
-                    keys=Range(prefix=f"{status}#"),
-                    start=start,
-                )
-                listed += [str(item["sk"]) for item in page.items]
-                if (start := page.next) is None:
-                    break
+            members = every_item(
+                self._table,
+                keys.members(self._being_id, cluster_id),
+                index="gsi2",
+                keys=Range(prefix=f"{status}#"),
+            )
+            listed += [str(item["sk"]) for item in members]
         found = self._nodes.get_many(self._being_id, sorted(listed))
         return [
             found[each]

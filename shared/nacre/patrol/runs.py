@@ -12,6 +12,7 @@ from typing import Any, Literal, Self
 from nacre.memory import keys
 from nacre.memory.counters import count_in
 from nacre.ports.item_schema import ItemSchema
+from nacre.ports.paging import every_item
 from nacre.ports.table import Item, Key, Range, Table
 
 RUN = ItemSchema("patrol run", 1)
@@ -213,16 +214,12 @@ class Runs:
         """Return what a run has decided in a step, entry by entry; None before it has."""
         place = run_key(being_id, seq)
         found: list[Any] | None = None
-        start = None
-        while True:
-            prefix = Range(prefix=f"{place.sk}#PLAN#{step}#")
-            page = self._table.query(place.pk, keys=prefix, start=start)
-            for item in page.items:
-                entries = item["entries"]
-                assert isinstance(entries, list)
-                found = [*(found or []), *entries]
-            if (start := page.next) is None:
-                return found
+        parts = Range(prefix=f"{place.sk}#PLAN#{step}#")
+        for item in every_item(self._table, place.pk, keys=parts):
+            entries = item["entries"]
+            assert isinstance(entries, list)
+            found = [*(found or []), *entries]
+        return found
 
     def _last(self, being_id: str) -> int:
         item = self._table.get(keys.meta(being_id))

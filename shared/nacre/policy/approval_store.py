@@ -15,6 +15,7 @@ from nacre.errors import ConditionFailedError
 from nacre.limits import APPROVAL_KEPT_SECONDS
 from nacre.policy.approver import ApprovalRequest
 from nacre.policy.digests import canonical
+from nacre.ports.paging import every_item
 from nacre.ports.table import (
     EXPIRES_AT,
     SCHEMA,
@@ -159,16 +160,10 @@ class ApprovalStore:
         return len(theirs)
 
     def _each(self, prefix: str) -> Iterator[Ticket]:
-        start: str | None = None
         keys = Range(prefix=prefix) if prefix else None
-        while True:
-            page = self._table.query(self._partition, keys=keys, limit=100, start=start)
-            for item in page.items:
-                if str(item["sk"]).startswith((_CALL, _SESSION)):
-                    yield _ticket(item)
-            start = page.next
-            if start is None:
-                return
+        for item in every_item(self._table, self._partition, keys=keys, at_once=100):
+            if str(item["sk"]).startswith((_CALL, _SESSION)):
+                yield _ticket(item)
 
     def _remove(self, ticket: Ticket, state: State, now: int) -> bool:
         try:

@@ -12,6 +12,7 @@ from nacre.clock import Clock
 from nacre.errors import ConditionFailedError, UnavailableError
 from nacre.limits import AUDIT_DAYS
 from nacre.ports.audit import GENESIS, Chain, Head
+from nacre.ports.paging import every_item
 from nacre.ports.table import (
     EXPIRES_AT,
     SCHEMA,
@@ -89,12 +90,12 @@ class ItemRecords:
 
     def chains(self) -> Iterator[Chain]:
         """Return the chains in the order in which they began."""
-        heads = list(_all(self._table, _heads(self._being)))
+        heads = list(every_item(self._table, _heads(self._being)))
         oldest = self._clock().timestamp() - AUDIT_DAYS * _DAY_SECONDS
         lines: dict[str, dict[str, bytes]] = {str(item["sk"]): {} for item in heads}
         began = min((str(item["began"])[:10] for item in heads), default=None)
         for day in _days(began, self._clock()) if began else ():
-            for item in _all(self._table, _day(self._being, day)):
+            for item in every_item(self._table, _day(self._being, day)):
                 _, writer, number = str(item["sk"]).split("#")
                 lines.setdefault(writer, {})[number] = str(item["line"]).encode()
         by_writer = {str(item["sk"]): item for item in heads}
@@ -110,7 +111,7 @@ class ItemRecords:
 
     def newest(self, before: str = "") -> Iterator[bytes]:
         """Yield the lines, the newest first, day by day."""
-        heads = _all(self._table, _heads(self._being))
+        heads = every_item(self._table, _heads(self._being))
         began = min((str(item["began"])[:10] for item in heads), default=None)
         days = list(_days(began, self._clock())) if began else []
         for day in reversed(days):
@@ -118,14 +119,10 @@ class ItemRecords:
                 continue
             # A sort key begins with its moment, and so comes after the moment alone.
             keys = Range(high=before) if before else None
-            start = None
-            while True:
-                page = self._table.query(
-                    _day(self._being, day), keys=keys, descending=True, limit=200, start=start
-                )
-                yield from (str(item["line"]).encode() for item in page.items)
-                if (start := page.next) is None:
-                    break
+            for item in every_item(
+                self._table, _day(self._being, day), keys=keys, descending=True, at_once=200
+            ):
+                yield str(item["line"]).encode()
 
 
 class Anchors:
@@ -151,7 +148,7 @@ class Anchors:
 
     def noted(self) -> dict[str, Head]:
         """Return the heads by writer."""
-        return {str(item["sk"]): _head(item) for item in _all(self._table, "A#heads")}
+        return {str(item["sk"]): _head(item) for item in every_item(self._table, "A#heads")}
 
 
 def _moved(being_id: str, before: Head, after: Head, at: str, expires: int) -> Put | Update:
@@ -175,16 +172,6 @@ def _head(item: Item) -> Head:
     sequence = item["sequence"]
     assert isinstance(sequence, int)
     return Head(str(item["sk"]), sequence, str(item["hash"]))
-
-
-def _all(table: Table, partition: str) -> Iterator[Item]:
-    start = None
-    while True:
-        page = table.query(partition, start=start)
-        yield from page.items
-        if page.next is None:
-            return
-        start = page.next
 
 
 def _days(first: str, now: datetime) -> Iterator[str]:

@@ -11,6 +11,7 @@ from nacre.limits import MAX_POLICY_BYTES
 from nacre.policy.compiled import to_json
 from nacre.policy.loading import load_policy
 from nacre.policy.stored import SCHEMA_VERSION, current_key, packed, partition
+from nacre.ports.paging import every_item
 from nacre.ports.table import SCHEMA, Absent, Compare, Condition, Item, Key, Put, Range, Table
 
 _VERSION = "V#"
@@ -53,20 +54,11 @@ class Documents:
 
     def history(self, scope: str) -> Iterator[Version]:
         """Yield all versions, the newest first."""
-        start: str | None = None
-        while True:
-            page = self._table.query(
-                partition(scope),
-                keys=Range(prefix=_VERSION),
-                descending=True,
-                limit=_PAGE,
-                start=start,
-            )
-            for item in page.items:
-                yield _version(scope, item)
-            start = page.next
-            if start is None:
-                return
+        keys = Range(prefix=_VERSION)
+        for item in every_item(
+            self._table, partition(scope), keys=keys, descending=True, at_once=_PAGE
+        ):
+            yield _version(scope, item)
 
     def push(
         self, scope: str, text: str, *, source: str, based_on: int, by: str, note: str = ""

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from nacre.errors import ConditionFailedError, NotFoundError
 from nacre.policy.digests import canonical, digest
+from nacre.ports.paging import every_item
 from nacre.ports.table import SCHEMA, Absent, Compare, Item, Key, Put, Range, Table
 
 _PINNED = ("name", "title", "description", "inputSchema", "outputSchema", "annotations")
@@ -137,14 +138,8 @@ class Pins:
         return f"PIN#{self._scope}#{server}"
 
     def _items(self, partition: str, prefix: str) -> Iterator[Item]:
-        start = None
         keys = Range(prefix=prefix) if prefix else None
-        while True:
-            page = self._table.query(partition, keys=keys, start=start)
-            yield from page.items
-            if page.next is None:
-                return
-            start = page.next
+        return every_item(self._table, partition, keys=keys)
 
 
 def _compared(known: Pin | None, definition: Mapping[str, Any], name: str, *, trusts: bool) -> Pin:
