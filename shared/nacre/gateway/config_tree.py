@@ -197,6 +197,22 @@ def indent_before(text: str, at: int) -> str | None:
     return before if not before.strip(" \t") else None
 
 
+def item_separator(text: str, node: Node) -> str:
+    """Return what stands between the items of a list in brackets, as its first item is set."""
+    items = node.items or ()
+    indent = indent_before(text, items[0].start) if items else None
+    return ", " if indent is None else f",{newline_of(text)}{indent}"
+
+
+def beginning_with(node: Node, dropped: int, added: Sequence[str], between: str) -> Edit:
+    """Return the edit that puts written values in the place of a list's first items."""
+    items = node.items or ()
+    first = items[0].start
+    if dropped == len(items):
+        return first, items[-1].end, between.join(added)
+    return first, items[dropped].start, "".join(each + between for each in added)
+
+
 def bad_line(text: str, at: int, reason: str) -> ConfigurationError:
     """Return the error for a place in a text, which it does not repeat."""
     line = text.count("\n", 0, at) + 1

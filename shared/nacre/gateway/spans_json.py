@@ -16,7 +16,9 @@ from nacre.gateway.config_tree import (
     Paths,
     Value,
     bad_line,
+    beginning_with,
     indent_before,
+    item_separator,
     newline_of,
 )
 from nacre.limits import MAX_CONFIG_DEPTH
@@ -60,14 +62,8 @@ class Json:
 
     def beginning(self, text: str, node: Node, dropped: int, added: Sequence[str]) -> Edit:
         """Return the edit that puts texts in the place of a list's first items; one is left."""
-        items = node.items or ()
-        first = items[0].start
-        indent = indent_before(text, first)
-        between = ", " if indent is None else f",{newline_of(text)}{indent}"
-        new = [quoted(each) for each in added]
-        if dropped == len(items):
-            return first, items[-1].end, between.join(new)
-        return first, items[dropped].start, "".join(each + between for each in new)
+        between = item_separator(text, node)
+        return beginning_with(node, dropped, [quoted(each) for each in added], between)
 
     def member(self, text: str, after: Member, parent: Node, key: str, value: Value) -> Edit:
         """Return the edit that adds a member after another one."""

@@ -14,7 +14,9 @@ from nacre.gateway.config_tree import (
     Node,
     Paths,
     Value,
+    beginning_with,
     indent_before,
+    item_separator,
     newline_of,
 )
 from nacre.gateway.spans_json import quoted
@@ -48,6 +50,8 @@ class Toml:
             raise ConfigurationError(f"{where}this is no TOML") from None
         except RecursionError:
             raise ConfigurationError("values are nested too deep") from None
+        except ValueError:  # what TOML allows, and Python does not
+            raise ConfigurationError("a number in it has too many digits") from None
         return _node(_Scanner(text).document())
 
     def scalar(self, node: Node, value: str) -> Edit:
@@ -56,14 +60,8 @@ class Toml:
 
     def beginning(self, text: str, node: Node, dropped: int, added: Sequence[str]) -> Edit:
         """Return the edit that puts texts in the place of a list's first items; one is left."""
-        items = node.items or ()
-        first = items[0].start
-        indent = indent_before(text, first)
-        between = ", " if indent is None else f",{newline_of(text)}{indent}"
-        new = [_quoted(each) for each in added]
-        if dropped == len(items):
-            return first, items[-1].end, between.join(new)
-        return first, items[dropped].start, "".join(each + between for each in new)
+        between = item_separator(text, node)
+        return beginning_with(node, dropped, [_quoted(each) for each in added], between)
 
     def member(self, text: str, after: Member, parent: Node, key: str, value: Value) -> Edit:
         """Return the edit that adds a member after another one."""

@@ -18,6 +18,7 @@ from nacre.gateway.config_tree import (
     Node,
     Paths,
     Value,
+    beginning_with,
     line_start,
     newline_of,
 )
@@ -47,7 +48,7 @@ class Yaml:
         except yaml.MarkedYAMLError as error:
             line = error.problem_mark.line + 1 if error.problem_mark else 1
             raise ConfigurationError(f"line {line}: this is no YAML") from None
-        except yaml.YAMLError:
+        except (yaml.YAMLError, ValueError, OverflowError):  # the last two: of no character
             raise ConfigurationError("the file is no YAML") from None
         except RecursionError:
             raise ConfigurationError("values are nested too deep") from None
@@ -61,18 +62,14 @@ class Yaml:
 
     def beginning(self, text: str, node: Node, dropped: int, added: Sequence[str]) -> Edit:
         """Return the edit that puts texts in the place of a list's first items; one is left."""
-        items = node.items or ()
-        first = items[0].start
         between = ", "
-        if node.is_block:
+        if node.is_block and node.items:
+            first = node.items[0].start
             dash = _DASH.fullmatch(text[line_start(text, first) : first])
             if dash is None:
                 raise ConfigurationError("the list begins in the line of something else")
             between = f"{newline_of(text)}{dash[1]}- "
-        new = [quoted(each) for each in added]
-        if dropped == len(items):
-            return first, items[-1].end, between.join(new)
-        return first, items[dropped].start, "".join(each + between for each in new)
+        return beginning_with(node, dropped, [quoted(each) for each in added], between)
 
     def member(self, text: str, after: Member, parent: Node, key: str, value: Value) -> Edit:
         """Return the edit that adds a member after another one."""
