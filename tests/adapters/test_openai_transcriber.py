@@ -15,6 +15,7 @@ import pytest
 from nacre.adapters.openai_transcriber import OpenAITranscriber
 from nacre.errors import UnavailableError
 from nacre.limits import MAX_MODEL_ANSWER_BYTES
+from nacre.ports.transcriber import Transcript
 
 
 @dataclass
@@ -78,7 +79,7 @@ def transcriber(
 
 
 def hear(endpoint: Endpoint, mime_type: str = "audio/wav") -> str:
-    return transcriber(endpoint).transcribe(b"RIFF", name="Ann's.wav", mime_type=mime_type)
+    return transcriber(endpoint).transcribe(b"RIFF", name="Ann's.wav", mime_type=mime_type).text
 
 
 def test_a_sound_is_sent_and_its_words_come_back(endpoint: Endpoint) -> None:
@@ -144,6 +145,28 @@ def test_what_goes_wrong_is_said_without_secrets(
     assert "sk-secret" not in str(caught.value)
     assert "Ann" not in str(caught.value)
     assert endpoint.asked == 1
+
+
+@pytest.mark.parametrize(
+    ("usage", "tokens"),
+    [
+        ({"type": "duration", "seconds": 6.01}, 61),
+        ({"type": "duration", "seconds": 90}, 900),
+        ({"type": "tokens", "input_tokens": 14, "output_tokens": 101, "total_tokens": 115}, 115),
+        (None, None),
+        ({"type": "duration", "seconds": -1}, None),
+        ({"type": "duration", "seconds": "6"}, None),
+        ({"total_tokens": 10**30}, None),
+        ("much", None),
+    ],
+)
+def test_what_a_sound_was_counted_as_is_told(
+    endpoint: Endpoint, usage: object, tokens: int | None
+) -> None:
+    endpoint.body = json.dumps({"text": "Hi.", "usage": usage}).encode()
+    heard = transcriber(endpoint).transcribe(b"x", name="a", mime_type="audio/wav")
+
+    assert heard == Transcript("Hi.", tokens)
 
 
 def test_an_endpoint_that_is_not_there_is_named() -> None:

@@ -1,6 +1,6 @@
 """A Being that takes orders, on the laptop's stores and behind the Lambda face on those of AWS."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -160,6 +160,7 @@ def world_over(
     is_remote: bool = False,
     limits: OrderLimits | None = None,
     key: str = KEY,
+    abilities: Callable[[], MediaAbilities] = MediaAbilities,
     **settings: Any,
 ) -> World:
     """Return a world over a mind."""
@@ -177,7 +178,7 @@ def world_over(
         lambda: wired,
         lambda: mind.table,
         lambda: thinkers,
-        MediaAbilities,
+        abilities,
         chosen,
         clock,
         limits=lambda: limits or (OrderLimits.gateway() if is_remote else OrderLimits.laptop()),

@@ -17,6 +17,7 @@ from nacre.orders.media_limits import MediaLimits
 from nacre.orders.media_parts import MediaAbilities, parts_for
 from nacre.orders.media_types import ALL
 from nacre.ports.documents import DocumentText
+from nacre.ports.transcriber import Transcript
 from tests.orders.documents import SAMPLES, pdf, png, sent
 
 
@@ -41,11 +42,11 @@ class Listener:
         self._answer = answer
         self.heard: list[tuple[bytes, str, str]] = []
 
-    def transcribe(self, audio: bytes, *, name: str, mime_type: str) -> str:
+    def transcribe(self, audio: bytes, *, name: str, mime_type: str) -> Transcript:
         self.heard.append((audio, name, mime_type))
         if isinstance(self._answer, Exception):
             raise self._answer
-        return self._answer
+        return Transcript(self._answer)
 
 
 def parts(
@@ -221,10 +222,10 @@ def test_nobody_waits_for_a_sound_once_the_order_is_given_up() -> None:
     begun, ended = threading.Event(), threading.Event()
 
     class Slow(Listener):
-        def transcribe(self, audio: bytes, *, name: str, mime_type: str) -> str:
+        def transcribe(self, audio: bytes, *, name: str, mime_type: str) -> Transcript:
             begun.set()
             ended.wait(60)
-            return "late"
+            return Transcript("late")
 
     given = [sent(SAMPLES["audio/wav"], "audio/wav")]
     sounds = read_attachments(None, given, MediaLimits.aws())

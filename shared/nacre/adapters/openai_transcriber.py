@@ -1,14 +1,21 @@
 """Speech as text by an endpoint that speaks OpenAI's protocol."""
 
 import json
+import math
 import time
 from collections.abc import Callable
+from typing import Any
 
 import openai
 
 from nacre.adapters.whole_body import BodyTooLateError, BodyTooLongError, whole_body
 from nacre.errors import UnavailableError
-from nacre.limits import MAX_MODEL_ANSWER_BYTES, TRANSCRIPTION_SECONDS
+from nacre.limits import (
+    MAX_MODEL_ANSWER_BYTES,
+    SOUND_TOKENS_A_SECOND,
+    TRANSCRIPTION_SECONDS,
+)
+from nacre.ports.transcriber import Transcript
 
 # Endpoints go by the name's end, and know these. Opus comes in an Ogg file.
 _EXTENSIONS = {
@@ -45,13 +52,13 @@ class OpenAITranscriber:
         self._seconds = seconds
         self._monotonic = monotonic
 
-    def transcribe(self, audio: bytes, *, name: str, mime_type: str) -> str:
+    def transcribe(self, audio: bytes, *, name: str, mime_type: str) -> Transcript:
         """Return the words; raise UnavailableError when there are none to be had."""
         del name  # may say who speaks; the endpoint needs to know the format alone
         file = (f"sound.{_EXTENSIONS.get(mime_type, 'bin')}", audio, mime_type)
         try:
-            body = self._answer(file)
-            text = json.loads(body)["text"]
+            told = json.loads(self._answer(file))
+            text = told["text"]
         except UnavailableError:
             raise
         except openai.APIStatusError as error:
@@ -63,7 +70,7 @@ class OpenAITranscriber:
             raise UnavailableError(_LATE if late else _UNREACHED) from None
         if not isinstance(text, str):
             raise UnavailableError(_UNCLEAR)
-        return text.strip()
+        return Transcript(text.strip(), _tokens(told.get("usage")))
 
     def _answer(self, file: tuple[str, bytes, str]) -> bytes:
         end = self._monotonic() + self._seconds
@@ -91,6 +98,19 @@ class OpenAITranscriber:
                 raise UnavailableError(_LATE) from None
 
 
+def _tokens(usage: Any) -> int | None:
+    """Return what a sound was counted as, by tokens or by its length; None for what is neither."""
+    match usage:
+        case {"type": "duration", "seconds": int() | float() as seconds}:
+            tokens = seconds * SOUND_TOKENS_A_SECOND
+        case {"total_tokens": int() as tokens}:
+            pass
+        case _:
+            return None
+    return math.ceil(tokens) if 0 <= tokens <= _MOST_TOKENS else None
+
+
+_MOST_TOKENS = 10_000_000  # eleven days of sound: more is no number that an endpoint means
 _UNCLEAR = "the transcriber's answer was not understood"
 _LATE = "the transcriber did not answer in time"
 _UNREACHED = "the transcriber cannot be reached; see NACRE_TRANSCRIBE_BASE_URL"

@@ -111,12 +111,12 @@ def _sound(number: int, attachment: Attachment, abilities: MediaAbilities) -> Pa
         reason = "not transcribed: no transcriber is configured"
         return _text(_line(number, attachment, reason))
     try:
-        words = abilities.transcriber.transcribe(
+        heard = abilities.transcriber.transcribe(
             attachment.data, name=attachment.name, mime_type=attachment.mime_type
         )
     except UnavailableError as error:
         return _text(_line(number, attachment, f"not transcribed: {error}"))
-    text, note = _bounded(words)
+    text, note = _bounded(heard.text)
     return _fenced(number, attachment, text, "transcript" + (f"; {note}" if note else ""))
 
 

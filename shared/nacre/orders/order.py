@@ -89,7 +89,7 @@ class Orders:
     sessions: SessionStore
     thinkers: Thinkers
     chats: Callable[[str], Chat]  # from a key to a conversation with its model
-    abilities: Callable[[], MediaAbilities]
+    abilities: Callable[[str], MediaAbilities]  # what there is for the media of a Being
     limits: OrderLimits
     clock: Clock
     rng: Random
@@ -231,7 +231,8 @@ class Orders:
         if not order.attachments:
             return order.message
         patience.tell("reading what came along")
-        return await patience.wait(parts_for(order.message, order.attachments, self.abilities()))
+        abilities = self.abilities(order.principal.being_id)
+        return await patience.wait(parts_for(order.message, order.attachments, abilities))
 
     def _keep(self, order: "_Order", before: Session | None, reply: Reply) -> list[str]:
         """Keep what was said, and return what the client should know of that.

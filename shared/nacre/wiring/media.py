@@ -12,7 +12,7 @@ from nacre.errors import UnavailableError
 from nacre.limits import TRANSCRIPTION_SECONDS
 from nacre.orders.media_parts import MediaAbilities
 from nacre.ports.documents import DocumentReader, DocumentText
-from nacre.ports.transcriber import Transcriber
+from nacre.ports.transcriber import Transcriber, Transcript
 from nacre.wiring.settings import Settings
 
 OPENAI_URL = "https://api.openai.com/v1"
@@ -61,7 +61,7 @@ class _Transcriber:
         self._key = key
         self._made: Transcriber | None = None
 
-    def transcribe(self, audio: bytes, *, name: str, mime_type: str) -> str:
+    def transcribe(self, audio: bytes, *, name: str, mime_type: str) -> Transcript:
         return self._transcriber().transcribe(audio, name=name, mime_type=mime_type)
 
     def _transcriber(self) -> Transcriber:

@@ -4,7 +4,9 @@ Nothing of a model or of media is loaded before the first order.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
+from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +20,7 @@ from nacre.wiring.mind import Minded, Once
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from nacre.adapters.dynamodb_get import SignedGet
     from nacre.adapters.sqlite_database import SqliteDatabase
     from nacre.clock import Clock
     from nacre.orders.media_parts import MediaAbilities
@@ -143,14 +146,18 @@ def stack_ordering(
 
 def stack_order_names(settings: "Settings") -> OrderNames:
     """Return the names of a stack's orders, read without the SDK: a list of tools asks for one."""
-    from nacre.access.beings import order_name_in
-    from nacre.adapters.dynamodb_get import SignedGet
-    from nacre.ports.table import Key
-    from nacre.wiring.signed import signed
 
-    items = Once(lambda: signed(SignedGet, settings.data_table, settings))
+    @cache
+    def items() -> "SignedGet":
+        from nacre.adapters.dynamodb_get import SignedGet
+        from nacre.wiring.signed import signed
+
+        return signed(SignedGet, settings.data_table, settings)
 
     def lookup(being_id: str) -> str | None:
+        from nacre.access.beings import order_name_in
+        from nacre.ports.table import Key
+
         return order_name_in(items().get(Key(f"B#{being_id}", "META")))
 
     return order_names(lookup, settings)
@@ -177,11 +184,22 @@ def orders_over(
         from nacre.orders.noting import OrderNoting
         from nacre.orders.order import Orders
         from nacre.orders.session_store import SessionStore
+        from nacre.orders.transcribing import PaidTranscriber
+        from nacre.wiring.thinking import transcription_spending
 
         items = table()
+        hearing = transcription_spending(settings, items, clock)
+        known = Once(abilities)
+
+        def abilities_of(being_id: str) -> "MediaAbilities":
+            found = known()
+            if found.transcriber is None:
+                return found
+            return replace(found, transcriber=PaidTranscriber(found.transcriber, hearing, being_id))
+
         duration = timedelta(seconds=SESSION_LEASE_SECONDS)
-        known = holders() if holders else None
-        leases = Leases(items, now=clock, duration=duration, holders=known)
+        held = holders() if holders else None
+        leases = Leases(items, now=clock, duration=duration, holders=held)
         mind = minded().mind
         memory = mind.memory
         return Orders(
@@ -192,7 +210,7 @@ def orders_over(
             sessions=SessionStore(items, leases, clock=clock),
             thinkers=thinkers(),
             chats=chats(settings),
-            abilities=Once(abilities),
+            abilities=abilities_of,
             limits=limits(),
             clock=clock,
             rng=SystemRandom(),

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from nacre.errors import ConfigurationError, InvalidInputError
-from nacre.limits import LLM_DAILY_TOKENS
+from nacre.limits import LLM_DAILY_TOKENS, TRANSCRIBE_PRICE
 
 _LEVELS = {
     "DEBUG": "DEBUG",
@@ -157,6 +157,11 @@ VARIABLES: Mapping[str, Variable] = {
         "NACRE_TRANSCRIBE_SECRET",
         "On AWS: the parameter of Systems Manager that holds that key.",
     ),
+    "transcribe_price": Variable(
+        "NACRE_TRANSCRIBE_PRICE",
+        "What a minute of sound costs there in dollars; counts within NACRE_LLM_DAILY_DOLLARS.",
+        f"{TRANSCRIBE_PRICE}, as whisper-1 at OpenAI",
+    ),
     "order_name": Variable(
         "NACRE_ORDER_NAME",
         "Name of the tool that takes orders where a Being has none of its own (nacre being "
@@ -260,6 +265,7 @@ class Settings(NamedTuple):
     transcribe_base_url: str = ""
     transcribe_api_key: Secret = Secret("")
     transcribe_secret: str = ""
+    transcribe_price: float = TRANSCRIBE_PRICE
     order_name: str = ""
     qdrant_url: str = ""
     qdrant_api_key: Secret = Secret("")
@@ -319,6 +325,7 @@ class Settings(NamedTuple):
                 read("transcribe_api_key") or _openai_key(environment, "transcribe_base_url")
             ),
             transcribe_secret=read("transcribe_secret"),
+            transcribe_price=_price(read("transcribe_price")),
             order_name=_order_name(read("order_name")),
             qdrant_url=_url("NACRE_QDRANT_URL", read("qdrant_url")),
             qdrant_api_key=Secret(read("qdrant_api_key")),
@@ -438,6 +445,10 @@ def _dollars(value: str, prices: str) -> float:
             "a million tokens read and written, such as 0.4,1.6"
         )
     return dollars
+
+
+def _price(value: str) -> float:
+    return _amount("NACRE_TRANSCRIBE_PRICE", value) if value else TRANSCRIBE_PRICE
 
 
 def _amount(variable: str, value: str) -> float:

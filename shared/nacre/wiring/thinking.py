@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from nacre.clock import Clock
 from nacre.errors import ModelError
+from nacre.limits import SOUND_TOKENS_A_SECOND
 from nacre.patrol.llm_keys import LlmKeys
 from nacre.patrol.spending import Budget, Paid, Spending
 from nacre.patrol.thinkers import Thinkers
@@ -38,6 +39,25 @@ def provider(key: str, settings: Settings) -> tuple[str, str]:
     return settings.llm_base_url or OPENAI_URL, model or OPENAI_MODEL
 
 
+def spending_for(
+    settings: Settings, table: Table, clock: Clock, prices: tuple[float, float]
+) -> Spending:
+    """Return what keeps each Being within its day, at these prices of a million tokens."""
+    budget = Budget(
+        settings.llm_daily_tokens,
+        dollars=settings.llm_daily_dollars,
+        input_price=prices[0],
+        output_price=prices[1],
+    )
+    return Spending(table, budget, clock=clock, told=partial(_count, settings.stack))
+
+
+def transcription_spending(settings: Settings, table: Table, clock: Clock) -> Spending:
+    """Return the same for sounds, which have a price of their own within the same day."""
+    price = settings.transcribe_price * 1_000_000 / (60 * SOUND_TOKENS_A_SECOND)
+    return spending_for(settings, table, clock, (price, 0.0))
+
+
 def thinking_for(
     settings: Settings,
     table: Table,
@@ -51,12 +71,6 @@ def thinking_for(
     `vault` and `secret` are asked for when a key is needed; `secret` gives the deployment's
     key where no setting does.
     """
-    budget = Budget(
-        settings.llm_daily_tokens,
-        dollars=settings.llm_daily_dollars,
-        input_price=settings.llm_prices[0],
-        output_price=settings.llm_prices[1],
-    )
 
     def model(key: str) -> Model:
         base_url, name = provider(key, settings)
@@ -64,7 +78,7 @@ def thinking_for(
 
     return Thinkers(
         LlmKeys(table, vault, clock=clock, rng=SystemRandom()),
-        Spending(table, budget, clock=clock, told=partial(_count, settings.stack)),
+        spending_for(settings, table, clock, settings.llm_prices),
         model,
         deployment_key=lambda: settings.llm_api_key.reveal() or secret(),
     )
