@@ -2,6 +2,7 @@
 
 from urllib.parse import urlsplit
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -104,3 +105,18 @@ def test_a_host_that_is_no_name_has_no_address(text: str) -> None:
 @given(st.integers(0, 2**256 - 1))
 def test_every_token_of_256_bits_is_well_formed(bits: int) -> None:
     assert kind_of(form("btr", bits)) == "btr"
+
+
+@pytest.mark.parametrize(
+    ("host", "base"),
+    [
+        ("[::1]:8080", "https://[::1]:8080"),
+        ("Nacre.Example", "https://nacre.example"),
+        ("a:65536", None),
+        ("[:1::1]", None),
+        ("[::1]:", None),
+        ("[1.2.3.4]", None),
+    ],
+)
+def test_an_address_that_others_could_not_read_is_none(host: str, base: str | None) -> None:
+    assert base_of(host, public_url="", scheme="https") == base
