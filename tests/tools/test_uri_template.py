@@ -43,8 +43,16 @@ def test_dots_and_brackets_of_a_template_are_meant_literally() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["x:{+path}", "x:{?q}", "x:{a,b}", "x:{}", "x:{a}{a}", "x:{é}", "x:"]
+    "text", ["x:{+path}", "x:{?q}", "x:{a,b}", "x:{}", "x:{a}{a}", "x:{é}", "x:", "x:{a}{b}-{c}"]
 )
 def test_what_is_beyond_level_1_is_refused(text: str) -> None:
     with pytest.raises(InvalidInputError):
         UriTemplate(text)
+
+
+def test_two_variables_share_a_segment() -> None:
+    template = UriTemplate("x:{name}.{ending}")
+
+    assert template.values("x:a.b.c") == {"name": "a.b", "ending": "c"}
+    # Dividing it in every way would take hours.
+    assert template.values("x:" + "." * 1_000_000) is None

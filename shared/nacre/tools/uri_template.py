@@ -1,13 +1,16 @@
 """URI templates: RFC 6570 level 1, where `{id}` stands for one path segment."""
 
 import re
-from urllib.parse import unquote
 
 from nacre.errors import InvalidInputError
 
 _EXPRESSION = re.compile(r"\{([^{}]*)\}")
 # A URI has no spaces and no control characters; what is special to it is percent-encoded.
 _SEGMENT = r"[^/?#\x00-\x20\x7f]+"
+_SEPARATORS = re.compile(r"[/?#]")
+# Where several variables share a segment, every way to divide it is tried.
+_MOST_IN_SEGMENT = 2
+_LONGEST_DIVIDED = 2000
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -23,8 +26,15 @@ class UriTemplate:
                 )
         if not names:
             raise InvalidInputError(f"'{text}' has no {{variable}}: it is one resource")
+        most = max(len(_EXPRESSION.findall(part)) for part in _SEPARATORS.split(text))
+        if most > _MOST_IN_SEGMENT:
+            raise InvalidInputError(
+                f"'{text}' has {most} variables between two slashes, at most"
+                f" {_MOST_IN_SEGMENT} are possible; put a '/' between them"
+            )
         self.text = text
         self.variables: tuple[str, ...] = tuple(names)
+        self._longest = _LONGEST_DIVIDED if most > 1 else None
         literals_and_names = _EXPRESSION.split(text)
         self._pattern = re.compile(
             "".join(
@@ -35,9 +45,13 @@ class UriTemplate:
 
     def values(self, uri: str) -> dict[str, str] | None:
         """Return the variables' values, percent-decoded; None for a URI of another form."""
+        if self._longest is not None and len(uri) > self._longest:
+            return None
         match = self._pattern.fullmatch(uri)
         if match is None:
             return None
+        from urllib.parse import unquote  # noqa: PLC0415 - a cold start does not wait for it
+
         try:
             return {
                 name: unquote(part, errors="strict") for name, part in match.groupdict().items()
