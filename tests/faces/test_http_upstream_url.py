@@ -24,7 +24,7 @@ def test_an_address_is_read(url: str, authority: str) -> None:
 
 @pytest.mark.parametrize("host", ["a b", "a\x01b", 'a"b', "a\\b", "a%0d%0ab", "\u2024", "a,b", "-"])
 def test_what_is_no_host_is_refused(host: str) -> None:
-    with pytest.raises(InvalidInputError, match="host's name is not one|not a URL"):
+    with pytest.raises(InvalidInputError, match=r"host's name is not one|not a URL"):
         parse_address(f"http://{host}/mcp")
 
 

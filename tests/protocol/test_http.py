@@ -607,6 +607,7 @@ LOCAL = Fences(
         ("", None, 403),
         ("localhost.evil.example", None, 403),
         ("[::1].evil.example", None, 403),
+        ("[::1", None, 403),
         ("localhost", "http://evil.example", 403),
         ("localhost", "null", 403),
         ("localhost", "http://localhost.evil.example", 403),

@@ -59,7 +59,8 @@ def hostname(authority: str) -> str:
     """Return the host of `host:port`, in lower case; an IPv6 address keeps its brackets."""
     authority = authority.partition("/")[0].lower()
     if authority.startswith("["):
-        address, _, port = authority.partition("]")
-        # What stands behind the bracket without a colon makes another name of it.
-        return authority if port and not port.startswith(":") else f"{address}]"
+        address, closing, port = authority.partition("]")
+        # Without its bracket, or with more than a port behind it, it is another name.
+        is_other = not closing or (port and not port.startswith(":"))
+        return authority if is_other else f"{address}]"
     return authority.partition(":")[0]
