@@ -141,6 +141,18 @@ def test_of_two_who_save_at_once_the_later_sees_what_the_other_did(desk: Desk) -
     assert [each.by for each in documents(desk).history(desk.being)] == ["me", "ann"]
 
 
+def test_what_is_wrong_besides_is_said_to_the_later_of_two_who_save(desk: Desk) -> None:
+    checked = check(desk, ASK)
+    documents(desk).push(desk.being, ALLOW, source="x", based_on=0, by="ann")
+
+    late = save(desk, checked, tool="update_notes", arguments="{")
+
+    assert late.status == 409
+    assert "Somebody else has saved rules" in late.text
+    assert "arguments" in late.text
+    assert textarea(late) == ASK
+
+
 def test_an_earlier_version_is_looked_at_and_restored(desk: Desk) -> None:
     for number, text in enumerate((ALLOW, ASK)):
         documents(desk).push(desk.being, text, source="x", based_on=number, by="me")

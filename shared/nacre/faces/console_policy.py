@@ -180,8 +180,10 @@ def _editor(
     )
 
 
-def _checked(request: Request, desk: Desk, **more: Any) -> Response:
-    """Return the page with what a text would change."""
+def _checked(
+    request: Request, desk: Desk, *, problem: str | None = None, status: int = 200
+) -> Response:
+    """Return the page with what a text would change, and what was wrong before it was looked at."""
     control = control_of(request)
     text = _wanted(desk)
     counts = desk.rulebook.in_force()
@@ -199,11 +201,13 @@ def _checked(request: Request, desk: Desk, **more: Any) -> Response:
         )
         told = tried(found.policy, trial) if trial.tool else None
         told_now = tried(now, trial) if trial.tool else None
-    except PolicyError as error:
-        return _editor(request, desk, text=text, problem=advice(error), status=400, **more)
-    except InvalidInputError as error:
-        return _editor(request, desk, text=text, problem=str(error), status=400, **more)
-    return _editor(request, desk, text=text, review=found, told=told, told_now=told_now, **more)
+    except (PolicyError, InvalidInputError) as error:
+        wrong = advice(error) if isinstance(error, PolicyError) else str(error)
+        if problem is not None:  # the earlier one stays: it is why nothing was saved
+            return _editor(request, desk, text=text, problem=f"{problem}. {wrong}", status=status)
+        return _editor(request, desk, text=text, problem=wrong, status=400)
+    found_out = {"review": found, "told": told, "told_now": told_now}
+    return _editor(request, desk, text=text, problem=problem, status=status, **found_out)
 
 
 def _saved(request: Request, desk: Desk) -> Response:
