@@ -4,7 +4,7 @@ import re
 
 from fastapi.routing import APIRoute
 
-from nacre.faces.console import ROUTES
+from nacre.faces.console_pages import ROUTES
 from nacre.faces.console_shell import MENU
 from tests.console.conftest import Desk
 from tests.web import Browser, form_of

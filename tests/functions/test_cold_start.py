@@ -240,6 +240,28 @@ def test_discovery_and_the_sign_in_page_need_no_service() -> None:
 
     assert [answer["statusCode"] for answer in started.answers] == [200] * 4
     assert not set().union(*started.after) & (SDK | {"cryptography", "mcp", "numpy"})
+    pages = ("nacre.faces.console_pages", "nacre.memory", "nacre.patrol", "nacre.policy")
+    assert not [name for name in started.own_after if name.startswith(pages)]
+
+
+def test_the_owners_pages_are_loaded_with_the_first_of_them() -> None:
+    host = {"host": "api.execute-api.eu-central-1.amazonaws.com"}
+    events = [
+        http_api_event(Sent("GET", path, host | {"accept": "text/html"}), None)
+        for path in ("/", f"/beings/{BEING}/overview", "/nothing")
+    ]
+    started = start("PortalFunction", *events)
+
+    assert [answer["statusCode"] for answer in started.answers] == [303, 303, 404]
+    assert "nacre.faces.console_pages" in started.own_after - started.own
+
+
+@pytest.mark.parametrize("method", ["ping", "initialize"])
+def test_what_asks_nothing_of_a_table_waits_for_no_network(method: str) -> None:
+    message = INITIALIZE if method == "initialize" else request(method)
+    started = start("McpHttpFunction", post(message, version="2025-11-25"))
+
+    assert "nacre.adapters.dynamodb_get" not in started.own_after
 
 
 @pytest.mark.parametrize(

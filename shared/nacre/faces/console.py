@@ -1,41 +1,19 @@
-"""The owner's pages: which there are, and the parts that they work on."""
+"""The owner's pages, and the parts that they work on."""
 
 from collections.abc import Callable
 
 from fastapi import FastAPI
 
 from nacre.console.parts import Console
-from nacre.faces.console_entries import routes as entry_routes
-from nacre.faces.console_export import routes as export_routes
-from nacre.faces.console_history import routes as history_routes
-from nacre.faces.console_letters import routes as letter_routes
-from nacre.faces.console_map import routes as map_routes
-from nacre.faces.console_memories import routes as memories_routes
-from nacre.faces.console_memory import routes as memory_routes
-from nacre.faces.console_overview import routes as overview_routes
-from nacre.faces.console_relations import routes as relation_routes
-from nacre.faces.console_scenes import routes as scene_routes
-from nacre.faces.console_start import routes as start_routes
-
-ROUTES = (
-    start_routes,
-    overview_routes,
-    map_routes,
-    memories_routes,
-    memory_routes,
-    scene_routes,
-    entry_routes,
-    relation_routes,
-    letter_routes,
-    history_routes,
-    export_routes,
-)
 
 
 def console(parts: Console) -> Callable[[FastAPI], None]:
-    """Return what adds the owner's pages to the portal."""
+    """Return what adds the owner's pages to the portal, loading them only then."""
 
     def add(app: FastAPI) -> None:
+        # Half of what the portal function would start with is what the pages show.
+        from nacre.faces.console_pages import ROUTES  # noqa: PLC0415
+
         app.state.console = parts
         for routes in ROUTES:
             app.include_router(routes)

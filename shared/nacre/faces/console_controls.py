@@ -1,37 +1,21 @@
-"""The pages about control: which there are, and the parts that they work on."""
+"""The pages about control, and the parts that they work on."""
 
 from collections.abc import Callable
 
 from fastapi import FastAPI
 
 from nacre.console.control import Control
-from nacre.faces.console_access import routes as access_routes
-from nacre.faces.console_approvals import routes as approval_routes
-from nacre.faces.console_audit import routes as audit_routes
-from nacre.faces.console_connect import routes as connect_routes
-from nacre.faces.console_model import routes as model_routes
-from nacre.faces.console_patrols import routes as patrol_routes
-from nacre.faces.console_policy import routes as policy_routes
-from nacre.faces.console_servers import routes as server_routes
-
-_ROUTES = (
-    connect_routes,
-    access_routes,
-    patrol_routes,
-    policy_routes,
-    audit_routes,
-    model_routes,
-    approval_routes,
-    server_routes,
-)
 
 
 def controls(parts: Control) -> Callable[[FastAPI], None]:
-    """Return what adds the pages about control to the portal, beside the console."""
+    """Return what adds the pages about control to the portal, loading them only then."""
 
     def add(app: FastAPI) -> None:
+        # As the console's: clients that look for the authorization server do not wait for them.
+        from nacre.faces.console_control_pages import ROUTES  # noqa: PLC0415
+
         app.state.control = parts
-        for routes in _ROUTES:
+        for routes in ROUTES:
             app.include_router(routes)
 
     return add

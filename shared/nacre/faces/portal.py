@@ -20,6 +20,7 @@ from nacre.errors import (
 from nacre.faces.asgi import AsgiApp
 from nacre.faces.consent_routes import routes as consent_routes
 from nacre.faces.error_map import explain
+from nacre.faces.late_routes import LateRoutes
 from nacre.faces.oauth_routes import oauth_failed
 from nacre.faces.oauth_routes import routes as oauth_routes
 from nacre.faces.passkey_routes import routes as passkey_routes
@@ -31,10 +32,11 @@ from nacre.faces.sign_in_routes import routes as sign_in_routes
 from nacre.faces.signing_in import SignInNeededError
 
 
-def portal_app(portal: Portal, *more: Callable[[FastAPI], None]) -> AsgiApp:
+def portal_app(portal: Portal, *more: Callable[[FastAPI], None], is_late: bool = False) -> AsgiApp:
     """Return the web application, for the portal function and for the laptop server.
 
-    Each of `more` adds routes of its own.
+    Each of `more` adds routes of its own: now, or where `is_late` before the first request that
+    the portal itself has no route for.
     """
     # No documentation pages: they load scripts from elsewhere and list what is not public.
     app = FastAPI(title="Nacre", version=__version__, openapi_url=None)
@@ -50,9 +52,10 @@ def portal_app(portal: Portal, *more: Callable[[FastAPI], None]) -> AsgiApp:
 
     for own in (sign_in_routes, passkey_routes, oauth_routes, consent_routes):
         app.include_router(own)
-    for add in more:
-        add(app)
-    if not any(getattr(route, "path", None) == "/" for route in app.routes):
+    if not is_late:
+        for add in more:
+            add(app)
+    if not (is_late or any(getattr(route, "path", None) == "/" for route in app.routes)):
 
         @app.get("/")
         async def home() -> dict[str, str]:
@@ -64,7 +67,7 @@ def portal_app(portal: Portal, *more: Callable[[FastAPI], None]) -> AsgiApp:
     app.add_exception_handler(RequestValidationError, _not_understood)
     app.add_exception_handler(HTTPException, _not_served)
     app.add_exception_handler(Exception, _failed)
-    return PortalFence(app, portal)
+    return PortalFence(LateRoutes(app, more) if is_late else app, portal)
 
 
 def _to_sign_in(request: Request, error: Exception) -> Response:

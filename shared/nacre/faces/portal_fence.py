@@ -3,11 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from fastapi import FastAPI
-
 from nacre.access.addresses import base_of
 from nacre.errors import ForbiddenError
-from nacre.faces.asgi import Receive, Scope, Send, write
+from nacre.faces.asgi import AsgiApp, Receive, Scope, Send, write
 from nacre.faces.logs import where
 from nacre.faces.oauth_routes import WELL_KNOWN
 from nacre.faces.portal_parts import Portal
@@ -18,7 +16,7 @@ from nacre.protocol.http_messages import HttpReply
 class PortalFence:
     """Lets requests pass that use a name of this server, and allowed pages read the answers."""
 
-    def __init__(self, app: FastAPI, portal: Portal) -> None:
+    def __init__(self, app: AsgiApp, portal: Portal) -> None:
         self._app = app
         self._portal = portal
 

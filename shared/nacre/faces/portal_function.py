@@ -13,7 +13,7 @@ Handler = Callable[[dict[str, Any], Any], dict[str, Any]]
 
 
 def portal_handler(portal: Portal, *more: Callable[[FastAPI], None]) -> Handler:
-    """Return the handler of the portal function."""
+    """Return the handler of the portal function; what `more` adds is loaded when it is needed."""
     # Lambda has no moment at which an application ends.
-    adapter: Handler = Mangum(portal_app(portal, *more), lifespan="off")
+    adapter: Handler = Mangum(portal_app(portal, *more, is_late=True), lifespan="off")
     return adapter

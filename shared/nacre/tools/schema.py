@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
-from urllib.parse import urldefrag, urljoin
 
 from nacre.errors import InvalidSchemaError
 from nacre.limits import MAX_JSON_DEPTH, MAX_SCHEMA_BYTES, MAX_SCHEMA_NODES
@@ -134,7 +133,7 @@ def _foreign_reference(schema: Mapping[str, Any]) -> str | None:
                 continue
             if own is None:
                 own = _identifiers(schema)
-            if urldefrag(urljoin(str(schema.get("$id", "")), target)).url not in own:
+            if _resolved(str(schema.get("$id", "")), target) not in own:
                 return target
     return None
 
@@ -142,7 +141,14 @@ def _foreign_reference(schema: Mapping[str, Any]) -> str | None:
 def _identifiers(schema: Mapping[str, Any]) -> set[str]:
     base = str(schema.get("$id", ""))
     found = (part["$id"] for part in _walk(schema) if isinstance(part.get("$id"), str))
-    return {urldefrag(urljoin(base, identifier)).url for identifier in found}
+    return {_resolved(base, identifier) for identifier in found}
+
+
+def _resolved(base: str, reference: str) -> str:
+    # Schemas of our own have none of these, and a cold start does not wait for it.
+    from urllib.parse import urldefrag, urljoin  # noqa: PLC0415
+
+    return urldefrag(urljoin(base, reference)).url
 
 
 def _unfolded(schema: Mapping[str, Any]) -> int:

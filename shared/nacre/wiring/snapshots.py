@@ -11,6 +11,7 @@ MCP = (
     "jsonschema_rs",
     "numpy",
     "boto3",
+    "nacre.access.beings",
     "nacre.adapters.container_credentials",
     "nacre.adapters.dynamodb_append",
     "nacre.adapters.dynamodb_table",
@@ -34,6 +35,8 @@ MCP = (
 PORTAL = (
     "boto3",
     "nacre.adapters.dynamodb_table",
+    "nacre.faces.console_control_pages",
+    "nacre.faces.console_pages",
     "nacre.wiring.admitting",
 )
 SERVICES = ("dynamodb", "sqs")
