@@ -5,7 +5,7 @@ from contextlib import closing
 from pathlib import Path
 
 from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.errors import StoreError
+from nacre.errors import StoreError, UnavailableError
 
 _COUNTED = ("data", "tokens", "messages")
 
@@ -18,12 +18,25 @@ def copy_database(source: Path, target: Path) -> None:
     database = SqliteDatabase(source)
     try:
         with database.read() as connection:
-            connection.execute("VACUUM INTO ?", (str(target),))
+            _vacuum(connection, target)
     finally:
         database.close()
     # The copy is born without a log; a store that has one stays so for good.
     with closing(sqlite3.connect(target)) as connection:
         connection.execute("PRAGMA journal_mode=WAL")
+
+
+def _vacuum(connection: sqlite3.Connection, target: Path) -> None:
+    try:
+        connection.execute("VACUUM INTO ?", (str(target),))
+    except sqlite3.Error as error:
+        # It is the target's disk that is full: a copy writes nothing beside the store.
+        if getattr(error, "sqlite_errorcode", None) != sqlite3.SQLITE_FULL:
+            raise
+        raise UnavailableError(
+            f"{target.parent}: the disk is full. A copy of the store takes as much as the store"
+            " has. Free some space, or write it elsewhere."
+        ) from error
 
 
 def count_rows(path: Path) -> dict[str, int]:
