@@ -141,3 +141,17 @@ def test_very_many_yaml_files(file: tuple[str, dict[str, Any]]) -> None:
 def test_very_many_toml_files(text: str) -> None:
     assert plain(value_of(Toml().parse(text))) == tomllib.loads(text)
     check(text, "codex")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("toml", f"a = {'1' * 5000}"),
+        ("yaml", 'a: "\\UFFFFFFFF"'),
+        ("yaml", 'a: "\\U00110000"'),
+        ("yaml", f"%YAML 1.{'1' * 5000}\n---\na: 1"),
+    ],
+)
+def test_what_only_python_cannot_read_is_refused_too(name: str, text: str) -> None:
+    with pytest.raises(ConfigurationError, match=r"no YAML|too many digits"):
+        DIALECTS[name].parse(text)
