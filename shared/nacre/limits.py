@@ -51,6 +51,7 @@ MAX_OWN_FORM_BYTES = 256 * 1024  # of who is signed in: 64 kB of knowledge are t
 LIVE_ACCESS_TOKENS = 20  # of one grant; the oldest end first
 SIGN_IN_LINK_SECONDS = 3600  # a link from the terminal is opened at once or made anew
 SESSION_DAYS = 30  # a browser stays signed in for a month
+FRESH_SIGN_IN_SECONDS = 900  # within which the ways in may be changed: who finds a browser cannot
 PASSWORD_LENGTH = 12  # characters at least: with the lockout beyond guessing
 MAX_PASSWORD_LENGTH = 256  # characters; more says nothing and costs time
 SIGN_IN_ATTEMPTS = 10  # from one address in a quarter of an hour

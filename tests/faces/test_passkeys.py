@@ -11,6 +11,7 @@ from nacre.access.passkeys import Signed
 from nacre.access.webauthn import Site as Webauthn
 from nacre.errors import InvalidInputError, RateLimitedError
 from nacre.limits import (
+    FRESH_SIGN_IN_SECONDS,
     MAX_PASSKEYS,
     PASSKEY_CHALLENGE_SECONDS,
     PASSKEY_CHALLENGES,
@@ -253,6 +254,29 @@ def test_a_removed_passkey_does_not_sign_in_and_sessions_elsewhere_end(
     assert "was removed" in said(enter(Browser(place), device))
     assert owner.get("/account").status == 200
     assert other.get("/account").status == 303
+
+
+def test_no_passkey_comes_or_goes_long_after_signing_in(
+    place: Site, owner: Browser, device: Device
+) -> None:
+    add(owner, device)
+    page = owner.get("/account")
+    asked = ask(owner, "/account/passkeys")
+    place.time.pass_(seconds=FRESH_SIGN_IN_SECONDS + 1)
+    device.credential = b"other"
+    fields = {"csrf": asked["csrf"], "name": "Other", **device.made(asked["challenge"])}
+    late = [
+        owner.post("/account/passkeys", fields),
+        owner.submit(page, "/account/passkeys/remove"),
+        owner.post("/account/passkeys/challenge", {"csrf": asked["csrf"]}, accept="*/*"),
+    ]
+    shown = owner.get("/account").text
+
+    assert [answer.status for answer in late] == [403] * 3
+    assert "sign in again" in late[2].json["error"]  # which the page's script shows
+    assert [each.name for each in place.authority.sign_in.passkeys.of_owner("me")] == ["Phone"]
+    assert "Phone" in shown
+    assert "/account/passkeys" not in shown
 
 
 def test_attempts_are_counted(place: Site, owner: Browser, device: Device) -> None:

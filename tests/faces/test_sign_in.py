@@ -8,7 +8,12 @@ import pytest
 
 from nacre.access.rate_limits import RateLimits
 from nacre.errors import RateLimitedError
-from nacre.limits import SESSION_DAYS, SIGN_IN_ATTEMPTS, SIGN_IN_LINK_SECONDS
+from nacre.limits import (
+    FRESH_SIGN_IN_SECONDS,
+    SESSION_DAYS,
+    SIGN_IN_ATTEMPTS,
+    SIGN_IN_LINK_SECONDS,
+)
 from tests.web import ADDRESS, Browser, Site, form_of, site
 
 PASSWORD = "four slow brown snails"
@@ -172,6 +177,55 @@ def test_a_password_signs_in_until_it_is_removed(place: Site) -> None:
 def credentials(browser: Browser, **fields: str) -> dict[str, str]:
     form = form_of(browser.get("/sign-in"), "/sign-in")
     return {"csrf": form["csrf"], "then": "/", "owner": "me", **fields}
+
+
+def test_who_signed_in_a_while_ago_shows_who_they_are_before_the_ways_in_change(
+    place: Site,
+) -> None:
+    """Whoever finds a browser open, or takes its cookie, makes no way in of their own."""
+    browser = Browser(place)
+    browser.sign_in()
+    page = browser.get("/account")
+    place.time.pass_(seconds=FRESH_SIGN_IN_SECONDS + 1)
+    late = browser.submit(page, "/account/password", password=PASSWORD, again=PASSWORD)
+    removed = browser.submit(page, "/account/password", remove="1")
+    shown = browser.get("/account")
+    out = browser.post("/sign-out", {**form_of(shown, "/sign-out"), "then": "/account"})
+    kept = place.authority.sign_in.passwords.has("me")
+    back = browser.submit(browser.get(out["location"]), "/sign-in", secret=place.link())
+    changed = browser.submit(
+        browser.get("/account"), "/account/password", password=PASSWORD, again=PASSWORD
+    )
+
+    assert (late.status, removed.status) == (403, 403)
+    assert "more than 15 minutes ago; sign in again" in late.text
+    assert not kept
+    assert "Sign in again" in shown.text
+    assert "/account/password" not in shown.text
+    assert (out["location"], back["location"]) == ("/sign-in?then=%2Faccount", "/account")
+    assert changed["location"] == "/account"
+    assert place.authority.sign_in.passwords.has("me")
+
+
+def test_within_a_quarter_of_an_hour_the_ways_in_may_be_changed(place: Site) -> None:
+    browser = Browser(place)
+    browser.sign_in()
+    place.time.pass_(seconds=FRESH_SIGN_IN_SECONDS)
+    page = browser.get("/account")
+
+    assert "Sign in again" not in page.text
+    assert (
+        browser.submit(page, "/account/password", password=PASSWORD, again=PASSWORD).status == 303
+    )
+
+
+@pytest.mark.parametrize("then", ["//evil.example", "https://evil.example"])
+def test_signing_out_leads_nowhere_else(place: Site, then: str) -> None:
+    browser = Browser(place)
+    browser.sign_in()
+    page = browser.get("/account")
+
+    assert browser.submit(page, "/sign-out", then=then)["location"] == "/sign-in?then=%2F"
 
 
 @pytest.mark.parametrize(

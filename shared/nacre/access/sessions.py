@@ -9,7 +9,7 @@ from random import Random
 from nacre.access.naming import one_line
 from nacre.clock import Clock
 from nacre.ids import long_secret
-from nacre.limits import SESSION_DAYS
+from nacre.limits import FRESH_SIGN_IN_SECONDS, SESSION_DAYS
 from nacre.ports.paging import every_item
 from nacre.ports.table import EXPIRES_AT, SCHEMA, Absent, Item, Key, Table
 
@@ -73,6 +73,10 @@ class Sessions:
             return None
         item = self._table.get(_key(cookie))
         return None if item is None else _signed_in(item, csrf_of(cookie))
+
+    def is_fresh(self, signed_in: SignedIn) -> bool:
+        """Whether the owner has shown who they are just now."""
+        return self._clock() - signed_in.since <= timedelta(seconds=FRESH_SIGN_IN_SECONDS)
 
     def is_open(self, session: str) -> bool:
         """Whether a session has not ended, by the name it has in `SignedIn`."""

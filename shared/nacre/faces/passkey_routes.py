@@ -20,13 +20,13 @@ from nacre.faces.signing_in import (
     check_aside,
     check_origin,
     own_path,
-    require_form,
+    require_fresh_form,
 )
 from nacre.limits import PASSKEY_CHALLENGE_SECONDS
 
 routes = APIRouter()
 
-Form = Annotated[OwnForm, Depends(require_form)]
+FreshForm = Annotated[OwnForm, Depends(require_fresh_form)]
 Fields = Annotated[dict[str, str], Depends(read_form)]
 SiteHere = Annotated[Site, Depends(require_passkey_site)]
 _MILLISECONDS = PASSKEY_CHALLENGE_SECONDS * 1000
@@ -72,7 +72,7 @@ def sign_in_by_passkey(request: Request, fields: Fields, site: SiteHere) -> Resp
 
 
 @routes.post("/account/passkeys/challenge")
-def ask_to_add(request: Request, form: Form, site: SiteHere) -> Response:
+def ask_to_add(request: Request, form: FreshForm, site: SiteHere) -> Response:
     """Return what the browser asks an authenticator with, to make a passkey."""
     ways, owner = portal_of(request).authority.sign_in, form.signed_in
     challenge = ways.ask_passkey("add", browser=owner.session, address=caller_address(request))
@@ -93,7 +93,7 @@ def ask_to_add(request: Request, form: Form, site: SiteHere) -> Response:
 
 
 @routes.post("/account/passkeys")
-def add_passkey(request: Request, form: Form, site: SiteHere) -> Response:
+def add_passkey(request: Request, form: FreshForm, site: SiteHere) -> Response:
     """Keep a passkey that the browser has just made."""
     owner, fields = form.signed_in, form.fields
     try:
@@ -111,7 +111,7 @@ def add_passkey(request: Request, form: Form, site: SiteHere) -> Response:
 
 
 @routes.post("/account/passkeys/remove")
-def remove_passkey(request: Request, form: Form) -> Response:
+def remove_passkey(request: Request, form: FreshForm) -> Response:
     """Forget one passkey; sessions elsewhere end."""
     authority, owner = portal_of(request).authority, form.signed_in
     authority.sign_in.passkeys.remove(owner.owner, form.fields.get("passkey", ""))

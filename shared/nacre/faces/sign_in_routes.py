@@ -1,6 +1,7 @@
 """The pages on which an owner signs in and out, and looks after the ways in."""
 
 from typing import Annotated
+from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import RedirectResponse, Response
@@ -21,9 +22,11 @@ from nacre.faces.signing_in import (
     keep_session,
     own_path,
     require_form,
+    require_fresh_form,
     require_owner,
     signed_in,
 )
+from nacre.limits import FRESH_SIGN_IN_SECONDS
 
 routes = APIRouter()
 
@@ -34,6 +37,7 @@ _NO_LINK = (
 _NO_PASSWORD = "The name and the password do not belong together."  # noqa: S105  a message
 Owner = Annotated[SignedIn, Depends(require_owner)]
 Form = Annotated[OwnForm, Depends(require_form)]
+FreshForm = Annotated[OwnForm, Depends(require_fresh_form)]
 
 
 @routes.get("/sign-in")
@@ -69,12 +73,14 @@ def sign_in(request: Request, form: Annotated[dict[str, str], Depends(read_form)
 
 @routes.post("/sign-out")
 def sign_out(request: Request, form: Form) -> Response:
-    """End this session, or every one of the owner's."""
+    """End this session, or every one of the owner's; `then` is where to sign in again for."""
     sessions = portal_of(request).authority.sessions
     if form.fields.get("everywhere"):
         sessions.close_all(form.signed_in.owner)
     sessions.close(form.signed_in.session)
-    answer = redirect(request, "/sign-in")
+    then = form.fields.get("then")
+    path = "/sign-in" if then is None else f"/sign-in?then={quote(own_path(then), safe='')}"
+    answer = redirect(request, path)
     drop_session(request, answer)
     return answer
 
@@ -86,7 +92,7 @@ def show_account(request: Request, owner: Owner) -> Response:
 
 
 @routes.post("/account/password")
-def set_password(request: Request, form: Form) -> Response:
+def set_password(request: Request, form: FreshForm) -> Response:
     """Set, change or remove the password; sessions elsewhere end."""
     authority, owner = portal_of(request).authority, form.signed_in
     passwords = authority.sign_in.passwords
@@ -164,5 +170,7 @@ def account_page(
         passkeys=authority.sign_in.passkeys.of_owner(owner.owner),
         takes_passkeys=passkey_site(request) is not None,
         sessions=authority.sessions.of_owner(owner.owner),
+        is_fresh=authority.sessions.is_fresh(owner),
+        minutes=FRESH_SIGN_IN_SECONDS // 60,
         problem=problem,
     )

@@ -11,7 +11,7 @@ from nacre.access.sessions import Opened, SignedIn, csrf_of
 from nacre.errors import ForbiddenError
 from nacre.faces.forms import form_within
 from nacre.faces.portal_parts import base_url, portal_of
-from nacre.limits import MAX_OWN_FORM_BYTES, SESSION_DAYS
+from nacre.limits import FRESH_SIGN_IN_SECONDS, MAX_OWN_FORM_BYTES, SESSION_DAYS
 
 _ASIDE = "sign-in"
 _SESSION = "session"
@@ -66,6 +66,16 @@ async def require_form(request: Request, owner: SignedIn = Depends(require_owner
     if not _same(sent, owner.csrf):
         raise ForbiddenError(_CHANGED)
     return OwnForm(owner, fields)
+
+
+def require_fresh_form(request: Request, form: OwnForm = Depends(require_form)) -> OwnForm:  # noqa: B008
+    """Return the form of an owner who has signed in just now; raises ForbiddenError otherwise."""
+    if not portal_of(request).authority.sessions.is_fresh(form.signed_in):
+        raise ForbiddenError(
+            f"you signed in more than {FRESH_SIGN_IN_SECONDS // 60} minutes ago; sign in again on "
+            "the page Account to change how you sign in"
+        )
+    return form
 
 
 def check_origin(request: Request) -> None:
