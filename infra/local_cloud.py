@@ -11,6 +11,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from secrets import randbelow
 
 from infra.tools import programs
 
@@ -52,10 +53,15 @@ def local_cloud(port: int | None = None) -> Iterator[str]:
 
 
 def free_port() -> int:
-    """Return a port of loopback that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """Return a port of loopback that nobody listens on.
+
+    It lies below those that systems give out by themselves, so that nobody gets it meanwhile.
+    """
+    while True:
+        port = 20_000 + randbelow(12_000)
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 def wait_until_ready(url: str, process: "subprocess.Popen[bytes]", log: Path) -> None:

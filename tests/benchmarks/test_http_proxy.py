@@ -13,6 +13,7 @@ from statistics import median
 
 import pytest
 
+from infra.local_cloud import free_port
 from tests.benchmarks.table import show
 from tests.proxy.programs import NACRE, environment
 
@@ -38,13 +39,6 @@ args.path = "/etc/**"
     * 50
     + '[[rule]]\naction = "allow"\ntool = "add"\n'
 )
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 @contextmanager

@@ -33,13 +33,6 @@ SDK = ThirdParty(
 )
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
 @contextmanager
 def running(
     command: Sequence[str], port: int, folder: Path, variables: Mapping[str, str]

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.clients.far_servers import free_port, serving
+from infra.local_cloud import free_port
+from tests.clients.far_servers import serving
 from tests.gateway_world import World, world
 from tests.third_party import SERVERS, Step, ThirdParty, differences
 from tests.third_party_clients import (

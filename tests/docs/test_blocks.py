@@ -1,7 +1,6 @@
 import json
 import linecache
 import re
-import socket
 import sys
 import tomllib
 from contextlib import redirect_stdout
@@ -11,6 +10,7 @@ from types import ModuleType
 
 import pytest
 
+from infra.local_cloud import free_port
 from tests.docs.blocks import READ, RUN, Block, blocks_of, commands_of, matches
 from tests.docs.shell import Shell
 
@@ -31,12 +31,6 @@ def printed_by(server: str) -> dict[str, str]:
         "YOUR_TOKEN": re.search(r"^Token: +(\S+)$", server, re.MULTILINE),
     }
     return {name: match[1] for name, match in found.items() if match}
-
-
-def free_port() -> str:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return str(listener.getsockname()[1])
 
 
 def at_port(code: str, port: str) -> str:
@@ -78,7 +72,7 @@ def test_every_block_of_a_page_does_what_the_page_says(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    name, port = name_of(page), free_port()
+    name, port = name_of(page), str(free_port())
     environment = {"NACRE_HOME": str(tmp_path / "nacre"), "HOME": str(tmp_path)}
     for variable, value in environment.items():
         monkeypatch.setenv(variable, value)
