@@ -53,7 +53,7 @@ class Orders(Protocol):
 
 
 class OrderResult(ToolResult):
-    """An answer; like the seed's, it says that it is no error."""
+    """An answer, which says that it is no error."""
 
     __slots__ = ()
 

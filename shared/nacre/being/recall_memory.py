@@ -13,7 +13,7 @@ from nacre.tools.tool import Tool
 if TYPE_CHECKING:
     from nacre.memory.recollection import Recollection
 
-_NODES = 5  # the seed document's default
+_NODES = 5  # where the caller does not say
 _MOST_NODES = 50
 
 

@@ -14,7 +14,7 @@ from nacre.tools.tool import Tool
 if TYPE_CHECKING:
     from nacre.memory.recounting import Recounting
 
-_RESULTS = 10  # seed 003
+_RESULTS = 10  # where the caller does not say
 
 
 def search_history(recounting: "Callable[[], Recounting]") -> Tool:

@@ -33,7 +33,7 @@ from nacre.memory.relations import Relations
 from nacre.memory.rendering import one_line, shown_line
 from nacre.memory.targets import SOUL_FIELDS, Target, parse_rule
 
-_MODEL = "claude-sonnet-4-6"  # the seed document's suggestion, where the soul names none
+_MODEL = "claude-sonnet-4-6"  # a suggestion, where the soul names none
 _BRIEF_FROM = 2 * PREVIEW_LENGTH  # bytes from which an entry has a brief form
 
 

@@ -1,4 +1,4 @@
-"""How much media one order carries, and what a deployment adds to the seed's limits."""
+"""How much media one order carries, and what a deployment adds to that."""
 
 from dataclasses import dataclass
 
@@ -29,7 +29,7 @@ class MediaLimits:
 
     @classmethod
     def laptop(cls) -> "MediaLimits":
-        """Return the limits of a server on this machine: the seed's, within one call's body."""
+        """Return the limits of a server on this machine, within one call's body."""
         return cls(call_bytes=LAPTOP_MEDIA_BYTES, deployment="server", instead="Use fewer files.")
 
     @classmethod
