@@ -43,6 +43,7 @@ _VALUES = {
     "NACRE_TRANSCRIBE_MODEL": "",
     "NACRE_TRANSCRIBE_BASE_URL": "",
     "NACRE_TRANSCRIBE_SECRET": "",
+    "NACRE_TRANSCRIBE_PRICE": "0.006",
     "NACRE_KMS_KEY": "arn:aws:kms:us-east-1:123456789012:key/0b5ad6a5",
 }
 
