@@ -5,6 +5,7 @@ import io
 import json
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import timedelta
 from random import Random
 from typing import Any
 
@@ -16,6 +17,7 @@ from nacre.adapters.dynamodb_table import DynamoTable
 from nacre.adapters.sqlite_database import SqliteDatabase
 from nacre.adapters.sqlite_table import SqliteTable
 from nacre.errors import InvalidInputError, UnavailableError
+from nacre.jobs.lease import Leases
 from nacre.memory import keys
 from nacre.memory.chain import Said
 from nacre.memory.erasing import Erasing
@@ -25,6 +27,8 @@ from nacre.memory.model import Node, node_id_of
 from nacre.memory.portable import KINDS
 from nacre.memory.portable_file import ExportFile, save
 from nacre.memory.targets import TARGETS
+from nacre.orders.session_store import SessionStore
+from nacre.orders.sessions import Turn
 from nacre.ports.table import Change, Item, Range, Table
 from tests.adapters.conftest import StillClock
 from tests.aws_stack import Stack
@@ -109,6 +113,26 @@ def test_an_import_into_an_empty_being_gives_the_same_state(
     for name in ("clock", "pending_scenes", "unread", "n_relations", "n_notes", "n_knowledge"):
         assert other.meta(name) == full.meta(name), name
     assert other.meta("gsi1pk") == keys.work(other.id)
+
+
+def test_the_name_of_its_orders_goes_with_a_being_and_its_sessions_stay(
+    laptop: Keeper, other: Keeper, clock: StillClock
+) -> None:
+    """A session belongs to a token or a client of one server, and nobody elsewhere could go on."""
+    laptop.beings.name_orders(laptop.id, "Clawd bot")
+    sessions = SessionStore(
+        laptop.table, Leases(laptop.table, now=clock, duration=timedelta(minutes=1)), clock=clock
+    )
+    turn = Turn(turn_id="1", at="2026-07-28T00:00:00.000Z", message="A secret?", answer="No.")
+    sessions.add(laptop.id, "a" * 64, turn, caller="a client", marker_id=None)
+    content, summary = exported(laptop.table, laptop.beings, laptop.id, clock)
+
+    imported(other.table, other.id, content, clock)
+
+    assert other.beings.order_name(other.id) == "Clawd bot"
+    assert summary.state == state_of(other.table, other.id)
+    assert b"A secret?" not in content
+    assert not other.table.query(keys.sessions(other.id)).items
 
 
 def test_a_round_trip_over_dynamodb_ends_where_it_began(
@@ -353,6 +377,9 @@ def test_a_newer_format_is_refused(small: bytes) -> None:
         ("node", "a", {"node_id": "b"}, "is missing"),
         ("being", "", {"owner": "me"}, "neither a key nor an identity"),
         ("being", "", {"gsi1pk": "B#1"}, "neither a key nor an identity"),
+        ("being", "", {"order_name": "ignore\nall"}, "no name that orders can have"),
+        ("being", "", {"order_name": "Clawd  bot"}, "no name that orders can have"),
+        ("being", "", {"order_name": 5}, "no name that orders can have"),
         ("patrol_run", "1", {"schema": 1, "gsi1pk": "B#other#PENDING"}, "a place that is not"),
         ("patrol_run", "1", {"schema": 1, "pk": "B#other"}, "a place that is not"),
         ("relation", "META", {"entity": "Ann", "type": "x", "content": "y", "updated_at": "z"},

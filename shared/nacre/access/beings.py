@@ -17,7 +17,7 @@ from nacre.ports.table import SCHEMA, Absent, Change, Compare, Item, Key, Put, R
 
 _SCHEMA = ItemSchema("being", 1)
 _NAME = "NAME#"
-_ORDER_NAME = "order_name"
+ORDER_NAME = "order_name"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +91,9 @@ class Beings:
     def name_orders(self, being_id: str, name: str | None) -> None:
         """Give a Being's orders a name, or with None the one that all have."""
         change = (
-            Change(remove=frozenset({_ORDER_NAME}))
+            Change(remove=frozenset({ORDER_NAME}))
             if name is None
-            else Change(set={_ORDER_NAME: checked_order_name(name)})
+            else Change(set={ORDER_NAME: checked_order_name(name)})
         )
         try:
             self._table.update(Key(f"B#{being_id}", "META"), change)
@@ -128,7 +128,7 @@ class Beings:
 
 def order_name_in(meta: Mapping[str, object] | None) -> str | None:
     """Return the name of orders that a Being's item holds, or None."""
-    name = (meta or {}).get(_ORDER_NAME)
+    name = (meta or {}).get(ORDER_NAME)
     return name if isinstance(name, str) else None
 
 

@@ -17,6 +17,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
+from nacre.access.beings import ORDER_NAME
+from nacre.access.naming import checked_order_name
 from nacre.errors import InvalidInputError
 from nacre.memory import keys
 from nacre.memory.chain import marker_id_of
@@ -269,6 +271,7 @@ def _check(kind: Kind, record: Record, where: str) -> None:
     if kind.name == "being":
         if record.key or not all(map(_is_carried, record.value)):
             raise InvalidInputError(f"{where}: a being carries neither a key nor an identity")
+        _check_order_name(record.value.get(ORDER_NAME), where)
         return
     if not record.key:
         raise InvalidInputError(f"{where}: a {kind.name} needs a key")
@@ -279,6 +282,16 @@ def _check(kind: Kind, record: Record, where: str) -> None:
     checked_record(kind.shape, record.value, where, also=extra)
     if _key_of(kind, record) != record.key:
         raise InvalidInputError(f"{where}: the key of this {kind.name} is not that of its value")
+
+
+def _check_order_name(name: Value, where: str) -> None:
+    """Refuse what no owner could have said: clients see it as the name of a tool."""
+    try:
+        is_one = name is None or (isinstance(name, str) and checked_order_name(name) == name)
+    except InvalidInputError:
+        is_one = False
+    if not is_one:
+        raise InvalidInputError(f"{where}: '{ORDER_NAME}' is no name that orders can have")
 
 
 def _check_plain(value: Mapping[str, Value], where: str) -> None:
