@@ -1,5 +1,6 @@
 """`nacre serve` as a process."""
 
+import http.client
 import json
 import re
 import shlex
@@ -7,11 +8,13 @@ import signal
 import socket
 import sys
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
 from nacre.access.tokens import SCANNER_PATTERN
 from nacre.cli.listening import fences, is_loopback, url_of
+from nacre.limits import REGISTRATIONS_A_MINUTE
 from nacre.protocol.fences import Fences
 from nacre.wiring.settings import Settings
 from tests.cli.conftest import Nacre
@@ -284,3 +287,27 @@ def test_the_url_to_give_to_clients_can_be_called() -> None:
         assert url_of("localhost", listener, LOCAL) == f"http://localhost:{port}/mcp"
         assert url_of("::1", listener, LOCAL) == f"http://[::1]:{port}/mcp"
         assert url_of("127.0.0.1", listener, PUBLIC) == "https://nacre.example:8443/mcp"
+
+
+@pytest.mark.parametrize(("trusted", "by_another"), [("127.0.0.1", 201), ("", 429)])
+def test_only_a_trusted_proxy_says_who_attempts_are_counted_by(
+    nacre: Nacre, monkeypatch: pytest.MonkeyPatch, trusted: str, by_another: int
+) -> None:
+    monkeypatch.setenv("NACRE_TRUSTED_PROXIES", trusted)
+    client = {"redirect_uris": ["http://127.0.0.1:7777/back"], "client_name": "c"}
+    with serving() as server:
+        address = urlsplit(server.url).netloc
+
+        def register(caller: str) -> int:
+            connection = http.client.HTTPConnection(address, timeout=60)
+            headers = {"Content-Type": "application/json", "X-Forwarded-For": caller}
+            try:
+                connection.request("POST", "/register", json.dumps(client), headers)
+                return connection.getresponse().status
+            finally:
+                connection.close()
+
+        many = [register("192.0.2.1") for _ in range(REGISTRATIONS_A_MINUTE + 1)]
+        another = register("192.0.2.2")
+
+    assert (many[0], many[-1], another) == (201, 429, by_another)

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import shlex
 import signal
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from types import FrameType
@@ -74,7 +74,7 @@ def serve(host: str, port: int, *, place: Place) -> None:
             click.echo(f"\nSign in, once: {url.removesuffix('/mcp')}{link.path}")
             log = log_at(settings.log_level)
             app = _app(laptop, place, host, settings, log, hurried=lambda: server.force_exit)
-            server = _server(app, log)
+            server = _server(app, log, settings.trusted_proxies)
             log.write("info", "serving", url=url, folder=str(laptop.folder))
             server.run(sockets=[listener])
             log.write("info", "stopped")
@@ -177,7 +177,7 @@ class _Server(uvicorn.Server):
                 connection.transport.abort()
 
 
-def _server(app: AsgiApp, log: Log) -> uvicorn.Server:
+def _server(app: AsgiApp, log: Log, proxies: Sequence[str]) -> uvicorn.Server:
     """Return a server that a signal stops, once it has finished the calls in flight."""
     server_log = logging.getLogger("uvicorn")
     server_log.handlers = [_JsonLines(log)]
@@ -190,7 +190,9 @@ def _server(app: AsgiApp, log: Log) -> uvicorn.Server:
             log_level="warning",
             lifespan="on",
             loop="asyncio",
-            proxy_headers=False,  # nobody chooses the address that attempts are counted by
+            # Nobody else chooses the address that attempts are counted by.
+            proxy_headers=bool(proxies),
+            forwarded_allow_ips=list(proxies),
             server_header=False,
             timeout_graceful_shutdown=DRAIN_SECONDS,
             ws="none",

@@ -203,6 +203,11 @@ VARIABLES: Mapping[str, Variable] = {
         "On AWS: networks that are not public and may be reached for other MCP servers all the "
         "same, separated by commas, such as 10.0.0.0/16.",
     ),
+    "trusted_proxies": Variable(
+        "NACRE_TRUSTED_PROXIES",
+        "Proxies in front of `nacre serve`, by address or network, separated by commas, such as "
+        "127.0.0.1,10.0.0.0/16: what they say in X-Forwarded-For is who attempts are counted by.",
+    ),
     "secrets_path": Variable(
         "NACRE_SECRETS", "On AWS: where Systems Manager keeps the stack's secrets."
     ),
@@ -275,6 +280,7 @@ class Settings(NamedTuple):
     tool_servers: tuple[str, ...] = ()
     read_tools: tuple[str, ...] = ()
     private_networks: tuple[str, ...] = ()
+    trusted_proxies: tuple[str, ...] = ()
     secrets_path: str = ""
     stack: str = ""
     resolves_tokens: bool = False
@@ -334,7 +340,8 @@ class Settings(NamedTuple):
             servers_file=read("servers_file"),
             tool_servers=_listed(read("tool_servers")),
             read_tools=_listed(read("read_tools")),
-            private_networks=_networks(read("private_networks")),
+            private_networks=_networks("NACRE_PRIVATE_NETWORKS", read("private_networks")),
+            trusted_proxies=_proxies("NACRE_TRUSTED_PROXIES", read("trusted_proxies")),
             secrets_path=read("secrets_path"),
             stack=read("stack"),
             resolves_tokens=_switch("NACRE_RESOLVE_TOKENS", read("resolves_tokens")),
@@ -482,15 +489,25 @@ def _listed(value: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in value.split(",") if part.strip())
 
 
-def _networks(value: str) -> tuple[str, ...]:
+def _networks(variable: str, value: str) -> tuple[str, ...]:
     networks = _listed(value)
     for text in networks:
         address, _, bits = text.partition("/")
         if not bits.isdecimal() or not set(address) <= set("0123456789abcdefABCDEF.:"):
-            raise ConfigurationError(
-                f"NACRE_PRIVATE_NETWORKS: {text[:60]!r} is not of the form 10.0.0.0/16"
-            )
+            raise ConfigurationError(f"{variable}: {text[:60]!r} is not of the form 10.0.0.0/16")
     return networks
+
+
+def _proxies(variable: str, value: str) -> tuple[str, ...]:
+    for text in (proxies := _listed(value)):
+        address, slash, bits = text.partition("/")
+        fits = address and set(address) <= set("0123456789abcdefABCDEF.:")
+        # Whoever trusts all networks lets each caller say who it is.
+        if not fits or (slash and (not bits.isdecimal() or int(bits) == 0)):
+            raise ConfigurationError(
+                f"{variable}: {text[:60]!r} is not of the form 127.0.0.1 or 10.0.0.0/16"
+            )
+    return proxies
 
 
 def _url(variable: str, value: str) -> str:
