@@ -34,6 +34,17 @@ def test_it_does_what_its_comments_say(nacre: Nacre, tmp_path: Path) -> None:
     assert decided("update_notes") == "deny"
 
 
+@pytest.mark.parametrize(("pack", "soul"), [("default", "allow"), ("careful", "prompt")])
+def test_a_policy_that_is_shipped_can_be_written_on_from(
+    nacre: Nacre, tmp_path: Path, pack: str, soul: str
+) -> None:
+    nacre("policy", "init", "--pack", pack, str(tmp_path / "policy.toml"))
+    policy = read_policy(tmp_path / "policy.toml")
+    change = {"action": "update", "target": "souls"}
+
+    assert policy.decide(Subject("tool", "update_memory", "nacre", change)).action == soul
+
+
 def test_what_is_there_is_never_overwritten(nacre: Nacre, tmp_path: Path) -> None:
     path = tmp_path / "policy.toml"
     path.write_text("mine")

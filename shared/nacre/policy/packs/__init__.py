@@ -25,8 +25,8 @@ def default_policy() -> Policy:
     return pack("default")
 
 
-def text_of(name: Pack) -> str:
-    """Return its TOML, with the comments that explain it."""
+def text_of(name: Pack | Literal["starter"]) -> str:
+    """Return its TOML, with the comments that explain it; `starter` is one to write on from."""
     return _FOLDER.joinpath(f"{name}.toml").read_text(encoding="utf-8")
 
 
