@@ -102,6 +102,14 @@ slow: .venv/.ready-dev ## Every other slow test: the wheel, crashes, long runs
 crashes: .venv/.ready-dev ## Stop patrols of random histories a hundred thousand times (NACRE_CRASHES=1000)
 	NACRE_CRASHES=$${NACRE_CRASHES:-100000} $(SLOW) -s tests/patrol/test_random_crashes.py $(ARGS)
 
+.PHONY: load
+load: .venv/.ready-dev ## Mixed traffic for minutes: speed, memory, nothing lost (ARGS="laptop --seconds 60")
+	@$(BIN)/python -m tests.load $(ARGS)
+
+.PHONY: fuzz
+fuzz: .venv/.ready-dev ## Give every parser what nobody would send (NACRE_FUZZ_RUNS=1000000 ARGS="-k guard")
+	NACRE_FUZZ_RUNS=$${NACRE_FUZZ_RUNS:-200000} $(SLOW) tests/fuzz $(ARGS)
+
 .PHONY: bench
 bench: .venv/.ready-dev .tools/node/.ready ## Measure; every figure is a ratio within the same run
 	$(PYTEST) -m benchmark -s tests/benchmarks $(ARGS)

@@ -1,0 +1,486 @@
+"""What a stack needs and what AWS takes for it, from counted calls.
+
+python -m infra.cost prints what a million calls of the stated mix cost; its options state another
+mix, another size of memory, or Qdrant. `infra/measured.json` holds what one call of each kind asks
+for, as `python -m tests.load.counting` counts it, and a test counts again. Every other number is
+an assumption and stands here with its reason, or a price with its source.
+"""
+
+import argparse
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cache
+from typing import Any, Literal
+
+from infra.layers.build import ROOT
+from nacre.limits import EXACT_ITEM_POINTS
+from nacre.metrics import METRICS
+
+MEASURED = ROOT / "infra" / "measured.json"
+PAGE = ROOT / "docs" / "concepts" / "capacity.md"
+MILLION = 1_000_000
+HOURS = 730  # of a month, as AWS counts them
+_GIGABYTE = 10**9
+_WHOLE_CPU_MB = 1769  # at this much memory a function has one processor
+_QUERY_BYTES = 2**20  # what one page of a query holds
+_READ_BYTES = 4096  # of a read unit
+
+Searches = Literal["items", "qdrant"]
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What one of something costs in us-east-1, without any free tier."""
+
+    what: str
+    dollars: float
+    per: float
+    unit: str
+    source: str
+    seen: str  # when the source was written
+
+
+_DYNAMODB = ("airbyte.com/data-engineering-resources/dynamodb-pricing", "2025-07-21")
+_LAMBDA = ("cloudchipr.com/blog/aws-lambda-pricing", "2025")
+_LAMBDA_REQUESTS = ("rex.mindmeld360.com/blog/aws-lambda-pricing-guide-2025", "2026-01-19")
+_HTTP_API = ("appropri8-astro.pages.dev, tutorial of 2025-12-02 on a simple API", "2025-12-02")
+_SQS = ("cloudburn.io/blog/amazon-sqs-pricing", "2026-03-14")
+_CLOUDWATCH = ("factualminds.com/blog/amazon-cloudwatch-pricing", "2026-06-13")
+_METRICS = ("signoz.io/guides/cloudwatch-pricing", "2026-02-15")
+_KMS = ("cloudburn.io/blog/aws-kms-pricing", "2026-03-14")
+_DYNAMODB_GB = ("aws.amazon.com/dynamodb/pricing, a stored copy", "unknown")
+_ALARMS = ("c3x.dev/resources/aws/aws_cloudwatch_metric_alarm", "unknown")
+_UNCHECKED = ("from memory; no source was at hand", "unknown")
+
+PRICES: Mapping[str, Price] = {
+    "http_requests": Price("API Gateway, HTTP API", 1.00, MILLION, "requests", *_HTTP_API),
+    "lambda_requests": Price("Lambda, requests", 0.20, MILLION, "requests", *_LAMBDA_REQUESTS),
+    "gb_seconds": Price("Lambda, arm64", 0.0000133334, 1, "GB-seconds", *_LAMBDA),
+    "read_units": Price("DynamoDB, on-demand reads", 0.125, MILLION, "units", *_DYNAMODB),
+    "write_units": Price("DynamoDB, on-demand writes", 0.625, MILLION, "units", *_DYNAMODB),
+    "sqs_requests": Price("SQS, FIFO", 0.50, MILLION, "requests", *_SQS),
+    "log_gb": Price("CloudWatch, logs taken in", 0.50, 1, "GB", *_CLOUDWATCH),
+    "out_gb": Price("Traffic to the internet", 0.09, 1, "GB", *_HTTP_API),
+    "table_gb": Price("DynamoDB, storage", 0.25, 1, "GB-months", *_DYNAMODB_GB),
+    "backup_gb": Price("DynamoDB, point-in-time recovery", 0.20, 1, "GB-months", *_UNCHECKED),
+    "alarms": Price("CloudWatch, alarms", 0.10, 1, "alarms", *_ALARMS),
+    "metrics": Price("CloudWatch, own metrics", 0.30, 1, "metrics", *_METRICS),
+    "dashboards": Price("CloudWatch, dashboard", 3.00, 1, "dashboards", *_CLOUDWATCH),
+    "keys": Price("KMS, key", 1.00, 1, "keys", *_KMS),
+    "key_requests": Price("KMS, requests", 0.03, 10_000, "requests", *_KMS),
+    "blob_gb": Price("S3, standard", 0.023, 1, "GB-months", *_UNCHECKED),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What is asked of a stack in a month."""
+
+    calls: float = MILLION
+    mix: Mapping[str, float] = field(
+        default_factory=lambda: {
+            "recall": 40,
+            "search_memory": 20,
+            "update_notes": 20,
+            "order_being": 5,
+            "policy": 15,
+        }
+    )
+    beings: int = 1000
+    memories: int = 200  # of each Being
+    searches: Searches = "items"
+    paused: float = 1.0  # share of calls that come when a function has let go of policy and names
+    misses: float = 0.1  # share of calls whose token API Gateway has not kept for a minute
+    cold: float = 0.005  # share of calls that start a function: usual for steady traffic
+    dynamodb_ms: float = 5.0  # of one request, which AWS calls single-digit
+    model_seconds: float = 4.0  # that the language model takes for an order of two questions
+
+    def __post_init__(self) -> None:
+        if self.searches == "items" and self.memories > EXACT_ITEM_POINTS:
+            raise ValueError(
+                f"beyond {EXACT_ITEM_POINTS} memories a search without Qdrant looks at the newest"
+                " alone, and is not worth its price: reckon with --searches qdrant"
+            )
+
+    def share(self, kind: str) -> float:
+        """Return which part of the calls is of a kind."""
+        return self.mix.get(kind, 0) / sum(self.mix.values())
+
+
+MEMORY_MB = {"mcp_http": 1024, "token_authorizer": 512, "policy_evaluator": 512, "worker": 1769}
+INIT_MS = {"mcp_http": 132, "token_authorizer": 209, "policy_evaluator": 144}  # docs: speed.md
+_PLATFORM_LOG_BYTES = 700  # start and report of an invocation, as Lambda writes them in JSON
+_POLLS_A_MINUTE = 5 * 3  # five pollers of an idle queue that wait twenty seconds each
+_QDRANT_SHARE = 1.5  # of vectors and payload, says Qdrant's capacity planning
+_POINT_BYTES = 4 * 256 + 200 + 16 * 8  # a vector, about what a payload has, and its words
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """How much of everything that is paid for; the names are those of the prices."""
+
+    http_requests: float = 0
+    lambda_requests: float = 0
+    gb_seconds: float = 0
+    read_units: float = 0
+    write_units: float = 0
+    sqs_requests: float = 0
+    log_gb: float = 0
+    out_gb: float = 0
+    table_gb: float = 0
+    backup_gb: float = 0
+    blob_gb: float = 0
+    key_requests: float = 0
+    alarms: float = 0
+    metrics: float = 0
+    dashboards: float = 0
+    keys: float = 0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(*(a + b for (_, a), (_, b) in zip(self.items(), other.items(), strict=True)))
+
+    def __mul__(self, times: float) -> "Usage":
+        return Usage(*(amount * times for _, amount in self.items()))
+
+    def items(self) -> Iterator[tuple[str, float]]:
+        """Give each amount under its name."""
+        for each in fields(self):
+            yield each.name, getattr(self, each.name)
+
+    @property
+    def dollars(self) -> float:
+        """Return what it costs."""
+        return sum(map(line_dollars, *zip(*self.items(), strict=True)))
+
+
+def line_dollars(name: str, amount: float) -> float:
+    """Return what so much of one thing costs."""
+    return PRICES[name].dollars * amount / PRICES[name].per
+
+
+@cache
+def measured() -> dict[str, Any]:
+    """Return what was counted and measured."""
+    found: dict[str, Any] = json.loads(MEASURED.read_text())
+    return found
+
+
+def one_call(kind: str, load: Load) -> Usage:
+    """Return what one call of a kind uses, and what follows from it later."""
+    function = "policy_evaluator" if kind == "policy" else "mcp_http"
+    called = _served(function, _mean_call(kind, load), load)
+    if kind == "order_being":
+        called += Usage(gb_seconds=load.model_seconds * MEMORY_MB[function] / 1024)
+    found = called + _authorized(load) + Usage(http_requests=1)
+    if kind in ("update_notes", "order_being"):  # both leave a scene behind
+        found += one_scene(load)
+    return found
+
+
+def one_scene(load: Load) -> Usage:
+    """Return what a patrol uses for each scene that it makes a memory of."""
+    small, large = (size["patrol"] for size in _counted(load)["sizes"])
+    share: float = 1 / large["scenes"]
+    patrol = dict(large)
+    if load.searches == "items":  # a patrol's searches read the vectors too
+        before, after = (size["memories"] for size in _counted(load)["sizes"])
+        times, units = large["asked"]["Query"]
+        # Each patrol is counted at the middle between what it found and what it left.
+        slope = (units * share - small["asked"]["Query"][1] / small["scenes"]) / (after / 2)
+        units += slope * (load.memories - (before + after) / 2) / share
+        patrol["asked"] = {**large["asked"], "Query": (times, max(times, units))}
+    return _served("worker", patrol, load, queued=True) * share
+
+
+def calls(load: Load) -> Usage:
+    """Return what all calls of a month use."""
+    found = Usage()
+    for kind in load.mix:
+        found += one_call(kind, load) * (load.calls * load.share(kind))
+    return found
+
+
+def standing(load: Load) -> Usage:
+    """Return what a stack uses in a month without any call, and to keep what it keeps."""
+    sweep = _served("worker", _counted(load)["sweep"], load, queued=True) * HOURS
+    gigabytes = load.beings * load.memories * bytes_per_memory(load) / _GIGABYTE
+    template = (ROOT / "template.yaml").read_text()
+    return sweep + Usage(
+        sqs_requests=_POLLS_A_MINUTE * 60 * HOURS,
+        table_gb=gigabytes,
+        backup_gb=gigabytes,
+        alarms=len(re.findall(r"Type: AWS::CloudWatch::Alarm\b", template)),
+        metrics=len(METRICS),
+        dashboards=len(re.findall(r"Type: AWS::CloudWatch::Dashboard\b", template)),
+        keys=len(re.findall(r"Type: AWS::KMS::Key\b", template)),
+    )
+
+
+def bytes_per_memory(load: Load) -> float:
+    """Return what DynamoDB keeps for a memory: its node, scene and vector, with their indexes."""
+    small, large = _counted(load)["sizes"]
+    grown: float = large["stored_bytes"] - small["stored_bytes"]
+    more: int = large["memories"] - small["memories"]
+    return grown / more
+
+
+def qdrant_gigabytes(load: Load) -> float:
+    """Return the memory that Qdrant wants for the vectors of all Beings."""
+    return load.beings * load.memories * _POINT_BYTES * _QDRANT_SHARE / _GIGABYTE
+
+
+def _counted(load: Load) -> dict[str, Any]:
+    found: dict[str, Any] = measured()["counted"][load.searches]
+    return found
+
+
+def _large(load: Load) -> dict[str, Any]:
+    found: dict[str, Any] = _counted(load)["sizes"][-1]
+    return found
+
+
+def _mean_call(kind: str, load: Load) -> dict[str, Any]:
+    """Return a call as it was counted, grown to the size of the memory."""
+    paused, again = (_grown(kind, when, load) for when in ("after a pause", "again"))
+    kept = dict(again)
+    # What a pause adds are reads of policies and names, which are single items.
+    more = paused["asked"].get("GetItem", (0, 0))[0] - again["asked"].get("GetItem", (0, 0))[0]
+    times, units = again["asked"].get("GetItem", (0, 0))
+    added = max(0.0, more) * load.paused
+    kept["asked"] = {**again["asked"], "GetItem": (times + added, units + added)}
+    return kept
+
+
+def _grown(kind: str, when: str, load: Load) -> dict[str, Any]:
+    small, large = (size["calls"][kind][when] for size in _counted(load)["sizes"])
+    asked = {name: tuple(counts) for name, counts in large["asked"].items()}
+    milliseconds = large["processor_ms"]
+    if load.searches == "items" and "Query" in asked:
+        sizes = [size["memories"] for size in _counted(load)["sizes"]]
+        further = (load.memories - sizes[1]) / (sizes[1] - sizes[0])
+        units = further * (asked["Query"][1] - small["asked"]["Query"][1])
+        pages = max(0.0, units) * _READ_BYTES / _QUERY_BYTES
+        asked["Query"] = (asked["Query"][0] + pages, max(1.0, asked["Query"][1] + units))
+        milliseconds += max(0.0, further * (milliseconds - small["processor_ms"]))
+    return {**large, "asked": asked, "processor_ms": milliseconds}
+
+
+def _served(function: str, found: Mapping[str, Any], load: Load, *, queued: bool = False) -> Usage:
+    """Return what an invocation uses that asks for what was counted."""
+    asked: Mapping[str, Sequence[float]] = found["asked"]
+    memory = MEMORY_MB[function]
+    round_trips = sum(times for times, _ in asked.values())
+    milliseconds = (
+        found["processor_ms"] * max(1.0, _WHOLE_CPU_MB / memory)
+        + round_trips * load.dynamodb_ms
+        + load.cold * INIT_MS.get(function, 0)
+    )
+    reads = sum(asked[name][1] for name in ("GetItem", "BatchGetItem", "Query") if name in asked)
+    every = sum(units for _, units in asked.values())
+    to_queue = sum(times for name, (times, _) in asked.items() if name.startswith("sqs:"))
+    to_keys = sum(times for name, (times, _) in asked.items() if name.startswith("kms:"))
+    return Usage(
+        lambda_requests=1,
+        gb_seconds=milliseconds / 1000 * memory / 1024,
+        read_units=reads,
+        write_units=every - reads,
+        sqs_requests=to_queue + (2 if queued else 0),  # that it was received, and deleted
+        key_requests=to_keys,
+        log_gb=(found["log_bytes"] + _PLATFORM_LOG_BYTES) / _GIGABYTE,
+        out_gb=found["answer_bytes"] / _GIGABYTE,
+    )
+
+
+def _authorized(load: Load) -> Usage:
+    return _served("token_authorizer", _counted(load)["authorizer"], load) * load.misses
+
+
+# What is shown.
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """Return a table in Markdown."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
+
+
+def per_million(load: Load) -> str:
+    """Return what a million calls use and cost, service by service."""
+    usage = calls(replace(load, calls=MILLION))
+    rows = [
+        (
+            PRICES[name].what,
+            f"{amount:,.0f} {PRICES[name].unit}",
+            f"{line_dollars(name, amount):.2f}",
+        )
+        for name, amount in usage.items()
+        if line_dollars(name, amount) >= 0.005
+    ]
+    rows.append(("**a million calls**", "", f"**{usage.dollars:.2f}**"))
+    return table(("What", "How much", "Dollars"), rows)
+
+
+def per_kind(load: Load) -> str:
+    """Return what a million calls of each kind cost."""
+    rows = []
+    for kind in load.mix:
+        used = one_call(kind, load)
+        rows.append(
+            (
+                f"`{kind}`",
+                f"{used.gb_seconds * MILLION:,.0f}",
+                f"{used.read_units:,.0f}",
+                f"{used.write_units:,.0f}",
+                f"{used.dollars * MILLION:,.2f}",
+            )
+        )
+    header = ("Call", "GB-seconds a million", "read units", "write units", "dollars a million")
+    return table(header, rows)
+
+
+def by_size(load: Load) -> str:
+    """Return what a million recalls cost for Beings of several sizes, with and without Qdrant."""
+    rows = []
+    for memories in (50, 200, 500, 1000, 2000):
+        row: list[object] = [f"{memories:,}"]
+        for searches in ("items", "qdrant"):
+            sized = replace(load, memories=memories, searches=searches)
+            recall = one_call("recall", sized)
+            whole = calls(replace(sized, calls=MILLION))
+            row += [f"{recall.dollars * MILLION:,.0f}", f"{whole.dollars:,.0f}"]
+        rows.append(row)
+    header = (
+        "Memories of a Being",
+        "recalls among the items",
+        "the mix",
+        "recalls with Qdrant",
+        "the mix",
+    )
+    return table(header, rows)
+
+
+def fixed(load: Load) -> str:
+    """Return what a month costs without a call."""
+    usage = standing(load)
+    rows = [
+        (
+            PRICES[name].what,
+            f"{amount:,.2f} {PRICES[name].unit}",
+            f"{line_dollars(name, amount):.2f}",
+        )
+        for name, amount in usage.items()
+        if line_dollars(name, amount) >= 0.005
+    ]
+    rows.append(("**a month**", "", f"**{usage.dollars:.2f}**"))
+    return table(("What", "How much", "Dollars"), rows)
+
+
+def _rounded(amount: float) -> str:
+    return f"{amount:,.0f}" if amount >= 100 else f"{amount:.3g}"
+
+
+def counted(load: Load) -> str:
+    """Return what calls were counted to ask for."""
+    large = _large(load)
+    rows = []
+    for kind, found in large["calls"].items():
+        rows.append(_counted_row(f"`{kind}`", found["again"], 1))
+    rows.append(
+        _counted_row("a patrol, for each scene", large["patrol"], large["patrol"]["scenes"])
+    )
+    rows.append(_counted_row("a token that is looked up", _counted(load)["authorizer"], 1))
+    rows.append(_counted_row("the hourly sweep", _counted(load)["sweep"], 1))
+    header = ("Call", "requests", "which", "read units", "write units", "processor ms", "log bytes")
+    return table(header, rows)
+
+
+def _counted_row(name: str, found: Mapping[str, Any], among: float) -> Sequence[object]:
+    asked = found["asked"]
+    reads = {"GetItem", "BatchGetItem", "Query"}
+    return (
+        name,
+        f"{sum(times for times, _ in asked.values()) / among:.1f}",
+        ", ".join(f"{each} {times / among:.3g}" for each, (times, _) in asked.items()) or "none",
+        f"{sum(units for each, (_, units) in asked.items() if each in reads) / among:.1f}",
+        f"{sum(units for each, (_, units) in asked.items() if each not in reads) / among:.1f}",
+        f"{found['processor_ms'] / among:.1f}",
+        f"{found['log_bytes'] / among:,.0f}",
+    )
+
+
+def prices() -> str:
+    """Return every price with its source."""
+    rows = [
+        (each.what, f"{each.dollars:.10g} for {each.per:,.0f} {each.unit}", each.source, each.seen)
+        for each in PRICES.values()
+    ]
+    return table(("What", "Dollars", "Source", "Of"), rows)
+
+
+def page_tables() -> dict[str, str]:
+    """Return every table of docs/concepts/capacity.md by what it shows."""
+    load = Load()
+    return {
+        "counted": counted(load),
+        "a million": per_million(load),
+        "kinds": per_kind(load),
+        "sizes": by_size(load),
+        "standing": fixed(load),
+        "prices": prices(),
+    }
+
+
+def written(page: str) -> str:
+    """Return a page with each table as it is now, after the mark that names it."""
+    tables = page_tables()
+
+    def fresh(found: re.Match[str]) -> str:
+        return f"{found.group(1)}\n{tables[found.group(2)]}\n"
+
+    return re.sub(r"(<!-- table: (.+?) -->)\n(?:\|.*\n)*", fresh, page)
+
+
+def main() -> None:
+    """Print what a load costs."""
+    known = Load()
+    parser = argparse.ArgumentParser(prog="python -m infra.cost", description=__doc__)
+    parser.add_argument("--calls", type=float, default=known.calls, help="a month")
+    parser.add_argument("--beings", type=int, default=known.beings)
+    parser.add_argument("--memories", type=int, default=known.memories, help="of each Being")
+    parser.add_argument("--searches", choices=["items", "qdrant"], default=known.searches)
+    parser.add_argument("--mix", default="", help="such as recall=40,update_notes=10")
+    parser.add_argument("--model-seconds", type=float, default=known.model_seconds)
+    parser.add_argument("--write", action="store_true", help=f"{PAGE.name} anew, and no more")
+    chosen = parser.parse_args()
+    if chosen.write:
+        PAGE.write_text(written(PAGE.read_text()))
+        return
+    try:
+        mix = dict(each.split("=") for each in chosen.mix.split(",")) if chosen.mix else known.mix
+        load = Load(
+            calls=chosen.calls,
+            mix={kind: float(share) for kind, share in mix.items()},
+            beings=chosen.beings,
+            memories=chosen.memories,
+            searches=chosen.searches,
+            model_seconds=chosen.model_seconds,
+        )
+    except ValueError as error:
+        parser.error(str(error))
+    if unknown := load.mix.keys() - known.mix.keys():
+        parser.error(f"no such calls: {', '.join(sorted(unknown))}")
+    print(f"Mix: {', '.join(f'{kind} {100 * load.share(kind):.0f} %' for kind in load.mix)}")
+    print(f"{load.memories:,} memories a Being, searched in: {load.searches}\n")
+    print(per_million(load), per_kind(load), sep="\n\n")
+    month, kept = calls(load), standing(load)
+    print(f"\nA month of {load.calls:,.0f} calls and {load.beings:,} Beings:")
+    print(f"  calls {month.dollars:,.2f}, standing {kept.dollars:,.2f} dollars")
+    if load.searches == "qdrant":
+        print(f"  and a Qdrant with {qdrant_gigabytes(load):.2f} GB of memory, at its own price")
+    print("Without the language model, taxes and free tiers.")
+
+
+if __name__ == "__main__":
+    main()
