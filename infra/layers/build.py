@@ -26,6 +26,8 @@ LAYERS = ("hot", "libs", "web", "batch")
 BESIDE = {"web": "libs"}  # whose functions have both: what libs has is left out of web
 PACKAGES = {"hot": ("nacre",), "libs": ("nacre_tables",)}  # our own, from shared/
 
+NOT_SHIPPED = ("__pycache__", "*.pyc", "cli")  # no function runs the commands
+
 # The AWS services that Nacre calls from a function. Botocore describes 400 of them.
 SERVICES = {"dynamodb", "kms", "s3", "sqs", "ssm"}
 DISTRIBUTION_FILES = {"METADATA", "entry_points.txt"}  # what importlib.metadata answers from
@@ -70,7 +72,7 @@ def build(layer: str, arch: str, out: Path, python: str = "") -> None:
     for package in PACKAGES.get(layer, ()):
         ours = target / package
         shutil.copytree(
-            ROOT / "shared" / package, ours, ignore=shutil.ignore_patterns("__pycache__", "*.pyc")
+            ROOT / "shared" / package, ours, ignore=shutil.ignore_patterns(*NOT_SHIPPED)
         )
         compile_folder(compiler, ours, f"/opt/python/{package}")
 
