@@ -3,9 +3,6 @@
 import pytest
 
 from tests.adapters.conftest import StillClock
-from tests.cli.conftest import folder, nacre
-
-__all__ = ["folder", "nacre"]  # fixtures
 
 
 @pytest.fixture

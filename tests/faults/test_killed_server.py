@@ -4,9 +4,7 @@ import asyncio
 import json
 import signal
 import threading
-import time
 from collections import Counter
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -15,10 +13,12 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from tests.cli.conftest import Nacre
+from tests.cli.conftest import Nacre, folder, nacre
 from tests.cli.processes import Server, serving
 from tests.clients.test_memory import over_http, text
+from tests.faults.laptop import Caller, caller, until
 
+__all__ = ["folder", "nacre"]  # fixtures
 pytestmark = pytest.mark.slow
 
 NAMES = ("Ann", "Bob")
@@ -30,17 +30,17 @@ _SECONDS = 60
 class Writers:
     """Official clients of two Beings, which write until their server is gone."""
 
-    def __init__(self, tokens: dict[str, tuple[str, str]]) -> None:
-        self._tokens = tokens
+    def __init__(self, callers: dict[str, Caller]) -> None:
+        self._callers = callers
         self._turn = threading.Lock()
         self._number = 0
-        self.acknowledged: dict[str, set[str]] = {name: set() for name in tokens}
+        self.acknowledged: dict[str, set[str]] = {name: set() for name in callers}
         self.refused: list[str] = []
 
     def start(self, server: Server) -> list[threading.Thread]:
         threads = [
             threading.Thread(target=self._run, args=(name, server.url), daemon=True)
-            for name in self._tokens
+            for name in self._callers
             for _ in range(_WRITERS)
         ]
         for thread in threads:
@@ -54,8 +54,8 @@ class Writers:
         return self.count() >= wanted
 
     def _run(self, name: str, url: str) -> None:
-        being_id, token = self._tokens[name]
-        connect = partial(over_http, f"{url}/{being_id}", "auto", token=token)
+        who = self._callers[name]
+        connect = partial(over_http, f"{url}/{who.being_id}", "auto", token=who.token)
 
         async def main() -> None:
             async with connect() as client:
@@ -79,8 +79,8 @@ class Writers:
 
 
 def test_nothing_acknowledged_is_lost_or_done_twice(nacre: Nacre, tmp_path: Path) -> None:
-    tokens = {name: made(nacre, name) for name in NAMES}
-    writers, rng = Writers(tokens), Random(17)
+    callers = {name: caller(nacre, name) for name in NAMES}
+    writers, rng = Writers(callers), Random(17)
     for _ in range(_KILLS):
         wanted = writers.count() + rng.randint(8, 60)
         with serving() as server:
@@ -108,12 +108,6 @@ def test_nothing_acknowledged_is_lost_or_done_twice(nacre: Nacre, tmp_path: Path
         assert sorted(evidence) == sorted(scenes)
 
 
-def made(nacre: Nacre, name: str) -> tuple[str, str]:
-    being_id = nacre("being", "create", name, "--json").json()["being_id"]
-    created = nacre("token", "create", "--being", name, "--scope", "full", "--json")
-    return being_id, created.json()["token"]
-
-
 def settled(nacre: Nacre, name: str) -> bool:
     """Ask for a patrol where none is under way, and tell whether no scene waits."""
     status = nacre("patrol", "status", "--being", name, "--json").json()
@@ -134,10 +128,3 @@ def exported(file: Path) -> tuple[dict[str, str], list[str]]:
         if told["type"] == "node":
             evidence += told["value"]["evidence"]
     return scenes, evidence
-
-
-def until(happened: Callable[[], bool]) -> None:
-    end = time.monotonic() + _SECONDS
-    while not happened():
-        assert time.monotonic() < end
-        time.sleep(0.02)
