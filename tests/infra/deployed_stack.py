@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http.client import HTTPConnection
@@ -214,3 +215,17 @@ def deploy(
     arguments += ["--no-confirm-changeset", "--parameter-overrides"]
     arguments += [f"{name}={value}" for name, value in parameters.items()]
     assert run_sam(arguments, arch=HOST, environment={"PATH": os.defpath, **environment}) == 0
+
+
+def depth(sqs: Any, url: str) -> int:
+    names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
+    counted = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=names)["Attributes"]
+    return sum(int(counted[name]) for name in names)
+
+
+def settled(sqs: Any, url: str) -> int:
+    """Return how many messages are left once none is, or patience has run out."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while (left := depth(sqs, url)) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    return left

@@ -35,6 +35,8 @@ from tests.infra.deployed_stack import (
     Deployed,
     deploy,
     deployed_stack,
+    depth,
+    settled,
 )
 from tests.infra.host_proxy import host_proxy
 from tests.infra.least_privilege import grants, is_allowed
@@ -452,20 +454,6 @@ def test_a_task_can_be_given_up_over_http(deployed: Deployed) -> None:
 
     left = deployed.ask("tasks/get", task["taskId"], taskId=task["taskId"])
     assert left["status"] in ("cancelled", "completed")
-
-
-def depth(sqs: Any, url: str) -> int:
-    names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
-    counted = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=names)["Attributes"]
-    return sum(int(counted[name]) for name in names)
-
-
-def settled(sqs: Any, url: str) -> int:
-    """Return how many messages are left once none is, or patience has run out."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while (left := depth(sqs, url)) and time.monotonic() < deadline:
-        time.sleep(0.2)
-    return left
 
 
 def test_a_pushed_policy_decides_over_http_directly_and_for_the_own_tools(

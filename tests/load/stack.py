@@ -17,7 +17,7 @@ from infra.local_cloud import local_cloud
 from infra.tools import MissingPythonError
 from tests.benchmarks.table import show
 from tests.infra.declared import FUNCTIONS
-from tests.infra.deployed_stack import Deployed, deployed_stack
+from tests.infra.deployed_stack import Deployed, deployed_stack, settled
 from tests.infra.recorder import recording
 from tests.load import traffic
 from tests.load.driving import MODES, Run, Target, drive, lost, timed
@@ -103,6 +103,8 @@ async def _counted(deployed: Deployed, target: Target, found: Found) -> None:
     async with target.client(MODES[0]) as caller:
         for _ in range(_BEFORE):
             await timed(caller, traffic.call("update_notes", rng, next(numbers)), found.run)
+        # The patrols that follow leave nodes, which recalls count.
+        await asyncio.to_thread(settled, deployed.client("sqs"), deployed.outputs["QueueUrl"])
         for kind in traffic.KINDS:
             before = asked(kind)
             for _ in range(_EACH):
