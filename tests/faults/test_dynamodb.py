@@ -14,8 +14,9 @@ from nacre.adapters.dynamodb_table import DynamoTable
 from nacre.adapters.item_vectors import ItemVectors
 from nacre.adapters.sqlite_database import SqliteDatabase
 from nacre.adapters.sqlite_queue import SqliteQueue
-from nacre.clock import system_clock
+from nacre.limits import JOB_SECONDS
 from nacre.memory import keys
+from tests.adapters.conftest import StillClock
 from tests.aws_stack import aws_stack
 from tests.faults.dynamodb_faults import spoiled_store
 from tests.memory.minds import Minded, RefusedError, builtin, minded
@@ -27,20 +28,22 @@ _NOTES = 12  # of each Being
 _SHARE = 0.12  # of the requests; a note is ten or so, and most are repeated
 
 
-def test_what_is_acknowledged_is_kept_once_and_by_its_own_being() -> None:
+def test_what_is_acknowledged_is_kept_once_and_by_its_own_being(clock: StillClock) -> None:
     embedder, tokens = builtin()
     database = SqliteDatabase(":memory:")
-    queue = SqliteQueue(database, "jobs")
+    queue = SqliteQueue(database, "jobs", now=clock)
     with aws_stack() as stack, spoiled_store(stack, Random(5)) as (store, client):
         fake: Any = client
-        table = DynamoTable(fake, stack.ids["DataTable"], sleep=lambda _: None, rng=Random(3))
-        made = Beings(table, clock=system_clock, rng=Random(2))
+        table = DynamoTable(
+            fake, stack.ids["DataTable"], sleep=lambda _: None, rng=Random(3), now=clock
+        )
+        made = Beings(table, clock=clock, rng=Random(2))
         beings = {
             name: minded(
                 table,
                 queue,
                 lambda emb_id: ItemVectors(table, emb_id),
-                system_clock,
+                clock,
                 embedder=embedder,
                 tokens=tokens,
                 being_id=made.create(name, owner=name).being_id,
@@ -57,6 +60,7 @@ def test_what_is_acknowledged_is_kept_once_and_by_its_own_being() -> None:
                 being.call("trigger_patrol", messages=[])
             being.work()
         store.share = 0.0
+        clock.move(JOB_SECONDS + 1)  # a lease that could not be given back runs out
         for being in beings.values():  # what was given up begins anew, and goes on where it was
             being.call("trigger_patrol", messages=[])
             being.work()
