@@ -122,6 +122,14 @@ def called(request: Message) -> None:  # noqa: C901 - one branch for each oddity
             said = {"progressToken": token, "progress": number}
             send({"method": "notifications/progress", "params": said})
         answer(request, text("done"))
+    elif name == "tells":
+        token = params["_meta"]["progressToken"]
+        for number, said in enumerate(arguments["said"]):
+            way = {"progressToken": token, "progress": number, "message": said}
+            send({"method": "notifications/progress", "params": way})
+            log = {"level": "info", "logger": "odd", "data": said}
+            send({"method": "notifications/message", "params": log})
+        answer(request, text("told"))
     elif name == "garbage":
         print("not JSON at all", flush=True)
         answer(request, text("after garbage"))

@@ -157,6 +157,24 @@ def test_what_a_server_logs_is_looked_at() -> None:
     assert is_dropped(scene.down(notification("notifications/message", {"data": IGNORE})))
 
 
+def test_what_a_server_says_on_the_way_is_looked_at() -> None:
+    scene = Scene(f'{ALLOW}[injection]\nsources = ["result"]\n')
+
+    def shown(**params: Any) -> Any:
+        return passed(scene.down(notification("notifications/progress", params)))["params"]
+
+    far = {"progressToken": 7, "progress": 0.5, "total": 1}
+    clean = encoded(notification("notifications/progress", {**far, "message": "half"}))
+    assert scene.guard.from_server(clean) == Forward(clean)
+    assert shown(**far, message=f"key {KEY}") == {**far, "message": "key [redacted: anthropic-key]"}
+    assert shown(**far, message=IGNORE) == far  # a client that hears nothing gives up
+    assert shown(**far, _meta={"a": IGNORE}) == far
+    assert [entry.outcome for entry in scene.audit.entries[-4:]] == ["pass"] * 4
+    assert IGNORE not in str(scene.audit.entries)
+    for wordy in ({**far, "progress": IGNORE}, [IGNORE]):
+        assert is_dropped(scene.down(notification("notifications/progress", wordy)))
+
+
 def test_monitoring_changes_nothing_and_records_what_it_saw() -> None:
     scene = Scene(f'{ALLOW}[settings]\nmode = "monitor"\n')
     result = {"content": [{"type": "text", "text": KEY}]}

@@ -40,8 +40,8 @@ class Questions(Protocol):
         """Return the answer as the server may have it; raises BlockedError."""
         ...
 
-    def logged(self, server: str, data: Any, context: Context) -> Any:
-        """Return what a server logs as the client may have it; raises BlockedError."""
+    def passing(self, server: str, method: str, said: Any, context: Context) -> Any:
+        """Return what a server says by the way as the client may have it; raises BlockedError."""
         ...
 
 
@@ -98,8 +98,8 @@ class _Exchange:
                 match event:
                     case Asked():
                         asked = event
-                    case Progressed(progress, total, message):
-                        self._context.progress(progress, total, message)
+                    case Progressed():
+                        self._tell(event)
                     case Logged():
                         self._log(event)
                     case Done(result) if _asks(result):
@@ -214,11 +214,24 @@ class _Exchange:
         return given
 
     def _log(self, event: Logged) -> None:
+        said = {"data": event.data, "logger": event.logger or self._server}
         try:
-            data = self._questions().logged(self._server, event.data, self._context)
+            said = self._passing("notifications/message", said)
         except BlockedError:
             return
-        self._context.log(event.level, data, event.logger or self._server)
+        self._context.log(event.level, said["data"], said["logger"])
+
+    def _tell(self, event: Progressed) -> None:
+        message = event.message
+        if message is not None:
+            try:
+                message = self._passing("notifications/progress", message)
+            except BlockedError:  # how far the call is says nothing else
+                message = None
+        self._context.progress(event.progress, event.total, message)
+
+    def _passing(self, method: str, said: Any) -> Any:
+        return self._questions().passing(self._server, method, said, self._context)
 
 
 def _require(context: Context, method: str, params: Mapping[str, Any]) -> None:

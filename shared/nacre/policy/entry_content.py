@@ -126,11 +126,11 @@ class EntryContent:
         given: Mapping[str, Any] = self._content().answer(judge, method, result, context)
         return given
 
-    def logged(self, server: str, data: Any, context: Context) -> Any:
-        """Return what a server logs as the client may have it; raises BlockedError."""
+    def passing(self, server: str, method: str, said: Any, context: Context) -> Any:
+        """Return what a server says by the way as the client may have it; raises BlockedError."""
         assert self._content is not None, "there are no other servers"
         judge = self._calls.judge(context, server)
-        return self._content().result(judge, "notifications/message", data, context)
+        return self._content().result(judge, method, said, context)
 
     def listed(
         self, server: str, tools: Sequence[Mapping[str, Any]]

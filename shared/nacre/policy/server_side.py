@@ -4,6 +4,7 @@ from typing import Any
 
 from nacre.errors import MalformedMessageError
 from nacre.policy import replies
+from nacre.policy.arguments import JsonNumber
 from nacre.policy.client_side import call_key, state_key
 from nacre.policy.conversation import Asked, Conversation
 from nacre.policy.holding import Holding
@@ -15,6 +16,8 @@ from nacre.policy.verdicts import Answer, Drop, Forward, Verdict
 from nacre.policy.wire import DECIDED_DOWN, DECIDED_UP, LISTS, OPENING, Wire, WireError
 
 _MOST_STATES = 1000
+_PROGRESS = "notifications/progress"
+_FAR = frozenset({"progressToken", "progress", "total"})
 
 
 class ServerSide:
@@ -97,15 +100,18 @@ class ServerSide:
             if self._holding.given_up(cancelled, "server"):
                 self._note("drop", method, note="of a request that was held")
                 return Drop("the request was held")
-        if method != "notifications/message":
+        if not _has_words(method, wire.params):
             return self._recorded(wire, None) or Forward(wire.raw)
-        # What a server logs reaches whoever reads the client's log, a model among them.
+        # What a server logs, and what it says on the way, reaches whoever reads the client's
+        # screen or log, a model among them.
         screened = self._talk.screen.result(wire.params, self._talk.judge.policy())
         if (unrecorded := self._recorded(wire, screened.note)) is not None:
             return unrecorded
         if not self._talk.enforces():
             return Forward(wire.raw)
         if screened.objection is not None:
+            if method == _PROGRESS and (far := _wordless(wire.params)) is not None:
+                return Forward(rewritten(wire.raw, ("params",), far))
             return Drop(screened.objection)
         if screened.value is wire.params:
             return Forward(wire.raw)
@@ -230,6 +236,22 @@ class ServerSide:
         return self._talk.judge.note(
             outcome, method, sender="server", call=call, request=shown, **more
         )
+
+
+def _has_words(method: str, params: Any) -> bool:
+    """Tell whether a notification says something; most that tell how far a call is do not."""
+    if method == _PROGRESS:
+        return bool(params != _wordless(params))
+    return method == "notifications/message"
+
+
+def _wordless(params: Any) -> dict[str, Any] | None:
+    """Return how far a call is, and nothing else: without it, clients give up waiting."""
+    if type(params) is not dict:
+        return None
+    far = {name: params[name] for name in _FAR if name in params}
+    numbers = [value for name, value in far.items() if name != "progressToken"]
+    return far if all(type(value) is JsonNumber for value in numbers) else None
 
 
 def _denied(ruling: Denied | Pending) -> Denied:
