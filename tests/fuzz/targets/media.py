@@ -1,4 +1,4 @@
-"""Fuzz the media of orders: `python tests/fuzz/fuzz_media.py -runs=100000` (needs atheris).
+"""The media of orders.
 
 Whatever is sent is either taken, and then it is what it says, or refused by name; and what
 is sent back is within the limits.
@@ -7,11 +7,6 @@ is sent back is within the limits.
 import asyncio
 import base64
 import json
-import sys
-from pathlib import Path
-
-if __name__ == "__main__":
-    sys.path[:0] = [str(Path(__file__).parents[2]), str(Path(__file__).parents[2] / "shared")]
 
 from nacre.errors import InvalidArgumentError, MalformedJsonError, MalformedMessageError
 from nacre.orders.media_in import Attachment, read_attachments
@@ -20,6 +15,7 @@ from nacre.orders.media_out import OutMedia, fit
 from nacre.orders.media_parts import MediaAbilities, parts_for
 from nacre.orders.media_types import ALL, FILES, IMAGES
 from nacre.protocol import strict_json
+from tests.orders.documents import SAMPLES, sent
 
 LIMITS = MediaLimits(
     item_bytes=300,
@@ -30,6 +26,22 @@ LIMITS = MediaLimits(
     instead="",
 )
 TYPES = tuple(ALL)
+LENGTH = 500
+SEEDS = (
+    b"",
+    b"\0",
+    b"\0[[]]",
+    b'\0{"images": [null]}',
+    b'\0{"images": "x", "files": {}}',
+    '\0{"images": [{"data": "世🐚", "mimeType": "image/png"}]}'.encode(),
+    *(
+        b"\0" + json.dumps({"files": [sent(data, name, "../é.x")]}).encode()
+        for name, data in SAMPLES.items()
+        if len(data) < 200
+    ),
+    *(bytes([1, TYPES.index(name)]) + data for name, data in SAMPLES.items() if len(data) < 200),
+    b"\2GIF89a\0aGk=\0aGk\0\xff",
+)
 
 
 def one(data: bytes) -> None:
@@ -124,11 +136,3 @@ def _answer(raw: bytes) -> None:
     assert size <= LIMITS.answer_bytes
     assert len(fitted.blocks) + len(fitted.left_out) <= len(media)
     json.dumps([fitted.blocks, fitted.left_out]).encode()
-
-
-if __name__ == "__main__":
-    import atheris  # comes without types
-
-    atheris.instrument_all()
-    atheris.Setup(sys.argv, one)
-    atheris.Fuzz()

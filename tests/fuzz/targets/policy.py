@@ -1,4 +1,4 @@
-"""Fuzz the loader and the decision: python tests/fuzz/fuzz_policy.py -runs=100000.
+"""The loader of policies, and the decision.
 
 A policy either loads or is refused by name. A decision never fails; it is the same from
 the compiled form; and no value is allowed whose plain decodings leave the allowed root.
@@ -6,21 +6,30 @@ the compiled form; and no value is allowed whose plain decodings leave the allow
 
 import json
 import posixpath
-import sys
 from collections.abc import Iterator
 from contextlib import suppress
-from pathlib import Path
 from urllib.parse import unquote
 
-ROOT = Path(__file__).parents[2]
-sys.path[:0] = [str(ROOT), str(ROOT / "shared")]
+from nacre.errors import PolicyError
+from nacre.policy.compiled import from_json, to_json
+from nacre.policy.explain import explain
+from nacre.policy.loading import load_policy
+from nacre.policy.rule import Subject, Surroundings
+from tests.policy.test_evaluate import SEED
+from tests.policy.test_readings import ESCAPES, ORDINARY
 
-from nacre.errors import PolicyError  # noqa: E402
-from nacre.policy.compiled import from_json, to_json  # noqa: E402
-from nacre.policy.explain import explain  # noqa: E402
-from nacre.policy.loading import load_policy  # noqa: E402
-from nacre.policy.rule import Subject, Surroundings  # noqa: E402
-
+LENGTH = 200
+SEEDS = (
+    b"\x00" + SEED.encode(),
+    b"\x00[settings]\nmode = 'monitor'\n[injection]\naction = 'off'\n",
+    *(b"\x01" + tail.encode("utf-8", "surrogatepass") for tail in (*ESCAPES, *ORDINARY)),
+    b"\x01../../../etc/passwd",
+    b'\x02{"path": ["/home/user/projects/a", {"x": null}], "n": 1e999}',
+    b"\x02[[[[",
+    b"\x03~/**/*.txt",
+    b"\x03file:///a/../**",
+    b"",
+)
 FOLDER = "/home/user/projects"
 ALLOW = load_policy(
     f"[[rule]]\naction = 'allow'\ntool = 'read'\nargs.path = '{FOLDER}/**'\n", source="allow"
@@ -105,11 +114,3 @@ def _pairs(data: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-if __name__ == "__main__":
-    import atheris
-
-    atheris.instrument_all()
-    atheris.Setup(sys.argv, one)
-    atheris.Fuzz()

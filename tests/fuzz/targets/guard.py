@@ -1,0 +1,40 @@
+"""The guard: whatever both sides send, nothing undecided goes on, and nothing breaks."""
+
+import json
+
+from nacre.faces.http_upstream_messages import (
+    addressed,
+    answered_ids,
+    cancellation,
+    id_of,
+    is_response,
+    opens,
+    waiting_ids,
+)
+from tests.policy.guarding import encoded
+from tests.policy.test_guard_fuzz import PIECES, check, conversation
+from tests.policy.test_guard_fuzz import SEEDS as MESSAGES
+
+LENGTH = 400
+SEEDS = (
+    *(b"\0" + encoded(each) for each in MESSAGES),
+    *(b"\0" + encoded(each).replace(b", ", b",").replace(b": ", b":") for each in MESSAGES),
+    b"\1" + json.dumps(MESSAGES[:3]).encode(),
+    *(b"\0" + each for each in PIECES),
+)
+SCENES = (conversation(batches=False), conversation(batches=True))
+
+
+def one(data: bytes) -> None:
+    """Send the input from both ends; its first byte says whether batches are spoken."""
+    raw = data[1:]
+    check(SCENES[(data[:1] or b"\0")[0] % 2], raw)
+    assert not set(waiting_ids(raw)) & set(answered_ids(raw)) or raw.lstrip().startswith(b"[")
+    told = addressed(raw, "a")
+    if told is not raw:
+        answer = json.loads(told)
+        assert answer["id"] == "a"
+        assert set(answer["error"]) >= {"code", "message"}
+    assert is_response(raw) != opens(raw) or not is_response(raw)
+    id_ = id_of(raw)
+    assert id_ is None or json.loads(cancellation(id_))["params"]["requestId"] is not None

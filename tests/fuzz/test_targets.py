@@ -1,0 +1,66 @@
+"""Every parser has a target, and every target holds: on its seeds, and on what a fuzzer makes."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from tests.fuzz.parsers import NOT_FUZZED, PACKAGE, TARGETS, readers
+from tests.fuzz.run import ROOT, command, names, target
+
+RUNS = os.environ.get("NACRE_FUZZ_RUNS", "5000")  # of each target
+
+
+def test_every_parser_is_given_to_a_target_or_says_why_not() -> None:
+    fuzzed = {parser for parsers in TARGETS.values() for parser in parsers}
+
+    found = readers()
+
+    assert sorted(found - fuzzed - NOT_FUZZED.keys()) == []
+    assert sorted(NOT_FUZZED.keys() - found) == []
+    assert sorted(NOT_FUZZED.keys() & fuzzed) == []
+
+
+def test_the_table_has_the_targets_that_there_are() -> None:
+    assert sorted(TARGETS) == names()
+
+
+@pytest.mark.parametrize("name", names())
+def test_the_seeds_pass_and_reach_the_parsers(name: str) -> None:
+    found, reached = target(name), set[str]()
+
+    def note(frame: FrameType, event: str, _argument: Any) -> None:
+        if event == "call":
+            reached.add(frame.f_code.co_filename)
+
+    known = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        for seed in found.SEEDS:
+            found.one(seed)
+    finally:
+        sys.setprofile(known)
+
+    parsers = {each: str(PACKAGE.joinpath(*each.split("."))) + ".py" for each in TARGETS[name]}
+    assert [each for each, path in parsers.items() if path not in reached] == []
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="the fuzzer runs on Linux")
+@pytest.mark.parametrize("name", names())
+def test_a_fuzzer_finds_nothing(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("atheris")
+    run = subprocess.run(
+        command(name, tmp_path, f"-runs={RUNS}", "-seed=1", "-verbosity=0"),
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "shared")},
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr[-3000:]
