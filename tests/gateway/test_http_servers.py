@@ -60,6 +60,21 @@ def test_calls_share_connections(tmp_path: Path) -> None:
         assert upstream.connections == 1
 
 
+@pytest.mark.parametrize("kind", ["http", "sse"])
+def test_a_server_is_connected_to_directly(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+        monkeypatch.setenv(name.lower(), "http://127.0.0.1:9")
+    with http_upstream() as upstream:
+        path = "/mcp" if kind == "http" else "/sse"
+        entry = {"type": kind, "url": upstream.url.replace("/mcp", path)}
+        with world(tmp_path / "w", {"web": entry}) as gateway:
+            gateway.tools()
+            assert told(gateway, "echo") == "hh"
+
+
 def test_a_connection_that_ended_while_nobody_used_it_is_opened_again(tmp_path: Path) -> None:
     with behind(tmp_path) as (gateway, upstream):
         gateway.tools()
