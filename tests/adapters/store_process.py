@@ -19,13 +19,15 @@ from nacre.adapters.sqlite_table import SqliteTable
 from nacre.errors import NacreError
 from nacre.ports.table import Change, Key, Put, Update
 
+_PATIENCE_SECONDS = 120  # another one writes without a pause, and the lock of SQLite is not fair
+
 
 def main(verb: str, path: str, argument: str) -> None:
     if verb == "fill":
         resource.setrlimit(resource.RLIMIT_FSIZE, (int(argument), int(argument)))
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _leave)
-    table = SqliteTable(SqliteDatabase(path))
+    table = SqliteTable(SqliteDatabase(path, busy_seconds=_PATIENCE_SECONDS))
     match verb:
         case "numbers":
             for number in count():

@@ -24,10 +24,12 @@ from nacre.memory.memory import Memory, memory_over
 from nacre.memory.nodes import Nodes
 from nacre.memory.scenes import SceneDraft
 
+_PATIENCE_SECONDS = 120  # others write without a pause, and the lock of SQLite is not fair
+
 
 def open_memory(path: str) -> Memory:
     """Return the memory in a file, searched by words."""
-    database = SqliteDatabase(path)
+    database = SqliteDatabase(path, busy_seconds=_PATIENCE_SECONDS)
     table = SqliteTable(database)
     rng = Random()
     indexing = Indexing(
