@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 from infra.browser import Scheme, Window, browsing, window
 from infra.sample import Sample, make
@@ -20,6 +20,7 @@ PICTURES = ROOT / "docs" / "pictures"
 MOST_BYTES = 150_000
 SIZE = (1200, 800)
 PHONE = (390, 760)
+FORM = (800, 640)
 
 # The file's name, the page, and how it is shown; ID is the Being's.
 PAGES: tuple[tuple[str, str, Scheme, tuple[int, int]], ...] = (
@@ -35,7 +36,10 @@ PAGES: tuple[tuple[str, str, Scheme, tuple[int, int]], ...] = (
     ("audit", "/beings/ID/audit", "light", SIZE),
     ("patrols", "/beings/ID/patrols", "light", SIZE),
     ("servers", "/servers/tools?server=files", "light", SIZE),
+    ("sign-in", "/sign-in", "light", FORM),
+    ("consent", "CONSENT", "light", FORM),
 )
+OPEN = ("/sign-in",)  # shown to whoever has not signed in
 
 
 def main() -> None:
@@ -50,7 +54,8 @@ def main() -> None:
                 cookies = made.page.context.cookies()
             for name, address, scheme, size in PAGES:
                 with window(browser, base, scheme=scheme, size=size) as made:
-                    made.page.context.add_cookies(cookies)  # type: ignore[arg-type]  # what it gave
+                    if address not in OPEN:
+                        made.page.context.add_cookies(cookies)  # type: ignore[arg-type]  # what it gave
                     show(made, address, sample)
                     take(made, PICTURES / f"{name}.png")
                     if made.wrong:
@@ -115,6 +120,26 @@ def call(base: str, sample: Sample, tool: str, arguments: dict[str, str]) -> Non
     connection.close()
 
 
+def asking(base: str) -> str:
+    """Register a client, and return the path at which it asks for access."""
+    there = "http://127.0.0.1:33418/callback"
+    connection = http.client.HTTPConnection(urlsplit(base).netloc, timeout=30)
+    client = {"client_name": "An editor", "redirect_uris": [there]}
+    headers = {"content-type": "application/json"}
+    connection.request("POST", "/register", json.dumps(client), headers)
+    client_id = json.loads(connection.getresponse().read())["client_id"]
+    connection.close()
+    fields = {
+        "response_type": "code",
+        "client_id": client_id,
+        "redirect_uri": there,
+        "code_challenge": "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM",  # RFC 7636's example
+        "code_challenge_method": "S256",
+        "resource": f"{base}/mcp",
+    }
+    return f"/authorize?{urlencode(fields)}"
+
+
 def show(made: Window, address: str, sample: Sample) -> None:
     """Open a page, or what is a click or two behind one."""
     page = made.page
@@ -129,8 +154,12 @@ def show(made: Window, address: str, sample: Sample) -> None:
         page.get_by_role("button", name="Check").click()
         page.locator("#review").scroll_into_view_if_needed()
         page.evaluate("scrollTo(0, document.querySelector('#review').offsetTop - 12)")
+    elif address == "CONSENT":
+        made.go(asking(made.base))
     else:
         made.go(address.replace("/beings/ID", own))
+    if address == "/sign-in":  # the command has this machine's paths
+        page.locator("main code").evaluate("code => code.textContent = 'nacre owner bootstrap'")
     page.wait_for_load_state("load")
 
 
