@@ -15,9 +15,11 @@ from nacre.adapters.local_vectors import LocalVectors
 from nacre.adapters.sqlite_database import SqliteDatabase
 from tests.adapters.vectors import EMB_ID, point, unit
 
+_PATIENCE_SECONDS = 120  # another one writes without a pause, and the lock of SQLite is not fair
+
 
 def main(verb: str, path: str, name: str, times: str = "0") -> None:
-    index = LocalVectors(SqliteDatabase(path), EMB_ID)
+    index = LocalVectors(SqliteDatabase(path, busy_seconds=_PATIENCE_SECONDS), EMB_ID)
     for number in range(int(times)) if verb == "write" else count():
         index.upsert("b", [point(f"{name}-{number:04}", unit(1), ["pearl"])])
         print(f"{name}-{number:04}", flush=True)
