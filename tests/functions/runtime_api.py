@@ -120,6 +120,10 @@ class Function:
             self._next("asked")
         return json.loads(answer)
 
+    def kill(self) -> None:
+        """End the process at once, whatever it is doing."""
+        self._process.kill()
+
     @property
     def logs(self) -> str:
         """What the function has written so far."""
