@@ -55,7 +55,7 @@ def portal_app(portal: Portal, *more: Callable[[FastAPI], None], is_late: bool =
     if not is_late:
         for add in more:
             add(app)
-    if not (is_late or any(getattr(route, "path", None) == "/" for route in app.routes)):
+    if not ((is_late and more) or any(getattr(route, "path", None) == "/" for route in app.routes)):
 
         @app.get("/")
         async def home() -> dict[str, str]:
