@@ -1,77 +1,47 @@
-"""The rows of the attack table, and the mark by which a test carries one."""
+"""The rows of the attack tables, and the mark by which a test carries one."""
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
-ROWS = {
-    "R0": "a context of the authorizer that is missing, not ok, or sent by the client",
-    "R1": "no token",
-    "R3": "garbage, expired, revoked and foreign tokens, and other kinds of secrets",
-    "R4": "a token in the query",
-    "R5": "another scheme",
-    "R6": "the scheme in another case",
-    "R9": "a read-only token and a tool that writes",
-    "R10": "a batch",
-    "R11": "duplicate keys",
-    "R12": "a header that names another tool",
-    "R13": "variants of a tool's name",
-    "R15": "another Being in the path",
-    "R16": "another Being in the query",
-    "R17": "path and query that differ",
-    "R18": "escapes in a Being's id",
-    "R19": "a foreign Host",
-    "R20": "a foreign Origin",
-    "R21": "an allowed origin",
-    "R22": "a preflight without a token",
-    "R23": "GET and DELETE",
-    "D3": "addresses that must not be registered",
-    "D4": "addresses that clients register",
-    "D5": "registrations that are malformed or too large",
-    "D6": "too many registrations",
-    "A1": "an unknown client",
-    "A2": "an address that was not registered",
-    "A3": "another port of the own machine",
-    "A4": "requests without PKCE, of another type, for another resource or scope",
-    "A5": "duplicate parameters of a request",
-    "C1": "a wrong secret",
-    "C2": "a form without its text",
-    "C3": "a form with another session's text",
-    "C4": "a form from a foreign origin",
-    "C5": "a page in a frame",
-    "C6": "a page in a cache",
-    "C8": "a no",
-    "C9": "hostile text in a client's name",
-    "C10": "a decision that is sent twice",
-    "C11": "another session's decision",
-    "C12": "consent without a page",
-    "C13": "many wrong secrets",
-    "T1": "a wrong verifier",
-    "T3": "another client's code",
-    "T4": "another address",
-    "T5": "another resource",
-    "T7": "a code that is used twice",
-    "T8": "many redemptions at once",
-    "T9": "refresh tokens are rotated",
-    "T10": "more scope than was allowed",
-    "T11": "another client's refresh token",
-    "T12": "one kind of token as another",
-    "T13": "a refresh token that is used twice",
-    "T15": "an unknown client at the token endpoint",
-    "T19": "duplicate fields of a token request",
-    "V1": "an end that a client asks for",
-    "V3": "the end of a token that is unknown",
-    "V5": "the end of another client's token",
-    "M1": "addresses of documents that are not public",
-    "M2": "documents that are not what they must be",
-    "M3": "addresses that a document does not name",
-    "X3": "time that tells how close a guess was",
-    "X4": "tokens in logs",
-    "X5": "a cached answer after the token's end",
-    "X6": "the caller's token at an upstream server",
-    "X7": "a stolen table",
-    "X8": "a store that is down",
-}
-
-ELSEWHERE = {"X6": "tests/proxy/test_http_proxy.py"}
-"""Rows whose tests stand with what they are about."""
+FILE = Path(__file__).with_name("rows.yml")
 
 attack = pytest.mark.attack
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What somebody tries, what has to come of it, and tests that stand elsewhere."""
+
+    id: str
+    table: str
+    attack: str
+    expected: str
+    tests: tuple[str, ...] = ()
+
+
+@cache
+def rows() -> dict[str, Row]:
+    """Return the rows of all tables by their ids, in their order."""
+    found: dict[str, Row] = {}
+    tables: list[dict[str, Any]] = yaml.safe_load(FILE.read_text())
+    for table in tables:
+        for said in table["rows"]:
+            row = Row(table=table["table"], **{**said, "tests": tuple(said.get("tests", ()))})
+            assert row.id not in found, row.id
+            found[row.id] = row
+    return found
+
+
+@cache
+def rows_of_tests() -> dict[str, tuple[str, ...]]:
+    """Return the rows that tests elsewhere carry, by `path::name` of the test."""
+    found: dict[str, tuple[str, ...]] = {}
+    for row in rows().values():
+        for test in row.tests:
+            found[test] = (*found.get(test, ()), row.id)
+    return found

@@ -2,13 +2,12 @@
 
 import re
 import statistics
-from pathlib import Path
 from time import perf_counter
 
 import pytest
 
 from nacre.access.tokens import SCANNER_PATTERN, kind_of
-from tests.attacks.rows import ELSEWHERE, ROWS, attack
+from tests.attacks.rows import attack
 from tests.oauth import asking, code_for, exchange, register, renew, tokens_of
 from tests.web import Browser, Site
 
@@ -77,13 +76,3 @@ def _renewed(body: str) -> str:
     token = body[:47] + _checksum(body[:47])
     assert kind_of(token) == "brt"
     return token
-
-
-def test_every_row_of_the_table_has_a_test() -> None:
-    folder = Path(__file__).parent
-    texts = "\n".join(path.read_text() for path in folder.glob("test_*.py"))
-    carried = set(re.findall(r'^@attack\("([A-Z]\d+)"\)', texts, re.MULTILINE))
-
-    assert carried | set(ELSEWHERE) == set(ROWS)
-    assert not carried & set(ELSEWHERE)
-    assert all((folder.parents[1] / path).is_file() for path in ELSEWHERE.values())

@@ -22,6 +22,7 @@ class Upstream:
         self.connections = self.ended = 0
         self.answers: Queue[bytes | None] = Queue()
         self.closes = False
+        self.encoding: str | None = None
         upstream = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -58,6 +59,8 @@ class Upstream:
                 self.send_response(status)
                 self.send_header("content-type", kind)
                 self.send_header("content-length", str(len(body)))
+                if upstream.encoding:
+                    self.send_header("content-encoding", upstream.encoding)
                 self.end_headers()
                 self.wfile.write(body)
                 self.close_connection = upstream.closes  # without saying so beforehand

@@ -21,6 +21,7 @@ Addresses = Callable[[str, int], list[str]]
 """From a host and a port to the addresses to connect to; blocks, and may refuse."""
 
 TOO_LARGE = "the answer is too large"
+_PACKED = "the answer is packed, which was not asked for"
 _READ = 256 * 1024
 _IDLE_SECONDS = 50.0  # load balancers close what was silent for a minute
 _MOST_IDLE = 8
@@ -121,7 +122,8 @@ class UpstreamHttp(httpx2.AsyncBaseTransport):
         self._note(head.status_code)
         return httpx2.Response(
             head.status_code,
-            headers=[*head.headers],
+            # The client would unpack what came, to any size; `_Answer` gives nothing packed.
+            headers=[pair for pair in head.headers if bytes(pair[0]) != b"content-encoding"],
             stream=_Answer(connection, head, limits.get("read"), self._kept(place)),
         )
 
@@ -223,8 +225,12 @@ class _Answer(httpx2.AsyncByteStream):
         # Events have a bound each; a stream of them may go on for ever.
         is_stream = bytes(kind).startswith(b"text/event-stream")
         self._room = None if is_stream else UPSTREAM_ANSWER_BYTES
+        codings = [value for name, value in head.headers if name == b"content-encoding"]
+        self._is_packed = any(bytes(each).strip().lower() != b"identity" for each in codings)
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
+        if self._is_packed:
+            raise httpx2.StreamError(_PACKED)
         try:
             while True:
                 event = await self._connection.event(self._seconds)
