@@ -18,6 +18,11 @@ PINS: dict[str, tuple[str, ...]] = {
     "runtime": ("awslambdaric==4.2.2",),  # on the functions' Python: what Lambda itself runs
     "client-v1": ("mcp==1.30.0", "jsonschema-rs==0.60.3"),  # what most agents still ship
     "client-fastmcp": ("fastmcp==4.1.2", "fastmcp-tasks==4.1.2"),  # fetches tasks by itself
+    "review": (  # what looks at the code, the template, secrets and the bill of materials
+        *("bandit==1.9.4", "cfripper==1.22.1", "guardpycfn==0.1.0", "detect-secrets==1.5.0"),
+        "cyclonedx-python-lib[json-validation]==11.12.0",
+    ),
+    "schemathesis": ("schemathesis==4.32.5",),  # hostile requests for every route of the portal
     "mcp-firewall": ("mcp-firewall==0.1.0",),  # what our proxy is measured beside
     "third-party": ("mcp-server-git==2026.10.19", "mcp-server-time==2026.10.19"),
 }
