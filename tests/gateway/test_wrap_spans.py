@@ -155,3 +155,10 @@ def test_very_many_toml_files(text: str) -> None:
 def test_what_only_python_cannot_read_is_refused_too(name: str, text: str) -> None:
     with pytest.raises(ConfigurationError, match=r"no YAML|too many digits"):
         DIALECTS[name].parse(text)
+
+
+@pytest.mark.parametrize("opening", ["[", "{", "- ", "? "])
+def test_brackets_without_end_are_refused_at_once(opening: str) -> None:
+    # PyYAML alone would look at them for minutes.
+    with pytest.raises(ConfigurationError, match=r"nested too deep|no YAML"):
+        DIALECTS["yaml"].parse(opening * 20_000)

@@ -23,12 +23,18 @@ from nacre.gateway.config_tree import (
     newline_of,
 )
 from nacre.gateway.spans_json import one_line, quoted
+from nacre.limits import MAX_CONFIG_DEPTH
 
 _LINKED = "an anchor, an alias or a tag stands in it; write the values out"
 _FOLDED = "a text in it stands on several lines; write it in one, between quotes"
 _PLAIN_KEY = re.compile(r"[A-Za-z_][\w-]*")
 _WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
 _TEXT = "tag:yaml.org,2002:str"
+_OPENING = (
+    *(yaml.BlockMappingStartToken, yaml.BlockSequenceStartToken),
+    *(yaml.FlowMappingStartToken, yaml.FlowSequenceStartToken),
+)
+_CLOSING = (yaml.BlockEndToken, yaml.FlowMappingEndToken, yaml.FlowSequenceEndToken)
 _DASH = re.compile(r"( *)- +")
 
 
@@ -39,11 +45,7 @@ class Yaml:
         """Return the tree; ConfigurationError says in which line the text is wrong."""
         del containers
         try:
-            links = [
-                token.start_mark.index
-                for token in yaml.scan(text, Loader=yaml.SafeLoader)
-                if isinstance(token, yaml.AnchorToken | yaml.AliasToken | yaml.TagToken)
-            ]
+            links = _links(text)
             root = yaml.compose(text, Loader=yaml.SafeLoader)
         except yaml.MarkedYAMLError as error:
             line = error.problem_mark.line + 1 if error.problem_mark else 1
@@ -92,6 +94,22 @@ class Yaml:
         """Return from where to where all of a map stands."""
         del text
         return node.start, node.end
+
+
+def _links(text: str) -> list[int]:
+    """Return where anchors, aliases and tags stand; ConfigurationError for too deep a text."""
+    links, depth = [], 0
+    for token in yaml.scan(text, Loader=yaml.SafeLoader):
+        if isinstance(token, yaml.AnchorToken | yaml.AliasToken | yaml.TagToken):
+            links.append(token.start_mark.index)
+        elif isinstance(token, _OPENING):
+            depth += 1
+        elif isinstance(token, _CLOSING):
+            depth -= 1
+        # PyYAML looks at every open bracket again at each one that follows.
+        if depth > MAX_CONFIG_DEPTH:
+            raise ConfigurationError("values are nested too deep")
+    return links
 
 
 class _Builder:
