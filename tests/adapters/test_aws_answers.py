@@ -16,7 +16,7 @@ from nacre.adapters.sqs_queue import SqsQueue
 from nacre.errors import UnavailableError
 from nacre.ports.table import Change, Key, Put, Table
 from tests.aws_stack import REGION
-from tests.http_front import Answered, front
+from tests.http_front import Answer, Answered, front
 
 KEY = Key("P", "A")
 ITEM = b'{"Item": {"pk": {"S": "P"}, "sk": {"S": "A"}, "schema": {"N": "1"}}}'
@@ -32,9 +32,9 @@ CALLS: dict[str, Callable[[Table], object]] = {
 
 
 @contextmanager
-def client_of(service: str, answered: Answered) -> Iterator[Any]:
-    """Give a client as the wiring makes them, of a service that says one thing."""
-    with front(lambda _: answered) as address:
+def client_of(service: str, answer: Answer) -> Iterator[Any]:
+    """Give a client as the wiring makes them, of a service that answers so."""
+    with front(answer) as address:
         client = boto3.client(
             service,  # type: ignore[call-overload]  # its name is a literal at every call
             endpoint_url=f"http://{address}",
@@ -67,7 +67,7 @@ def table_of(client: Any) -> DynamoTable:
 )
 def test_a_broken_answer_is_neither_absence_nor_success(name: str, answered: Answered) -> None:
     with (
-        client_of("dynamodb", answered) as client,
+        client_of("dynamodb", lambda _: answered) as client,
         pytest.raises(UnavailableError, match="does not answer now") as raised,
     ):
         CALLS[name](table_of(client))
@@ -77,24 +77,24 @@ def test_a_broken_answer_is_neither_absence_nor_success(name: str, answered: Ans
 
 def test_a_whole_answer_is_believed() -> None:
     told = (("x-amz-crc32", str(zlib.crc32(ITEM))),)
-    with client_of("dynamodb", Answered(200, told, ITEM)) as client:
+    with client_of("dynamodb", lambda _: Answered(200, told, ITEM)) as client:
         assert table_of(client).get(KEY) == {"pk": "P", "sk": "A", "schema": 1}
 
 
 def test_a_list_of_blobs_that_was_cut_off_is_not_an_empty_one() -> None:
     body = b"<ListBucketResult><Contents><Key>a/b</Key></Contents></ListBucketResult>"
     with (
-        client_of("s3", Answered(200, (), body, sent=10)) as client,
+        client_of("s3", lambda _: Answered(200, (), body, sent=10)) as client,
         pytest.raises(UnavailableError),
     ):
         S3Blobs(client, "bucket", kms_key_id="key", sleep=lambda _: None).delete_all("a")
 
 
 def test_a_service_that_says_nothing_is_believed_where_that_is_its_way() -> None:
-    with client_of("sqs", Answered(200, (), b"")) as client:
+    with client_of("sqs", lambda _: Answered(200, (), b"")) as client:
         assert SqsQueue(client, "http://queue/1/q", dead_letter_url="").receive() is None
 
 
 def test_a_head_has_no_body() -> None:
-    with client_of("s3", Answered(200, (), b"12345")) as client:
+    with client_of("s3", lambda _: Answered(200, (), b"12345")) as client:
         assert client.head_object(Bucket="bucket", Key="a")["ContentLength"] == 5

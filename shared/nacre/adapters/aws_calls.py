@@ -66,7 +66,7 @@ class AwsCalls:
             except ClientError as error:
                 last: Exception = error
                 code = error_code(error)
-                if code not in _REFUSED and not (twice and code in _UNCLEAR):
+                if code not in _REFUSED and not (twice and _is_unclear(error)):
                     raise
             except (ConnectTimeoutError, EndpointConnectionError) as error:
                 last = error
@@ -81,6 +81,12 @@ class AwsCalls:
     def pause(self, done: int) -> None:
         """Wait before repeating, longer each time and never as long as the others."""
         self._sleep(self.rng.random() * min(_LONGEST_PAUSE, 0.05 * 2**done))
+
+
+def _is_unclear(error: ClientError) -> bool:
+    """Tell whether it was perhaps done; what stands before a service fails without its words."""
+    status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+    return error_code(error) in _UNCLEAR or status >= 500
 
 
 def error_code(error: ClientError) -> str:
