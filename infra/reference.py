@@ -176,6 +176,24 @@ def _suite_version() -> str:
     return str(wanted["@modelcontextprotocol/conformance"])
 
 
+def threats() -> str:
+    """What attackers try, and what comes of it; `make attack` holds every row."""
+    parts = []
+    for table in yaml.safe_load((ROOT / "tests" / "attacks" / "rows.yml").read_text()):
+        rows = [(each["id"], each["attack"], each["expected"]) for each in table["rows"]]
+        shown = _table(("Row", "What is tried", "What has to come of it"), rows)
+        parts.append(f"## {table['table']}\n\n{shown}")
+    return _page(
+        "What attackers try",
+        "`make attack` runs a test for every row and prints these tables with what came of each. "
+        "What differs between the laptop server and the functions of a stack is tried on both. "
+        "[SECURITY](../../SECURITY.md) says what is promised, what is not, and what else looks "
+        "for holes; [access](../concepts/access.md), [rules](../concepts/policy.md) and [what is "
+        "checked in texts](../concepts/content-checks.md) say how it works.",
+        "\n\n".join(parts),
+    )
+
+
 def index(others: Mapping[Path, str]) -> str:
     """The table of contents: every page under docs/, by folder."""
     texts = {path: path.read_text() for path in DOCS.rglob("*.md")} | dict(others)
@@ -217,6 +235,7 @@ def pages() -> Iterator[tuple[Path, str]]:
         DOCS / "reference" / "limits.md": limits(),
         DOCS / "reference" / "metrics.md": metrics(),
         DOCS / "reference" / "settings.md": settings(),
+        DOCS / "reference" / "threats.md": threats(),
         DOCS / "reference" / "tools.md": tools(),
     }
     yield from written.items()
