@@ -113,8 +113,6 @@ MEMORY_MB = {"mcp_http": 1024, "token_authorizer": 512, "policy_evaluator": 512,
 INIT_MS = {"mcp_http": 132, "token_authorizer": 209, "policy_evaluator": 144}  # docs: speed.md
 _PLATFORM_LOG_BYTES = 700  # start and report of an invocation, as Lambda writes them in JSON
 _POLLS_A_MINUTE = 5 * 3  # five pollers of an idle queue that wait twenty seconds each
-_QDRANT_SHARE = 1.5  # of vectors and payload, says Qdrant's capacity planning
-_POINT_BYTES = 4 * 256 + 200 + 16 * 8  # a vector, about what a payload has, and its words
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +226,8 @@ def bytes_per_memory(load: Load) -> float:
 
 def qdrant_gigabytes(load: Load) -> float:
     """Return the memory that Qdrant wants for the vectors of all Beings."""
-    return load.beings * load.memories * _POINT_BYTES * _QDRANT_SHARE / _GIGABYTE
+    each: int = measured()["qdrant"]["resident_bytes_per_point"]
+    return load.beings * load.memories * each / _GIGABYTE
 
 
 def _counted(load: Load) -> dict[str, Any]:

@@ -92,9 +92,9 @@ def show_soak(found: Soak) -> None:
             f"{each:.1f}",
         ),
         ("memories acknowledged", len(run.acknowledged)),
-        ("of these not found at once", len(found.lost_at_once)),
-        ("of these not found after a restart", len(found.lost_after_restart)),
-        ("of these not in an export", len(found.not_exported)),
+        ("of the last 300 not found at once", len(found.lost_at_once)),
+        ("of all not found after a restart", len(found.lost_after_restart)),
+        ("of all not in an export", len(found.not_exported)),
     ]
     show("Laptop: the process", ("What", "found"), rows)
 

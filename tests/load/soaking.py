@@ -8,13 +8,14 @@ from pathlib import Path
 from random import Random
 
 from tests.load import traffic
-from tests.load.driving import MODES, Run, Target, drive, lost, timed
+from tests.load.driving import MODES, Run, drive, lost, timed
 from tests.load.laptop import COUNTED, PLAIN, Home, Serving
 from tests.load.measuring import Growth, Sample, growth, processor_seconds, watch
 from tests.model_server import model_server
 
 Say = Callable[[str], None]
 _EACH = 20  # calls of each kind over which operations are counted
+_AT_ONCE = 300  # of the last writes, which are looked for before anything is restarted
 _BEFORE = 40  # memories that are there by then
 _SETTLED_SECONDS = 3.0  # longer than an idle worker waits before it looks
 
@@ -76,11 +77,13 @@ def soak(
             say(f"{seconds:.0f} seconds of mixed traffic from {clients} clients")
             asyncio.run(_driven(server, found, seconds, clients))
             model.questions.clear()
-            say(f"looking for {len(found.run.acknowledged)} acknowledged writes")
-            found.lost_at_once = asyncio.run(_missing(server.target, found, clients))
+            say(f"{len(found.run.acknowledged)} writes were acknowledged; looking for the last")
+            last = found.run.acknowledged[-_AT_ONCE:]
+            found.lost_at_once = asyncio.run(lost(server.target, last, clients=clients))
         with home.serving(program) as server:
-            say("looking for them again, after a restart")
-            found.lost_after_restart = asyncio.run(_missing(server.target, found, clients))
+            say("looking for all of them, after a restart")
+            every = found.run.acknowledged
+            found.lost_after_restart = asyncio.run(lost(server.target, every, clients=clients))
         exported = home.exported()
         found.not_exported = [mark for mark in found.run.acknowledged if mark not in exported]
     return found
@@ -95,10 +98,6 @@ async def _driven(server: Serving, found: Soak, seconds: float, clients: int) ->
     watching.cancel()
     with suppress(asyncio.CancelledError):
         await watching
-
-
-async def _missing(target: Target, found: Soak, clients: int) -> list[str]:
-    return await lost(target, found.run.acknowledged, clients=clients)
 
 
 def count_operations(folder: Path, *, each: int = _EACH) -> Soak:
