@@ -33,6 +33,18 @@ def test_a_list_without_parts_is_read() -> None:
     assert backup(json.dumps(LIST)).check().parts == {}
 
 
+def test_a_part_that_only_says_how_long_it_is_is_refused() -> None:
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        entry = tarfile.TarInfo("a")
+        entry.pax_headers = {"GNU.sparse.size": str(1 << 60), "GNU.sparse.map": "0,1"}
+        entry.size = 1
+        archive.addfile(entry, io.BytesIO(b"a"))
+
+    with pytest.raises(InvalidInputError, match="'a' is no file"):
+        BackupFile(content).check()
+
+
 @pytest.mark.parametrize(
     "text",
     [

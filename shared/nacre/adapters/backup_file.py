@@ -122,7 +122,9 @@ class BackupFile:
         self._content.seek(0)
         with tarfile.open(fileobj=self._content, mode="r:") as archive:
             for member in archive:
-                part = archive.extractfile(member) if member.isreg() else None
+                # A sparse file says how long it is, and may say anything.
+                is_plain = member.isreg() and not member.issparse()
+                part = archive.extractfile(member) if is_plain else None
                 if part is None:
                     raise InvalidInputError(f"this is not a backup: {member.name!r} is no file")
                 _check_name(member.name)
