@@ -96,7 +96,11 @@ browser: .venv/.ready-dev .tools/node/.ready ## Chromium on the owner's pages: w
 
 .PHONY: slow
 slow: .venv/.ready-dev ## Every other slow test: the wheel, crashes, long runs
-	$(SLOW) tests $(foreach part,browser clients conformance functions infra,--ignore tests/$(part)) $(ARGS)
+	$(SLOW) tests $(foreach part,browser clients conformance faults functions infra,--ignore tests/$(part)) $(ARGS)
+
+.PHONY: faults
+faults: .venv/.ready-dev ## What fails: every test that docs/concepts/faults.md names, with real processes
+	$(PYTEST) -m "not benchmark" -n $(WORKERS) --dist loadfile $$($(BIN)/python -m tests.faults.listed) $(ARGS)
 
 .PHONY: crashes
 crashes: .venv/.ready-dev ## Stop patrols of random histories a hundred thousand times (NACRE_CRASHES=1000)
