@@ -15,13 +15,12 @@ from typing import Any
 from nacre.clock import Clock
 from nacre.errors import (
     ConditionFailedError,
-    InvalidParamsError,
     NotFoundError,
     UnavailableError,
 )
 from nacre.ids import new_uuid
 from nacre.jobs.lease import Lease
-from nacre.limits import TASK_ANSWER_BYTES, TASK_KEPT_SECONDS
+from nacre.limits import TASK_KEPT_SECONDS
 from nacre.ports.table import (
     EXPIRES_AT,
     Absent,
@@ -42,8 +41,8 @@ from nacre.ports.table import (
 from nacre.ports.vault import Vault
 from nacre.protocol import strict_json
 from nacre.tasks.contents import Contents
+from nacre.tasks.kept_call import KeptCalls, answers_in, blob_name, encoded_answers
 from nacre.tasks.task import (
-    CALL,
     RESULT,
     TASK,
     Status,
@@ -68,27 +67,21 @@ class TaskStore:
     clock: Clock
     rng: Random
 
+    @property
+    def _calls(self) -> KeptCalls:
+        return KeptCalls(self.contents, self.vault)
+
     # What callers do.
 
     def create(self, call: TaskCall, *, group: str) -> Task:
         """Keep a new task; raises NotFoundError when there is no such Being."""
         now, task_id, being_id = self.now(), new_uuid(self.rng), call.being_id
         until = now // 1000 + TASK_KEPT_SECONDS
-        place = call_of(being_id, task_id)
-        body: Item = {"pk": place.pk, "sk": place.sk, EXPIRES_AT: until}
-        if call.answers:
-            body["answers"] = _answers(call.answers)
-        if call.kept:
-            body["kept"] = strict_json.encode(call.kept)
-        if call.llm_api_key:
-            body["sealed"] = self.vault().seal(
-                call.llm_api_key.encode(), context=_context(being_id, task_id)
-            )
-        kept = self.contents.keep(_blob(being_id, task_id, "call"), _encoded(call), until=until)
-        body |= kept
+        body, kept = self._calls.keep(call, task_id, until=until)
+        place = head_of(being_id, task_id)
         head: Item = {
             "pk": place.pk,
-            "sk": head_of(being_id, task_id).sk,
+            "sk": place.sk,
             EXPIRES_AT: until,
             "subject": call.subject,
             "tool": call.tool,
@@ -103,7 +96,7 @@ class TaskStore:
             head["call_blob"] = kept["blob"]
         exists = Check(Key(f"B#{being_id}", "META"), Present())
         try:
-            self.table.transact([Put(TASK.stamp(head)), Put(CALL.stamp(body)), exists])
+            self.table.transact([Put(TASK.stamp(head)), Put(body), exists])
         except ConditionFailedError:
             self.contents.drop(kept)
             raise NotFoundError("there is no such Being") from None
@@ -131,7 +124,7 @@ class TaskStore:
             if not fresh:
                 return None
             place = call_of(task.being_id, task.task_id)
-            answers = _answers({**_object(self.table.get(place), "answers"), **fresh})
+            answers = encoded_answers({**answers_in(self.table.get(place)), **fresh})
             left = {key: asked for key, asked in questions.items() if key not in fresh}
             with suppress(ConditionFailedError):
                 self.table.transact(
@@ -185,7 +178,7 @@ class TaskStore:
                 self.table.delete(task.head, when=Absent("subject"))
             return None
         item = self.table.get(call_of(task.being_id, task.task_id))
-        return None if item is None else self._call(task, CALL.read(item))
+        return None if item is None else self._calls.read(task, item)
 
     def told(self, task: Task, lease: Lease, message: str | None) -> bool:
         """Keep how far the task is, if it is new; False when the task is not ours any more."""
@@ -272,7 +265,7 @@ class TaskStore:
             until = task.created_ms // 1000 + TASK_KEPT_SECONDS
             data = strict_json.encode(outcome)
             # Of its own for each attempt: one that lost its lease must not write over the other's.
-            name = _blob(being_id, task_id, f"result-{attempt}")
+            name = blob_name(being_id, task_id, f"result-{attempt}")
             kept = self.contents.keep(name, data, until=until)
             place = result_of(being_id, task_id)
             body: Item = {"pk": place.pk, "sk": place.sk, EXPIRES_AT: until, **kept}
@@ -294,34 +287,6 @@ class TaskStore:
         said: Item = {"status": "working", "due_ms": now, "updated_ms": now}
         return Change(set=said, add={"round": 1}, remove=frozenset({"asked"}))
 
-    def _call(self, task: Task, item: Item) -> TaskCall:
-        being_id, task_id = task.being_id, task.task_id
-        told = dict(json.loads(self.contents.read(item)))
-        sealed = item.get("sealed")
-        key = None
-        if isinstance(sealed, bytes):
-            key = self.vault().open(sealed, context=_context(being_id, task_id)).decode()
-        return TaskCall(
-            tool=told["tool"],
-            arguments=told["arguments"],
-            subject=task.subject,
-            being_id=being_id,
-            scopes=frozenset(told["scopes"]),
-            client=told["client"],
-            version=told["version"],
-            client_info=told["client_info"],
-            capabilities=told["capabilities"],
-            answers=_object(item, "answers"),
-            llm_api_key=key,
-            notes=_object(item, "notes"),
-            kept=_object(item, "kept"),
-        )
-
-
-def _object(item: Item | None, name: str) -> dict[str, Any]:
-    value = None if item is None else item.get(name)
-    return dict(json.loads(value)) if isinstance(value, bytes) else {}
-
 
 def _is(status: Status) -> Compare:
     return Compare("status", "=", status)
@@ -329,35 +294,3 @@ def _is(status: Status) -> Compare:
 
 def _mine(lease: Lease) -> Every:
     return Every((_is("working"), Compare("fence", "=", lease.fence)))
-
-
-def _encoded(call: TaskCall) -> bytes:
-    return strict_json.encode(
-        {
-            "tool": call.tool,
-            "arguments": call.arguments,
-            "scopes": sorted(call.scopes),
-            "client": call.client,
-            "version": call.version,
-            "client_info": call.client_info,
-            "capabilities": call.capabilities,
-        }
-    )
-
-
-def _answers(answers: Mapping[str, Any]) -> bytes:
-    encoded = strict_json.encode(answers)
-    if len(encoded) > TASK_ANSWER_BYTES:
-        raise InvalidParamsError(
-            f"the answers to one task take at most {TASK_ANSWER_BYTES} bytes; answer in fewer words"
-        )
-    return encoded
-
-
-def _blob(being_id: str, task_id: str, what: str) -> str:
-    return f"{being_id}/tasks/{task_id}/{what}.json"
-
-
-def _context(being_id: str, task_id: str) -> dict[str, str]:
-    """Return what a caller's key is sealed for, so that it opens in no other task."""
-    return {"purpose": "llm-key", "being": being_id, "task": task_id}
