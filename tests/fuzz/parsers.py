@@ -106,8 +106,10 @@ NOT_FUZZED: Mapping[str, str] = {
     "orders.agent": "asks whether arguments are JSON, by the standard library",
     "orders.session_store": "what this store wrote",
     "orders.toolbox": "arguments by the standard library, then tools.validation",
+    "policy.audit_entry": "what this store wrote",
     "policy.documents": "what this store wrote",
     "policy.stored": "what this store wrote",
+    "tasks.kept_call": "what this store wrote",
     "tasks.store": "what this store wrote",
     "tasks.task": "what this store wrote",
     "tools.scalars": "arguments that tools.validation has checked; laws in tests/tools",
@@ -115,6 +117,11 @@ NOT_FUZZED: Mapping[str, str] = {
     "wiring.stack_backups": "what this program noted",
 }
 """Those that have no target, and why."""
+
+
+def path_of(module: str) -> Path:
+    """Return where a module of the tables is."""
+    return PACKAGE.joinpath(*module.split(".")).with_suffix(".py")
 
 
 def readers() -> set[str]:
