@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from nacre.errors import UnauthorizedError
+from nacre.errors import UnauthorizedError, UnavailableError
 from nacre.faces.asgi import Receive, Scope, Send
 from nacre.faces.evaluating import Evaluator
 from nacre.faces.http import not_found
@@ -32,6 +32,8 @@ class Policies:
 
 
 def holder(authorization: str | None) -> Principal:
+    if authorization == "Bearer any":
+        raise UnavailableError("the store cannot be reached")
     if authorization != "Bearer good":
         raise UnauthorizedError("no", presented=authorization is not None)
     return Principal(subject="tok_1", being_id=BEING, scopes=FULL, client=None)
@@ -124,3 +126,10 @@ def test_what_is_no_call_is_denied() -> None:
 
 def test_other_paths_are_not_served() -> None:
     assert ask(path="/policy")[0] == 404
+
+
+def test_while_the_store_does_not_answer_every_call_is_denied() -> None:
+    status, headers, answer = ask(token="any")
+
+    assert (status, headers["content-type"]) == (503, "application/json")
+    assert answer == {"decision": "deny", "error": "unavailable"}

@@ -64,16 +64,16 @@ def read_foreign(format_: str, file: str, *, today: datetime) -> Iterator[Found]
     """Give what a file of another program holds."""
     try:
         yield from FORMATS[format_](Path(file), today)
-    except (OSError, EOFError, zlib.error, zipfile.BadZipFile) as error:
+    # RuntimeError: a zip with a password, or packed in a way that is not known here.
+    except (OSError, EOFError, RuntimeError, zlib.error, zipfile.BadZipFile) as error:
         reason = getattr(error, "strerror", None) or error
         raise InvalidInputError(f"{file}: cannot be read ({reason})") from error
 
 
 def _unpacked(path: Path) -> io.BufferedIOBase:
-    file = path.open("rb")
-    is_packed = file.read(2) == b"\x1f\x8b"
-    file.seek(0)
-    return gzip.GzipFile(fileobj=file) if is_packed else file
+    with path.open("rb") as file:
+        is_packed = file.read(2) == b"\x1f\x8b"
+    return gzip.GzipFile(path) if is_packed else path.open("rb")
 
 
 def _line(file: io.BufferedIOBase) -> bytes:
@@ -112,7 +112,10 @@ def _in_zip(path: Path) -> Iterator[Page]:
         for info in sorted(packed.infolist(), key=lambda each: each.filename):
             if info.is_dir() or not info.filename.lower().endswith(".md"):
                 continue
-            changed = datetime(*info.date_time, tzinfo=UTC)
+            try:
+                changed = datetime(*info.date_time, tzinfo=UTC)
+            except ValueError:  # a zip may say any numbers
+                changed = datetime.fromtimestamp(path.stat().st_mtime, UTC)
             yield Page(info.filename, _read(packed, info.filename, _LONGEST_NOTE), changed)
 
 

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 
 from nacre.access.challenge import www_authenticate
-from nacre.errors import ForbiddenError, TooLargeError, UnauthorizedError
+from nacre.errors import ForbiddenError, TooLargeError, UnauthorizedError, UnavailableError
 from nacre.faces.asgi import AsgiApp, Receive, Scope, Send, read, write
 from nacre.faces.evaluating import Evaluator
 from nacre.faces.policy import PATH, REFUSED
@@ -45,6 +45,8 @@ def policy_endpoint(
             return _reply(401, REFUSED, ("www-authenticate", www_authenticate(error) or "Bearer"))
         except ForbiddenError:
             return _reply(403, b'{"decision":"deny","error":"forbidden"}')
+        except UnavailableError:
+            return _reply(503, b'{"decision":"deny","error":"unavailable"}')
         if request.method != "POST":
             return _reply(405, b'{"decision":"deny","error":"use POST"}', ("allow", "POST"))
         return _reply(*evaluator.answer(bytes(request.body), principal.being_id, principal.subject))
