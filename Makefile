@@ -96,7 +96,7 @@ browser: .venv/.ready-dev .tools/node/.ready ## Chromium on the owner's pages: w
 
 .PHONY: slow
 slow: .venv/.ready-dev ## Every other slow test: the wheel, crashes, long runs
-	$(SLOW) tests $(foreach part,browser clients conformance faults functions infra,--ignore tests/$(part)) $(ARGS)
+	$(SLOW) tests $(foreach part,attacks browser clients conformance faults functions fuzz infra,--ignore tests/$(part)) $(ARGS)
 
 .PHONY: faults
 faults: .venv/.ready-dev ## What fails: every test that docs/concepts/faults.md names, with real processes
@@ -110,6 +110,15 @@ crashes: .venv/.ready-dev ## Stop patrols of random histories a hundred thousand
 load: .venv/.ready-dev ## Mixed traffic for minutes: speed, memory, nothing lost (ARGS="laptop --seconds 60")
 	@$(BIN)/python -m tests.load $(ARGS)
 
+.PHONY: attack
+attack: .venv/.ready-dev ## What attackers try, with a table of what came of it; then known weaknesses
+	@$(BIN)/python -m tests.attacks.run $(ARGS)
+	@$(BIN)/python -m infra.advisories || [ $$? -eq 3 ]
+
+.PHONY: bill
+bill: .venv/.ready-dev ## Write the bill of materials (CycloneDX), with the licence of every dependency
+	@$(BIN)/python -m infra.bill $(ARGS)
+
 .PHONY: fuzz
 fuzz: .venv/.ready-dev ## Give every parser what nobody would send (NACRE_FUZZ_RUNS=1000000 ARGS="-k guard")
 	NACRE_FUZZ_RUNS=$${NACRE_FUZZ_RUNS:-200000} $(SLOW) tests/fuzz $(ARGS)
@@ -121,6 +130,7 @@ bench: .venv/.ready-dev .tools/node/.ready ## Measure; every figure is a ratio w
 .PHONY: build
 build: .venv/.ready-dev ## Build the functions and their layers (ARGS="--arch x86_64")
 	@$(BIN)/python -m infra.sam build $(ARGS)
+	@$(BIN)/python -m infra.bill
 
 .PHONY: deploy
 deploy: build ## Build, then deploy to your AWS account, asking for what it needs
