@@ -17,7 +17,7 @@ NAMES = ["a", "b", "file", "link", "far", "loop", "nowhere", "none", "..", ".", 
 @pytest.fixture(autouse=True, params=["asked at once", "an older kernel"])
 def kernel(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if request.param == "an older kernel":
-        monkeypatch.setattr(real_paths, "_opener_without_links", lambda: None)
+        monkeypatch.setattr(real_paths, "_asker", lambda: None)
 
 
 @pytest.fixture(scope="module")

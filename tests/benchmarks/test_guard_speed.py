@@ -10,7 +10,8 @@ import pytest
 from nacre.adapters.jsonl_audit import JsonlAudit, JsonlRecords
 from nacre.clock import system_clock
 from nacre.policy.arguments import JsonNumber
-from nacre.policy.audit import AuditEntry, AuditTrail, verify_chain
+from nacre.policy.audit import AuditTrail, verify_chain
+from nacre.policy.audit_entry import AuditEntry, Record
 from nacre.policy.guard import Guard
 from nacre.policy.judge import Judge
 from nacre.policy.live import FixedPolicy
@@ -52,7 +53,7 @@ def call(size: int) -> bytes:
 class Nowhere:
     """A trail that keeps nothing."""
 
-    def record(self, entry: AuditEntry) -> str:
+    def record(self, entry: Record) -> str:
         del entry
         return "w/1"
 

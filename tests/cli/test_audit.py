@@ -8,7 +8,8 @@ import pytest
 from nacre.adapters.sqlite_database import SqliteDatabase
 from nacre.adapters.sqlite_table import SqliteTable
 from nacre.clock import system_clock
-from nacre.policy.audit import AuditEntry, AuditTrail
+from nacre.policy.audit import AuditTrail
+from nacre.policy.audit_entry import AuditEntry
 from nacre.policy.audit_items import ItemAudit
 from nacre.policy.pins import GLOBAL, Pins
 from nacre.wiring.data_folder import DATABASE

@@ -11,7 +11,7 @@ from nacre.adapters.dynamodb_table import DynamoTable
 from nacre.adapters.sqlite_database import SqliteDatabase
 from nacre.adapters.sqlite_table import SqliteTable
 from nacre.clock import system_clock
-from nacre.policy.audit import AuditEntry
+from nacre.policy.audit_entry import AuditEntry
 from nacre.policy.pins import GLOBAL, Pins
 from nacre.ports.table import Table
 from nacre.wiring.data_folder import DATABASE

@@ -12,7 +12,8 @@ from nacre.console.control import Control
 from nacre.gateway.server_store import SOURCE, ServerStore
 from nacre.patrol.llm_keys import LlmKeys
 from nacre.policy.approvals import Approvals
-from nacre.policy.audit import AuditEntry, AuditTrail
+from nacre.policy.audit import AuditTrail
+from nacre.policy.audit_entry import AuditEntry
 from nacre.policy.audit_items import ItemAudit, ItemRecords
 from nacre.policy.sections import Settings
 from nacre.wiring.controlling import own_tools

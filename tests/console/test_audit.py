@@ -2,7 +2,7 @@
 
 import re
 
-from nacre.policy.audit import AuditEntry
+from nacre.policy.audit_entry import AuditEntry
 from nacre.ports.table import Change, Key
 from tests.console.conftest import Desk
 

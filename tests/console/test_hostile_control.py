@@ -12,7 +12,7 @@ from nacre.gateway.server_store import ServerStore
 from nacre.patrol.jobs import TASK, tasks
 from nacre.patrol.runs import REASON, run_key
 from nacre.policy.approver import ApprovalRequest
-from nacre.policy.audit import AuditEntry
+from nacre.policy.audit_entry import AuditEntry
 from nacre.policy.digests import arguments_sha256
 from nacre.policy.documents import Documents
 from nacre.policy.pins import GLOBAL, Pins

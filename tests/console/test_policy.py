@@ -8,7 +8,7 @@ from html import unescape
 import pytest
 
 from nacre.clock import Clock
-from nacre.policy.audit import AuditEntry
+from nacre.policy.audit_entry import AuditEntry
 from nacre.policy.documents import Documents
 from nacre.policy.packs import text_of
 from nacre.policy.pins import GLOBAL, Pins

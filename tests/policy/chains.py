@@ -11,7 +11,8 @@ from typing import Any
 from nacre.adapters.jsonl_audit import JsonlAudit, JsonlRecords
 from nacre.adapters.sqlite_database import SqliteDatabase
 from nacre.adapters.sqlite_table import SqliteTable
-from nacre.policy.audit import AuditEntry, AuditTrail, Verified, verify_chain
+from nacre.policy.audit import AuditTrail, Verified, verify_chain
+from nacre.policy.audit_entry import AuditEntry
 from nacre.policy.audit_items import Anchors, ItemAudit, ItemRecords
 from nacre.ports.audit import AuditLog, AuditRecords
 

@@ -19,7 +19,7 @@ from nacre.policy.approver import (
     Refused,
     Waiting,
 )
-from nacre.policy.audit import AuditEntry
+from nacre.policy.audit_entry import AuditEntry, Record
 from nacre.policy.guard import Guard
 from nacre.policy.judge import Judge
 from nacre.policy.live import FixedPolicy
@@ -60,10 +60,10 @@ class Notebook:
         self.entries: list[AuditEntry] = []
         self.fails = False
 
-    def record(self, entry: AuditEntry) -> str:
+    def record(self, entry: Record) -> str:
         if self.fails:
             raise UnavailableError("the disk is full")
-        self.entries.append(entry)
+        self.entries.append(entry if isinstance(entry, AuditEntry) else entry.whole())
         return f"w/{len(self.entries)}"
 
     def outcomes(self) -> list[tuple[str, str]]:
@@ -125,8 +125,9 @@ class Scene:
         screen: Screen | None = None,
         where: Surroundings = NOWHERE,
         lines: bool = True,
+        audit: Notebook | None = None,
     ) -> None:
-        self.audit = Notebook()
+        self.audit = audit or Notebook()
         self.told: list[str] = []
         self.ticks = Ticks()
         self.database = SqliteDatabase(":memory:") if pins else None

@@ -19,7 +19,7 @@ from nacre.adapters.sqlite_database import SqliteDatabase
 from nacre.adapters.sqlite_table import SqliteTable
 from nacre.app import Application
 from nacre.policy.approvals import Approvals, Denial, Desk, Grant
-from nacre.policy.audit import AuditEntry
+from nacre.policy.audit_entry import Record
 from nacre.policy.entry import GuardedSurface
 from nacre.policy.entry_judge import EntryJudge
 from nacre.policy.judge import Judge
@@ -73,7 +73,7 @@ class World:
         surface = GuardedSurface(server, lambda: entry)
         return Application(surface, RequestStates(lambda: KEYS, self.clock))
 
-    def record(self, entry: AuditEntry) -> str:
+    def record(self, entry: Record) -> str:
         """Keep no audit; its own suite does."""
         return f"a/{next(self.numbers)}"
 

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from nacre.adapters.jsonl_audit import JsonlAudit, JsonlRecords
 from nacre.errors import UnavailableError
 from nacre.limits import AUDIT_CHECK_SECONDS, AUDIT_FILE_BYTES
-from nacre.policy.audit import AuditEntry, AuditTrail, verify_chain, verify_lines
+from nacre.policy.audit import AuditTrail, verify_chain, verify_lines
+from nacre.policy.audit_entry import AuditEntry
 from nacre.policy.digests import arguments_sha256, canonical, shape
 from nacre.ports.audit import GENESIS, Chain, Head
 from tests.policy.chains import BEING, Kept, Ticking, anchors, entry, in_folder, in_items
@@ -364,7 +365,8 @@ def test_several_processes_write_at_once(folder: Path) -> None:
         "from pathlib import Path\n"
         "from nacre.adapters.jsonl_audit import JsonlAudit\n"
         "from nacre.clock import system_clock\n"
-        "from nacre.policy.audit import AuditEntry, AuditTrail\n"
+        "from nacre.policy.audit import AuditTrail\n"
+        "from nacre.policy.audit_entry import AuditEntry\n"
         "trail = AuditTrail(JsonlAudit(Path(sys.argv[1])), system_clock)\n"
         "for number in range(200):\n"
         "    trail.record(AuditEntry(outcome='allow', server='s', method='ping'))\n"
@@ -444,7 +446,8 @@ def test_a_full_disk_denies_and_leaves_whole_lines(folder: Path) -> None:
         "from nacre.adapters.jsonl_audit import JsonlAudit\n"
         "from nacre.clock import system_clock\n"
         "from nacre.errors import UnavailableError\n"
-        "from nacre.policy.audit import AuditEntry, AuditTrail\n"
+        "from nacre.policy.audit import AuditTrail\n"
+        "from nacre.policy.audit_entry import AuditEntry\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
         "trail = AuditTrail(JsonlAudit(Path(sys.argv[1])), system_clock)\n"

@@ -15,7 +15,8 @@ from nacre.console.trail import Wanted, look
 from nacre.errors import BrokenSealError, ConfigurationError
 from nacre.gateway.server_store import ServerStore
 from nacre.patrol.asking import Tasks
-from nacre.policy.audit import AuditEntry, AuditTrail
+from nacre.policy.audit import AuditTrail
+from nacre.policy.audit_entry import AuditEntry
 from nacre.policy.audit_items import ItemAudit
 from nacre.policy.stored import GLOBAL
 from nacre.wiring.controlling import laptop_control, stack_control

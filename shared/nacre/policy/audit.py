@@ -10,122 +10,20 @@ import json
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache
-from typing import Any, Literal
+from typing import Any
 
 from nacre.clock import Clock
 from nacre.errors import UnavailableError
 from nacre.limits import AUDIT_ANCHOR_RECORDS, AUDIT_ANCHOR_SECONDS
-from nacre.policy.json_text import writer
+from nacre.policy.audit_entry import Record
 from nacre.ports.audit import GENESIS, AuditLog, Chain, Head
-
-Direction = Literal["client", "server", "none"]
-Outcome = Literal["allow", "deny", "prompt", "pass", "reject", "drop", "note"]
 
 _PREV = b'{"prev":"'
 _HASH = b',"hash":"'
 _TAIL = len(_HASH) + 64 + 2
 _DIGITS = 20  # of a record's number, as heads have them
-_NAME = 200
-_encode = writer(sort_keys=False, ensure_ascii=True)
-_text = json.encoder.encode_basestring_ascii
-
-
-@dataclass(slots=True, kw_only=True)  # frozen, each would take three times as long to make
-class AuditEntry:
-    """What happened to one message; `fields` are further facts, none of them a value."""
-
-    outcome: Outcome
-    server: str
-    method: str
-    sender: Direction = "client"
-    tool: str | None = None
-    rule: int | None = None
-    policy: str = ""
-    principal: str = ""
-    being: str = ""
-    request: str | None = None
-    arguments_sha256: str | None = None
-    shape: Mapping[str, str] | None = None
-    enforced: bool = True
-    note: str | None = None
-    fields: Mapping[str, Any] = field(default_factory=dict)
-
-    def facts(self) -> dict[str, Any]:  # noqa: C901 - a line for each of them
-        """Return what the record says, without what is empty."""
-        known: dict[str, Any] = {"outcome": self.outcome}
-        if self.server:
-            known["server"] = self.server
-        known["sender"] = self.sender
-        known["method"] = self.method[:_NAME]
-        if self.tool:
-            known["tool"] = self.tool[:_NAME]
-        if self.rule:
-            known["rule"] = self.rule
-        if self.policy:
-            known["policy"] = self.policy[:16]
-        if self.principal:
-            known["principal"] = self.principal
-        if self.being:
-            known["being"] = self.being
-        if self.request:
-            known["request"] = self.request[:80]
-        if self.arguments_sha256:
-            known["arguments_sha256"] = self.arguments_sha256
-        if self.shape:
-            known["shape"] = self.shape
-        if self.note:
-            known["note"] = self.note[:500]
-        if not self.enforced:
-            known["enforced"] = False
-        if self.fields:
-            known.update(self.fields)
-        return known
-
-    def spelled(self) -> str:
-        """Return what the record says as members of a JSON object."""
-        tool = self.tool
-        is_long = len(self.method) > _NAME or (tool is not None and len(tool) > _NAME)
-        if is_long or self.fields or self.note or not self.enforced:
-            return _encode(self.facts())[1:-1]
-        said = _beginning(
-            *(self.outcome, self.server, self.sender, self.method, tool),
-            *(self.rule, self.policy, self.principal, self.being),
-        )
-        if self.request:
-            said = f'{said},"request":{_text(self.request[:80])}'
-        if self.arguments_sha256:
-            said = f'{said},"arguments_sha256":{_text(self.arguments_sha256)}'
-        return f'{said},"shape":{_encode(self.shape)}' if self.shape else said
-
-
-@lru_cache(maxsize=1024)
-def _beginning(
-    outcome: Outcome,
-    server: str,
-    sender: Direction,
-    method: str,
-    tool: str | None,
-    rule: int | None,
-    policy: str,
-    principal: str,
-    being: str,
-) -> str:
-    """Spell what the records of one tool have in common, which is most of them."""
-    entry = AuditEntry(
-        outcome=outcome,
-        server=server,
-        method=method,
-        sender=sender,
-        tool=tool,
-        rule=rule,
-        policy=policy,
-        principal=principal,
-        being=being,
-    )
-    return _encode(entry.facts())[1:-1]
 
 
 class AuditTrail:
@@ -151,9 +49,9 @@ class AuditTrail:
         self._head: Head | None = None
         self._anchored: tuple[int, float] | None = None
         self._second = -1
-        self._seconds = ""
+        self._seconds = self._zone = ""
 
-    def record(self, entry: AuditEntry) -> str:
+    def record(self, entry: Record) -> str:
         """Keep one record and return its id; raises UnavailableError when it is not kept."""
         said = entry.spelled()
         with self._lock:
@@ -185,9 +83,9 @@ class AuditTrail:
     def _spelled(self, now: datetime, second: int) -> str:
         """Return a moment as `isoformat` does; its seconds are spelled once for all records."""
         if second != self._second:
-            self._second, self._seconds = second, now.isoformat(timespec="seconds")
-        seconds = self._seconds
-        return f"{seconds[:19]}.{now.microsecond:06}{seconds[19:]}"
+            self._second, spelled = second, now.isoformat(timespec="seconds")
+            self._seconds, self._zone = spelled[:19], spelled[19:]
+        return f"{self._seconds}.{now.microsecond:06}{self._zone}"
 
     def _note(self, head: Head, now: float) -> None:
         if self._anchor is None:

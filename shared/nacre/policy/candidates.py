@@ -38,7 +38,7 @@ class Seen:
 class Candidates:
     """The rules about one tool, in their order, indexed by their paths where it pays."""
 
-    __slots__ = ("_always", "_indexes", "places")
+    __slots__ = ("_always", "_indexes", "has_indexes", "places")
 
     def __init__(self, places: Sequence[int], conditions: Conditions) -> None:
         self.places = tuple(places)
@@ -59,11 +59,10 @@ class Candidates:
                 entries[aspect].append((place, indexed[place][aspect]))
         self._always = tuple(always)
         self._indexes = [(*aspect, PrefixIndex(rows)) for aspect, rows in entries.items() if rows]
+        self.has_indexes = bool(self._indexes)
 
     def pointed_to(self, seen: Seen) -> Sequence[int]:
         """Return the places of the rules that may hold for these arguments, in order."""
-        if not self._indexes:
-            return self._always
         found: set[int] = set()
         for keys, as_place, index in self._indexes:
             for value in seen.at(keys).every:

@@ -41,7 +41,7 @@ class Waiters:
 
     def problem(self, id_: Id) -> str | None:
         """Return why a request with this id cannot be taken now."""
-        key = key_of(id_)
+        key = int(id_) if type(id_) is JsonNumber else id_  # as key_of does
         if key in self._asked:
             return "a request with this 'id' is still running"
         if key in self._given_up:
@@ -52,11 +52,16 @@ class Waiters:
 
     def add(self, asked: Asked) -> None:
         """Wait for an answer."""
-        self._asked[key_of(asked.id)] = asked
+        id_ = asked.id
+        self._asked[int(id_) if type(id_) is JsonNumber else id_] = asked
+
+    def asked(self, id_: Id) -> Asked | None:
+        """Return what this would answer."""
+        return self._asked.get(int(id_) if type(id_) is JsonNumber else id_)
 
     def take(self, id_: Id) -> Asked | None:
         """Return what this answers; each request is answered once."""
-        return self._asked.pop(key_of(id_), None)
+        return self._asked.pop(int(id_) if type(id_) is JsonNumber else id_, None)
 
     def give_up(self, id_: object) -> None:
         """Wait no longer; a late answer will be nobody's."""
@@ -105,7 +110,7 @@ class Conversation:
         """Tell whether the person behind the client can be shown a form for this request."""
         if wire.is_modern:
             return self.states is not None and _shows_forms(wire.meta.get(META_CAPABILITIES))
-        return _shows_forms(self.capabilities)
+        return bool(self.capabilities) and _shows_forms(self.capabilities)
 
     def enforces(self) -> bool:
         """Whether denials count; else they are only recorded."""

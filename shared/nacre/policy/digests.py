@@ -1,6 +1,7 @@
 """What stands for a value that must not be kept: its digest, and its shape."""
 
 import hashlib
+import json
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any
@@ -11,6 +12,7 @@ from nacre.policy.json_text import writer
 
 _canonical = writer(sort_keys=True, ensure_ascii=False)
 _NAME_LENGTH = 64
+_text = json.encoder.encode_basestring_ascii
 _PIECE = 64 * 1024
 _SHORT = 20  # digits
 _EMPTY = hashlib.sha256(b"{}").hexdigest()
@@ -34,6 +36,11 @@ def digest(value: Any) -> str:
 
 def arguments_sha256(arguments: Mapping[str, Any]) -> str:
     """Return the digest of a call's arguments."""
+    return plain_digest(arguments) or digest(arguments)
+
+
+def plain_digest(arguments: Mapping[str, Any]) -> str | None:
+    """Return the digest of arguments that are short texts and numbers, as nearly always."""
     if not arguments:
         return _EMPTY
     plain: dict[str, str | int] = {}
@@ -43,7 +50,7 @@ def arguments_sha256(arguments: Mapping[str, Any]) -> str:
         elif type(value) is JsonNumber and len(value) <= _SHORT and value.isdecimal():
             plain[name] = int(value)
         else:
-            return digest(arguments)
+            return None
     spelled = _canonical(plain).encode("utf-8", "surrogatepass")
     return hashlib.sha256(spelled).hexdigest()
 
@@ -51,10 +58,32 @@ def arguments_sha256(arguments: Mapping[str, Any]) -> str:
 def shape(arguments: Mapping[str, Any]) -> dict[str, str]:
     """Return the names of arguments with the kind and size of each value, never the value."""
     if len(arguments) <= AUDITED_NAMES:
-        return {name[:_NAME_LENGTH]: _kind(value) for name, value in arguments.items()}
+        return {
+            name[:_NAME_LENGTH]: f"text {len(value)}" if type(value) is str else _kind(value)
+            for name, value in arguments.items()
+        }
     shown = shape(dict(islice(arguments.items(), AUDITED_NAMES)))
     shown["…"] = f"{len(arguments) - AUDITED_NAMES} more"
     return shown
+
+
+def plain_shape(arguments: Mapping[str, Any]) -> str | None:
+    """Return the shape of few texts and numbers as JSON, nothing for no arguments."""
+    if not arguments:
+        return ""
+    if len(arguments) > AUDITED_NAMES:
+        return None
+    parts = []
+    for name, value in arguments.items():
+        if type(value) is str:
+            parts.append(f'{_text(name)}:"text {len(value)}"')
+        elif type(value) is JsonNumber:
+            parts.append(f'{_text(name)}:"number"')
+        else:
+            return None
+        if len(name) > _NAME_LENGTH:
+            return None
+    return f"{{{','.join(parts)}}}"
 
 
 def _holds_large(value: Any) -> bool:
@@ -113,8 +142,6 @@ def _plain(value: Any) -> Any:
 
 
 def _kind(value: Any) -> str:
-    if type(value) is str:  # nearly always, and faster than a pattern
-        return f"text {len(value)}"
     match value:
         case JsonNumber():
             return "number"

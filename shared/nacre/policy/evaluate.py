@@ -47,7 +47,8 @@ class Engine:
             return None
         kind, name, server, arguments = subject
         seen = Seen(arguments, self.where)
-        for place in self.candidates(kind, name, server).pointed_to(seen):
+        known = self._tools.get((kind, server, name)) or self.candidates(kind, name, server)
+        for place in known.pointed_to(seen) if known.has_indexes else known.places:
             for condition in self.conditions[place]:
                 if not condition.holds(seen.at(condition.keys)):
                     break

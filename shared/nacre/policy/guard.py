@@ -32,6 +32,7 @@ from nacre.policy.rewriting import numbers
 from nacre.policy.screen import Screen
 from nacre.policy.server_side import ServerSide
 from nacre.policy.trust import Trust
+from nacre.policy.usual import Usual
 from nacre.policy.verdicts import Answer, Drop, Forward, Hold, Release, Verdict
 from nacre.policy.wire import Id, Wire, WireError, message, read
 from nacre.protocol import strict_json
@@ -80,6 +81,7 @@ class Guard:
         self._trust = trust
         self._holding = Holding(talk, self._tick)
         self._client = ClientSide(talk, self._holding, trust)
+        self._usual = Usual(talk, trust)
         self._server = ServerSide(talk, self._holding, Listing(talk, trust))
 
     def beside(self) -> "Guard":
@@ -113,6 +115,10 @@ class Guard:
         with self._lock:
             try:
                 value = read(raw, lines=self._lines)
+                if type(value) is dict and headers is None:
+                    usual = self._usual.call(raw, value)
+                    if usual is not None:
+                        return usual
                 if type(value) is list:
                     return self._batch_up(raw, value)
                 wire = message(raw, value)
@@ -125,6 +131,10 @@ class Guard:
         with self._lock:
             try:
                 value = read(raw, lines=self._lines)
+                if type(value) is dict:
+                    usual = self._usual.answer(raw, value)
+                    if usual is not None:
+                        return usual
                 if type(value) is list:
                     return self._batch_down(raw, value)
                 return self._server.take(message(raw, value))

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from nacre.errors import InvalidParamsError
 from nacre.policy import replies
 from nacre.policy.approver import Question
-from nacre.policy.audit import Direction
+from nacre.policy.audit_entry import Direction
 from nacre.policy.conversation import Asked, Conversation
 from nacre.policy.judge import Allowed, Call, Denied, Pending, Ruling
 from nacre.policy.spans import without_members

@@ -15,7 +15,7 @@ from nacre.policy.approver import (
     Refused,
     Waiting,
 )
-from nacre.policy.audit import AuditEntry, Direction, Outcome
+from nacre.policy.audit_entry import AuditEntry, Direction, Outcome, Record
 from nacre.policy.digests import arguments_sha256, shape
 from nacre.policy.live import PolicySource
 from nacre.policy.policy import Policy
@@ -29,7 +29,7 @@ _UNKNOWN = "Blocked by policy (no policy can be read; the server's log says why)
 class Trail(Protocol):
     """Takes records; AuditTrail is one."""
 
-    def record(self, entry: AuditEntry) -> str:
+    def record(self, entry: Record) -> str:
         """Keep one record and return its id; raises UnavailableError when it is not kept."""
         ...
 
@@ -247,16 +247,23 @@ class Judge:
             note=call.note or call.objection or call.doubt,
             fields=facts,
         )
-        try:
-            audit = self.trail.record(entry)
-        except Exception as error:  # noqa: BLE001 - an audit that fails in any way is none
-            self.tell(f"the audit failed: {_reason(error)}")
-            if enforced:
-                return Denied(_UNAUDITED, decision.rule, "", settings.deny_style)
-            audit = ""
+        audit = self.kept(entry, policy, decision.rule)
+        if isinstance(audit, Denied):
+            return audit
         if outcome == "deny" and enforced:
             return Denied(decision.text, decision.rule, audit, settings.deny_style)
         return Allowed(audit, facts.get("approval"))
+
+    def kept(self, entry: Record, policy: Policy, rule: int | None) -> str | Denied:
+        """Record a decision and return the record's id, or what becomes of the call without it."""
+        try:
+            return self.trail.record(entry)
+        except Exception as error:  # noqa: BLE001 - an audit that fails in any way is none
+            self.tell(f"the audit failed: {_reason(error)}")
+        settings = policy.settings
+        if settings.mode == "enforce":
+            return Denied(_UNAUDITED, rule, "", settings.deny_style)
+        return ""
 
 
 def _outdated(request: ApprovalRequest, policy: Policy) -> Refused | None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from nacre.errors import BlockedError
-from nacre.policy.audit import Direction
+from nacre.policy.audit_entry import Direction
 from nacre.policy.digests import digest
 from nacre.policy.judge import Call, Judge
 from nacre.policy.pins import Pins

@@ -74,8 +74,10 @@ def readings(text: str, where: Surroundings) -> Readings:
         return _all_readings(text, where)
     sure: tuple[str, ...] = (text,)
     possible = sure if is_rooted else (text, f"/{text}")
-    if where.is_local and possible is sure:
-        sure = possible = (text, _followed(text, where))
+    if where.is_local and is_rooted:
+        follow = where.follow
+        found = None if follow is None else follow(text)
+        sure = possible = (text, resolved(text) if found is None else found)
     return Readings(sure, possible)
 
 

@@ -21,10 +21,12 @@ from nacre.policy.sections import SecretsSection
 
 _NAMED = "named-secret"
 _BINARY = ("blob", "data")  # base64 in MCP: what replaces it has to be base64 too
+_PLAIN_NAMES: set[str] = set()  # of members that were seen, few and again and again
+_MOST_NAMES = 1024
 _DEPTH = 3  # JSON inside text inside JSON
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # frozen, each would take three times as long to make
 class Redacted:
     """A value without secrets; it is the given object when nothing was found."""
 
@@ -37,7 +39,7 @@ def redact(value: Any, section: SecretsSection) -> Redacted:
     """Return the value with every secret replaced by a mark; members and kinds stay."""
     if section.action == "off":
         return Redacted(value, 0, ())
-    if _is_plain(value, plain_texts(section)):
+    if is_plain(value, section):
         return Redacted(value, 0, ())
     redaction = _Redaction(section)
     clean = redaction.of(value, 0)
@@ -46,8 +48,11 @@ def redact(value: Any, section: SecretsSection) -> Redacted:
     return Redacted(clean, len(redaction.rules), tuple(dict.fromkeys(redaction.rules)))
 
 
-def _is_plain(value: Any, plain: Collection[str]) -> bool:
+def is_plain(value: Any, section: SecretsSection) -> bool:
     """Tell at one look whether a value consists of texts that are known to be plain."""
+    plain = plain_texts(section)
+    if not plain:
+        return False
     waiting = [value]
     while waiting:
         each = waiting.pop()
@@ -56,14 +61,23 @@ def _is_plain(value: Any, plain: Collection[str]) -> bool:
             if each not in plain:
                 return False
         elif kind is dict:
-            for key in each:
-                if key not in plain or key in _BINARY or names_secret(key):
-                    return False
+            if not _PLAIN_NAMES.issuperset(each) and not _are_plain(each, plain):
+                return False
             waiting += each.values()
         elif kind is list:
             waiting += each
         elif kind is not JsonNumber and isinstance(each, (str, dict, list, tuple)):
             return False
+    return True
+
+
+def _are_plain(names: Collection[str], plain: Collection[str]) -> bool:
+    for name in names:
+        if name not in plain or name in _BINARY or names_secret(name):
+            return False
+    if len(_PLAIN_NAMES) >= _MOST_NAMES:
+        _PLAIN_NAMES.clear()
+    _PLAIN_NAMES.update(names)
     return True
 
 

@@ -8,7 +8,7 @@ from nacre.policy.injection import said
 from nacre.policy.injection_definitions import scan_definition
 from nacre.policy.injection_places import mask_value, scan_value
 from nacre.policy.policy import Policy
-from nacre.policy.redaction import redact
+from nacre.policy.redaction import is_plain, redact
 from nacre.policy.rewriting import numbers
 from nacre.policy.sections import InjectionSection, Source
 
@@ -52,8 +52,16 @@ class Screen:
             return screened._replace(doubt=doubt)
         return screened
 
+    def passes(self, result: Any, policy: Policy) -> bool:
+        """Tell at one look whether a result goes on as it is; most others do, too."""
+        if _looks(policy.injection, "result"):
+            return False
+        return policy.secrets.action == "off" or is_plain(result, policy.secrets)
+
     def result(self, result: Any, policy: Policy) -> Screened:
         """Look at what a server hands back: first who instructs, then what is secret."""
+        if not _looks(policy.injection, "result"):
+            return _secrets(result, policy)
         screened = _injection(result, "result", policy)
         if screened.objection is not None or screened.doubt is not None:
             # A result is there already, so nobody can be asked whether it may be.

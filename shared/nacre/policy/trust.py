@@ -26,9 +26,9 @@ class Trust:
 
     def objection(self, tool: str) -> str | None:
         """Return why the tool may not be called now."""
+        if self.has_no_objection(tool):
+            return None
         talk = self._talk
-        if self._pins is not None and tool not in self._flagged and self._problem(tool) is None:
-            return None  # whatever the policy makes of others
         if talk.pins is None or talk.judge.policy().settings.pins != "quarantine":
             if tool not in self._flagged:
                 return None
@@ -42,6 +42,17 @@ class Trust:
             talk.judge.tell(f"the pins cannot be read: {error}")
             return "Blocked by policy (the pins of the tools cannot be read)"
         return problem
+
+    def has_no_objection(self, tool: str) -> bool:
+        """Tell whether it is known without a look at the pins that the tool may be called."""
+        if tool in self._flagged:
+            return False
+        if self._talk.pins is None:
+            return True
+        if self._pins is None:
+            return False
+        pin = self._pins.get(tool)  # whatever the policy makes of others
+        return not self._has_baseline if pin is None else pin.state == "trusted"
 
     def flag(self, tools: Iterable[str], listed: Iterable[str]) -> None:
         """Remember which of the listed tools have a definition that instructs."""

@@ -55,7 +55,7 @@ _READ = frozenset(
         "requestId",
     )
 )
-_MAX_ID = 256
+MAX_ID = 256
 
 parse = strict_json.parser(JsonNumber)
 
@@ -154,8 +154,8 @@ def _response(raw: bytes, value: dict[str, Any], id_: Id | None) -> Wire:
 
 def _is_id(value: object) -> bool:
     if type(value) is JsonNumber:
-        return len(value) <= _MAX_ID and value.lstrip("-").isdigit()
-    return type(value) is str and len(value) <= _MAX_ID
+        return len(value) <= MAX_ID and value.lstrip("-").isdigit()
+    return type(value) is str and len(value) <= MAX_ID
 
 
 def _refuse_variants(members: Mapping[str, Any], exact: frozenset[str], id_: Id | None) -> None:

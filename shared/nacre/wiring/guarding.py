@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from nacre.clock import Clock
     from nacre.gateway.late import LateMounts
     from nacre.policy.approver import Approver
-    from nacre.policy.audit import AuditEntry, AuditTrail
+    from nacre.policy.audit import AuditTrail
+    from nacre.policy.audit_entry import Record
     from nacre.policy.entry_judge import EntryJudge
     from nacre.policy.judge import Judge
     from nacre.policy.laptop import LaptopPolicies
@@ -179,7 +180,7 @@ class BeingTrails:
         self._trails: dict[str, AuditTrail] = {}
         self._table = signed(SignedAppend, settings.data_table, settings)
 
-    def record(self, entry: "AuditEntry") -> str:
+    def record(self, entry: "Record") -> str:
         """Keep one record in the chain of its Being."""
         trail = self._trails.get(entry.being)
         if trail is None:

@@ -13,7 +13,6 @@ from nacre.policy.guard import Guard
 from nacre.policy.judge import Judge
 from nacre.policy.pins import GLOBAL, Pins
 from nacre.policy.rule import NOWHERE, Surroundings
-from nacre.policy.stored import ScopedPolicy
 from nacre.protocol.request_state import RequestStates
 from nacre.wiring.data_folder import DATABASE, prepare_data_folder
 from nacre.wiring.guarding import (
@@ -61,7 +60,7 @@ def open_proxy(
     folder = prepare_data_folder(settings.data_folder)
     database = SqliteDatabase(folder / DATABASE)
     table = SqliteTable(database, "data", now=clock)
-    source = ScopedPolicy(laptop_policies(settings, table, tell), None)
+    source = laptop_policies(settings, table, tell)
     trail = laptop_trail(folder, table, clock)
 
     def approver() -> "Approver":

@@ -1,0 +1,121 @@
+"""The usual call and its answer, in few steps: what the long way says of them, or nothing.
+
+Most messages are calls that a rule allows, and results that hold no secret. Whatever is not
+plainly one of these is left to the long way, and nothing has happened to it here.
+"""
+
+from typing import Any
+
+from nacre.policy import replies
+from nacre.policy.arguments import JsonNumber
+from nacre.policy.audit_entry import AllowedCall, AuditEntry
+from nacre.policy.conversation import Asked, Conversation
+from nacre.policy.digests import plain_digest, plain_shape
+from nacre.policy.judge import Denied
+from nacre.policy.policy import Policy
+from nacre.policy.rule import Subject
+from nacre.policy.trust import Trust
+from nacre.policy.verdicts import Answer, Forward
+from nacre.policy.wire import LISTS, MAX_ID, OPENING
+from nacre.protocol.versions import META_VERSION, MODERN
+
+# Exactly these members, so that none is a misspelt one.
+_REQUEST = frozenset({"jsonrpc", "id", "method", "params"})
+_RESPONSE = frozenset({"jsonrpc", "id", "result"})
+_CALL = frozenset({"name", "arguments", "_meta"})
+_RESULT = frozenset({"content", "structuredContent", "isError", "_meta", "resultType"})
+_OTHERWISE_ANSWERED = LISTS | OPENING
+_REMEMBERED = 1024
+_LONGEST_NAME = 200
+
+
+class Usual:
+    """Knows the usual messages of one conversation."""
+
+    def __init__(self, talk: Conversation, trust: Trust) -> None:
+        self._talk = talk
+        self._trust = trust
+        self._policy: Policy | None = None
+        self._records: dict[tuple[str, int | None], tuple[AuditEntry, str]] = {}
+
+    def call(self, raw: bytes, value: dict[str, Any]) -> Forward | Answer | None:
+        """Decide about a call that a rule allows, and record it; None for any other message."""
+        if value.keys() != _REQUEST or value["method"] != "tools/call":
+            return None
+        id_, params, talk = value["id"], value["params"], self._talk
+        if not _is_sound(value["jsonrpc"], id_) or type(params) is not dict:
+            return None
+        name, arguments = params.get("name"), params.get("arguments")
+        if type(name) is not str or type(arguments) is not dict or not _CALL.issuperset(params):
+            return None
+        if talk.up.problem(id_) is not None or not self._trust.has_no_objection(name):
+            return None
+        digest, shape = plain_digest(arguments), plain_shape(arguments)
+        if digest is None or shape is None or len(name) > _LONGEST_NAME:
+            return None
+        judge = talk.judge
+        try:
+            policy = judge.source.current()
+            decision = policy.decide(Subject("tool", name, judge.server, arguments), judge.where)
+        except Exception:  # noqa: BLE001 - the long way fails as well, and says of what
+            return None
+        if decision.action != "allow" or policy.settings.mode != "enforce":
+            return None
+        known = self._records.get((name, decision.rule)) if policy is self._policy else None
+        known = known or self._known(name, decision.rule, policy)
+        record = AllowedCall(known[0], known[1], str(id_), digest, shape)
+        kept = judge.kept(record, policy, decision.rule)
+        meta = params.get("_meta")
+        is_modern = type(meta) is dict and meta.get(META_VERSION) == MODERN
+        if isinstance(kept, Denied):
+            return Answer(replies.denial("tools/call", id_, kept, is_modern=is_modern))
+        talk.up.add(Asked("tools/call", id_, is_modern))
+        return Forward(raw)
+
+    def answer(self, raw: bytes, value: dict[str, Any]) -> Forward | None:
+        """Decide about the result of a call that may go on as it is; None for any other."""
+        if value.keys() != _RESPONSE:
+            return None
+        id_, result, talk = value["id"], value["result"], self._talk
+        if not _is_sound(value["jsonrpc"], id_) or type(result) is not dict:
+            return None
+        asked = talk.up.asked(id_)
+        if asked is None or asked.method in _OTHERWISE_ANSWERED or not _RESULT.issuperset(result):
+            return None
+        if result.get("resultType") == "input_required":
+            return None
+        try:
+            if not talk.screen.passes(result, talk.judge.source.current()):
+                return None
+        except Exception:  # noqa: BLE001 - as above
+            return None
+        talk.up.take(id_)
+        return Forward(raw)
+
+    def _known(self, tool: str, rule: int | None, policy: Policy) -> tuple[AuditEntry, str]:
+        """Return what the records of a tool's allowed calls have in common, and its spelling."""
+        if policy is not self._policy or len(self._records) >= _REMEMBERED:
+            self._policy = policy
+            self._records.clear()
+        talk = self._talk
+        entry = AuditEntry(
+            outcome="allow",
+            server=talk.judge.server,
+            method="tools/call",
+            tool=tool,
+            rule=rule,
+            policy=policy.digest,
+            principal=talk.principal,
+            being=talk.being,
+        )
+        found = self._records[tool, rule] = (entry, entry.spelled())
+        return found
+
+
+def _is_sound(version: object, id_: object) -> bool:
+    """Tell whether both are what they mostly are; other ids are looked at by the long way."""
+    if type(version) is not str or version != "2.0":
+        return False
+    if type(id_) is JsonNumber:
+        return len(id_) <= MAX_ID and id_.isdigit()
+    return type(id_) is str and 0 < len(id_) <= MAX_ID
