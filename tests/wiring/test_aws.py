@@ -10,13 +10,14 @@ import pytest
 
 from nacre.access.gate import Gate
 from nacre.cli.commands import run_commands
-from nacre.errors import ConfigurationError, NotFoundError
+from nacre.errors import ConfigurationError, NotFoundError, UnavailableError
 from nacre.faces import error_map
 from nacre.faces.authorizer import authorizer_handler
 from nacre.wiring import aws
 from nacre.wiring.settings import Secret, Settings
 from tests.aws_stack import REGION, Stack, aws_stack
 from tests.dynamodb_http import CREDENTIALS, dynamodb_over_http
+from tests.http_front import Answered, front
 from tests.wiring.deployed import MCP_URL, deployed
 from tests.wiring.deployed import STACK as DEPLOYED
 
@@ -191,3 +192,17 @@ def _tokens_table() -> str:
     cloudformation = boto3.Session(region_name=REGION).client("cloudformation")
     outputs = cloudformation.describe_stacks(StackName=DEPLOYED)["Stacks"][0]["Outputs"]
     return str(next(o["OutputValue"] for o in outputs if o["OutputKey"] == "TokensTableName"))
+
+
+def test_no_client_takes_an_answer_that_was_cut_off_for_an_empty_one() -> None:
+    body = b'{"Item": {"pk": {"S": "a long item"}}}'
+    with front(lambda _: Answered(200, (), body, sent=9)) as address:
+        settings = Settings(
+            data_folder="",
+            tokens_table="tokens",
+            data_table="data",
+            region=REGION,
+            endpoint_url=f"http://{address}",
+        )
+        with pytest.raises(UnavailableError, match="does not answer now"):
+            aws.authority(settings)().beings.get("b")
