@@ -5,6 +5,7 @@ import json
 import os
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -41,8 +42,9 @@ from tests.infra.deployed_stack import (
 from tests.infra.host_proxy import host_proxy
 from tests.infra.least_privilege import grants, is_allowed
 from tests.infra.recorder import Action, Recorder, recording
+from tests.load import traffic
+from tests.load.stack import loaded
 from tests.model_server import ModelServer, model_server
-from tests.patrol.test_model_by_header import sensible
 
 pytestmark = pytest.mark.slow
 
@@ -61,8 +63,7 @@ def cloud() -> Iterator[str]:
 @pytest.fixture(scope="module")
 def model() -> Iterator[ModelServer]:
     with model_server() as server:
-        server.reply = sensible
-        yield server
+        yield traffic.ready(server)
 
 
 @pytest.fixture(scope="module")
@@ -501,6 +502,19 @@ def test_the_services_for_sam_local_have_the_names_that_the_functions_are_told(c
         "/" + url.split("/", 3)[3] for url in queues
     }
     services.client("s3", cloud).head_bucket(Bucket=told["NACRE_BLOBS_BUCKET"])
+
+
+def test_mixed_traffic_of_official_clients_is_served_and_kept(deployed: Deployed) -> None:
+    being = deployed.nacre("being", "create", "busy")["being_id"]
+    token = deployed.nacre("token", "create", "--being", "busy", "--scope", "full")["token"]
+    busy = replace(deployed, being=being, token=token)
+
+    found = asyncio.run(loaded(busy, seconds=10, clients=2))
+
+    assert found.problems == []
+    assert {kind for kind, asked in found.requests.items() if asked} >= {"recall", "update_notes"}
+    assert settled(deployed.client("sqs"), deployed.outputs["QueueUrl"]) == 0
+    assert depth(deployed.client("sqs"), deployed.outputs["DeadLetterQueueUrl"]) == 0
 
 
 def recorded(deployed: Deployed) -> dict[str, set[Action]]:
