@@ -12,6 +12,7 @@ import httpx2
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
+from nacre.limits import MAX_SEARCH_MEMORIES
 from tests.load import traffic
 from tests.load.measuring import Timings
 
@@ -19,6 +20,7 @@ Mode = Literal["auto", "legacy"]
 MODES: tuple[Mode, ...] = ("auto", "legacy")
 LLM_KEY = "sk-load"
 _PATIENCE_SECONDS = 60
+_FEW = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,17 +115,21 @@ async def timed(caller: Caller, call: traffic.Call, run: Run) -> None:
 
 
 async def lost(target: Target, marks: Sequence[str], *, clients: int) -> list[str]:
-    """Return which marks a search no longer finds, each asked for by its own word."""
+    """Return which marks a search does not find, each asked for by its own word.
+
+    What is not among the first few is asked for once more, among as many as a search shows.
+    """
     left, missing = list(marks), []
 
     async def one(number: int) -> None:
         async with target.client(MODES[number % len(MODES)]) as caller:
             while left:
                 mark = left.pop()
-                found = await caller.make(
-                    traffic.Call("search_memory", {"query": mark, "limit": 1})
-                )
-                if mark not in found:
+                for limit in (_FEW, MAX_SEARCH_MEMORIES):
+                    asked = {"query": mark, "limit": limit}
+                    if mark in await caller.make(traffic.Call("search_memory", asked)):
+                        break
+                else:
                     missing.append(mark)
 
     async with asyncio.TaskGroup() as group:
