@@ -112,7 +112,7 @@ def window(
         locale="en-GB",
         timezone_id="UTC",
     )
-    context.set_default_timeout(15_000)
+    context.set_default_timeout(60_000)  # a machine with much else to do
     if scripts and AXE.is_file():
         context.add_init_script(path=AXE)
     page = context.new_page()

@@ -172,7 +172,7 @@ def test_rules_are_changed_and_a_patrol_runs_without_scripts(
 
 def again(page: Page, is_there: Callable[[], bool]) -> None:
     """Load the page again until something is there, as somebody without scripts does."""
-    for _ in range(60):
+    for _ in range(240):
         if is_there():
             return
         page.wait_for_timeout(250)

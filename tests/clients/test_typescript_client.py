@@ -50,7 +50,7 @@ def converse(**where: Any) -> Any:
         env={**os.environ, "NODE_PATH": str(NODE), "PYTHONPATH": str(PACKAGE)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
     assert done.returncode == 0, done.stderr
