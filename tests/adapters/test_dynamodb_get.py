@@ -12,6 +12,7 @@ from nacre.ports.table import Item, Key
 from tests.adapters.conftest import StillClock
 from tests.aws_stack import REGION, Stack
 from tests.dynamodb_http import CREDENTIALS, DynamoDb, dynamodb_over_http
+from tests.http_front import Answered, front
 
 KEY = Key("T#1", "T")
 
@@ -148,3 +149,15 @@ def test_a_signature_is_made_anew_each_day(signed: SignedGet, clock: StillClock)
 def test_credentials_show_no_secret() -> None:
     assert "wJalr" not in repr(CREDENTIALS)
     assert "session" not in repr(CREDENTIALS)
+
+
+@pytest.mark.parametrize("body", [b"", b"<html>busy</html>", b"[]", b"[" * 100_000, b'{"Item": {'])
+@pytest.mark.parametrize("sent", [None, 1])
+def test_an_answer_that_is_none_does_not_say_that_the_item_is_absent(
+    stack: Stack, clock: StillClock, body: bytes, sent: int | None
+) -> None:
+    with front(lambda _: Answered(200, (), body, sent=sent)) as address:
+        signed = signed_get(stack, f"http://{address}", clock)
+        with pytest.raises(UnavailableError, match="DynamoDB did not"):
+            signed.get(KEY)
+        signed.close()

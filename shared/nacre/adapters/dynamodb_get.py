@@ -105,8 +105,11 @@ class SignedGet:
                 reason = type(error).__name__
                 continue
             if response.status == 200:
-                answer: dict[str, Any] = json.loads(response.body, object_hook=_bytes)
-                return answer
+                answer = _object(response.body)
+                if answer is not None:
+                    return answer
+                reason = "its answer was not understood"
+                continue
             reason = f"{response.status} {_kind(response.body)}"
             if not _is_passing(response):
                 break
@@ -185,6 +188,15 @@ def _is_passing(response: Response) -> bool:
     return response.status >= 500 or _kind(response.body).startswith(
         ("Throttling", "ProvisionedThroughputExceeded", "RequestLimitExceeded")
     )
+
+
+def _object(body: bytes) -> dict[str, Any] | None:
+    """Return an answer; None where it is none, such as the page of something in between."""
+    try:
+        answer = json.loads(body, object_hook=_bytes)
+    except (ValueError, RecursionError):
+        return None
+    return answer if isinstance(answer, dict) else None
 
 
 def _kind(body: bytes) -> str:
