@@ -14,7 +14,7 @@ from nacre.faces.error_map import tool_error
 from nacre.jobs.lease import Leases
 from nacre.limits import SESSION_LEASE_SECONDS
 from nacre.orders.media_parts import MediaAbilities
-from nacre.orders.order import OrderLimits
+from nacre.orders.order_limits import OrderLimits
 from nacre.orders.session_store import SessionStore
 from nacre.patrol.thinkers import Thinkers
 from nacre.protocol.context import Context, Silence

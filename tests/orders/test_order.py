@@ -11,7 +11,7 @@ from nacre.errors import UnavailableError
 from nacre.limits import MAX_ORDER_BYTES, ORDER_CALLS_AT_ONCE, ORDER_ROUNDS
 from nacre.memory.model import moment
 from nacre.orders.media_limits import MediaLimits
-from nacre.orders.order import OrderLimits
+from nacre.orders.order_limits import OrderLimits
 from nacre.orders.surface import OrderSurface
 from nacre.protocol.context import Context, TaskWanted
 from nacre.protocol.principal import FULL, Principal

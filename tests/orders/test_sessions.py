@@ -21,7 +21,7 @@ from nacre.memory import keys
 from nacre.memory.model import session_key_hash
 from nacre.memory.whole_partitions import items_in
 from nacre.orders.media_limits import MediaLimits
-from nacre.orders.order import OrderLimits
+from nacre.orders.order_limits import OrderLimits
 from nacre.orders.session_store import SessionStore
 from nacre.orders.sessions import Session, Turn
 from nacre.ports.table import Key

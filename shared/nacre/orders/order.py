@@ -1,73 +1,38 @@
 """An order from its message to its answer."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from random import Random
 from typing import Any
 
 from nacre.clock import Clock
-from nacre.errors import (
-    ConfigurationError,
-    InvalidArgumentError,
-    ModelError,
-    NacreError,
-    ToolError,
-)
+from nacre.errors import ConfigurationError, ModelError, NacreError, ToolError
 from nacre.jobs.lease import Lease
-from nacre.limits import MAX_ORDER_BYTES, ORDER_GATEWAY_SECONDS, ORDER_SECONDS
 from nacre.memory.context import ContextBlocks
-from nacre.memory.model import moment
 from nacre.memory.recollection import Recollection
 from nacre.orders.agent import Agent
 from nacre.orders.aggregate import combined
-from nacre.orders.media_in import Attachment, read_attachments
-from nacre.orders.media_limits import MediaLimits
+from nacre.orders.explaining import NO_MODEL, explained
+from nacre.orders.given import GivenOrder, check_message
+from nacre.orders.keeping import Keeping
+from nacre.orders.media_in import read_attachments
 from nacre.orders.media_out import fit
 from nacre.orders.media_parts import MediaAbilities, parts_for
-from nacre.orders.noting import OrderNoting, noted
+from nacre.orders.noting import noted
+from nacre.orders.order_limits import OrderLimits
 from nacre.orders.patience import OutOfTimeError, Patience
 from nacre.orders.prompt import system_prompt
 from nacre.orders.reply import Reply, earlier_reply, tell_later_attempts
 from nacre.orders.session_store import SessionStore
-from nacre.orders.sessions import Session, SessionKey, Turn, said_before, session_of
+from nacre.orders.sessions import Session, said_before, session_of
 from nacre.orders.toolbox import Toolbox
 from nacre.patrol.thinkers import Thinkers
 from nacre.ports.chat import Chat
 from nacre.protocol.context import Context
 from nacre.protocol.principal import Principal
 from nacre.protocol.surface import Surface
-
-NO_MODEL = (
-    "no language model is configured: set NACRE_LLM_API_KEY (or OPENAI_API_KEY; with"
-    " NACRE_LLM_BASE_URL and NACRE_LLM_MODEL for another provider or a local one, where any word"
-    " is a key), or give this Being a key with 'nacre llm-key set', or send one as X-LLM-API-Key"
-)
-_UNKEPT = "(The session could not be kept: its next order does not know of this one.)"
-
-
-@dataclass(frozen=True, slots=True)
-class OrderLimits:
-    """How long one order may take, and how much media it carries."""
-
-    seconds: float
-    media: MediaLimits
-
-    @classmethod
-    def laptop(cls) -> "OrderLimits":
-        """Return the limits of a server on this machine."""
-        return cls(ORDER_SECONDS, MediaLimits.laptop())
-
-    @classmethod
-    def gateway(cls) -> "OrderLimits":
-        """Return the limits where API Gateway waits for the answer."""
-        return cls(ORDER_GATEWAY_SECONDS, MediaLimits.aws())
-
-    @classmethod
-    def worker(cls) -> "OrderLimits":
-        """Return the limits of a stack's worker, whose media come and go through Lambda too."""
-        return cls(ORDER_SECONDS, MediaLimits.aws())
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +50,7 @@ class Orders:
     surface: Callable[[], Surface]  # what the model may call, behind the policy
     context: ContextBlocks
     recollection: Recollection
-    noting: OrderNoting
+    keeping: Keeping
     sessions: SessionStore
     thinkers: Thinkers
     chats: Callable[[str], Chat]  # from a key to a conversation with its model
@@ -109,12 +74,12 @@ class Orders:
         Raises InvalidArgumentError for what cannot be an order, and ToolError or ModelError when
         there is no answer. The caller's thread is blocked meanwhile; it runs no event loop.
         """
-        _checked(message)
+        check_message(message)
         key = session_of(principal, session_key, now=self.clock(), rng=self.rng)
         attachments = read_attachments(images, files, self.limits.media)
         llm_key = self._llm_key(principal.being_id, context.llm_api_key)
         await context.as_task(group=f"order#{key.session_id[:32]}" if key.is_kept else None)
-        order = _Order(principal, context, message, key, attachments, llm_key)
+        order = GivenOrder(principal, context, message, key, attachments, llm_key)
         with asyncio.Runner() as runner:
             return runner.run(self._carried_out(order))
 
@@ -127,7 +92,7 @@ class Orders:
             raise ToolError(NO_MODEL)
         return found
 
-    async def _carried_out(self, order: "_Order") -> OrderAnswer:
+    async def _carried_out(self, order: GivenOrder) -> OrderAnswer:
         chat = self.chats(order.llm_key)
         try:
             if not order.key.is_kept:
@@ -137,7 +102,7 @@ class Orders:
         finally:
             await chat.close()
 
-    async def _in_session(self, order: "_Order", chat: Chat) -> OrderAnswer:
+    async def _in_session(self, order: GivenOrder, chat: Chat) -> OrderAnswer:
         """Wait until no other order of the session runs, and carry this one out."""
         held: list[Lease] = []
 
@@ -168,19 +133,19 @@ class Orders:
                 self.sessions.end(held[0], is_empty=is_empty)
 
     async def _answered(
-        self, order: "_Order", chat: Chat, patience: Patience, before: Session | None = None
+        self, order: GivenOrder, chat: Chat, patience: Patience, before: Session | None = None
     ) -> OrderAnswer:
         task = order.context.task
         reply = earlier_reply(task)
         if reply is None:
             reply = await self._replied(order, chat, patience, before)
             tell_later_attempts(task, reply)
-        unkept = self._keep(order, before, reply)
+        unkept = self.keeping.keep(order, before, reply)
         text = "\n\n".join([reply.text, *reply.remarks, *unkept])
         return OrderAnswer([{"type": "text", "text": text}, *reply.media], order.key.key)
 
     async def _replied(
-        self, order: "_Order", chat: Chat, patience: Patience, before: Session | None
+        self, order: GivenOrder, chat: Chat, patience: Patience, before: Session | None
     ) -> Reply:
         being_id = order.principal.being_id
         toolbox = Toolbox(self.surface(), order.context, patience)
@@ -199,7 +164,7 @@ class Orders:
         except (ModelError, ToolError) as error:
             found = error
             if isinstance(error, ModelError):
-                found = _explained(error, chat.name, order.attachments)
+                found = explained(error, chat.name, order.attachments)
             if not toolbox.called:
                 raise found from None
             # Whoever gives the order again should know what has been done already.
@@ -227,98 +192,12 @@ class Orders:
             summary=before.summary if before else (),
         )
 
-    async def _asked(self, order: "_Order", patience: Patience) -> Any:
+    async def _asked(self, order: GivenOrder, patience: Patience) -> Any:
         if not order.attachments:
             return order.message
         patience.tell("reading what came along")
         abilities = self.abilities(order.principal.being_id)
         return await patience.wait(parts_for(order.message, order.attachments, abilities))
-
-    def _keep(self, order: "_Order", before: Session | None, reply: Reply) -> list[str]:
-        """Keep what was said, and return what the client should know of that.
-
-        The answer is there, so it is given whatever becomes of this.
-        """
-        principal, key = order.principal, order.key
-        caller = caller_name(order.context)
-        marker = before.marker_id if before else None
-        with suppress(NacreError):
-            marker = self.noting.keep(
-                principal.being_id,
-                message=order.message,
-                answer=reply.text,
-                session_id=key.session_id,
-                marker_id=marker,
-                has_noted=reply.has_noted,
-                caller=caller,
-            )
-        if not key.is_kept:
-            return []
-        turn = Turn(
-            turn_id=order.turn_id(self.rng),
-            at=moment(self.clock()),
-            message=order.message,
-            answer=reply.text,
-            files=tuple(each.name for each in order.attachments),
-        )
-        try:
-            self.sessions.add(
-                principal.being_id, key.session_id, turn, caller=caller, marker_id=marker
-            )
-        except NacreError:
-            return [_UNKEPT]
-        return []
-
-
-@dataclass(frozen=True, slots=True)
-class _Order:
-    """One order as it was given."""
-
-    principal: Principal
-    context: Context
-    message: str
-    key: SessionKey
-    attachments: tuple[Attachment, ...]
-    llm_key: str
-
-    def turn_id(self, rng: Random) -> str:
-        """Return what the turn is known by; a task that is done once more has the same."""
-        return self.context.task.id if self.context.task else f"{rng.getrandbits(64):016x}"
-
-
-def caller_name(context: Context) -> str:
-    """Return how a client calls itself, for people who look at what it said."""
-    name = context.client_info.get("name")
-    shown = " ".join(str(name).split())[:64] if isinstance(name, str) else ""
-    return shown if shown and shown.isprintable() else "a client"
-
-
-def _checked(message: str) -> None:
-    if not message.strip():
-        raise InvalidArgumentError("argument 'message' is empty; say what is to be done")
-    if len(message.encode()) > MAX_ORDER_BYTES:
-        raise InvalidArgumentError(
-            f"argument 'message' is longer than {MAX_ORDER_BYTES} bytes; send a long text as a file"
-        )
-
-
-def _explained(
-    error: ModelError, model: str, attachments: Sequence[Attachment]
-) -> ModelError | ToolError:
-    match error.kind:
-        case "too_long":
-            return ToolError(
-                f"the order is longer than the model {model!r} can hold, also without the older"
-                " turns of its session; send less at once"
-            )
-        case "rejected_key":
-            return ToolError(f"{error}; see NACRE_LLM_API_KEY, 'nacre llm-key' or X-LLM-API-Key")
-        case "unavailable" if "refused the request" in str(error) and any(
-            each.kind == "image" for each in attachments
-        ):
-            return ToolError(f"{error}. Perhaps the model {model!r} takes no images")
-        case _:
-            return error
 
 
 def _nothing() -> None:

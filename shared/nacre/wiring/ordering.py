@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from nacre.adapters.sqlite_database import SqliteDatabase
     from nacre.clock import Clock
     from nacre.orders.media_parts import MediaAbilities
-    from nacre.orders.order import OrderLimits, Orders
+    from nacre.orders.order import Orders
+    from nacre.orders.order_limits import OrderLimits
     from nacre.patrol.thinkers import Thinkers
     from nacre.ports.chat import Chat
     from nacre.ports.holders import Holders
@@ -95,7 +96,7 @@ def laptop_ordering(
         return media_abilities(settings)
 
     def limits() -> "OrderLimits":
-        from nacre.orders.order import OrderLimits
+        from nacre.orders.order_limits import OrderLimits
 
         return OrderLimits.laptop()
 
@@ -137,7 +138,7 @@ def stack_ordering(
         )
 
     def limits() -> "OrderLimits":
-        from nacre.orders.order import OrderLimits
+        from nacre.orders.order_limits import OrderLimits
 
         return OrderLimits.worker() if in_worker else OrderLimits.gateway()
 
@@ -181,6 +182,7 @@ def orders_over(
 
         from nacre.jobs.lease import Leases
         from nacre.limits import SESSION_LEASE_SECONDS
+        from nacre.orders.keeping import Keeping
         from nacre.orders.noting import OrderNoting
         from nacre.orders.order import Orders
         from nacre.orders.session_store import SessionStore
@@ -202,18 +204,20 @@ def orders_over(
         leases = Leases(items, now=clock, duration=duration, holders=held)
         mind = minded().mind
         memory = mind.memory
+        noting = OrderNoting(memory.history, memory.scenes, memory.trigger, clock)
+        sessions, rng = SessionStore(items, leases, clock=clock), SystemRandom()
         return Orders(
             surface=surface,
             context=mind.context,
             recollection=mind.recollection,
-            noting=OrderNoting(memory.history, memory.scenes, memory.trigger, clock),
-            sessions=SessionStore(items, leases, clock=clock),
+            keeping=Keeping(noting, sessions, clock, rng),
+            sessions=sessions,
             thinkers=thinkers(),
             chats=chats(settings),
             abilities=abilities_of,
             limits=limits(),
             clock=clock,
-            rng=SystemRandom(),
+            rng=rng,
         )
 
     return Ordering(make)
