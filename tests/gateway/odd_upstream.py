@@ -1,6 +1,6 @@
 """A server over stdio that does odd things, in either generation; only the standard library.
 
-Run as `odd_upstream.py ERA TOOLS`: ERA is `legacy` or `modern`, TOOLS a file with the
+Run as `odd_upstream.py ERA TOOLS`: ERA is `oldest`, `legacy` or `modern`, TOOLS a file with the
 definitions that it lists, read each time.
 """
 
@@ -69,7 +69,8 @@ def opened(request: Message) -> None:
         })  # fmt: skip
     else:
         answer(request, {
-            "protocolVersion": "2025-11-25", "capabilities": capabilities,
+            "protocolVersion": "2024-11-05" if ERA == "oldest" else "2025-11-25",
+            "capabilities": capabilities,
             "serverInfo": {"name": "odd", "version": "1"},
         })  # fmt: skip
 

@@ -122,8 +122,18 @@ def test_own_tools_stand_first_and_the_others_follow_by_server(tmp_path: Path) -
 
 
 @pytest.mark.requirement("002.external.stdio")
-@pytest.mark.parametrize("version", [LEGACY, MODERN])
-@pytest.mark.parametrize("era", ["legacy", "modern"])
+@pytest.mark.parametrize(
+    ("era", "version"),
+    [
+        ("legacy", LEGACY),
+        ("legacy", MODERN),
+        ("modern", LEGACY),
+        ("modern", MODERN),
+        ("modern", "2024-11-05"),
+        ("oldest", MODERN),
+        ("oldest", "2024-11-05"),
+    ],
+)
 def test_each_generation_of_clients_reaches_each_of_servers(
     era: str, version: str, tmp_path: Path
 ) -> None:
