@@ -1,7 +1,10 @@
 """Patrols on a page: what they did, one now, what one would do, and taking one back."""
 
+from nacre.patrol.consolidating import PLAN
 from nacre.patrol.jobs import TASK, tasks
+from nacre.patrol.ledger import chunks
 from nacre.patrol.runs import COUNT, Runs, run_key
+from nacre.patrol.thinking import MergePlan
 from nacre.ports.table import Change, Item, Value
 from tests.console.conftest import Desk
 from tests.web import form_of
@@ -14,6 +17,21 @@ SCENES = [
 
 def note(desk: Desk) -> None:
     desk.own.call("update_notes", scenes=SCENES)
+
+
+def merged_by_first_run(desk: Desk) -> str:
+    """Merge two memories as the first run would have with a model; return the new one's id."""
+    table, memory = desk.controls.table, desk.own.mind.memory
+    ids = tuple(each.node_id for each in memory.nodes.page(desk.being).nodes[:2])
+    action = "Ann fed the animals"
+    merged = memory.merges.merge(desk.being, ids, action=action).node.node_id
+    plan: Value = {"plan": MergePlan(merge=ids, action=action).to_plain()}
+    run = Runs(table).at(desk.being, 1)
+    assert run is not None
+    for write in chunks(run_key(desk.being, 1).pk, run, PLAN, [plan]):
+        table.transact([write])
+    table.update(run_key(desk.being, 1), Change(set={f"{COUNT}merged": 2}))
+    return merged
 
 
 def test_a_patrol_is_asked_for_and_its_receipt_shown(desk: Desk) -> None:
@@ -50,13 +68,22 @@ def test_a_run_that_merged_is_taken_back(desk: Desk) -> None:
     note(desk)
     desk.own.call("trigger_patrol", messages=[])
     assert "Take it back" not in desk.get("patrols", "1").text
-    merged = Change(set={f"{COUNT}merged": 2})
-    desk.controls.table.update(run_key(desk.being, 1), merged)
+    merged = merged_by_first_run(desk)
 
     task = desk.browser.submit(desk.get("patrols", "1"), desk.at("patrols", "1", "undo"))
+    assert "Ann fed the animals" in desk.get("memories").text
     desk.own.work()
 
-    assert "0 merges taken back." in desk.browser.get(task["location"]).text
+    assert "1 merge taken back." in desk.browser.get(task["location"]).text
+    memories = desk.get("memories").text
+    assert "Ann fed the cat" in memories
+    assert "Ann fed the animals" not in memories
+    again = desk.browser.submit(desk.get("patrols", "1"), desk.at("patrols", "1", "undo"))
+    desk.own.work()
+    assert "0 merges taken back." in desk.browser.get(again["location"]).text
+    undone = desk.own.mind.memory.nodes.get(desk.being, merged)
+    assert undone is not None
+    assert undone.status == "dead"
 
 
 def test_what_could_not_be_taken_back_is_told_with_its_reason(desk: Desk) -> None:
