@@ -79,14 +79,18 @@ def deployed(
     variables: Mapping[str, str] | None = None,
     handler: str = "handler.handle",
     beside: Path | None = None,
+    tools: Sequence[Path] = (),
     wrapper: Sequence[str] = (),
 ) -> Function:
-    """Return a function, to be started; `beside` is a folder with another handler."""
+    """Return a function, to be started.
+
+    `beside` is a folder with another handler, `tools` what a layer of the owner's adds.
+    """
     own = task(name)
     return Function(
         python=runtime_python(),
         task=beside or own,
-        layers=[own, *layers(name)] if beside else layers(name),
+        layers=[*([own] if beside else []), *layers(name), *tools],
         handler=handler,
         environment=environment(name, **(variables or {})),
         memory=int(functions()[name]["MemorySize"]),

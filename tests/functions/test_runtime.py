@@ -1,11 +1,16 @@
 """The handlers in Lambda's own runtime client, on the built layers, with events of AWS."""
 
 import json
+import tomllib
 from pathlib import Path
+from shutil import copy, copytree
 from typing import Any
 
 import pytest
 
+from nacre.adapters.tool_server_finder import GROUP
+from nacre.clock import system_clock
+from nacre.policy.documents import Documents
 from tests.functions.conftest import Store
 from tests.functions.runtime_api import Function, FunctionError
 from tests.infra.declared import FUNCTIONS, ROOT
@@ -64,6 +69,42 @@ def test_a_tool_runs_with_the_schema_library_of_its_layer(store: Store) -> None:
     assert answers[0]["structuredContent"]["timezone"] == "Asia/Tokyo"
     assert answers[1]["isError"] is True
     assert "timezone" in answers[1]["content"][0]["text"]
+
+
+def test_own_tools_in_a_layer_are_served_behind_the_policy(store: Store, tmp_path: Path) -> None:
+    example = ROOT / "examples" / "own-tools"
+    copytree(example / "src", tmp_path, dirs_exist_ok=True)
+    copy(example / "one_file.py", tmp_path)
+    entries = tomllib.loads((example / "pyproject.toml").read_text())["project"]["entry-points"]
+    info = tmp_path / "my_tools-1.0.0.dist-info"
+    info.mkdir()
+    lines = [f"[{GROUP}]", *(f"{name} = {value}" for name, value in entries[GROUP].items())]
+    (info / "entry_points.txt").write_text("\n".join(lines))
+    Documents(store.table, clock=system_clock).push(
+        "global", (example / "policy.toml").read_text(), source="p.toml", based_on=0, by="ann"
+    )
+    variables = {
+        **store.variables,
+        "NACRE_TOOL_SERVERS": "one_file:server",
+        "NACRE_READ_TOOLS": "mcp__my-tools__*,mcp__one-file__*",
+    }
+
+    def message(method: str, **params: Any) -> dict[str, Any]:
+        body = {"jsonrpc": "2.0", "id": 2, "method": method, "params": params}
+        return recorded("http_api_mcp") | {"body": json.dumps(body)}
+
+    with deployed("McpHttpFunction", variables=variables, tools=[tmp_path]) as function:
+        listed = json.loads(function.invoke(message("tools/list"))["body"])["result"]["tools"]
+        count = {"name": "mcp__my-tools__word-count", "arguments": {"text": "a b c"}}
+        shout = {"name": "mcp__one-file__shout", "arguments": {"text": "pearl"}}
+        told = [
+            json.loads(function.invoke(message("tools/call", **each))["body"])["result"]
+            for each in (count, shout)
+        ]
+
+    own = {each["name"] for each in listed if each["name"].startswith("mcp__")}
+    assert own == {count["name"], shout["name"]}
+    assert [each["content"][0]["text"] for each in told] == ["3", "PEARL"]
 
 
 def test_the_authorizer_lets_a_malformed_token_through_marked_as_invalid() -> None:
