@@ -39,10 +39,14 @@ class Sink:
 
     def flush(self, *, is_ready: bool = False) -> None:
         """Write what can be written now; `is_ready`: the system says that it takes something."""
-        while self.size and (self._is_eager or is_ready):
-            current = self._current or self._gathered()
+        is_eager = self._is_eager
+        while self.size and (is_eager or is_ready):
+            current = self._current
+            if not current:
+                current = b"".join(self._queue)
+                self._queue.clear()
             try:
-                written = os.write(self.descriptor, current if self._is_eager else current[:_SLICE])
+                written = os.write(self.descriptor, current if is_eager else current[:_SLICE])
             except BlockingIOError:
                 self._current = current
                 return
@@ -52,11 +56,6 @@ class Sink:
             self.size -= written
             self._current = memoryview(current)[written:] if written < len(current) else b""
             is_ready = False
-
-    def _gathered(self) -> bytes:
-        whole = b"".join(self._queue)
-        self._queue.clear()
-        return whole
 
     def fail(self) -> None:
         """Take it that nobody reads any more."""

@@ -30,6 +30,8 @@ class Lines:
         last = lines.pop()
         if last:
             self._keep(last)
+        elif len(lines) == 1 and lines[0][:1] == b"{" and lines[0][-1:] == b"}":
+            return lines  # as nearly always; what follows would say the same
         return [line.removesuffix(b"\r") for line in lines if line and not line.isspace()]
 
     def end(self) -> list[bytes]:

@@ -31,6 +31,9 @@ class Decides(Protocol):
 class Relay:
     """Takes bytes of either side; `to_client` and `to_server` take what each is to get."""
 
+    holds: bool
+    """Whether a message may be held, so that `poll` should be called about every second."""
+
     def __init__(
         self,
         guard: Decides,
@@ -43,21 +46,25 @@ class Relay:
         self._to_server = to_server
         self._of_client = Lines()
         self._of_server = Lines()
-
-    @property
-    def holds(self) -> bool:
-        """Whether `poll` should be called about every second."""
-        return self._guard.holds
+        self.holds = guard.holds
 
     def from_client(self, chunk: bytes) -> None:
         """Take what the client wrote."""
         for line in self._of_client.feed(chunk):
-            self._settle(self._guard.from_client(line), self._to_server, self._to_client)
+            verdict = self._guard.from_client(line)
+            if type(verdict) is Forward and verdict.answer is None:  # nearly always
+                self._to_server(verdict.raw)
+            else:
+                self._settle(verdict, self._to_server, self._to_client)
 
     def from_server(self, chunk: bytes) -> None:
         """Take what the server wrote."""
         for line in self._of_server.feed(chunk):
-            self._settle(self._guard.from_server(line), self._to_client, self._to_server)
+            verdict = self._guard.from_server(line)
+            if type(verdict) is Forward and verdict.answer is None:
+                self._to_client(verdict.raw)
+            else:
+                self._settle(verdict, self._to_client, self._to_server)
 
     def client_ended(self) -> None:
         """Take what the client wrote without an end of line, as it writes no more."""
@@ -74,19 +81,20 @@ class Relay:
         for release in self._guard.poll():
             send = self._to_client if release.to == "client" else self._to_server
             send(release.raw)
+        self.holds = self._guard.holds
 
     def _settle(
         self, verdict: Verdict, on: Callable[[bytes], None], back: Callable[[bytes], None]
     ) -> None:
-        if isinstance(verdict, Forward):  # nearly always, and faster than a pattern
-            on(verdict.raw)
-            if verdict.answer is not None:
-                back(verdict.answer)
-            return
         match verdict:
+            case Forward():
+                on(verdict.raw)
+                if verdict.answer is not None:
+                    back(verdict.answer)
             case Answer(raw):
                 back(raw)
             case Hold(ask):
+                self.holds = True
                 if ask is not None:
                     self._to_client(ask)
             case Drop():
