@@ -115,7 +115,7 @@ def _beginning(
 class AllowedCall:
     """The record of a call that a rule allows: what all of its tool's say, and what differs.
 
-    `beginning` is how the former is spelled, `shape` is spelled as well.
+    `beginning` is how the former is spelled; `shape` is spelled as well.
     """
 
     known: AuditEntry
@@ -135,7 +135,7 @@ class AllowedCall:
             self.known,
             request=self.request,
             arguments_sha256=self.arguments_sha256,
-            shape=json.loads(self.shape or "{}"),
+            shape=json.loads(self.shape),
         )
 
     def facts(self) -> dict[str, Any]:
@@ -148,7 +148,7 @@ class AllowedCall:
             f'{self.beginning},"request":{_text(self.request[:80])},'
             f'"arguments_sha256":"{self.arguments_sha256}"'
         )
-        return f'{said},"shape":{self.shape}' if self.shape else said
+        return said if self.shape == "{}" else f'{said},"shape":{self.shape}'
 
 
 Record = AuditEntry | AllowedCall

@@ -36,23 +36,34 @@ def digest(value: Any) -> str:
 
 def arguments_sha256(arguments: Mapping[str, Any]) -> str:
     """Return the digest of a call's arguments."""
-    return plain_digest(arguments) or digest(arguments)
-
-
-def plain_digest(arguments: Mapping[str, Any]) -> str | None:
-    """Return the digest of arguments that are short texts and numbers, as nearly always."""
     if not arguments:
         return _EMPTY
+    plain = plain_arguments(arguments)
+    return digest(arguments) if plain is None else plain[0]
+
+
+def plain_arguments(arguments: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Return the digest of few short texts and numbers, and their shape as JSON.
+
+    That is what most calls have; None for others.
+    """
+    if len(arguments) > AUDITED_NAMES:
+        return None
     plain: dict[str, str | int] = {}
-    for name, value in arguments.items():  # nearly always short texts and numbers
+    shapes = []
+    for name, value in arguments.items():
+        if len(name) > _NAME_LENGTH:
+            return None
         if type(value) is str and len(value) <= _PIECE:
             plain[name] = value
+            shapes.append(f'{_text(name)}:"text {len(value)}"')
         elif type(value) is JsonNumber and len(value) <= _SHORT and value.isdecimal():
             plain[name] = int(value)
+            shapes.append(f'{_text(name)}:"number"')
         else:
             return None
     spelled = _canonical(plain).encode("utf-8", "surrogatepass")
-    return hashlib.sha256(spelled).hexdigest()
+    return hashlib.sha256(spelled).hexdigest(), f"{{{','.join(shapes)}}}"
 
 
 def shape(arguments: Mapping[str, Any]) -> dict[str, str]:
@@ -65,25 +76,6 @@ def shape(arguments: Mapping[str, Any]) -> dict[str, str]:
     shown = shape(dict(islice(arguments.items(), AUDITED_NAMES)))
     shown["…"] = f"{len(arguments) - AUDITED_NAMES} more"
     return shown
-
-
-def plain_shape(arguments: Mapping[str, Any]) -> str | None:
-    """Return the shape of few texts and numbers as JSON, nothing for no arguments."""
-    if not arguments:
-        return ""
-    if len(arguments) > AUDITED_NAMES:
-        return None
-    parts = []
-    for name, value in arguments.items():
-        if type(value) is str:
-            parts.append(f'{_text(name)}:"text {len(value)}"')
-        elif type(value) is JsonNumber:
-            parts.append(f'{_text(name)}:"number"')
-        else:
-            return None
-        if len(name) > _NAME_LENGTH:
-            return None
-    return f"{{{','.join(parts)}}}"
 
 
 def _holds_large(value: Any) -> bool:

@@ -10,10 +10,11 @@ from nacre.policy import replies
 from nacre.policy.arguments import JsonNumber
 from nacre.policy.audit_entry import AllowedCall, AuditEntry
 from nacre.policy.conversation import Asked, Conversation
-from nacre.policy.digests import plain_digest, plain_shape
+from nacre.policy.digests import plain_arguments
+from nacre.policy.evaluate import Engine
 from nacre.policy.judge import Denied
 from nacre.policy.policy import Policy
-from nacre.policy.rule import Subject
+from nacre.policy.rule import NOWHERE, Subject
 from nacre.policy.trust import Trust
 from nacre.policy.verdicts import Answer, Forward
 from nacre.policy.wire import LISTS, MAX_ID, OPENING
@@ -36,6 +37,7 @@ class Usual:
         self._talk = talk
         self._trust = trust
         self._policy: Policy | None = None
+        self._engine = Engine((), NOWHERE)
         self._records: dict[tuple[str, int | None], tuple[AuditEntry, str]] = {}
 
     def call(self, raw: bytes, value: dict[str, Any]) -> Forward | Answer | None:
@@ -48,23 +50,30 @@ class Usual:
         name, arguments = params.get("name"), params.get("arguments")
         if type(name) is not str or type(arguments) is not dict or not _CALL.issuperset(params):
             return None
-        if talk.up.problem(id_) is not None or not self._trust.has_no_objection(name):
+        if (
+            len(name) > _LONGEST_NAME
+            or talk.up.problem(id_) is not None
+            or not self._trust.has_no_objection(name)
+        ):
             return None
-        digest, shape = plain_digest(arguments), plain_shape(arguments)
-        if digest is None or shape is None or len(name) > _LONGEST_NAME:
+        plain = plain_arguments(arguments)
+        if plain is None:
             return None
         judge = talk.judge
         try:
             policy = judge.source.current()
-            decision = policy.decide(Subject("tool", name, judge.server, arguments), judge.where)
+            if policy is not self._policy:
+                self._policy, self._engine = policy, policy.engine(judge.where)
+                self._records.clear()
+            decision = self._engine.decide(Subject("tool", name, judge.server, arguments))
         except Exception:  # noqa: BLE001 - the long way fails as well, and says of what
             return None
         if decision.action != "allow" or policy.settings.mode != "enforce":
             return None
-        known = self._records.get((name, decision.rule)) if policy is self._policy else None
-        known = known or self._known(name, decision.rule, policy)
-        record = AllowedCall(known[0], known[1], str(id_), digest, shape)
-        kept = judge.kept(record, policy, decision.rule)
+        rule = decision.rule
+        known = self._records.get((name, rule)) or self._known(name, rule, policy)
+        record = AllowedCall(*known, str(id_), *plain)
+        kept = judge.kept(record, policy, rule)
         meta = params.get("_meta")
         is_modern = type(meta) is dict and meta.get(META_VERSION) == MODERN
         if isinstance(kept, Denied):
@@ -94,8 +103,7 @@ class Usual:
 
     def _known(self, tool: str, rule: int | None, policy: Policy) -> tuple[AuditEntry, str]:
         """Return what the records of a tool's allowed calls have in common, and its spelling."""
-        if policy is not self._policy or len(self._records) >= _REMEMBERED:
-            self._policy = policy
+        if len(self._records) >= _REMEMBERED:
             self._records.clear()
         talk = self._talk
         entry = AuditEntry(
