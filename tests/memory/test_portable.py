@@ -327,6 +327,13 @@ def small(laptop: Keeper, clock: StillClock) -> bytes:
     return exported(laptop.table, laptop.beings, laptop.id, clock)[0]
 
 
+def nested(levels: int) -> Any:
+    value: Any = 1
+    for _ in range(levels):
+        value = {"a": value}
+    return value
+
+
 def refusal(content: bytes) -> str:
     with pytest.raises(InvalidInputError) as refused:
         ExportFile(io.BytesIO(content)).check()
@@ -388,7 +395,10 @@ def test_a_newer_format_is_refused(small: bytes) -> None:
          "'type' is not of the type"),
         ("relation", "ann", {"entity": "Ann", "type": "x", "content": "y", "updated_at": "z",
                              "new": 1}, "knows no 'new' here"),
-        ("relation", "\ud800", {"entity": "Ann"}, "lone surrogate"),
+        ("relation", "\ud800", {"entity": "Ann"}, "unpaired surrogate"),
+        ("patrol_run", "1", {"schema": 1, "x": float("inf")}, "JSON cannot carry"),
+        ("patrol_run", "1", {"schema": 1, "x": float("nan")}, "JSON cannot carry"),
+        ("patrol_run", "1", {"schema": 1, "x": nested(700)}, "nests deeper"),
     ],
 )  # fmt: skip
 def test_a_record_that_cannot_be_is_refused(

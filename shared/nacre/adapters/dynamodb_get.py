@@ -203,7 +203,7 @@ def _kind(body: bytes) -> str:
     """Return the name of the error that DynamoDB gives, without its message."""
     try:
         kind = str(json.loads(body)["__type"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return "error"
     return kind.rpartition("#")[2]
 

@@ -19,6 +19,7 @@ from nacre.access.beings import Being
 from nacre.errors import InvalidInputError
 from nacre.memory.model import moment
 from nacre.memory.portable import FORMAT, KINDS, Record, StateHash, decode, encode
+from nacre.protocol import strict_json
 
 HEADER = "nacre-export"
 END = "end"
@@ -200,14 +201,16 @@ def _ended(raw: bytes) -> str:
 
 def _parsed(raw: bytes, number: int) -> dict[str, Any]:
     try:
-        line = json.loads(raw.decode())
-    except (ValueError, RecursionError):
-        line = None
+        # Strict: what nests without end, or is no number, must not come into a store.
+        line = strict_json.parse(raw)
+        reason = "it is not a JSON object"
+    except InvalidInputError as error:
+        line, reason = None, str(error).replace("the message", "it")
     if isinstance(line, dict):
         return line
     if number == 1:
         raise _not_ours()
-    raise InvalidInputError(f"line {number}: it is not a JSON object: {_ALTERED}")
+    raise InvalidInputError(f"line {number}: {reason}: {_ALTERED}")
 
 
 def _header(line: Mapping[str, Any]) -> dict[str, Any]:

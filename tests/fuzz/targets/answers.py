@@ -41,6 +41,7 @@ SEEDS = (
     b'\6{"__type":"com.amazonaws#ThrottlingException"}',
     b'\6{"pages":2}\n{"text":"a"}\n{"text":"b"}\n',
     b"\0061.5",
+    b"\6" + b"[" * 5000,
 )
 
 

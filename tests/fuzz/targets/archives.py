@@ -16,6 +16,7 @@ from nacre.memory.from_mem0 import read_mem0
 from nacre.memory.from_server_memory import read_server_memory
 from nacre.memory.portable import StateHash, decode, encode
 from nacre.memory.portable_file import ExportFile
+from nacre.protocol import strict_json
 
 TODAY = datetime(2026, 11, 18, tzinfo=UTC)
 BEING = "0191f6a0-0000-7000-8000-000000000001"
@@ -100,8 +101,8 @@ def _export(raw: bytes) -> None:
 
 def _record(raw: bytes) -> None:
     try:
-        line = json.loads(raw)
-    except (ValueError, RecursionError):
+        line = strict_json.parse(raw)
+    except InvalidInputError:
         return
     if not isinstance(line, dict):
         return
