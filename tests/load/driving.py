@@ -21,6 +21,7 @@ MODES: tuple[Mode, ...] = ("auto", "legacy")
 LLM_KEY = "sk-load"
 _PATIENCE_SECONDS = 60
 _FEW = 3
+_FIRST = 1_000_000  # number of a call; smaller ones belong to what is done before
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,16 +85,23 @@ class Run:
     lasted: float = 0.0
 
 
-async def drive(target: Target, run: Run, *, seconds: float, clients: int, seed: int = 1) -> None:
-    """Send the mix from so many clients until the time is over; each waits for its answers."""
-    numbers = iter(range(seed * 1_000_000, 10**9))
+async def drive(
+    target: Target, run: Run, *, seconds: float, clients: int, most: int = 10**8
+) -> None:
+    """Send the mix from so many clients until the time is over, or so many calls were made.
+
+    Each client waits for its answers.
+    """
+    numbers = iter(range(_FIRST, _FIRST + most))
     began = time.monotonic()
 
     async def one(number: int) -> None:
-        rng = Random(f"{seed} {number}")
+        rng = Random(number)
         async with target.client(MODES[number % len(MODES)]) as caller:
-            while time.monotonic() < began + seconds:
-                await timed(caller, traffic.mixed(rng, next(numbers)), run)
+            for each in numbers:
+                if time.monotonic() >= began + seconds:
+                    break
+                await timed(caller, traffic.mixed(rng, each), run)
 
     async with asyncio.TaskGroup() as group:
         for number in range(clients):

@@ -10,7 +10,9 @@ from statistics import median
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _EVERY_SECONDS = 0.5
 
-ALLOWED_BYTES = 4 * 1024 * 1024  # what caches that have bounds and the allocator's pools may add
+# What may still be filled: caches of words and texts that have bounds, SQLite's 2 MB for each of
+# its connections, and the allocator's pools.
+ALLOWED_BYTES = 12 * 1024 * 1024
 BYTES_PER_MEMORY = 4 * 1024  # a vector of 256 numbers, its terms and its ids, in Python's objects
 
 

@@ -63,11 +63,15 @@ def soak(
     *,
     seconds: float,
     clients: int = 4,
+    most: int = 10**8,
     program: Sequence[str] = PLAIN,
     variables: Mapping[str, str] | None = None,
     say: Say = lambda _: None,
 ) -> Soak:
-    """Send mixed traffic to a server of its own, and look for all that it acknowledged."""
+    """Send mixed traffic to a server of its own, and look for all that it acknowledged.
+
+    It ends after so many seconds, or when so many calls were made.
+    """
     found = Soak()
     with model_server() as model:
         traffic.ready(model)
@@ -75,7 +79,7 @@ def soak(
         home.environment.update(variables or {})
         with home.serving(program) as server:
             say(f"{seconds:.0f} seconds of mixed traffic from {clients} clients")
-            asyncio.run(_driven(server, found, seconds, clients))
+            asyncio.run(_driven(server, found, seconds, clients, most))
             model.questions.clear()
             say(f"{len(found.run.acknowledged)} writes were acknowledged; looking for the last")
             last = found.run.acknowledged[-_AT_ONCE:]
@@ -89,11 +93,11 @@ def soak(
     return found
 
 
-async def _driven(server: Serving, found: Soak, seconds: float, clients: int) -> None:
+async def _driven(server: Serving, found: Soak, seconds: float, clients: int, most: int) -> None:
     pid = server.process.pid
     watching = asyncio.create_task(watch(pid, found.run.acknowledged, found.samples))
     began = processor_seconds(pid)
-    await drive(server.target, found.run, seconds=seconds, clients=clients)
+    await drive(server.target, found.run, seconds=seconds, clients=clients, most=most)
     found.processor_seconds = processor_seconds(pid) - began
     watching.cancel()
     with suppress(asyncio.CancelledError):
