@@ -29,7 +29,7 @@ from tests.web import Browser, form_of
 pytestmark = pytest.mark.slow
 
 MISSING = "11111111-1111-4111-8111-111111111111"
-EXAMPLES = 10
+EXAMPLES = 5
 # What ends the session, by which everything after it would be a redirect, and what looks at none.
 NOT_FOR_OWNERS = r"^/(sign-out|account/password|token|register|revoke|\.well-known/.*)$"
 # Who has not signed in is sent to do so, whatever the rest says: tests/console/test_shell.py.
@@ -100,7 +100,7 @@ def searched(served: Served, *more: str) -> str:
         *("--checks", "not_a_server_error,content_type_conformance,guarded_pages"),
         *("--phases", "examples,coverage,fuzzing", "--max-examples", str(EXAMPLES)),
         *("--max-redirects", "0", "--suppress-health-check", "all", "--warnings", "off"),
-        *("--header", "Accept: text/html", "--workers", "2"),
+        *("--header", "Accept: text/html"),
         *("--continue-on-failure", "--no-shrink", "--request-timeout", "30", *more),
     ]
     environment = {
