@@ -4,7 +4,7 @@ import re
 
 from fastapi.routing import APIRoute
 
-from nacre.faces.console_pages import ROUTES
+from nacre.faces import console_control_pages, console_pages
 from nacre.faces.console_shell import MENU
 from tests.console.conftest import Desk
 from tests.web import Browser, form_of
@@ -62,14 +62,14 @@ def test_every_page_of_the_menu_is_there(desk: Desk) -> None:
 
 
 def routes_of(method: str) -> list[str]:
-    """Return the addresses of the pages about a Being, with something in each gap."""
+    """Return the addresses of the owner's pages, about memories and about control."""
     found = [
         route.path
-        for each in ROUTES
+        for each in (*console_pages.ROUTES, *console_control_pages.ROUTES)
         for route in each.routes
         if isinstance(route, APIRoute) and method in (route.methods or ())
     ]
-    assert len(found) > 10
+    assert len(found) > 25
     return sorted(found)
 
 
@@ -95,6 +95,22 @@ def test_no_page_is_shown_or_changed_without_signing_in(desk: Desk) -> None:
         assert answer["location"].startswith("/sign-in"), path
     for path in routes_of("POST"):
         assert stranger.post(filled(path, desk.being), {}).status == 303, path
+
+
+def test_no_page_is_about_the_being_of_another_owner(desk: Desk) -> None:
+    foreign = desk.place.authority.beings.create("Eve", owner="other").being_id
+    own = {"csrf": form_of(desk.browser.get("/beings"), "/beings")["csrf"]}
+    got, sent = (
+        {filled(path, foreign) for path in routes_of(method) if "{being_id}" in path}
+        for method in ("GET", "POST")
+    )
+
+    shown = {path for path in got if desk.browser.get(path).status != 404}
+    done = {path for path in sent if desk.browser.post(path, own).status != 404}
+
+    assert len(got) > 20
+    assert len(sent) > 20
+    assert (shown, done) == (set(), set())
 
 
 def test_no_address_breaks_a_page(desk: Desk) -> None:
