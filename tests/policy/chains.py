@@ -57,7 +57,8 @@ def in_folder(folder: Path) -> Iterator[Kept]:
 
 def in_items() -> Iterator[Kept]:
     database = SqliteDatabase(":memory:")
-    table, clock, numbers = SqliteTable(database, "data"), Ticking(), count(1)
+    clock, numbers = Ticking(), count(1)
+    table = SqliteTable(database, "data", now=clock)
 
     def log() -> AuditLog:
         return ItemAudit(table, BEING, clock=clock, new_writer=lambda: f"writer-{next(numbers)}")

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from nacre.adapters.jsonl_audit import JsonlAudit, JsonlRecords
 from nacre.errors import UnavailableError
-from nacre.limits import AUDIT_CHECK_SECONDS, AUDIT_FILE_BYTES
+from nacre.limits import AUDIT_CHECK_SECONDS, AUDIT_DAYS, AUDIT_FILE_BYTES
 from nacre.policy.audit import AuditTrail, verify_chain, verify_lines
 from nacre.policy.audit_entry import AuditEntry
 from nacre.policy.digests import arguments_sha256, canonical, shape
@@ -487,9 +487,12 @@ def test_expired_records_are_missed_by_nobody() -> None:
     for kept in in_items():
         trail = kept.trail()
         trail.record(entry(1))
-        kept.clock.time = kept.clock.time.replace(year=2027, month=12)
+        kept.clock.time += timedelta(days=AUDIT_DAYS - 1)
+        trail.record(entry(2))
+        kept.clock.time += timedelta(days=2)
         (chain,) = kept.records.chains()
 
+        assert len(list(chain.lines)) == 1
         assert chain.may_begin_late
 
 
