@@ -20,6 +20,7 @@ from tests.benchmarks.table import show
 from tests.dynamodb_http import CREDENTIALS, dynamodb_over_http
 from tests.functions.runtime_api import Function
 from tests.infra.declared import ROOT
+from tests.lambda_events import BEING, FULL_ACCESS, Event, Sent, http_api_event
 from tests.lambda_functions import deployed, runtime_python
 from tests.lambda_layers import layer
 
@@ -34,6 +35,14 @@ MCP_INIT_MS = 300.0  # at 1024 MB
 MCP_TO_PEER = 0.45
 AUTHORIZER_TO_TRIVIAL = 1.7
 EVALUATOR_TO_TRIVIAL = 1.3
+
+CLOCK = {"name": "get_current_time", "arguments": {}}
+INTRODUCTION = {
+    "protocolVersion": "2025-11-25",
+    "capabilities": {},
+    "clientInfo": {"name": "bench", "version": "1"},
+}
+WELL_KNOWN = "/.well-known/oauth-authorization-server"
 
 Starter = Callable[[tuple[str, ...]], Function]
 
@@ -64,17 +73,30 @@ def starters(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Starter]:
     }
 
 
-def call(name: str) -> dict[str, Any]:
-    """Return an event that calls a tool of a handler that has one."""
-    event: dict[str, Any] = json.loads((ROOT / "infra/events/http_api_mcp.json").read_text())
-    tool = {
-        MCP: {"name": "get_current_time", "arguments": {}},
-        PEER: {"name": "add", "arguments": {"a": 2, "b": 3}},
-    }[name]
-    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": tool}
+def post(
+    method: str, params: dict[str, Any] | None = None, authorizer: dict[str, str] = FULL_ACCESS
+) -> Event:
+    """Return a message to the MCP function as API Gateway hands it over."""
+    message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params or {}}
+    headers = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
+    headers["mcp-protocol-version"] = "2025-11-25"
+    sent = Sent("POST", f"/mcp/{BEING}", headers, json.dumps(message).encode())
+    return http_api_event(sent, authorizer)
+
+
+def page(path: str) -> Event:
+    """Return a request to the portal."""
+    host = "api.execute-api.eu-central-1.amazonaws.com"
+    return http_api_event(Sent("GET", path, {"host": host, "accept": "text/html"}), None)
+
+
+def call_of_the_peer() -> Event:
+    """Return an event that calls the peer's tool."""
+    event: Event = json.loads((ROOT / "infra/events/http_api_mcp.json").read_text())
+    params = {"name": "add", "arguments": {"a": 2, "b": 3}}
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
     event["requestContext"]["http"]["path"] = "/mcp"
-    path = f"/mcp/{event['pathParameters']['beingId']}" if name == MCP else "/mcp"
-    return event | {"rawPath": path, "body": json.dumps(message)}
+    return event | {"rawPath": "/mcp", "body": json.dumps(message)}
 
 
 def measure(
@@ -136,28 +158,61 @@ def table() -> Iterator[dict[str, str]]:
         }
 
 
-def test_the_first_call_after_a_cold_start_is_not_where_the_time_went(
+FIRST = {
+    "a question without a token": (MCP, post("ping", authorizer={"auth": "invalid"}), 401),
+    "`initialize`": (MCP, post("initialize", INTRODUCTION), 200),
+    "`tools/list`": (MCP, post("tools/list"), 200),
+    "`tools/call` of `get_current_time`": (MCP, post("tools/call", CLOCK), 200),
+    "where the authorization server is": (PORTAL, page(WELL_KNOWN), 200),
+    "the page to sign in": (PORTAL, page("/sign-in"), 200),
+    "the owner's pages": (PORTAL, page("/"), 303),
+    "a call of a tool": (PEER, call_of_the_peer(), 200),
+}
+
+
+def test_the_first_answer_after_a_cold_start_is_soon_there(
     starters: dict[str, Starter], table: dict[str, str]
 ) -> None:
-    starts = {
-        MCP: lambda wrapper: deployed("McpHttpFunction", variables=table, wrapper=wrapper),
-        PEER: starters[PEER],
-    }
-    totals: dict[str, list[float]] = {MCP: [], PEER: []}
+    given = {"McpHttpFunction": table, "PortalFunction": {}}
+    names = {MCP: "McpHttpFunction", PORTAL: "PortalFunction"}
+    starts: dict[str, list[float]] = {kind: [] for kind in FIRST}
+    answers: dict[str, list[float]] = {kind: [] for kind in FIRST}
     with cpu_quota(1024) as wrapper:
         if wrapper is None:
             pytest.skip("needs a processor quota: the call itself is not measured otherwise")
-        for _round in range(ROUNDS):
-            for name, samples in totals.items():
-                with starts[name](wrapper) as function:
+        for number in range(ROUNDS + 1):  # the first round warms the disk cache
+            for kind, (name, event, status) in FIRST.items():
+                own = names.get(name)
+                started = (
+                    deployed(own, variables=given[own], wrapper=wrapper)
+                    if own
+                    else starters[name](wrapper)
+                )
+                with started as function:
                     began = time.perf_counter()
-                    answer = function.invoke(call(name))
+                    answer = function.invoke(event)
                     taken = (time.perf_counter() - began) * 1000
-                    samples.append(function.start.wall_ms + taken)
-                assert answer["statusCode"] == 200, answer
+                assert answer["statusCode"] == status, answer
                 assert 'isError":true' not in answer["body"].replace(" ", ""), answer
-    ours, theirs = median(totals[MCP]), median(totals[PEER])
+                if number:
+                    starts[kind].append(function.start.wall_ms)
+                    answers[kind].append(taken)
+    totals = {
+        kind: median(map(sum, zip(starts[kind], answers[kind], strict=True))) for kind in FIRST
+    }
 
-    rows = [[name, f"{median(values):.0f}"] for name, values in totals.items()]
-    show("INIT and the first tools/call in ms, 1024 MB", ["handler", "ms"], rows)
-    assert ours <= MCP_TO_PEER * theirs
+    rows = [
+        [
+            FIRST[kind][0],
+            kind,
+            f"{median(starts[kind]):.0f}",
+            f"{median(answers[kind]):.0f}",
+            f"{total:.0f}",
+        ]
+        for kind, total in totals.items()
+    ]
+    header = ["function", "first asked for", "INIT", "answer", "both"]
+    show(f"INIT and the first answer in ms, 1024 MB, median of {ROUNDS}", header, rows)
+    peer = totals["a call of a tool"]
+    assert totals["`tools/call` of `get_current_time`"] <= MCP_TO_PEER * peer
+    assert totals["where the authorization server is"] <= peer

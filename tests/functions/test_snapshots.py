@@ -189,6 +189,27 @@ def test_a_first_recall_loads_nothing_that_was_not_in_the_snapshot(
     assert found["snapshot"]["spent"] < found["ordinary"]["spent"] * 0.6
 
 
+@pytest.mark.parametrize("name", ["McpHttpFunction", "PortalFunction"])
+def test_what_is_drawn_by_chance_differs_from_the_other_environments(
+    name: str, keys: Keys, tmp_path: Path
+) -> None:
+    (tmp_path / "shown.py").write_text(
+        "import random\n"
+        "from handler import handle as handle_own\n"
+        "random.seed(7)  # what is in the snapshot is the same everywhere\n"
+        "def handle(event, context):\n"
+        "    return [random.random() for _ in range(3)]\n"
+    )
+    same = Random(7)
+    found = {}
+    for kind, more in {"ordinary": {}, "snapshot": {**keys.variables, **SNAPSHOT}}.items():
+        with deployed(name, variables=more, handler="shown.handle", beside=tmp_path) as function:
+            found[kind] = function.invoke({})
+
+    assert found["ordinary"] == [same.random() for _ in range(3)]
+    assert not set(found["snapshot"]) & set(found["ordinary"])
+
+
 def test_the_portal_answers_after_it_was_restored(keys: Keys) -> None:
     with deployed("PortalFunction", variables={**keys.variables, **SNAPSHOT}) as function:
         answer = function.invoke(recorded("http_api_portal"))
