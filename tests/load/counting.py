@@ -34,6 +34,7 @@ from nacre.faces.lambda_events import mcp_handler
 from nacre.faces.logs import Log
 from nacre.faces.patrol import worker_handler
 from nacre.faces.policy import policy_handler
+from nacre.orders import order_limits
 from nacre.wiring import aws
 from nacre.wiring.policies import stack_source
 from nacre.wiring.settings import Secret, Settings
@@ -250,6 +251,8 @@ def functions(name: str = "nacre-load", *, searches: str = "items") -> Iterator[
         qdrant_calls.connect = lambda *_: qdrant  # of this process
         time.monotonic = lambda: real() + ahead[0]  # what policies and names are kept by
         dynamodb_get._TIMEOUT_SECONDS = 60  # a request that is sent again would be counted again
+        limits = vars(order_limits)
+        seconds, limits["ORDER_GATEWAY_SECONDS"] = limits["ORDER_GATEWAY_SECONDS"], 600
         log = StringIO()
         try:
             with redirect_stderr(log):
@@ -257,6 +260,7 @@ def functions(name: str = "nacre-load", *, searches: str = "items") -> Iterator[
         finally:
             time.monotonic, qdrant_calls.connect = real, connect
             dynamodb_get._TIMEOUT_SECONDS = patience
+            limits["ORDER_GATEWAY_SECONDS"] = seconds
             qdrant.close()
             gc.collect()
 

@@ -21,7 +21,6 @@ MODES: tuple[Mode, ...] = ("auto", "legacy")
 LLM_KEY = "sk-load"
 _PATIENCE_SECONDS = 60
 _FEW = 3
-_FIRST = 1_000_000  # number of a call; smaller ones belong to what is done before
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +82,7 @@ class Run:
     timings: Timings = field(default_factory=Timings)
     acknowledged: list[str] = field(default_factory=list)
     lasted: float = 0.0
+    numbers: int = 1_000_000  # of its first call; each call has its own
 
 
 async def drive(
@@ -92,11 +92,11 @@ async def drive(
 
     Each client waits for its answers.
     """
-    numbers = iter(range(_FIRST, _FIRST + most))
+    numbers = iter(range(run.numbers, run.numbers + most))
     began = time.monotonic()
 
     async def one(number: int) -> None:
-        rng = Random(number)
+        rng = Random(run.numbers + number)
         async with target.client(MODES[number % len(MODES)]) as caller:
             for each in numbers:
                 if time.monotonic() >= began + seconds:

@@ -16,6 +16,8 @@ from tests.model_server import model_server
 Say = Callable[[str], None]
 _EACH = 20  # calls of each kind over which operations are counted
 _AT_ONCE = 300  # of the last writes, which are looked for before anything is restarted
+_WARM = 400
+_WARM_NUMBERS = 2_000_000  # far from those that follow
 _BEFORE = 40  # memories that are there by then
 _SETTLED_SECONDS = 3.0  # longer than an idle worker waits before it looks
 
@@ -64,13 +66,15 @@ def soak(
     seconds: float,
     clients: int = 4,
     most: int = 10**8,
+    warm: int = _WARM,
     program: Sequence[str] = PLAIN,
     variables: Mapping[str, str] | None = None,
     say: Say = lambda _: None,
 ) -> Soak:
     """Send mixed traffic to a server of its own, and look for all that it acknowledged.
 
-    It ends after so many seconds, or when so many calls were made.
+    It ends after so many seconds, or when so many calls were made. Other calls warm the server up
+    before: the first order alone loads a client for language models.
     """
     found = Soak()
     with model_server() as model:
@@ -78,6 +82,9 @@ def soak(
         home = Home.make(folder, model)
         home.environment.update(variables or {})
         with home.serving(program) as server:
+            say(f"{warm} calls to warm up")
+            warming = Run(numbers=_WARM_NUMBERS)
+            asyncio.run(drive(server.target, warming, seconds=seconds, clients=clients, most=warm))
             say(f"{seconds:.0f} seconds of mixed traffic from {clients} clients")
             asyncio.run(_driven(server, found, seconds, clients, most))
             model.questions.clear()

@@ -10,11 +10,9 @@ from tests.load.soaking import count_operations, soak
 
 pytestmark = pytest.mark.slow
 
-SECONDS = 40
-
 
 def test_a_server_under_load_stays_flat_and_loses_nothing(tmp_path: Path) -> None:
-    found = soak(tmp_path, seconds=SECONDS, clients=3)
+    found = soak(tmp_path, seconds=300, most=400, clients=3)
 
     assert found.problems == []
     assert found.run.timings.seconds.keys() == traffic.KINDS.keys()
@@ -22,7 +20,9 @@ def test_a_server_under_load_stays_flat_and_loses_nothing(tmp_path: Path) -> Non
 
 def test_a_server_that_keeps_something_of_each_call_is_found_out(tmp_path: Path) -> None:
     leaking = {"NACRE_LOAD_LEAK": "100000"}  # some eight times a call
-    found = soak(tmp_path, seconds=300, most=300, clients=2, program=COUNTED, variables=leaking)
+    found = soak(
+        tmp_path, seconds=300, most=200, warm=50, clients=2, program=COUNTED, variables=leaking
+    )
 
     assert not found.growth.is_flat
     assert [each.partition(":")[0] for each in found.problems] == ["memory is not flat"]
