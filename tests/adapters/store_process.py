@@ -8,6 +8,7 @@ python store_process.py fill PATH BYTES     puts items until the file may not gr
 import resource
 import signal
 import sys
+import time
 from itertools import count
 from pathlib import Path
 from types import FrameType
@@ -39,6 +40,7 @@ def main(verb: str, path: str, argument: str) -> None:
                     ]
                 )
                 print(number, flush=True)
+                time.sleep(0.002)  # SQLite hands its lock to nobody: the other one must find it
         case "count":
             for _ in range(int(argument)):
                 table.update(Key("C", "COUNT"), Change(set={"schema": 1}, add={"n": 1}))

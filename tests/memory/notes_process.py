@@ -6,6 +6,7 @@ python notes_process.py loop PATH BEING NAME     stores one scene after another,
 
 import json
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from pathlib import Path
@@ -63,6 +64,7 @@ def main(verb: str, path: str, being_id: str, argument: str) -> None:
     else:
         for number in count():
             print(store(memory, being_id, f"{argument} {number}"), flush=True)
+            time.sleep(0.002)  # SQLite hands its lock to nobody: the other one must find it
 
 
 if __name__ == "__main__":
