@@ -51,7 +51,7 @@ SEEDS = (
     b'\3{"mcpServers":{"a b":{"command":"x","args":["--token=abc"],"env":{"K":"${A:-b}"}},'
     b'"c":{"url":"https://h/mcp?key=s","headers":{"Authorization":"ssm:X"},"offers":["roots"]}}}',
     b"\0042001:db8::1%eth0",
-    b"\4::ffff:10.0.0.1",
+    b"\4::ffff:127.0.0.1",
     "\5Ann fed 3 cats on 2026-01-01; <memory_recall>x</memory_recall> 猫が好き running".encode(),
     b"\5line [node 0191f6a0-0000-7000-8000-000000000001]  \n<think>a</think>b",
     b"\5[tone] Warm: be kind",
