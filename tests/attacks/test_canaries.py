@@ -63,6 +63,10 @@ class Session:
         self.call(self.token, "resources/read", uri=f"nacre://{WORD}")
         self.call(self.token, f"{WORD}/method")
         self.call(self.token, "tools/list", cursor=WORD)
+        # As a model may: in the place of a name, which a record is about.
+        self.call(self.token, "tools/call", name=self.token, arguments={})
+        self.call(self.token, "tools/call", name="recall", arguments={self.token: "x"})
+        self.call(self.token, "tools/call", name="recall", arguments={self.token: {"x": 1}})
 
     def send_secrets_to_wrong_places(self) -> None:
         for secret in self.secrets:

@@ -10,7 +10,14 @@ from hypothesis import strategies as st
 
 from nacre.policy import digests
 from nacre.policy.arguments import JsonNumber
-from nacre.policy.digests import arguments_sha256, canonical, digest
+from nacre.policy.digests import (
+    arguments_sha256,
+    canonical,
+    digest,
+    plain_arguments,
+    shape,
+    shown_name,
+)
 
 values = st.recursive(
     st.none()
@@ -49,3 +56,22 @@ def test_the_digest_of_an_image_takes_no_copy_of_it() -> None:
         tracemalloc.stop()
 
     assert peak < 1_000_000
+
+
+KEY = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+
+
+@pytest.mark.parametrize("name", [KEY, f"the-{KEY}", f"{KEY} {'x' * 600}", f"{'x' * 50} {KEY}"])
+def test_a_secret_in_the_place_of_a_name_is_not_shown(name: str) -> None:
+    shown = shape({name: 1, "path": "/tmp"})
+
+    assert KEY[:20] not in str(shown)
+    assert KEY[:20] not in shown_name(name)
+    assert shown["path"] == "text 4"
+    assert plain_arguments({name: "x"}) is None  # the long way shows the mark
+    assert arguments_sha256({name: "x"}) == digest({name: "x"})
+
+
+@pytest.mark.parametrize("name", ["q", "path", "mcp__server-everything__get_annotated_message"])
+def test_an_ordinary_name_is_shown(name: str) -> None:
+    assert list(shape({name: 1})) == [shown_name(name)] == [name]

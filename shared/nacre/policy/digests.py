@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from itertools import islice
 from typing import Any
 
@@ -12,6 +13,8 @@ from nacre.policy.json_text import writer
 
 _canonical = writer(sort_keys=True, ensure_ascii=False)
 _NAME_LENGTH = 64
+_NO_SECRET = 16  # characters, which no key or token is as short as
+_LOOKED_AT = 512  # of a name, before it is cut: what is cut in the middle is not recognised
 _text = json.encoder.encode_basestring_ascii
 _PIECE = 64 * 1024
 _SHORT = 20  # digits
@@ -52,7 +55,7 @@ def plain_arguments(arguments: Mapping[str, Any]) -> tuple[str, str] | None:
     plain: dict[str, str | int] = {}
     shapes = []
     for name, value in arguments.items():
-        if len(name) > _NAME_LENGTH:
+        if len(name) > _NO_SECRET and (len(name) > _NAME_LENGTH or shown_name(name) != name):
             return None
         if type(value) is str and len(value) <= _PIECE:
             plain[name] = value
@@ -66,11 +69,30 @@ def plain_arguments(arguments: Mapping[str, Any]) -> tuple[str, str] | None:
     return hashlib.sha256(spelled).hexdigest(), f"{{{','.join(shapes)}}}"
 
 
+def shown_name(name: str) -> str:
+    """Return the name of a tool or an argument, with a mark in place of a secret.
+
+    Names are what a record is about, and whoever makes a call chooses them.
+    """
+    return name if len(name) <= _NO_SECRET else _without_secrets(name[:_LOOKED_AT])
+
+
+@lru_cache(maxsize=1024)  # few names come, and again and again
+def _without_secrets(name: str) -> str:
+    # What knows secrets takes a while to load, and most names are short.
+    from nacre.policy.secrets import redact_text  # noqa: PLC0415
+    from nacre.policy.sections import SecretsSection  # noqa: PLC0415
+
+    return redact_text(name, SecretsSection())[0]
+
+
 def shape(arguments: Mapping[str, Any]) -> dict[str, str]:
     """Return the names of arguments with the kind and size of each value, never the value."""
     if len(arguments) <= AUDITED_NAMES:
         return {
-            name[:_NAME_LENGTH]: f"text {len(value)}" if type(value) is str else _kind(value)
+            shown_name(name)[:_NAME_LENGTH]: (
+                f"text {len(value)}" if type(value) is str else _kind(value)
+            )
             for name, value in arguments.items()
         }
     shown = shape(dict(islice(arguments.items(), AUDITED_NAMES)))

@@ -16,7 +16,7 @@ from nacre.policy.approver import (
     Waiting,
 )
 from nacre.policy.audit_entry import AuditEntry, Direction, Outcome, Record
-from nacre.policy.digests import arguments_sha256, shape
+from nacre.policy.digests import arguments_sha256, shape, shown_name
 from nacre.policy.live import PolicySource
 from nacre.policy.policy import Policy
 from nacre.policy.rule import NOWHERE, Decision, Subject, Surroundings
@@ -229,13 +229,13 @@ class Judge:
         given: object = subject.arguments  # from a message, whatever its type says
         is_known = type(given) is dict or isinstance(given, Mapping)
         arguments = subject.arguments if is_known else {}
-        is_tool = subject.kind == "tool"
+        is_tool, name = subject.kind == "tool", shown_name(str(subject.name))
         entry = AuditEntry(
             outcome=outcome,
             server=self.server,
-            method="tools/call" if is_tool else str(subject.name),
+            method="tools/call" if is_tool else name,
             sender=call.sender,
-            tool=str(subject.name) if is_tool else None,
+            tool=name if is_tool else None,
             rule=decision.rule,
             policy=policy.digest,
             principal=call.principal,

@@ -10,7 +10,7 @@ from nacre.policy import replies
 from nacre.policy.arguments import JsonNumber
 from nacre.policy.audit_entry import AllowedCall, AuditEntry
 from nacre.policy.conversation import Asked, Conversation
-from nacre.policy.digests import plain_arguments
+from nacre.policy.digests import plain_arguments, shown_name
 from nacre.policy.evaluate import Engine
 from nacre.policy.judge import Denied
 from nacre.policy.policy import Policy
@@ -110,7 +110,7 @@ class Usual:
             outcome="allow",
             server=talk.judge.server,
             method="tools/call",
-            tool=tool,
+            tool=shown_name(tool),
             rule=rule,
             policy=policy.digest,
             principal=talk.principal,
