@@ -26,6 +26,7 @@ from nacre.access.scopes import NAMES
 from nacre.access.token_store import TokenStore
 from nacre.access.tokens import API
 from nacre.adapters import dynamodb_get, qdrant_calls
+from nacre.adapters.dynamodb_get import SignedGet
 from nacre.adapters.dynamodb_table import DynamoTable
 from nacre.clock import system_clock
 from nacre.faces import error_map
@@ -35,7 +36,7 @@ from nacre.faces.logs import Log
 from nacre.faces.patrol import worker_handler
 from nacre.faces.policy import policy_handler
 from nacre.orders import order_limits
-from nacre.wiring import aws
+from nacre.wiring import aws, signed
 from nacre.wiring.policies import stack_source
 from nacre.wiring.settings import Secret, Settings
 from tests.aws_stack import REGION, Stack, aws_stack
@@ -251,6 +252,9 @@ def functions(name: str = "nacre-load", *, searches: str = "items") -> Iterator[
         qdrant_calls.connect = lambda *_: qdrant  # of this process
         time.monotonic = lambda: real() + ahead[0]  # what policies and names are kept by
         dynamodb_get._TIMEOUT_SECONDS = 60  # a request that is sent again would be counted again
+        opened: list[SignedGet] = []
+        made = signed.signed
+        signed.signed = partial(_kept, opened, made)
         limits = vars(order_limits)
         seconds, limits["ORDER_GATEWAY_SECONDS"] = limits["ORDER_GATEWAY_SECONDS"], 600
         log = StringIO()
@@ -261,8 +265,16 @@ def functions(name: str = "nacre-load", *, searches: str = "items") -> Iterator[
             time.monotonic, qdrant_calls.connect = real, connect
             dynamodb_get._TIMEOUT_SECONDS = patience
             limits["ORDER_GATEWAY_SECONDS"] = seconds
+            signed.signed = made
+            for each in opened:  # a function ends without a word, and would leave them open
+                each.close()
             qdrant.close()
             gc.collect()
+
+
+def _kept(opened: list[SignedGet], made: Callable[..., SignedGet], *given: Any) -> Any:
+    opened.append(made(*given))
+    return opened[-1]
 
 
 def counted() -> dict[str, Any]:
