@@ -82,14 +82,14 @@ def licence(name: str) -> str:
     if name in _READ:
         return _READ[name]
     said = importlib.metadata.metadata(name)
-    if said["License-Expression"]:
-        return str(said["License-Expression"])
+    for expression in said.get_all("License-Expression") or ():
+        return str(expression)
     classifiers = [
         each.rpartition(" :: ")[2]
-        for each in said.get_all("Classifier") or []
+        for each in said.get_all("Classifier") or ()
         if each.startswith("License ::")
     ]
-    declared = (said["License"] or (classifiers or ["unknown"])[0]).strip()
+    declared = str([*(said.get_all("License") or ()), *classifiers, "unknown"][0]).strip()
     return _SPELT.get(declared, declared)
 
 
