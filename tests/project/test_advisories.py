@@ -70,7 +70,7 @@ def test_a_weakness_fails_unless_somebody_has_found_it_harmless(
         Answered(200, JSON, b"<html>"),
         None,
     ],
-    ids=str,
+    ids=["no page", "nothing", "a list", "no results", "no versions", "no JSON", "no answer"],
 )
 def test_what_tells_nothing_is_no_success(answer: Any, capsys: pytest.CaptureFixture[str]) -> None:
     with front(lambda _: answer) as address:
