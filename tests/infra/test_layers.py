@@ -77,7 +77,9 @@ def test_the_hot_layer_holds_our_package_and_botocore_for_our_services() -> None
     commands = {path for path in ours if path.is_relative_to("nacre/cli")}
 
     assert services == SERVICES
-    assert {path.relative_to(python) for path in (python / "nacre").rglob("*.py")} == ours - commands
+    assert {
+        path.relative_to(python) for path in (python / "nacre").rglob("*.py")
+    } == ours - commands
     assert (python / "nacre/policy/packs/default.json").is_file()
 
 
