@@ -26,10 +26,17 @@ Reply = Callable[[dict[str, Any]], tuple[int, dict[str, str], bytes]]
 def served() -> Iterator[Endpoint]:
     with endpoint() as found:
         yield found
+    while _MADE:  # a caught error keeps one and its connection until the collector passes
+        _MADE.pop()._patient.close()
+
+
+_MADE: list[OpenAIEmbedder] = []
 
 
 def embedder(served: Endpoint, dimension: int = 8) -> OpenAIEmbedder:
-    return OpenAIEmbedder("some-model", dimension, key=lambda: KEY, base_url=served.url)
+    made = OpenAIEmbedder("some-model", dimension, key=lambda: KEY, base_url=served.url)
+    _MADE.append(made)
+    return made
 
 
 def failing(times: int, status: int) -> Reply:
