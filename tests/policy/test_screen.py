@@ -171,8 +171,20 @@ def test_what_a_server_says_on_the_way_is_looked_at() -> None:
     assert shown(**far, _meta={"a": IGNORE}) == far
     assert [entry.outcome for entry in scene.audit.entries[-4:]] == ["pass"] * 4
     assert IGNORE not in str(scene.audit.entries)
-    for wordy in ({**far, "progress": IGNORE}, [IGNORE]):
+    for wordy in ({**far, "progress": IGNORE}, [IGNORE], {"progressToken": [IGNORE]}):
         assert is_dropped(scene.down(notification("notifications/progress", wordy)))
+
+
+@pytest.mark.parametrize("said", ["half", f"key {KEY}", IGNORE])
+def test_what_a_server_says_on_the_way_comes_with_the_token_of_its_call(said: str) -> None:
+    scene = Scene(f'{ALLOW}[injection]\nsources = ["result"]\n')
+    token = "7c9e6679-7425-40de-944b-e07fc1f90ae7"  # as many clients make them
+
+    params = {"progressToken": token, "progress": 1, "message": said}
+    shown = passed(scene.down(notification("notifications/progress", params)))["params"]
+    assert shown["progressToken"] == token
+    assert shown["progress"] == 1
+    assert (shown.get("message") == said) is (said == "half")
 
 
 def test_monitoring_changes_nothing_and_records_what_it_saw() -> None:

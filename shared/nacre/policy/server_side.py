@@ -17,7 +17,8 @@ from nacre.policy.wire import DECIDED_DOWN, DECIDED_UP, LISTS, OPENING, Wire, Wi
 
 _MOST_STATES = 1000
 _PROGRESS = "notifications/progress"
-_FAR = frozenset({"progressToken", "progress", "total"})
+_TOKEN = "progressToken"  # noqa: S105 - the name of a member
+_FAR = frozenset({_TOKEN, "progress", "total"})
 
 
 class ServerSide:
@@ -100,11 +101,12 @@ class ServerSide:
             if self._holding.given_up(cancelled, "server"):
                 self._note("drop", method, note="of a request that was held")
                 return Drop("the request was held")
-        if not _has_words(method, wire.params):
+        token, words = _apart(method, wire.params)
+        if words is None:
             return self._recorded(wire, None) or Forward(wire.raw)
         # What a server logs, and what it says on the way, reaches whoever reads the client's
         # screen or log, a model among them.
-        screened = self._talk.screen.result(wire.params, self._talk.judge.policy())
+        screened = self._talk.screen.result(words, self._talk.judge.policy())
         if (unrecorded := self._recorded(wire, screened.note)) is not None:
             return unrecorded
         if not self._talk.enforces():
@@ -113,9 +115,10 @@ class ServerSide:
             if method == _PROGRESS and (far := _wordless(wire.params)) is not None:
                 return Forward(rewritten(wire.raw, ("params",), far))
             return Drop(screened.objection)
-        if screened.value is wire.params:
+        if screened.value is words:
             return Forward(wire.raw)
-        return Forward(rewritten(wire.raw, ("params",), screened.value))
+        value = {**token, **screened.value} if token else screened.value
+        return Forward(rewritten(wire.raw, ("params",), value))
 
     def _recorded(self, wire: Wire, note: str | None) -> Drop | None:
         """Record a notification; return its end where that fails and nothing may pass."""
@@ -238,11 +241,16 @@ class ServerSide:
         )
 
 
-def _has_words(method: str, params: Any) -> bool:
-    """Tell whether a notification says something; most that tell how far a call is do not."""
-    if method == _PROGRESS:
-        return bool(params != _wordless(params))
-    return method == "notifications/message"
+def _apart(method: str, params: Any) -> tuple[dict[str, Any], Any]:
+    """Return whose progress a notification tells of, and what it says; None for no words."""
+    if method != _PROGRESS:
+        return {}, params if method == "notifications/message" else None
+    if params == _wordless(params):
+        return {}, None
+    if type(params) is not dict or not _is_token(params.get(_TOKEN)):
+        return {}, params
+    # The client chose it, mostly at random as secrets are, and knows the call by it.
+    return {_TOKEN: params[_TOKEN]}, {name: params[name] for name in params if name != _TOKEN}
 
 
 def _wordless(params: Any) -> dict[str, Any] | None:
@@ -250,8 +258,15 @@ def _wordless(params: Any) -> dict[str, Any] | None:
     if type(params) is not dict:
         return None
     far = {name: params[name] for name in _FAR if name in params}
-    numbers = [value for name, value in far.items() if name != "progressToken"]
-    return far if all(type(value) is JsonNumber for value in numbers) else None
+    numbers = [value for name, value in far.items() if name != _TOKEN]
+    is_far = all(type(value) is JsonNumber for value in numbers) and (
+        _TOKEN not in far or _is_token(far[_TOKEN])
+    )
+    return far if is_far else None
+
+
+def _is_token(value: Any) -> bool:
+    return type(value) is JsonNumber or type(value) is str
 
 
 def _denied(ruling: Denied | Pending) -> Denied:
