@@ -7,6 +7,8 @@ from dataclasses import replace
 import pytest
 
 from infra.cost import (
+    INIT_MS,
+    MEMORY_MB,
     MILLION,
     PAGE,
     PRICES,
@@ -22,6 +24,7 @@ from infra.cost import (
 )
 from infra.layers.build import ROOT
 from nacre.limits import EXACT_ITEM_POINTS
+from tests.infra.declared import functions
 from tests.load import traffic
 
 TEXT = PAGE.read_text(encoding="utf-8")
@@ -41,6 +44,23 @@ def test_every_amount_has_a_price_with_a_source_and_a_date() -> None:
     assert [name for name, _ in Usage().items()] == list(Usage.__dataclass_fields__)
     assert PRICES.keys() == Usage.__dataclass_fields__.keys()
     assert all(price.source and price.seen for price in PRICES.values())
+
+
+def test_starts_take_what_the_page_of_speed_measured_at_the_memory_of_the_template() -> None:
+    page = (ROOT / "docs" / "concepts" / "speed.md").read_text(encoding="utf-8")
+    table = page.partition("| Function | 512 MB | 1024 MB | 1769 MB |")[2].splitlines()
+    columns = (512, 1024, 1769)
+    shown = {}
+    for name in INIT_MS:
+        row = next(line for line in table if line.startswith(f"| `{name}` |"))
+        shown[name] = int(row.split("|")[2 + columns.index(MEMORY_MB[name])])
+    given = {
+        each["CodeUri"].rstrip("/").rpartition("/")[2]: each["MemorySize"]
+        for each in functions().values()
+    }
+
+    assert shown == INIT_MS
+    assert {name: given.get(name, given["patrol_worker"]) for name in MEMORY_MB} == MEMORY_MB
 
 
 def test_a_call_that_asks_for_nothing_costs_its_invocation_alone() -> None:
@@ -103,6 +123,15 @@ def test_the_goals_for_a_million_calls_are_held_or_told_on_the_page() -> None:
 
     assert plain <= 2.5
     assert f"{recall:.0f} dollars" in TEXT
+
+
+def test_what_the_page_says_of_its_tables_in_words_is_so() -> None:
+    items, qdrant = (calls(Load(searches=searches)).dollars for searches in ("items", "qdrant"))
+    order = one_call("order_being", Load(searches="qdrant")).dollars * MILLION
+    idle = one_call("order_being", Load(searches="qdrant", model_seconds=0)).dollars * MILLION
+
+    assert f"{items:.0f} dollars; {qdrant:.0f} with Qdrant" in TEXT
+    assert f"{order - idle:.0f} of the {order:.0f} dollars" in TEXT
 
 
 def test_a_memory_too_large_to_search_without_qdrant_is_refused() -> None:
