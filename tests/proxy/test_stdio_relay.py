@@ -1,9 +1,12 @@
 """What becomes of each verdict at the relay, and the order in which messages go on."""
 
+import json
 from collections.abc import Sequence
 
-from nacre.gateway.relay import Relay
+from nacre.gateway.relay import Decides, Relay
+from nacre.policy.approver import Waiting
 from nacre.policy.verdicts import Answer, Drop, Forward, Hold, Release, Verdict
+from tests.policy.guarding import Person, Scene, encoded, request, response
 
 
 class Script:
@@ -30,7 +33,7 @@ class Script:
 class Ends:
     """Both ends of a relay."""
 
-    def __init__(self, guard: Script) -> None:
+    def __init__(self, guard: Decides) -> None:
         self.client: list[bytes] = []
         self.server: list[bytes] = []
         self.relay = Relay(guard, to_client=self.client.append, to_server=self.server.append)
@@ -65,6 +68,20 @@ def test_what_was_held_goes_where_it_belongs() -> None:
 
     assert (ends.server, ends.client) == ([b"s"], [b"c"])
     assert not ends.relay.holds
+
+
+def test_what_is_held_of_a_batch_is_looked_after() -> None:
+    waiting = Waiting("t1", "ask the owner", 60)
+    asks = '[[rule]]\naction = "prompt"\ntool = "sampling/createMessage"\n'
+    scene = Scene(asks, approver=Person(waiting, waiting)).opened("2025-03-26", {"sampling": {}})
+    scene.up(request(8, "ping"))
+    ends = Ends(scene.guard)
+
+    sampling = request("s", "sampling/createMessage", {"messages": []})
+    ends.relay.from_server(encoded([response(8, {}), sampling]) + b"\n")
+
+    assert [json.loads(each) for each in ends.client] == [[response(8, {})]]
+    assert ends.relay.holds
 
 
 def test_what_stands_behind_the_last_end_of_line_counts_when_nothing_follows() -> None:

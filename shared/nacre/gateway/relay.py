@@ -31,9 +31,6 @@ class Decides(Protocol):
 class Relay:
     """Takes bytes of either side; `to_client` and `to_server` take what each is to get."""
 
-    holds: bool
-    """Whether a message may be held, so that `poll` should be called about every second."""
-
     def __init__(
         self,
         guard: Decides,
@@ -46,7 +43,11 @@ class Relay:
         self._to_server = to_server
         self._of_client = Lines()
         self._of_server = Lines()
-        self.holds = guard.holds
+
+    @property
+    def holds(self) -> bool:
+        """Whether `poll` should be called about every second."""
+        return self._guard.holds
 
     def from_client(self, chunk: bytes) -> None:
         """Take what the client wrote."""
@@ -81,7 +82,6 @@ class Relay:
         for release in self._guard.poll():
             send = self._to_client if release.to == "client" else self._to_server
             send(release.raw)
-        self.holds = self._guard.holds
 
     def _settle(
         self, verdict: Verdict, on: Callable[[bytes], None], back: Callable[[bytes], None]
@@ -94,7 +94,6 @@ class Relay:
             case Answer(raw):
                 back(raw)
             case Hold(ask):
-                self.holds = True
                 if ask is not None:
                     self._to_client(ask)
             case Drop():
