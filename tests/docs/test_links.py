@@ -83,3 +83,23 @@ def test_every_make_verb_that_a_page_names_exists() -> None:
     }
 
     assert named == set()
+
+
+def test_every_program_and_test_that_a_page_names_exists() -> None:
+    """What `python -m` starts, and files of the project in a text of code."""
+    missing = []
+    for page in PAGES:
+        text = page.read_text()
+        modules = re.findall(r"python -m ((?:infra|tests)(?:\.\w+)+)", text)
+        files = re.findall(r"`((?:infra|tests|examples|functions|shared)/[\w/.-]+\.\w+)`", text)
+        paths = [each.replace(".", "/") for each in modules]
+        missing += [
+            f"{page.relative_to(ROOT)}: {name}"
+            for name, found in (
+                *((each, (ROOT / f"{each}.py", ROOT / each / "__main__.py")) for each in paths),
+                *((each, (ROOT / each,)) for each in files),
+            )
+            if not any(path.is_file() for path in found)
+        ]
+
+    assert missing == []
