@@ -126,11 +126,15 @@ def test_the_goals_for_a_million_calls_are_held_or_told_on_the_page() -> None:
 
 
 def test_what_the_page_says_of_its_tables_in_words_is_so() -> None:
-    items, qdrant = (calls(Load(searches=searches)).dollars for searches in ("items", "qdrant"))
+    loads = [Load(searches=searches) for searches in ("items", "qdrant")]
+    items, qdrant = (calls(load).dollars for load in loads)
+    recalls = [one_call("recall", load).dollars * MILLION for load in loads]
     order = one_call("order_being", Load(searches="qdrant")).dollars * MILLION
     idle = one_call("order_being", Load(searches="qdrant", model_seconds=0)).dollars * MILLION
 
     assert f"{items:.0f} dollars; {qdrant:.0f} with Qdrant" in TEXT
+    assert f"at {items:.0f} dollars, {qdrant:.0f} with Qdrant" in TEXT
+    assert f"are {recalls[0]:.0f} dollars, {recalls[1]:.0f} with Qdrant" in TEXT
     assert f"{order - idle:.0f} of the {order:.0f} dollars" in TEXT
 
 

@@ -1,7 +1,10 @@
 """What a load run says about memory and time, on runs that are made up."""
 
+import re
+
 import pytest
 
+from infra.cost import PAGE
 from tests.load.measuring import (
     ALLOWED_BYTES,
     BYTES_PER_MEMORY,
@@ -32,6 +35,17 @@ def test_what_grows_with_every_call_is_a_leak() -> None:
     assert not found.is_flat
     assert found.grown == 20 * MEGABYTE
     assert str(found) == "+20.0 MB, of 12.0 MB allowed"
+
+
+def test_the_page_says_which_leak_a_run_finds() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    found = re.search(r"A soak of five minutes .*?, ([\d,]+) calls", page)
+    assert found
+    third = int(found[1].replace(",", "")) / 3
+
+    said = f"{ALLOWED_BYTES / third / 1000:.1f} kB a call beyond what memories may take, in half"
+    assert said in " ".join(page.split())
+    assert f"an hour one of {ALLOWED_BYTES / (6 * third) / 1000:.1f} kB." in " ".join(page.split())
 
 
 def test_memories_that_were_written_meanwhile_may_take_room() -> None:
