@@ -56,3 +56,21 @@ def test_two_variables_share_a_segment() -> None:
     assert template.values("x:a.b.c") == {"name": "a.b", "ending": "c"}
     # Dividing it in every way would take hours.
     assert template.values("x:" + "." * 1_000_000) is None
+
+
+def test_each_segment_is_divided_by_itself() -> None:
+    template = UriTemplate("x:{a}-{b}/{c}.{d}/{e}-{f}.g/{h}{i}")
+
+    uri = "x:1-2-3/4.5.6/7-8.g-9.g/10"
+    assert template.values(uri) == {
+        "a": "1-2",
+        "b": "3",
+        "c": "4.5",
+        "d": "6",
+        "e": "7-8.g",
+        "f": "9",
+        "h": "1",
+        "i": "0",
+    }
+    # Dividing all of them anew for each way to divide one of them would take hours.
+    assert template.values(f"x:{'-' * 400}/{'.' * 400}/{'-' * 400}.g/{'1' * 400}/") is None

@@ -7,7 +7,7 @@ from nacre.errors import InvalidInputError
 _EXPRESSION = re.compile(r"\{([^{}]*)\}")
 # A URI has no spaces and no control characters; what is special to it is percent-encoded.
 _SEGMENT = r"[^/?#\x00-\x20\x7f]+"
-_SEPARATORS = re.compile(r"[/?#]")
+_SEPARATORS = re.compile(r"([/?#])")
 # Where several variables share a segment, every way to divide it is tried.
 _MOST_IN_SEGMENT = 2
 _LONGEST_DIVIDED = 2000
@@ -26,7 +26,8 @@ class UriTemplate:
                 )
         if not names:
             raise InvalidInputError(f"'{text}' has no {{variable}}: it is one resource")
-        most = max(len(_EXPRESSION.findall(part)) for part in _SEPARATORS.split(text))
+        parts = _SEPARATORS.split(text)
+        most = max(len(_EXPRESSION.findall(part)) for part in parts)
         if most > _MOST_IN_SEGMENT:
             raise InvalidInputError(
                 f"'{text}' has {most} variables between two slashes, at most"
@@ -35,13 +36,7 @@ class UriTemplate:
         self.text = text
         self.variables: tuple[str, ...] = tuple(names)
         self._longest = _LONGEST_DIVIDED if most > 1 else None
-        literals_and_names = _EXPRESSION.split(text)
-        self._pattern = re.compile(
-            "".join(
-                f"(?P<{piece}>{_SEGMENT})" if place % 2 else re.escape(piece)
-                for place, piece in enumerate(literals_and_names)
-            )
-        )
+        self._pattern = re.compile("".join(map(_part, parts)))
 
     def values(self, uri: str) -> dict[str, str] | None:
         """Return the variables' values, percent-decoded; None for a URI of another form."""
@@ -58,3 +53,14 @@ class UriTemplate:
             }
         except UnicodeDecodeError:
             return None
+
+
+def _part(text: str) -> str:
+    """Return the expression for what stands between two separators, or for one of them."""
+    literals_and_names = _EXPRESSION.split(text)
+    expression = "".join(
+        f"(?P<{piece}>{_SEGMENT})" if place % 2 else re.escape(piece)
+        for place, piece in enumerate(literals_and_names)
+    )
+    # Atomic: whatever follows, a part is divided once, and not again for each way to divide others.
+    return expression if len(literals_and_names) == 1 else rf"(?>{expression}(?=[/?#]|\Z))"
