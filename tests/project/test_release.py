@@ -4,7 +4,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
+
 import nacre
+from nacre.cli.commands import commands
 
 ROOT = Path(__file__).parents[2]
 
@@ -17,6 +20,13 @@ def test_the_version_is_the_newest_in_the_changelog() -> None:
     )
 
     assert headings[0] == nacre.__version__
+
+
+def test_every_command_that_is_new_is_told() -> None:
+    told = " ".join((ROOT / "CHANGELOG.md").read_text().split())
+    names = {word for code in re.findall(r"`([^`]+)`", told) for word in code.split()}
+
+    assert set(commands.list_commands(click.Context(commands))) - names == set()
 
 
 def test_the_hooks_before_a_commit_are_valid(tmp_path: Path) -> None:
