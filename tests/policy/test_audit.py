@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -413,6 +414,25 @@ def test_what_would_be_written_to_a_file_that_is_gone_is_not_kept(folder: Path) 
 
     (chain,) = JsonlRecords(folder).chains()
     assert [json.loads(line)["tool"] for line in chain.lines] == ["tool-3"]
+
+
+def test_no_descriptor_is_closed_twice_where_the_next_file_cannot_be_opened(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trail = AuditTrail(JsonlAudit(folder, file_bytes=1), Ticking())
+    trail.record(entry(1))
+    (folder / "laptop-1.000002.jsonl").mkdir()
+    closed, close = [], os.close
+
+    def noted(descriptor: int) -> None:
+        closed.append(descriptor)
+        close(descriptor)
+
+    monkeypatch.setattr(os, "close", noted)
+    with pytest.raises(UnavailableError):
+        trail.record(entry(2))
+
+    assert len(closed) == len(set(closed)) == 3  # of the lines, of their end, of the lock
 
 
 def test_an_append_that_fails_leaves_the_chain_as_it_was(folder: Path) -> None:

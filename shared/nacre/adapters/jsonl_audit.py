@@ -161,9 +161,11 @@ class _Slot:
                 os.close(descriptor)
 
     def _turn_over(self) -> None:
-        os.close(self._lines)
         self._number += 1
-        self._lines = self._open_lines()
+        # Opened first: where that fails, `close` closes each descriptor once, as another thread
+        # may have got the number of one that is closed already.
+        before, self._lines = self._lines, self._open_lines()
+        os.close(before)
         self._size = 0
 
     def _open_lines(self) -> int:
