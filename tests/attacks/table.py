@@ -36,14 +36,30 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = kept
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print each table: what was tried, what had to come of it, and what did."""
+def _counted(terminalreporter: pytest.TerminalReporter) -> dict[str, Counter[str]]:
     counts: dict[str, Counter[str]] = {row: Counter() for row in rows()}
     for outcome in _WORST_FIRST:
         for report in terminalreporter.stats.get(outcome, []):
             for name, row in report.user_properties:
                 if name == _PROPERTY:
                     counts[row][outcome] += 1
+    return counts
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Let a run fail whose rows were not all tried, unless somebody asked for some of them."""
+    options, reporter = session.config.option, session.config.pluginmanager
+    shown = reporter.get_plugin("terminalreporter")
+    if shown is None or options.keyword or options.collectonly or session.exitstatus:
+        return
+    if not all(_counted(shown).values()):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print each table: what was tried, what had to come of it, and what did."""
+    counts = _counted(terminalreporter)
     write, table = terminalreporter.write_line, ""
     for row in rows().values():
         if row.table != table:

@@ -2,7 +2,11 @@
 
 import ast
 import re
+import subprocess
+import sys
 from pathlib import Path
+
+import pytest
 
 from tests.attacks.rows import rows, rows_of_tests
 
@@ -37,3 +41,22 @@ def test_every_row_says_what_has_to_come_of_it() -> None:
     said = [row for row in rows().values() if len(row.attack) > 2 < len(row.expected)]
 
     assert len(said) == len(rows()) > 100
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("chosen", "code"), [((), 1), (("-k", "says"), 0)])
+def test_a_run_that_leaves_rows_out_fails_unless_it_was_asked_to(
+    chosen: tuple[str, ...], code: int
+) -> None:
+    some = [f"{Path(__file__)}::test_every_row_says_what_has_to_come_of_it"]
+    command = [sys.executable, "-m", "pytest", "-n", "0", "-p", "no:cacheprovider"]
+    done = subprocess.run(
+        [*command, "-p", "tests.attacks.table", "-m", "not benchmark", *chosen, *some],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (done.returncode, "1 passed" in done.stdout) == (code, True), done.stdout
+    assert "R1   NOT RUN" in done.stdout
