@@ -62,8 +62,9 @@ def table_of(client: Any) -> DynamoTable:
         Answered(200, (), b"<html>a private thought</html>"),
         Answered(200, (), b""),
         Answered(200, (("x-amz-crc32", "1"),), ITEM),
+        Answered(200, (("x-amz-crc32", "no number"),), ITEM),
     ],
-    ids=["cut", "no body", "cut and told so", "another page", "empty", "altered"],
+    ids=["cut", "no body", "cut and told so", "another page", "empty", "altered", "no sum"],
 )
 def test_a_broken_answer_is_neither_absence_nor_success(name: str, answered: Answered) -> None:
     with (
