@@ -123,6 +123,8 @@ def test_every_variable_arrives_in_its_field() -> None:
         ("NACRE_ALLOWED_ORIGINS", "https://a, *", "'*' is not of the form https://HOST"),
         ("NACRE_PRIVATE_NETWORKS", "home", "'home' is not of the form 10.0.0.0/16"),
         ("NACRE_TRUSTED_PROXIES", "127.0.0.1,*", "'*' is not of the form 127.0.0.1 or"),
+        ("NACRE_TRUSTED_PROXIES", "10.0.0.1/16", "'10.0.0.1/16' is not of the form 127.0.0.1 or"),
+        ("NACRE_TRUSTED_PROXIES", "10.0.0.256", "'10.0.0.256' is not of the form 127.0.0.1 or"),
         ("NACRE_TRUSTED_PROXIES", "0.0.0.0/0", "'0.0.0.0/0' is not of the form 127.0.0.1 or"),
         ("NACRE_RESOLVE_TOKENS", "yes", "'yes' is neither on nor off"),
         ("NACRE_ALLOWED_ORIGINS", "null", "'null' is not of the form https://HOST"),

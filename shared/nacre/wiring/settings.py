@@ -499,11 +499,17 @@ def _networks(variable: str, value: str) -> tuple[str, ...]:
 
 
 def _proxies(variable: str, value: str) -> tuple[str, ...]:
+    if not value:
+        return ()
+    from ipaddress import ip_network
+
     for text in (proxies := _listed(value)):
-        address, slash, bits = text.partition("/")
-        fits = address and set(address) <= set("0123456789abcdefABCDEF.:")
-        # Whoever trusts all networks lets each caller say who it is.
-        if not fits or (slash and (not bits.isdecimal() or int(bits) == 0)):
+        try:
+            # Whoever trusts all networks lets each caller say who it is.
+            fits = ip_network(text).prefixlen > 0
+        except ValueError:  # also 10.0.0.1/16, which the server would take for nobody's
+            fits = False
+        if not fits:
             raise ConfigurationError(
                 f"{variable}: {text[:60]!r} is not of the form 127.0.0.1 or 10.0.0.0/16"
             )
