@@ -77,6 +77,16 @@ def test_a_new_tool_waits(scene: Scene) -> None:
     assert "is new since the server was approved" in why_not(scene, "write")
 
 
+def test_the_reason_repeats_no_secret_that_stands_in_the_place_of_a_name(scene: Scene) -> None:
+    listed(scene, READ)
+    secret = f"ghp_{'aB3' * 12}"
+
+    assert why_not(scene, secret).startswith(
+        "Blocked by policy (the tool '[redacted: github-token]' is not among those"
+    )
+    assert secret not in str(scene.audit.entries)
+
+
 def test_what_was_trusted_counts_in_the_next_conversation(scene: Scene) -> None:
     listed(scene, READ)
     scene.guard = scene.new_guard()

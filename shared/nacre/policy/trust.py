@@ -7,6 +7,7 @@ from typing import Any
 
 from nacre.errors import NacreError
 from nacre.policy.conversation import Conversation
+from nacre.policy.digests import shown_name
 from nacre.policy.pins import Pin, State
 
 _AGAIN_SECONDS = 1.0  # an approval counts for the next call, and a model calls again and again
@@ -98,8 +99,9 @@ class Trust:
         if pin is None:
             if not self._has_baseline:
                 return None
+            shown = shown_name(tool)[:80]
             return (
-                f"Blocked by policy (the tool '{tool[:80]}' is not among those that '{server}'"
+                f"Blocked by policy (the tool '{shown}' is not among those that '{server}'"
                 " had when it was approved; list its tools again)"
             )
         if pin.state == "trusted":
@@ -118,7 +120,8 @@ def refusal(tool: str, state: State, server: str, place: str = "") -> str:
         "changed": "has changed since it was approved",
         "flagged": "has a definition that tries to instruct the model",
     }[state]
+    shown = shown_name(tool)[:80]
     return (
-        f"Blocked by policy (the tool '{tool[:80]}' {what}; its owner can look at it with:"
+        f"Blocked by policy (the tool '{shown}' {what}; its owner can look at it with:"
         f" nacre approve{place} {quote(server)})"
     )
