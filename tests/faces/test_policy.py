@@ -283,3 +283,9 @@ def test_each_decision_is_a_line_without_its_arguments(world: World) -> None:
         "token": "tok_1",
         "version": 3,
     }
+
+
+def test_a_line_repeats_no_secret_that_stands_in_the_place_of_a_name(world: World) -> None:
+    world.post(call(f"ghp_{'aB3' * 12}"))
+
+    assert json.loads(world.log.getvalue())["name"] == "[redacted: github-token]"

@@ -13,6 +13,7 @@ from nacre.faces.event_body import event_body
 from nacre.faces.logs import Log, log_at, where
 from nacre.limits import MAX_EVALUATED_CALLS
 from nacre.policy.call import DescribedCall, decide, read_call
+from nacre.policy.digests import shown_name
 from nacre.policy.stored import InForce
 from nacre.policy.wire import parse
 
@@ -56,7 +57,7 @@ class Evaluator:
                 decision=verdict["decision"],
                 rule=verdict["rule"],
                 server=call.server[:100],
-                name=call.name[:100],
+                name=shown_name(call.name)[:100],
                 being=being_id,
                 token=token,
                 version=force.version,
