@@ -442,3 +442,14 @@ def test_cancelling_what_does_not_run_is_ignored() -> None:
         client.send("notifications/cancelled", {"requestId": [1]}, id_=None)
         client.send("ping")
         assert client.read()["id"] == 1
+
+
+def test_the_log_repeats_no_secret_that_stands_in_the_place_of_a_name() -> None:
+    app = Application(server(hello), RequestStates(lambda: KEYS, lambda: NOW))
+    params = {"name": f"ghp_{'aB3' * 12}", **meta()}
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    lines, written = BytesIO(json.dumps(call).encode() + b"\n"), StringIO()
+
+    serve_stdio(app, principal=OWNER, stdin=lines, stdout=BytesIO(), log=Log("info", written))
+
+    assert json.loads(written.getvalue())["tool"] == "[redacted: github-token]"

@@ -20,6 +20,7 @@ from nacre.protocol.http_messages import HttpReply, HttpRequest
 from nacre.protocol.peers import Peers
 from nacre.protocol.surface import Definitions, Surface
 
+_NAME = 200  # characters of a tool's name, as in the audit
 BaseOf = Callable[[HttpRequest], str | None]
 """From a request to the address it was sent to; None where its Host header is no name."""
 
@@ -141,7 +142,7 @@ class CallLog:
             "mcp",
             _counted(taken, done, fault=fault),
             method=method,
-            tool=tool,
+            tool=None if tool is None else _shown(tool),
             being=being,
             token=token,
             request=request,
@@ -151,6 +152,13 @@ class CallLog:
             # What the caller was not told; such messages are about the machine, not its data.
             said=str(done.cause) if private else None,
         )
+
+
+def _shown(tool: str) -> str:
+    """Return the name of a tool as a log may hold it: whoever makes a call chooses it."""
+    from nacre.policy.digests import shown_name  # noqa: PLC0415 - a cold start does not wait for it
+
+    return shown_name(tool)[:_NAME]
 
 
 def _counted(taken: float, done: HttpReply, *, fault: bool) -> dict[str, float]:
