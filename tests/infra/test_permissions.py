@@ -48,7 +48,7 @@ GRANTS = {
     },
     "PolicyEvaluatorFunction": {"DataTable": "dynamodb:GetItem", "NacreKey": "kms:Decrypt"},
     "PortalFunction": {
-        **whole_table("TokensTable", ONE_BY_ONE, indexes=(2, 3)),
+        **whole_table("TokensTable", ONE_BY_ONE, indexes=(2,)),
         **whole_table("DataTable"),
         "PatrolQueue": "sqs:SendMessage",
         "NacreKey": SEAL,

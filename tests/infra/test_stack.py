@@ -597,7 +597,6 @@ UNSEEN = {
     ("PatrolWorkerFunction", "ssm:GetParameter", f"/nacre/{STACK}/*"): _SECRETS,
     ("PortalFunction", "dynamodb:Query", "DataTable/index/gsi2"): "memories of a cluster",
     ("PortalFunction", "dynamodb:Query", "DataTable/index/gsi3"): "a patrol that is only tried",
-    ("PortalFunction", "dynamodb:Query", "TokensTable/index/gsi3"): "all access ended at once",
     ("PortalFunction", "ssm:GetParameter", f"/nacre/{STACK}/*"): _SECRETS,
 }
 
