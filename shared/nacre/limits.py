@@ -170,6 +170,7 @@ AUDITED_NAMES = 40  # argument names in one record: more than any tool has
 MAX_WIRE_BYTES = 10 * 1024 * 1024  # of one guarded message: images and files travel in results
 PROXY_BACKLOG_BYTES = 1024 * 1024  # what one side has not read yet, before the other side waits
 PROXY_REPLIES_BYTES = 64 * 1024 * 1024  # refusals to who writes and never reads
+PROXY_AWAKE_SECONDS = 0.0001  # what waits longer is slept through, and so is the next
 PROXY_END_SECONDS = 3.0  # for a server to end once it was told to; clients wait as long
 MAX_IN_FLIGHT = 1024  # requests of one conversation that wait for an answer
 POLICY_CHECK_SECONDS = 0.5  # how often a policy is looked at: a change counts within a second

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +117,23 @@ def test_a_request_that_is_too_large_is_refused_and_the_next_one_is_not(start: S
 
     assert (refused["id"], refused["error"]["code"]) == ("big", -32600)
     assert proxy.message() == result(2, {"echo": {}})
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="the system tells no times")
+def test_a_proxy_sleeps_while_nothing_comes(start: Start) -> None:
+    proxy = start("echo")
+    for id_ in range(200):  # fast enough for it to wait awake
+        assert proxy.asked(id_) == result(id_, {"echo": {}})
+
+    before = processor_seconds(proxy.process.pid)
+    time.sleep(0.3)
+
+    assert processor_seconds(proxy.process.pid) - before <= 0.05
+
+
+def processor_seconds(process: int) -> float:
+    times = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[11:13]
+    return sum(map(int, times)) / os.sysconf("SC_CLK_TCK")
 
 
 def test_standard_error_goes_past_the_proxy_however_much_it_is(start: Start) -> None:

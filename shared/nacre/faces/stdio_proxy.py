@@ -18,6 +18,7 @@ from nacre.faces.stdio_proxy_server import ServerProcess
 from nacre.gateway.relay import Decides, Relay
 from nacre.limits import (
     DRAIN_SECONDS,
+    PROXY_AWAKE_SECONDS,
     PROXY_BACKLOG_BYTES,
     PROXY_END_SECONDS,
     PROXY_REPLIES_BYTES,
@@ -88,12 +89,23 @@ class _Loop:
                 self._steps.pop(0)[1]()
 
     def _serve(self, timeout: float | None) -> None:
-        """Deal with what is ready, again and again for as long as everything goes on at once."""
+        """Deal with what is ready, again and again for as long as everything goes on at once.
+
+        Where one thing has just followed another at once, the next is waited for awake: a
+        sleeping processor takes about as long to come back as a message is judged.
+        """
         poll, handlers = self._poll.poll, self._handlers
         upstream, client, relay = self._upstream, self._client, self._relay
         self._is_usual = timeout is None
+        is_quick = False
         while True:
-            for descriptor, events in poll(timeout):
+            began = monotonic()
+            ready = poll(0) if is_quick else poll(timeout)
+            while is_quick and not ready:
+                is_quick = monotonic() - began < PROXY_AWAKE_SECONDS
+                ready = poll(0) if is_quick else poll(timeout)
+            is_quick = monotonic() - began < PROXY_AWAKE_SECONDS
+            for descriptor, events in ready:
                 handlers[descriptor](events)
             if upstream.size:
                 upstream.flush()
