@@ -14,9 +14,26 @@ from botocore.awsrequest import AWSRequest
 from botocore.exceptions import ClientError
 
 from nacre.adapters.dynamodb_get import Credentials
+from nacre.wiring.settings import Secret, Settings
 from tests.aws_stack import REGION, Stack
 
 CREDENTIALS = Credentials("AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG", "session")
+
+
+def settings_at(url: str, stack: Stack, **more: Any) -> Settings:
+    """Return the settings of a function whose AWS answers at this address."""
+    return Settings(
+        data_folder="",
+        region=REGION,
+        data_table=stack.ids["DataTable"],
+        queue_url=stack.ids["PatrolQueue"],
+        key_arn=stack.ids["NacreKey"],
+        access_key_id=CREDENTIALS.access_key_id,
+        secret_access_key=Secret(CREDENTIALS.secret_access_key),
+        session_token=Secret(CREDENTIALS.session_token),
+        endpoint_url=url,
+        **more,
+    )
 
 
 class DynamoDb:

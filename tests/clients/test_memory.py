@@ -28,11 +28,10 @@ from nacre.faces.lambda_events import Handler, mcp_handler
 from nacre.faces.logs import Log
 from nacre.protocol.request_state import RequestStates
 from nacre.wiring import aws
-from nacre.wiring.settings import Secret, Settings
-from tests.aws_stack import REGION, Stack
+from tests.aws_stack import Stack
 from tests.cli.processes import serving
 from tests.clients.lambda_transport import LambdaTransport
-from tests.dynamodb_http import CREDENTIALS, dynamodb_over_http
+from tests.dynamodb_http import dynamodb_over_http, settings_at
 from tests.lambda_events import FULL_ACCESS, Sent, http_api_event
 from tests.memory.minds import Minded
 
@@ -166,17 +165,7 @@ def test_functions_on_aws_share_a_memory(stack: Stack, mode: Any) -> None:
     )
     being = beings.create("Ann", owner="me")
     with dynamodb_over_http(stack) as dynamodb:
-        settings = Settings(
-            data_folder="",
-            region=REGION,
-            data_table=stack.ids["DataTable"],
-            queue_url=stack.ids["PatrolQueue"],
-            key_arn=stack.ids["NacreKey"],
-            access_key_id=CREDENTIALS.access_key_id,
-            secret_access_key=Secret(CREDENTIALS.secret_access_key),
-            session_token=Secret(CREDENTIALS.session_token),
-            endpoint_url=dynamodb.url,
-        )
+        settings = settings_at(dynamodb.url, stack)
         for conversation in (tell, ask):
             handler = mcp_handler(aws.mcp_application(settings), log=Log(stream=StringIO()))
             talk(called(handler, being.being_id, mode), conversation)

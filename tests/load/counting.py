@@ -38,9 +38,9 @@ from nacre.faces.policy import policy_handler
 from nacre.orders import order_limits
 from nacre.wiring import aws, signed
 from nacre.wiring.policies import stack_source
-from nacre.wiring.settings import Secret, Settings
-from tests.aws_stack import REGION, Stack, aws_stack
-from tests.dynamodb_http import CREDENTIALS
+from nacre.wiring.settings import Settings
+from tests.aws_stack import Stack, aws_stack
+from tests.dynamodb_http import settings_at
 from tests.lambda_events import FULL_ACCESS, LambdaContext, Sent, body_of, http_api_event
 from tests.load import traffic
 from tests.load.metered import Asked, Bill, Metered, metered
@@ -232,17 +232,10 @@ def functions(name: str = "nacre-load", *, searches: str = "items") -> Iterator[
             scopes=NAMES["full"],
             lifetime=timedelta(days=1),
         )
-        settings = Settings(
-            data_folder="",
-            region=REGION,
+        settings = settings_at(
+            front.url,
+            stack,
             tokens_table=stack.ids["TokensTable"],
-            data_table=stack.ids["DataTable"],
-            queue_url=stack.ids["PatrolQueue"],
-            key_arn=stack.ids["NacreKey"],
-            access_key_id=CREDENTIALS.access_key_id,
-            secret_access_key=Secret(CREDENTIALS.secret_access_key),
-            session_token=Secret(CREDENTIALS.session_token),
-            endpoint_url=front.url,
             llm_base_url=model.url,
             llm_model="some-model",
             qdrant_url="http://qdrant.invalid" if searches == "qdrant" else "",

@@ -23,12 +23,12 @@ from nacre.clock import system_clock
 from nacre.faces.lambda_events import mcp_handler
 from nacre.faces.logs import Log
 from nacre.wiring import aws
-from nacre.wiring.settings import Secret, Settings
+from nacre.wiring.settings import Settings
 from nacre.wiring.signed import signed
-from tests.aws_stack import REGION, aws_stack
+from tests.aws_stack import aws_stack
 from tests.cli.conftest import Nacre, nacre
 from tests.cli.processes import Server, finish, serving, start
-from tests.dynamodb_http import CREDENTIALS, dynamodb_over_http
+from tests.dynamodb_http import dynamodb_over_http, settings_at
 from tests.lambda_events import FULL_ACCESS, LambdaContext, Sent, body_of, http_api_event
 from tests.model_server import (
     ModelServer,
@@ -268,19 +268,12 @@ def function(
     with aws_stack() as stack, dynamodb_over_http(stack) as front:
         table = DynamoTable(stack.dynamodb, stack.ids["DataTable"])
         being = Beings(table, clock=system_clock, rng=Random(1)).create("Pearl", owner="me")
-        settings = Settings(
-            "",
+        settings = settings_at(
+            front.url,
+            stack,
             llm_base_url=model.url,
             llm_model="some-model",
             order_name="Clawdbot",
-            data_table=stack.ids["DataTable"],
-            queue_url=stack.ids["PatrolQueue"],
-            key_arn=stack.ids["NacreKey"],
-            region=REGION,
-            access_key_id=CREDENTIALS.access_key_id,
-            secret_access_key=Secret(CREDENTIALS.secret_access_key),
-            session_token=Secret(CREDENTIALS.session_token),
-            endpoint_url=front.url,
         )
         opened: list[SignedGet] = []
 
