@@ -305,20 +305,24 @@ def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
 
 
-def per_million(load: Load) -> str:
-    """Return what a million calls use and cost, service by service."""
-    usage = calls(replace(load, calls=MILLION))
+def bill(usage: Usage, whole: str, *, digits: int) -> str:
+    """Return what was used of each service, what that costs, and the sum."""
     rows = [
         (
             PRICES[name].what,
-            f"{amount:,.0f} {PRICES[name].unit}",
+            f"{amount:,.{digits}f} {PRICES[name].unit}",
             f"{line_dollars(name, amount):.2f}",
         )
         for name, amount in usage.items()
         if line_dollars(name, amount) >= 0.005
     ]
-    rows.append(("**a million calls**", "", f"**{usage.dollars:.2f}**"))
+    rows.append((f"**{whole}**", "", f"**{usage.dollars:.2f}**"))
     return table(("What", "How much", "Dollars"), rows)
+
+
+def per_million(load: Load) -> str:
+    """Return what a million calls use and cost, service by service."""
+    return bill(calls(replace(load, calls=MILLION)), "a million calls", digits=0)
 
 
 def per_kind(load: Load) -> str:
@@ -362,18 +366,7 @@ def by_size(load: Load) -> str:
 
 def fixed(load: Load) -> str:
     """Return what a month costs without a call."""
-    usage = standing(load)
-    rows = [
-        (
-            PRICES[name].what,
-            f"{amount:,.2f} {PRICES[name].unit}",
-            f"{line_dollars(name, amount):.2f}",
-        )
-        for name, amount in usage.items()
-        if line_dollars(name, amount) >= 0.005
-    ]
-    rows.append(("**a month**", "", f"**{usage.dollars:.2f}**"))
-    return table(("What", "How much", "Dollars"), rows)
+    return bill(standing(load), "a month", digits=2)
 
 
 def _rounded(amount: float) -> str:
