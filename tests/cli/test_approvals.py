@@ -22,7 +22,7 @@ from nacre.wiring.data_folder import DATABASE
 from tests.aws_stack import REGION
 from tests.cli.conftest import Nacre
 from tests.policy.approving import wish
-from tests.wiring.deployed import deployed
+from tests.wiring.deployed import deployed, outputs_of
 
 
 class World:
@@ -57,10 +57,7 @@ def world(
         return
     with deployed(monkeypatch) as stack:
         session = boto3.Session(region_name=REGION)
-        described = session.client("cloudformation").describe_stacks(StackName=stack)
-        outputs = {
-            each["OutputKey"]: each["OutputValue"] for each in described["Stacks"][0]["Outputs"]
-        }
+        outputs = outputs_of(stack)
         table = DynamoTable(session.client("dynamodb"), outputs["DataTableName"])
         yield World(["--stack", stack], table)
 

@@ -27,7 +27,7 @@ from nacre.wiring.data_folder import DATABASE
 from nacre.wiring.embedded import QUEUE
 from tests.aws_stack import REGION
 from tests.cli.conftest import Nacre
-from tests.wiring.deployed import deployed
+from tests.wiring.deployed import deployed, outputs_of
 
 PRIVATE = "the diary says"
 
@@ -68,10 +68,7 @@ def place(
     monkeypatch.setattr(sqs_dead_letters, "_WAIT_SECONDS", 0)
     with deployed(monkeypatch) as stack:
         session = boto3.Session(region_name=REGION)
-        described = session.client("cloudformation").describe_stacks(StackName=stack)
-        outputs = {
-            each["OutputKey"]: each["OutputValue"] for each in described["Stacks"][0]["Outputs"]
-        }
+        outputs = outputs_of(stack)
         queue = SqsQueue(
             session.client("sqs"),
             outputs["QueueUrl"],

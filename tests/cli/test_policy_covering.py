@@ -18,7 +18,7 @@ from nacre.wiring.data_folder import DATABASE
 from nacre.wiring.guarding import laptop_trail
 from tests.aws_stack import REGION
 from tests.cli.conftest import Nacre
-from tests.wiring.deployed import deployed
+from tests.wiring.deployed import deployed, outputs_of
 
 OWN = '[[rule]]\naction = "allow"\ntool = "*"\nserver = "nacre"\n'
 READ = '[[rule]]\naction = "allow"\ntool = "read"\nargs.path = "/srv/**"\n'
@@ -46,10 +46,7 @@ def store(
         return
     with deployed(monkeypatch) as stack:
         session = boto3.Session(region_name=REGION)
-        described = session.client("cloudformation").describe_stacks(StackName=stack)
-        outputs = {
-            each["OutputKey"]: each["OutputValue"] for each in described["Stacks"][0]["Outputs"]
-        }
+        outputs = outputs_of(stack)
         yield (
             ["--stack", stack],
             DynamoTable(session.client("dynamodb"), outputs["DataTableName"]),

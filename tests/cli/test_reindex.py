@@ -34,7 +34,7 @@ from nacre.wiring.settings import Settings
 from tests.aws_stack import REGION
 from tests.cli.conftest import Nacre
 from tests.cli.processes import finish, start
-from tests.wiring.deployed import deployed
+from tests.wiring.deployed import deployed, outputs_of
 
 BUILTIN = "builtin:potion-base-8m:256:1"
 
@@ -80,10 +80,7 @@ def ground(
     monkeypatch.setattr(index_jobs, "_POLL_SECONDS", 0.02)
     with deployed(monkeypatch) as stack:
         session = boto3.Session(region_name=REGION)
-        described = session.client("cloudformation").describe_stacks(StackName=stack)
-        outputs = {
-            each["OutputKey"]: each["OutputValue"] for each in described["Stacks"][0]["Outputs"]
-        }
+        outputs = outputs_of(stack)
         settings = Settings(
             str(folder),
             data_table=outputs["DataTableName"],

@@ -31,7 +31,7 @@ from nacre.wiring.settings import Settings
 from tests.aws_stack import REGION
 from tests.cli.conftest import Nacre
 from tests.memory.keeping import Renewals
-from tests.wiring.deployed import deployed
+from tests.wiring.deployed import deployed, outputs_of
 
 
 @dataclass(frozen=True)
@@ -82,10 +82,7 @@ def stack_world(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     monkeypatch.setattr(index_jobs, "_POLL_SECONDS", 0.02)
     with deployed(monkeypatch) as stack:
         session = boto3.Session(region_name=REGION)
-        described = session.client("cloudformation").describe_stacks(StackName=stack)
-        outputs = {
-            each["OutputKey"]: each["OutputValue"] for each in described["Stacks"][0]["Outputs"]
-        }
+        outputs = outputs_of(stack)
         dynamodb, sqs = session.client("dynamodb"), session.client("sqs")
         table = DynamoTable(dynamodb, outputs["DataTableName"])
         queue = SqsQueue(sqs, outputs["QueueUrl"], dead_letter_url="")

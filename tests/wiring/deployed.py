@@ -41,3 +41,10 @@ def deployed(
             StackName=STACK, TemplateBody=json.dumps(template)
         )
         yield STACK
+
+
+def outputs_of(stack: str) -> dict[str, str]:
+    """Return what a deployed stack says of its parts, by name."""
+    described = boto3.Session(region_name=REGION).client("cloudformation")
+    [found] = described.describe_stacks(StackName=stack)["Stacks"]
+    return {each["OutputKey"]: each["OutputValue"] for each in found["Outputs"]}
