@@ -518,19 +518,19 @@ def test_rules_and_the_audit_know_the_server(tmp_path: Path) -> None:
     ]
 
 
-def test_a_path_means_what_it_means_in_the_folder_of_the_server(
+def test_a_relative_path_is_read_from_the_declared_base(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NACRE_TEST_FOLDER", str(tmp_path))
     monkeypatch.setattr("nacre.gateway.looking.GATHERED_LOOK_SECONDS", 0.0)
     private = f'[[rule]]\naction = "deny"\ntool = "echo"\nargs.path = "{tmp_path}/private/**"\n'
     (tmp_path / "elsewhere").mkdir()
-    entry = odd(tmp_path, cwd="${NACRE_TEST_FOLDER}")
+    entry = odd(tmp_path, base="${NACRE_TEST_FOLDER}")
     rules = private + EVERYTHING_GOES + '[settings]\npins = "off"\n'
     with world(tmp_path / "w", {"odd": entry}, policy=rules) as gateway:
         gateway.tools()
         refused = gateway.call("mcp__odd__echo", path="private/key")
-        moved = {**entry, "cwd": str(tmp_path / "elsewhere")}
+        moved = {**entry, "base": str(tmp_path / "elsewhere")}
         (gateway.folder / "servers.json").write_text(json.dumps({"mcpServers": {"odd": moved}}))
         wait_for(lambda: "isError" not in gateway.call("mcp__odd__echo", path="private/key"))
         again = gateway.call("mcp__odd__echo", path="../private/key")

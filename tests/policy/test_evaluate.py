@@ -332,7 +332,9 @@ def rule_texts(draw: st.DrawFn) -> str:
     st.lists(rule_texts(), max_size=30),
     st.sampled_from(["read", "write", "x", "resources/read"]),
     st.dictionaries(st.sampled_from("pqr"), values, max_size=3),
-    st.sampled_from([NOWHERE, Surroundings(home="/a", cwd="/a/b"), Surroundings(folds_case=True)]),
+    st.sampled_from(
+        [NOWHERE, Surroundings(home="/a", bases=("/a/b",)), Surroundings(folds_case=True)]
+    ),
 )
 def test_an_indexed_policy_decides_like_reading_rule_by_rule(
     texts: list[str], name: str, arguments: dict[str, Any], where: Surroundings
@@ -352,7 +354,9 @@ many_globs = st.tuples(
 @given(
     st.lists(st.tuples(st.sampled_from(["allow", "deny"]), many_globs), min_size=8, max_size=60),
     values,
-    st.sampled_from([NOWHERE, Surroundings(home="/a", cwd="/b"), Surroundings(folds_case=True)]),
+    st.sampled_from(
+        [NOWHERE, Surroundings(home="/a", bases=("/b",)), Surroundings(folds_case=True)]
+    ),
 )
 def test_many_rules_about_one_argument_decide_like_reading_rule_by_rule(
     pairs: list[tuple[str, str]], value: Any, where: Surroundings

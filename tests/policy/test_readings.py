@@ -148,7 +148,7 @@ def test_a_known_home_allows_both_spellings() -> None:
 
 
 def test_a_relative_path_is_allowed_only_where_its_folder_is_known() -> None:
-    known = Surroundings(cwd=ROOT)
+    known = Surroundings(bases=(ROOT,))
     assert not decides_path("allow", f"{ROOT}/**", "a.py")
     assert decides_path("allow", f"{ROOT}/**", "a.py", known)
     assert not decides_path("allow", f"{ROOT}/**", "../a.py", known)
@@ -185,7 +185,7 @@ def test_a_name_is_denied_as_windows_opens_it(value: str) -> None:
 
 
 def test_dots_and_blanks_that_windows_drops_do_not_lead_out() -> None:
-    windows = Surroundings(folds_case=True, cwd="C:\\work")
+    windows = Surroundings(folds_case=True, bases=("C:\\work",))
     assert decides_path("allow", "C:\\work\\**", "a.txt", windows)
     assert not decides_path("allow", "C:\\work\\**", "C:\\work\\.. \\x", windows)
     assert not decides_path("allow", "C:\\work\\**", ".. \\x", windows)
@@ -254,7 +254,7 @@ def test_what_a_server_may_cut_is_denied_as_it_is_cut(value: str) -> None:
 
 
 def test_a_blank_in_front_does_not_make_a_path_relative() -> None:
-    known = Surroundings(cwd=ROOT)
+    known = Surroundings(bases=(ROOT,))
     assert decides_path("deny", "/etc/**", " /etc/passwd", known)
     assert not decides_path("allow", f"{ROOT}/**", " /etc/passwd", known)
 
@@ -262,7 +262,7 @@ def test_a_blank_in_front_does_not_make_a_path_relative() -> None:
 @pytest.mark.parametrize("value", ["\u2025/" * 100_000, "a/" * 100_000, "/" + "../" * 100_000])
 def test_a_long_path_is_read_in_a_time_that_grows_with_it(value: str) -> None:
     # Read once per segment, these took minutes.
-    for where in (NOWHERE, Surroundings(is_local=True, cwd=ROOT)):
+    for where in (NOWHERE, Surroundings(is_local=True, bases=(ROOT,))):
         assert not decides_path("allow", "/a/**", value, where)
 
 

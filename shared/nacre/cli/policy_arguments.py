@@ -1,14 +1,40 @@
 """Calls on a command line: a tool, and its arguments as NAME=VALUE."""
 
-from typing import Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
 
 import click
 
 from nacre.errors import InvalidInputError, NacreError
-from nacre.policy.rule import ArgumentTest
+from nacre.policy.bases import absolute_bases
+from nacre.policy.rule import ArgumentTest, Surroundings
 from nacre.policy.wire import parse
 
+Function = TypeVar("Function", bound=Callable[..., Any])
+
 ARGUMENTS = click.argument("arguments", nargs=-1, metavar="[NAME=VALUE]...")
+
+
+def place_options(command: Function) -> Function:
+    """Give a command the options that say where the server of a call runs."""
+    home = click.option(
+        "--home", metavar="DIR", help="What '~' means to the server. [default: your home folder]"
+    )
+    base = click.option(
+        "--base",
+        "bases",
+        metavar="DIR",
+        multiple=True,
+        help="A folder from which the server resolves relative paths. May be repeated.",
+    )
+    return home(base(command))
+
+
+def facts_of(home: str | None, bases: tuple[str, ...]) -> Surroundings:
+    """Return the facts that the options give about a server's machine."""
+    home = home or str(Path.home())
+    return Surroundings(home=home, bases=absolute_bases(bases, "--base", home))
 
 
 def arguments_of(words: tuple[str, ...]) -> dict[str, Any]:

@@ -8,7 +8,13 @@ import click
 
 from nacre.cli.display import json_option, show_json
 from nacre.cli.outcome import FAILURE, OK
-from nacre.cli.policy_arguments import ARGUMENTS, arguments_of, tests_of
+from nacre.cli.policy_arguments import (
+    ARGUMENTS,
+    arguments_of,
+    facts_of,
+    place_options,
+    tests_of,
+)
 from nacre.cli.policy_file import chosen_policy, policy_option
 from nacre.errors import InvalidInputError
 from nacre.policy.call import DescribedCall, decide, subject_of
@@ -17,12 +23,9 @@ from nacre.policy.fixtures import read_fixture
 from nacre.policy.lint import lint
 from nacre.policy.matching import matches
 from nacre.policy.prove import Shape, prove
-from nacre.policy.rule import Subject, Surroundings
+from nacre.policy.rule import Subject
 from nacre.policy.subjects import kind_of
 from nacre.policy.wire import DECIDED_METHODS
-
-_home = click.option("--home", metavar="DIR", help="The home folder where the server runs.")
-_cwd = click.option("--cwd", metavar="DIR", help="The folder that the server runs in.")
 
 
 @click.command("lint")
@@ -57,8 +60,7 @@ def lint_command(policy_file: Path | None, *, as_json: bool) -> int:
     help="The call in this file, instead of TOOL.",
 )
 @click.option("--server", default="", help="The server of the tool.")
-@_home
-@_cwd
+@place_options
 @click.argument("tool", required=False)
 @ARGUMENTS
 @json_option
@@ -67,7 +69,7 @@ def explain_command(
     fixture: Path | None,
     server: str,
     home: str | None,
-    cwd: str | None,
+    bases: tuple[str, ...],
     tool: str | None,
     arguments: tuple[str, ...],
     *,
@@ -84,7 +86,7 @@ def explain_command(
         call = read_fixture(fixture)
     else:
         params = {"name": tool, "arguments": arguments_of(arguments)}
-        where = Surroundings(home=home, cwd=cwd)
+        where = facts_of(home, bases)
         call = DescribedCall("tools/call", params, server, where)
     decision = decide(call, policy)
     subject = subject_of(call)
@@ -111,8 +113,7 @@ def explain_command(
     help="The tool, or method, of the calls that must never be allowed; globs as in rules.",
 )
 @click.option("--server", default="**", show_default=True, help="Their server, globs too.")
-@_home
-@_cwd
+@place_options
 @ARGUMENTS
 @json_option
 def prove_command(
@@ -120,7 +121,7 @@ def prove_command(
     name: str,
     server: str,
     home: str | None,
-    cwd: str | None,
+    bases: tuple[str, ...],
     arguments: tuple[str, ...],
     *,
     as_json: bool,
@@ -140,7 +141,7 @@ def prove_command(
             f"rules decide about {', '.join(sorted(DECIDED_METHODS))} and tools"
         )
     shape = Shape(name, server=server, tests=tests_of(arguments), kind=kind)
-    proof = prove(policy, shape, Surroundings(home=home, cwd=cwd))
+    proof = prove(policy, shape, facts_of(home, bases))
     example = None if proof.counterexample is None else _fixture(proof.counterexample)
     if as_json:
         facts = {"holds": proof.holds, "reason": proof.reason, "rule": proof.rule}

@@ -25,6 +25,7 @@ class ProxyOptions:
     header_env: tuple[str, ...] = ()
     bearer_env: str = ""
     timeout: str = ""
+    base: tuple[str, ...] = ()
     pass_authorization: bool = False
 
     @property
@@ -46,7 +47,7 @@ _VALUED = {
     "--bearer-env": "bearer_env",
     "--timeout": "timeout",
 }
-_REPEATED = {"--header": "header", "--header-env": "header_env"}
+_REPEATED = {"--header": "header", "--header-env": "header_env", "--base": "base"}
 _FLAGS = {"--pass-authorization": "pass_authorization"}
 _OF_A_URL = (
     *("listen", "transport", "header", "header_env", "bearer_env", "timeout"),

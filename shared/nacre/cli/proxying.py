@@ -24,6 +24,9 @@ Options:
   --policy FILE        The policy. [default: NACRE_POLICY, or
                        ~/.config/nacre/policy.toml]
   --data-dir PATH      Data folder. [default: NACRE_HOME or the user's]
+  --base DIR           A folder from which the server resolves relative paths. Name
+                       all of them. May be repeated. [default: not known, so calls
+                       with relative paths are asked about]
   --url URL            Where the server is.
   --url-env VARIABLE   The environment variable that holds the URL.
   --listen HOST:PORT   Answer HTTP here, such as 127.0.0.1:8080.

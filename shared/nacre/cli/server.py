@@ -36,6 +36,12 @@ def server() -> None:
 @click.option("--header", "headers", multiple=True, metavar="'NAME: VALUE'", help="Sent each time.")
 @click.option("--env", "variables", multiple=True, metavar="NAME=VALUE", help="For the command.")
 @click.option("--cwd", metavar="PATH", help="Working folder of the command.")
+@click.option(
+    "--base",
+    multiple=True,
+    metavar="DIR",
+    help="A folder from which the server resolves relative paths. May be repeated.",
+)
 @click.option("--allow-tool", multiple=True, metavar="TOOL", help="Offer only these; * is a glob.")
 @click.option("--deny-tool", multiple=True, metavar="TOOL", help="Do not offer these.")
 @click.option(
@@ -168,6 +174,7 @@ def _entry(command: tuple[str, ...], given: Mapping[str, Any]) -> dict[str, Any]
         "headers": dict(_pair(each, ":", "--header") for each in given["headers"]),
         "env": dict(_pair(each, "=", "--env") for each in given["variables"]),
         "cwd": given["cwd"],
+        "base": list(given["base"]),
         "allowed_tools": list(given["allow_tool"]),
         "disallowed_tools": list(given["deny_tool"]),
         "read_tools": list(given["read_tool"]),

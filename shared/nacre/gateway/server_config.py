@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from nacre.errors import ConfigurationError, InvalidInputError, NacreError
 from nacre.gateway.names import server_name
 from nacre.limits import UPSTREAM_CALLS, UPSTREAM_OPEN_SECONDS, UPSTREAM_SECONDS
+from nacre.policy.bases import absolute_bases
 from nacre.policy.digests import digest
 from nacre.policy.matching import matches
 from nacre.protocol import strict_json
@@ -29,7 +30,7 @@ _TEXTS = ("command", "cwd", "url", "httpUrl", "serverUrl", "type", "transport")
 _OWN = (
     *("command", "args", "env", "cwd", "type", "transport", "url", "headers", "disabled"),
     *("httpUrl", "serverUrl", "allowed_tools", "disallowed_tools", "read_tools"),
-    *("timeout_seconds", "open_seconds", "concurrency", "offers"),
+    *("timeout_seconds", "open_seconds", "concurrency", "offers", "base"),
 )
 
 
@@ -37,7 +38,8 @@ _OWN = (
 class ServerConfig:
     """One server: how it is reached, and what of it is offered here.
 
-    `name` is what rules, the audit and tools call it; texts may hold references.
+    `name` is what rules, the audit and tools call it; texts may hold references. `base`
+    are the folders from which it resolves relative paths, as its owner declares them.
     """
 
     name: str
@@ -55,6 +57,7 @@ class ServerConfig:
     open_timeout: float = UPSTREAM_OPEN_SECONDS
     concurrency: int = UPSTREAM_CALLS
     offers: tuple[str, ...] = OFFERS
+    base: tuple[str, ...] = ()
     is_disabled: bool = False
     digest: str = ""
 
@@ -151,6 +154,7 @@ def server_from(written: str, entry: Any) -> ServerConfig:
         open_timeout=_seconds(name, entry, "open_seconds", UPSTREAM_OPEN_SECONDS),
         concurrency=_count(name, entry),
         offers=_offers(name, entry),
+        base=_base(name, entry),
         is_disabled=entry.get("disabled") is True,
         digest=digest([written, {key: entry[key] for key in _OWN if key in entry}]),
     )
@@ -178,7 +182,7 @@ def unknown_keys(entry: Mapping[str, Any]) -> list[str]:
 def _check(name: str, entry: Mapping[str, Any]) -> None:
     for key in unknown_keys(entry):
         # A list that is spelled wrongly would offer every tool.
-        meant = get_close_matches(key, _OWN[-9:], n=1, cutoff=0.8)
+        meant = get_close_matches(key, _OWN[-10:], n=1, cutoff=0.8)
         if meant:
             raise ConfigurationError(f"'{name}': unknown key '{key[:60]}'; write '{meant[0]}'")
     for key in _TEXTS:
@@ -260,6 +264,17 @@ def _offers(name: str, entry: Mapping[str, Any]) -> tuple[str, ...]:
             f"'{name}': 'offers' holds '{unknown[0][:40]}' ({', '.join(OFFERS)} are possible)"
         )
     return tuple(sorted(set(value)))
+
+
+def _base(name: str, entry: Mapping[str, Any]) -> tuple[str, ...]:
+    value = entry.get("base", [])
+    folders = [value] if isinstance(value, str) else value
+    if not isinstance(folders, list) or not all(isinstance(each, str) for each in folders):
+        raise ConfigurationError(f"'{name}': 'base' must be a folder or a list of folders")
+    # A home folder and references are known when the server is opened.
+    plain = [each for each in folders if not each.startswith(("~", "$"))]
+    absolute_bases(plain, f"'{name}': 'base'")
+    return tuple(folders)
 
 
 def _any(patterns: tuple[str, ...], server: str, tool: str) -> bool:

@@ -10,12 +10,13 @@ from typing import Any
 
 from nacre.errors import InvalidInputError, NacreError
 from nacre.policy import wire
+from nacre.policy.bases import absolute_bases
 from nacre.policy.policy import Policy
 from nacre.policy.rule import ACTIONS, NOWHERE, Action, Decision, Subject, Surroundings
 
 _KEYS = frozenset(("method", "params", "server", "expected", "where", "description"))
 _MESSAGE = frozenset(("jsonrpc", "id"))
-_WHERE = frozenset(("is_local", "home", "cwd", "folds_case"))
+_WHERE = frozenset(("is_local", "home", "base", "folds_case"))
 PASSES = Decision("allow", None, None, "Passes: the rules do not decide about this method")
 
 
@@ -93,16 +94,25 @@ def subject_of(call: DescribedCall) -> Subject | None:
 def _where(value: Any, *, trusts_place: bool) -> Surroundings:
     if not isinstance(value, Mapping):
         raise InvalidInputError('\'where\' must be an object, such as {"home": "/home/ann"}')
-    for key, each in value.items():
-        wanted: type = str if key in ("home", "cwd") else bool
+    facts = dict(value)
+    bases = facts.pop("base", ())
+    for key, each in facts.items():
+        wanted: type = str if key == "home" else bool
         if key not in _WHERE or type(each) is not wanted:
             raise InvalidInputError(
-                f"'where.{str(key)[:60]}' is unknown or of the wrong kind; home and cwd are "
-                "folders, is_local and folds_case are true or false"
+                f"'where.{str(key)[:60]}' is unknown or of the wrong kind; home is a folder, "
+                "base is a folder or a list of folders, is_local and folds_case are true or false"
             )
-    if value.get("is_local") and not trusts_place:
+    if facts.get("is_local") and not trusts_place:
         raise InvalidInputError(
             "'where.is_local' cannot be said from elsewhere: links are followed only on the "
             "server's own machine; leave it out"
         )
-    return Surroundings(**value)
+    return Surroundings(bases=_bases(bases), **facts)
+
+
+def _bases(value: Any) -> tuple[str, ...]:
+    folders = [value] if type(value) is str else value
+    if not isinstance(folders, (list, tuple)) or not all(type(each) is str for each in folders):
+        raise InvalidInputError("'where.base' must be a folder or a list of folders")
+    return absolute_bases(folders, "'where.base'")

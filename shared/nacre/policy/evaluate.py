@@ -117,8 +117,8 @@ def is_well_formed(subject: Subject) -> bool:
 
 def _with_slashes(where: Surroundings) -> Surroundings:
     home = None if where.home is None else where.home.replace("\\", "/")
-    cwd = None if where.cwd is None else where.cwd.replace("\\", "/")
-    return where._replace(home=home, cwd=cwd)
+    bases = tuple([each.replace("\\", "/") for each in where.bases])
+    return where._replace(home=home, bases=bases)
 
 
 def _has_surrogate(name: str) -> bool:

@@ -55,14 +55,15 @@ def _sure_forms(pattern: str, where: Surroundings) -> Iterable[str]:
         form = form[file.end() :]
     if where.home is not None and (form == "~" or form.startswith("~/")):
         form = where.home + form[1:]
-    if where.cwd is not None and not is_absolute(form) and not form.startswith(("*", "~")):
-        form = f"{where.cwd}/{form}"
-    form = _normal_head(form)
-    yield form
-    if where.cwd is not None and form.startswith("*") and not form.startswith("**"):
-        yield f"{where.cwd}/{form}"
-    if where.is_local and is_absolute(form):
-        yield _resolved_head(form)
+    places = [form]
+    if where.bases and not is_absolute(form) and not form.startswith(("**", "~")):
+        places = [f"{base}/{form}" for base in where.bases]
+        if form.startswith("*"):
+            yield _normal_head(form)
+    for place in map(_normal_head, places):
+        yield place
+        if where.is_local and is_absolute(place):
+            yield _resolved_head(place)
 
 
 def _normal_head(form: str) -> str:

@@ -69,7 +69,7 @@ def readings(text: str, where: Surroundings) -> Readings:
     """Return all that the text may mean to a server there."""
     is_rooted = text.startswith("/")
     is_plain = is_rooted and ".." not in text and "./" not in text
-    depends = where.folds_case or (where.cwd is not None and not is_plain)
+    depends = where.folds_case or bool(where.bases and not is_plain)
     if depends or _UNUSUAL.search(text) is not None:
         return _all_readings(text, where)
     sure: tuple[str, ...] = (text,)
@@ -222,11 +222,17 @@ def _places(text: str, where: Surroundings) -> Iterable[str]:
 
 
 def _paths(place: str, where: Surroundings) -> Iterable[str]:
-    """Yield the places of a path, from the server's home and folder where they are known."""
+    """Yield the places of a path, below the server's home and bases where they are known."""
     if where.home is not None and place.startswith("~") and place[1:2] in ("", "/"):
-        place = where.home + place[1:]
-    elif where.cwd is not None and not is_absolute(place):
-        place = f"{where.cwd}/{place}"
+        yield from _one_path(where.home + place[1:], where)
+    elif where.bases and not is_absolute(place):
+        for base in where.bases:
+            yield from _one_path(f"{base}/{place}", where)
+    else:
+        yield from _one_path(place, where)
+
+
+def _one_path(place: str, where: Surroundings) -> Iterable[str]:
     short = normal(place)
     yield short
     if ".." in place:

@@ -31,16 +31,19 @@ class Subject(NamedTuple):  # made for each call, in a fifth of the time
 
 
 class Surroundings(NamedTuple):  # hashed for each call
-    """Where the server of a call runs, as far as it is known.
+    """The facts about a server's machine that give a path its meaning.
 
-    Links are followed only for a server on this machine. `folds_case` is for file
-    systems that do not tell `A` from `a`: macOS and Windows. `follow` follows the links of
-    a path faster than the usual way; None from it means that this has to be used.
+    `bases` are all folders from which the server resolves relative paths, absolute and as
+    its owner declared them; without them nobody knows what a relative path means. `home`
+    is what `~` means. Links are followed only for a server on this machine. `folds_case`
+    is for file systems that do not tell `A` from `a`: macOS and Windows. `follow` follows
+    the links of a path faster than the usual way; None from it means that this has to be
+    used.
     """
 
     is_local: bool = False
     home: str | None = None
-    cwd: str | None = None
+    bases: tuple[str, ...] = ()
     folds_case: bool = False
     follow: Callable[[str], str | None] | None = None
 

@@ -130,20 +130,22 @@ def _connecting(
 
 
 def surroundings(references: "References") -> "Callable[[ServerConfig], Surroundings]":
-    """Return what tells where a program of this machine runs: paths mean what it makes of them."""
+    """Return the function that gives the facts about each server's machine."""
     from pathlib import Path
 
     from nacre.errors import NacreError
+    from nacre.policy.bases import absolute_bases
     from nacre.policy.rule import NOWHERE
     from nacre.wiring.this_machine import on_this_machine
 
     def where(config: "ServerConfig") -> "Surroundings":
-        if config.kind != "stdio":
-            return NOWHERE
+        is_local = config.kind == "stdio"
+        home = str(Path.home()) if is_local else None
         try:
-            folder = references.filled(config.cwd)
+            folders = [references.filled(each) for each in config.base]
+            bases = absolute_bases(folders, f"'{config.name}': 'base'", home)
         except NacreError:
-            folder = ""  # then it is not started either
-        return on_this_machine()._replace(cwd=str(Path(folder or ".").absolute()))
+            bases = ()  # one folder that cannot be read leaves all of them unknown
+        return on_this_machine(bases) if is_local else NOWHERE._replace(bases=bases)
 
     return where

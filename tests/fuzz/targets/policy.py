@@ -41,7 +41,7 @@ DENY = load_policy(
 )
 PLACES = (
     Surroundings(),
-    Surroundings(home="/home/user", cwd=FOLDER),
+    Surroundings(home="/home/user", bases=(FOLDER,)),
     Surroundings(folds_case=True),
 )
 
