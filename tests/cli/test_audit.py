@@ -150,7 +150,7 @@ def test_the_difference_is_shown_and_trusted_on_a_yes(nacre: Nacre, folder: Path
         "   }",
     ]
     assert shown.err == "Trusted 2 tools of fs.\n"
-    assert nacre("approve", "fs").err == "No tool of fs waits.\n"
+    assert nacre("approve", "fs").err == "Nothing of fs waits.\n"
     assert nacre("approve").out == "fs  nothing waits\n"
 
 
@@ -168,6 +168,7 @@ def test_programs_see_the_difference_and_change_nothing(nacre: Nacre, folder: Pa
 
     assert facts == [
         {
+            "kind": "tool",
             "tool": "read",
             "state": "changed",
             "trusted": READ,

@@ -78,10 +78,10 @@ def offers(table: Table, lists: Mapping[str, ServerList]) -> Offers:
 def pinned(table: Table, server: str) -> tuple[PinnedTool, ...]:
     """Return a server's tools, those that wait first; NotFoundError for an unknown server."""
     pins = Pins(table, GLOBAL)
-    known = pins.of(server)
+    known = pins.every(server)
     if not known and server not in pins.servers():
         raise NotFoundError("no server of this name has listed its tools")
-    order = sorted(known.values(), key=lambda pin: (pin.state == "trusted", pin.name))
+    order = sorted(known.values(), key=lambda pin: (pin.state == "trusted", pin.label))
     return tuple(_pinned(pin) for pin in order)
 
 
@@ -90,25 +90,24 @@ def trust(table: Table, server: str, seen: Mapping[str, str]) -> int:
 
     NotFoundError for a tool that does not wait, ConflictError for one that has changed since.
     """
-    known = Pins(table, GLOBAL).of(server)
+    known = Pins(table, GLOBAL).every(server)
     waiting = []
     for name, mark in seen.items():
         pin = known.get(name)
         if pin is None or pin.state == "trusted":
-            raise NotFoundError(f"the tool '{printable(name)[:80]}' does not wait any more")
+            raise NotFoundError(f"'{printable(name)[:80]}' does not wait any more")
         if pin.waiting != mark:
-            raise ConflictError(
-                f"the tool '{printable(name)[:80]}' has changed again; look at it once more"
-            )
+            raise ConflictError(f"'{printable(name)[:80]}' has changed again; look at it once more")
         waiting.append(pin)
     Pins(table, GLOBAL).approve(server, waiting)
-    release(StoredCatalogue(lambda: table), server, [pin.name for pin in waiting])
+    release(StoredCatalogue(lambda: table), server, [pin.label for pin in waiting])
     return len(waiting)
 
 
 def _held(pins: Pins, server: str) -> tuple[int, int]:
-    known = pins.of(server).values()
-    return len(known), sum(pin.state != "trusted" for pin in known)
+    known = pins.every(server).values()
+    tools = sum(pin.kind == "tool" for pin in known)
+    return tools, sum(pin.state != "trusted" for pin in known)
 
 
 def _offer(config: ServerConfig, source: str, entry: Entry | None, held: tuple[int, int]) -> Offer:
@@ -132,8 +131,8 @@ def _pinned(pin: Pin) -> PinnedTool:
     before, after = pin.before(), pin.after()
     waits = pin.state != "trusted"
     return PinnedTool(
-        name=pin.name,
-        shown=printable(pin.name),
+        name=pin.label,
+        shown=printable(pin.label),
         state=pin.state,
         mark=pin.waiting,
         lines=difference(before, after) if waits else (),

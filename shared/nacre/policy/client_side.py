@@ -10,6 +10,7 @@ from nacre.policy.digests import digest
 from nacre.policy.holding import Holding
 from nacre.policy.judge import Allowed, Call, Denied, Pending, Ruling
 from nacre.policy.mirrors import mirrored
+from nacre.policy.pins import PinKind
 from nacre.policy.rewriting import rewritten
 from nacre.policy.rule import Subject
 from nacre.policy.trust import Trust
@@ -17,6 +18,10 @@ from nacre.policy.verdicts import Answer, Drop, Forward, Verdict
 from nacre.policy.wire import DECIDED_DOWN, DECIDED_UP, LISTS, Wire, WireError
 
 # Of one round or one message, and so no part of what is decided about.
+_PINNED: Mapping[str, tuple[PinKind, str]] = {
+    "prompts/get": ("prompt", "name"),
+    "resources/read": ("resource", "uri"),
+}
 _PASSING = ("_meta", "inputResponses", "requestState")
 
 
@@ -86,7 +91,7 @@ class ClientSide:
             being=self._talk.being,
             request=str(wire.id),
             can_elicit=alone and self._talk.can_elicit(wire),
-            objection=self._trust.objection(subject.name) if subject.kind == "tool" else None,
+            objection=self._objection(subject),
             granted=self._continues(wire, subject),
         )
         ticket = self._holding.ticket(wire)
@@ -104,6 +109,14 @@ class ClientSide:
                 return verdict
             raw = verdict.raw
         return self._ruled(wire, call, ruling, raw)
+
+    def _objection(self, subject: Subject) -> str | None:
+        """Return why what the call is about may not be used, whatever the rules say."""
+        if subject.kind == "tool":
+            return self._trust.objection("tool", subject.name)
+        kind, key = _PINNED[subject.name]
+        name = subject.arguments.get(key)
+        return self._trust.objection(kind, name) if type(name) is str else None
 
     def _ruled(self, wire: Wire, call: Call, ruling: Ruling, raw: bytes) -> Verdict:
         assert wire.id is not None

@@ -1,21 +1,23 @@
 """What a guard asks about the content of messages: who tries to instruct, and what is secret."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
-from nacre.policy.injection import said
+from nacre.policy.arguments import JsonNumber
+from nacre.policy.injection import MARK, Finding, said, scan
 from nacre.policy.injection_definitions import scan_definition
 from nacre.policy.injection_places import mask_value, scan_value
+from nacre.policy.message_texts import Kind, opaque_members, texts_of
 from nacre.policy.policy import Policy
 from nacre.policy.redaction import is_plain, redact
 from nacre.policy.rewriting import numbers
+from nacre.policy.secrets import MARK as SECRET_MARK
+from nacre.policy.secrets import find_secrets
 from nacre.policy.sections import InjectionSection, Source
+from nacre.policy.sequences import Crossing, crossing
 
-_KINDS: Mapping[str, Source] = {
-    "sampling/createMessage": "sampling",
-    "elicitation/create": "elicitation",
-}
+_DECIDED = ("inputRequests", "supportedVersions")  # opaque, and no words
 
 _SECRET_FIELD = re.compile(
     r"pass(?:word|phrase|wd|code)|secret|api[ _-]?key|access[ _-]?key|private[ _-]?key|token"
@@ -40,13 +42,12 @@ class Screen:
     """Looks at content as the policy's sections say."""
 
     def asked(self, method: str, params: Any, policy: Policy) -> Screened:
-        """Look at what a server asks of the client: sampling, elicitation."""
-        kind = _KINDS.get(method)
-        if kind is None or not isinstance(params, Mapping):
+        """Look at what a server asks of the client."""
+        if not isinstance(params, Mapping):
             return Screened(params)
-        if kind == "elicitation" and _asks_for_secrets(params):
+        if method == "elicitation/create" and _asks_for_secrets(params):
             return Screened(params, "Blocked by policy (a form may not ask for secrets)")
-        screened = _injection(params, kind, policy)
+        screened = self.message("request", method, params, policy)
         if params.get("includeContext") not in (None, "none") and screened.objection is None:
             doubt = screened.doubt or "The server asks for the conversation's context"
             return screened._replace(doubt=doubt)
@@ -58,28 +59,64 @@ class Screen:
             return False
         return policy.secrets.action == "off" or is_plain(result, policy.secrets)
 
-    def result(self, result: Any, policy: Policy) -> Screened:
-        """Look at what a server hands back: first who instructs, then what is secret."""
-        if not _looks(policy.injection, "result"):
-            return _secrets(result, policy)
-        screened = _injection(result, "result", policy)
-        if screened.objection is not None or screened.doubt is not None:
-            # A result is there already, so nobody can be asked whether it may be.
-            return Screened(result, screened.objection or screened.doubt, note=screened.note)
+    def message(self, kind: Kind, method: str, value: Any, policy: Policy) -> Screened:
+        """Look at the texts of a message: a result, an error, or the params of the others.
+
+        First who instructs, then what is secret. Opaque members pass as they are.
+        """
+        source = texts_of(kind, method).source
+        shown, opaque = _apart(value, opaque_members(kind, method))
+        screened = self._screened(source, shown, policy)
+        if screened.value is shown:
+            return screened._replace(value=value)
+        return screened._replace(value={**screened.value, **opaque} if opaque else screened.value)
+
+    def result(self, result: Any, policy: Policy, method: str = "") -> Screened:
+        """Look at what a server hands back; nobody can be asked, because it is there already."""
+        screened = self.message("result", method, result, policy)
+        if screened.doubt is not None and screened.objection is None:
+            return Screened(result, screened.doubt, note=screened.note)
+        return screened
+
+    def described(self, result: Mapping[str, Any], method: str, policy: Policy) -> Screened:
+        """Look at what a server says of itself: a text that instructs is replaced, not denied.
+
+        Without an answer to `initialize` no client could use the server at all.
+        """
+        source = texts_of("result", method).source
+        shown, opaque = _apart(result, opaque_members("result", method))
+        found: list[Finding] = []
+        clean = shown
+        if _looks(policy.injection, source):
+            clean = _without_instructions(shown, source, policy.injection, found)
+        secrets = _secrets(clean if found else shown, policy)
+        note = _joined(said(tuple(found)) if found else None, secrets.note)
+        if note is None or secrets.objection is not None:
+            return Screened(result, secrets.objection, note=note)
+        return Screened({**secrets.value, **opaque}, note=note)
+
+    def _screened(self, source: Source, value: Any, policy: Policy) -> Screened:
+        if not _looks(policy.injection, source):
+            return _secrets(value, policy)
+        screened = _injection(value, source, policy)
+        if screened.objection is not None:
+            return screened._replace(value=value)
         clean = _secrets(screened.value, policy)
-        if screened.note is None:
-            return clean
-        return clean._replace(note=_joined(screened.note, clean.note))
+        return clean._replace(doubt=screened.doubt, note=_joined(screened.note, clean.note))
+
+    def listed(self, items: Mapping[str, Any], policy: Policy) -> Screened:
+        """Look for secrets in the items of a list, each of which was looked at by itself."""
+        return _secrets(items, policy)
 
     def answer(self, result: Any, policy: Policy) -> Screened:
         """Look at what the client gives a server: answers to what it asked."""
         return _secrets(result, policy)
 
-    def definition(self, tool: Mapping[str, Any], policy: Policy) -> str | None:
-        """Return what is wrong with a tool's definition."""
+    def definition(self, item: Mapping[str, Any], policy: Policy) -> str | None:
+        """Return what is wrong with the definition of a tool, a prompt or a resource."""
         if not _looks(policy.injection, "definition"):
             return None
-        found = scan_definition(numbers(tool), section=policy.injection)
+        found = scan_definition(numbers(item), section=policy.injection)
         return said(found) if found else None
 
 
@@ -87,10 +124,23 @@ def _looks(section: InjectionSection, kind: Source) -> bool:
     return section.action != "off" and kind in section.sources
 
 
+def _apart(value: Any, names: Collection[str]) -> tuple[Any, dict[str, Any]]:
+    """Return a value without its opaque members, and these; the same value if it has none.
+
+    An object in the place of a word is not opaque.
+    """
+    if not isinstance(value, dict) or not any(name in value for name in names):
+        return value, {}
+    opaque = {
+        name: value[name]
+        for name in names
+        if name in value and (name in _DECIDED or not isinstance(value[name], dict | list))
+    }
+    return {name: each for name, each in value.items() if name not in opaque}, opaque
+
+
 def _injection(value: Any, kind: Source, policy: Policy) -> Screened:
     section = policy.injection
-    if not _looks(section, kind):
-        return Screened(value)
     plain = numbers(value)
     if section.action == "redact":
         masked, found = mask_value(plain, kind=kind, section=section)
@@ -98,14 +148,23 @@ def _injection(value: Any, kind: Source, policy: Policy) -> Screened:
         left = scan_value(masked, kind=kind, section=section) if found else ()
         if left:
             return Screened(value, f"Blocked by policy ({said(left)})", note=said(left))
-        return Screened(masked, note=said(found)) if found else Screened(value)
+        split = _split_instructions(masked, kind, section)
+        if not found and not split.marks:
+            return Screened(value)
+        return Screened(split.taken_out(masked), note=_note_of(found, split))
     found = scan_value(plain, kind=kind, section=section)
-    if not found:
+    split = Crossing() if found else _split_instructions(plain, kind, section)
+    if not found and not split.marks:
         return Screened(value)
-    text = f"Blocked by policy ({said(found)})"
+    note = _note_of(found, split)
     if section.action == "prompt":
-        return Screened(value, doubt=said(found), note=said(found))
-    return Screened(value, text, note=said(found))
+        return Screened(value, doubt=note, note=note)
+    return Screened(value, f"Blocked by policy ({note})", note=note)
+
+
+def _note_of(found: tuple[Finding, ...], split: Crossing) -> str:
+    across = "instructions that are split over several items" if split.marks else None
+    return _joined(said(found) if found else None, across) or ""
 
 
 def _secrets(value: Any, policy: Policy) -> Screened:
@@ -113,12 +172,58 @@ def _secrets(value: Any, policy: Policy) -> Screened:
     if section.action == "off":
         return Screened(value)
     clean = redact(value, section)
-    if not clean.count:
+    split = crossing(
+        clean.value,
+        lambda text: [
+            (SECRET_MARK.format(each.rule), each.start, each.end)
+            for each in find_secrets(text, section)
+        ],
+        glues=("",),
+    )
+    count = clean.count + len(split.marks)
+    if not count:
         return Screened(value)
-    note = f"{clean.count} secrets ({', '.join(clean.rules)[:200]})"
+    rules = dict.fromkeys((*clean.rules, *(["split over items"] if split.marks else [])))
+    note = f"{count} secrets ({', '.join(rules)[:200]})"
     if section.action == "deny":
         return Screened(value, f"Blocked by policy (it holds {note})", note=note)
-    return Screened(clean.value, note=f"{note} taken out")
+    return Screened(split.taken_out(clean.value), note=f"{note} taken out")
+
+
+def _split_instructions(value: Any, kind: Source, section: InjectionSection) -> Crossing:
+    """Return what instructs only when the items are read in a row."""
+    return crossing(
+        value,
+        lambda text: [
+            (MARK.format(each.rule), each.start, each.end)
+            for each in scan(text, kind=kind, section=section)
+        ],
+        glues=("\n", ""),
+    )
+
+
+def _without_instructions(
+    value: Any, kind: Source, section: InjectionSection, found: list[Finding]
+) -> Any:
+    """Return the value with another text in place of each that instructs.
+
+    An object or list whose member names instruct, or whose items do so together, is dropped.
+    """
+    if isinstance(value, str) and type(value) is not JsonNumber:
+        findings = scan(value, kind=kind, section=section)
+        found += findings
+        return MARK.format(findings[0].rule) if findings else value
+    if isinstance(value, dict):
+        kept = {}
+        for name, inner in value.items():
+            findings = scan(name, kind=kind, section=section)
+            found += findings
+            if not findings:
+                kept[name] = _without_instructions(inner, kind, section, found)
+        return kept
+    if isinstance(value, list):
+        return [_without_instructions(inner, kind, section, found) for inner in value]
+    return value
 
 
 def _joined(*notes: str | None) -> str | None:

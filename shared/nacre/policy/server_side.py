@@ -10,15 +10,24 @@ from nacre.policy.conversation import Asked, Conversation
 from nacre.policy.holding import Holding
 from nacre.policy.judge import Allowed, Call, Denied, Pending, Ruling
 from nacre.policy.listing import Listing
+from nacre.policy.message_texts import opaque_members
 from nacre.policy.rewriting import rewritten
 from nacre.policy.rule import Subject
 from nacre.policy.verdicts import Answer, Drop, Forward, Verdict
-from nacre.policy.wire import DECIDED_DOWN, DECIDED_UP, LISTS, OPENING, Wire, WireError
+from nacre.policy.wire import (
+    DECIDED_DOWN,
+    DECIDED_UP,
+    LISTS,
+    OPENING,
+    Wire,
+    WireError,
+    message,
+    parse,
+)
 
 _MOST_STATES = 1000
 _PROGRESS = "notifications/progress"
-_TOKEN = "progressToken"  # noqa: S105 - the name of a member
-_FAR = frozenset({_TOKEN, "progress", "total"})
+_FAR = ("progress", "total")
 
 
 class ServerSide:
@@ -46,10 +55,7 @@ class ServerSide:
         if problem is not None:
             raise WireError(problem, id=wire.id)
         if method not in DECIDED_DOWN:
-            if not self._note("pass", method, request=wire.id):
-                return Answer(replies.error(wire.id, replies.BLOCKED, "Blocked by policy"))
-            self._talk.down.add(Asked(method, wire.id, is_modern=False))
-            return Forward(wire.raw)
+            return self._undecided(wire, method)
         params = wire.params if type(wire.params) is dict else {}
         ruling, call, value = self._asked(method, params, wire.id, can_elicit=alone)
         match ruling:
@@ -67,6 +73,22 @@ class ServerSide:
                 if value is not params:
                     wire.raw = rewritten(wire.raw, ("params",), value)
                 return self._holding.hold(wire, call, ruling)
+
+    def _undecided(self, wire: Wire, method: str) -> Verdict:
+        """Let a request pass that no rule is about, as far as its texts may."""
+        assert wire.id is not None
+        screened = self._talk.screen.message(
+            "request", method, wire.params, self._talk.judge.policy()
+        )
+        blocked = screened.objection or screened.doubt
+        denies = blocked is not None and self._talk.enforces()
+        kept = self._note("deny" if denies else "pass", method, request=wire.id, note=screened.note)
+        if denies or not kept:
+            return Answer(replies.error(wire.id, replies.BLOCKED, blocked or "Blocked by policy"))
+        self._talk.down.add(Asked(method, wire.id, is_modern=False))
+        if screened.value is wire.params or not self._talk.enforces():
+            return Forward(wire.raw)
+        return Forward(rewritten(wire.raw, ("params",), screened.value))
 
     def _asked(
         self, method: str, params: Any, request: str, *, can_elicit: bool
@@ -101,24 +123,20 @@ class ServerSide:
             if self._holding.given_up(cancelled, "server"):
                 self._note("drop", method, note="of a request that was held")
                 return Drop("the request was held")
-        token, words = _apart(method, wire.params)
-        if words is None:
-            return self._recorded(wire, None) or Forward(wire.raw)
-        # What a server logs, and what it says on the way, reaches whoever reads the client's
-        # screen or log, a model among them.
-        screened = self._talk.screen.result(words, self._talk.judge.policy())
+        # What a server says on the way reaches whoever reads the client's screen or log, a
+        # model among them.
+        screened = self._talk.screen.message(
+            "notification", method, wire.params, self._talk.judge.policy()
+        )
         if (unrecorded := self._recorded(wire, screened.note)) is not None:
             return unrecorded
-        if not self._talk.enforces():
+        blocked = screened.objection or screened.doubt
+        if not self._talk.enforces() or (blocked is None and screened.value is wire.params):
             return Forward(wire.raw)
-        if screened.objection is not None:
-            if method == _PROGRESS and (far := _wordless(wire.params)) is not None:
-                return Forward(rewritten(wire.raw, ("params",), far))
-            return Drop(screened.objection)
-        if screened.value is words:
-            return Forward(wire.raw)
-        value = {**token, **screened.value} if token else screened.value
-        return Forward(rewritten(wire.raw, ("params",), value))
+        if blocked is None:
+            return Forward(rewritten(wire.raw, ("params",), screened.value))
+        left = _wordless(method, wire.params)
+        return Drop(blocked) if left is None else Forward(rewritten(wire.raw, ("params",), left))
 
     def _recorded(self, wire: Wire, note: str | None) -> Drop | None:
         """Record a notification; return its end where that fails and nothing may pass."""
@@ -151,7 +169,7 @@ class ServerSide:
         if asked.method in LISTS:
             return self._listing.filtered(asked, wire)
         if asked.method in OPENING:
-            return wire.raw
+            return self._listing.opening(asked, wire)
         return self._screened(asked, wire)
 
     def _opened(self, asked: Asked, wire: Wire) -> None:
@@ -163,7 +181,7 @@ class ServerSide:
         self._note("note", asked.method, fields={"version": str(version)[:40], "offers": names})
 
     def _screened(self, asked: Asked, wire: Wire) -> bytes:
-        screened = self._talk.screen.result(wire.result, self._talk.judge.policy())
+        screened = self._talk.screen.result(wire.result, self._talk.judge.policy(), asked.method)
         if screened.note is None and screened.objection is None:
             return wire.raw
         enforces = self._talk.enforces()
@@ -179,14 +197,17 @@ class ServerSide:
         return rewritten(wire.raw, ("result",), screened.value)
 
     def _error(self, asked: Asked, wire: Wire) -> bytes:
-        screened = self._talk.screen.result(wire.error, self._talk.judge.policy())
-        if screened.note is None and screened.objection is None:
+        screened = self._talk.screen.message(
+            "error", asked.method, wire.error, self._talk.judge.policy()
+        )
+        blocked = screened.objection or screened.doubt
+        if screened.note is None and blocked is None:
             return wire.raw
         self._note("note", asked.method, request=wire.id, note=screened.note)
         if not self._talk.enforces():
             return wire.raw
-        if screened.objection is not None:
-            return self._instead(asked, wire, Denied(screened.objection, None, ""))
+        if blocked is not None:
+            return self._instead(asked, wire, Denied(blocked, None, ""))
         return rewritten(wire.raw, ("error",), screened.value)
 
     def _questions(self, asked: Asked, wire: Wire) -> bytes:
@@ -206,9 +227,11 @@ class ServerSide:
             if value is not params:
                 changed[key] = {**question, "params": value}
         self._continue(asked, wire)
+        raw = wire.raw
         if changed and self._talk.enforces():
-            return rewritten(wire.raw, ("result", "inputRequests"), {**wanted, **changed})
-        return wire.raw
+            raw = rewritten(raw, ("result", "inputRequests"), {**wanted, **changed})
+            wire = message(raw, parse(raw))
+        return self._screened(asked, wire)  # a result may say more besides its questions
 
     def _continue(self, asked: Asked, wire: Wire) -> None:
         """Let the next round of an approved call need no approval of its own."""
@@ -241,28 +264,26 @@ class ServerSide:
         )
 
 
-def _apart(method: str, params: Any) -> tuple[dict[str, Any], Any]:
-    """Return whose progress a notification tells of, and what it says; None for no words."""
-    if method != _PROGRESS:
-        return {}, params if method == "notifications/message" else None
-    if params == _wordless(params):
-        return {}, None
-    if type(params) is not dict or not _is_token(params.get(_TOKEN)):
-        return {}, params
-    # The client chose it, mostly at random as secrets are, and knows the call by it.
-    return {_TOKEN: params[_TOKEN]}, {name: params[name] for name in params if name != _TOKEN}
+def _wordless(method: str, params: Any) -> dict[str, Any] | None:
+    """Return what a notification tells besides its words; None where that is nothing.
 
-
-def _wordless(params: Any) -> dict[str, Any] | None:
-    """Return how far a call is, and nothing else: without it, clients give up waiting."""
-    if type(params) is not dict:
+    Without word of how far a call is, clients give up waiting; without word of a change, they
+    go on with an old list.
+    """
+    if method.endswith("/list_changed"):
+        return {}
+    kept = opaque_members("notification", method)
+    if not kept or type(params) is not dict:
         return None
-    far = {name: params[name] for name in _FAR if name in params}
-    numbers = [value for name, value in far.items() if name != _TOKEN]
-    is_far = all(type(value) is JsonNumber for value in numbers) and (
-        _TOKEN not in far or _is_token(far[_TOKEN])
-    )
-    return far if is_far else None
+    left = {name: each for name, each in params.items() if name in kept}
+    if not all(_is_token(each) for each in left.values()):
+        return None
+    if method == _PROGRESS:
+        far = {name: params[name] for name in _FAR if name in params}
+        if not all(type(each) is JsonNumber for each in far.values()):
+            return None
+        left |= far
+    return left
 
 
 def _is_token(value: Any) -> bool:
