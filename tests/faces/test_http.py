@@ -334,7 +334,8 @@ def test_a_blocking_call_finishes_its_work_although_the_client_has_left() -> Non
 
 def test_a_body_that_is_too_large_is_refused() -> None:
     async def scenario() -> None:
-        wire = Wire(build(), b"x" * (MAX_BODY_BYTES + 1))
+        length = str(MAX_BODY_BYTES + 1)
+        wire = Wire(build(), b"x", {"content-length": length})
         await wire.run()
 
         status, headers = await wire.start()
@@ -361,14 +362,14 @@ def test_only_a_known_caller_sends_a_large_body_and_only_to_a_tool() -> None:
         assert await status("tools/call", 1) == 200
         assert await status("tools/call", MAX_BODY_BYTES) == 200
         assert await status("tools/call", MAX_BODY_BYTES + 1) == 413
-        assert await status("tools/call", 1, who="Bearer eve") == 413
+        assert await status("tools/call", 1, who="Bearer eve") == 401
         assert await status("tools/call", 0, who="Bearer eve") == 401
         assert await status("prompts/get", 1) == 413
 
     asyncio.run(scenario())
 
 
-def test_a_caller_of_a_large_body_is_asked_for_once() -> None:
+def test_a_token_is_checked_once_and_before_the_body_is_read() -> None:
     asked = []
 
     def counted(request: HttpRequest, *more: str | None) -> Principal:
@@ -389,10 +390,35 @@ def test_a_caller_of_a_large_body_is_asked_for_once() -> None:
 
     asyncio.run(scenario())
 
-    assert asked == [b"", b""]  # before the body is read, and with it
+    assert asked == [b""]
 
 
-def test_the_rest_of_a_body_that_is_too_large_is_read_before_the_answer() -> None:
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"authorization": "Bearer eve"}, 401),
+        ({"content-length": str(MAX_BODY_BYTES + 1)}, 413),
+        ({"content-type": "text/plain"}, 415),
+        ({"accept": "text/html"}, 406),
+    ],
+)
+def test_what_the_head_shows_is_refused_before_the_body_is_read(
+    headers: dict[str, str], status: int
+) -> None:
+    async def scenario() -> None:
+        wire = Wire(build(), b"", headers)
+        wire._incoming = asyncio.Queue()  # nothing of the body ever comes
+        running = asyncio.create_task(wire.run())
+
+        assert (await wire.start())[0] == status
+        assert (await wire.sent.get())["body"]
+        wire.hang_up()
+        await asyncio.wait_for(running, 60)
+
+    asyncio.run(scenario())
+
+
+def test_the_rest_of_a_body_that_is_too_large_is_thrown_away() -> None:
     async def scenario() -> None:
         wire = Wire(build(), b"")
         wire._incoming = asyncio.Queue()

@@ -14,6 +14,7 @@ from nacre.faces.http_proxy_server import Connections
 from nacre.faces.http_upstream import Upstream
 from nacre.faces.http_upstream_url import parse_address
 from nacre.protocol.fences import Fences
+from tests.http_crowd import crowd
 from tests.policy.guarding import MODERN, Scene, request
 
 Json = dict[str, Any]
@@ -280,7 +281,7 @@ async def opened(
         say=said.append,
         with_credentials=with_credentials,
     )
-    connections = Connections(proxy.handle, faults.append)
+    connections = Connections(proxy.handle, faults.append, crowd())
     loop = asyncio.get_running_loop()
     server = await loop.create_server(connections.accept, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]

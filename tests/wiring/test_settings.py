@@ -54,6 +54,8 @@ def test_every_variable_arrives_in_its_field() -> None:
         "qdrant_url": "https://Abc.Cloud.Example:6333",
         "private_networks": "10.0.0.0/16, fd00::/8",
         "trusted_proxies": "127.0.0.1, 10.0.0.0/16, ::1",
+        "http_connections": "2000",
+        "address_connections": "50",
         "resolves_tokens": "ON",
         "endpoint_url": "http://127.0.0.1:4566",
     }
@@ -95,6 +97,8 @@ def test_every_variable_arrives_in_its_field() -> None:
         read_tools=("value of read_tools",),
         private_networks=("10.0.0.0/16", "fd00::/8"),
         trusted_proxies=("127.0.0.1", "10.0.0.0/16", "::1"),
+        http_connections=2000,
+        address_connections=50,
         secrets_path="value of secrets_path",
         stack="value of stack",
         resolves_tokens=True,

@@ -9,6 +9,7 @@ from nacre.errors import InvalidInputError, UnavailableError
 from nacre.protocol.fences import Fences, hostname
 from nacre.wiring.settings import Settings
 
+BACKLOG = 128  # connections that wait to be accepted
 _LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
 
@@ -26,7 +27,7 @@ def bind(host: str, port: int) -> socket.socket:
         if os.name == "posix":  # elsewhere it would let two servers share a port
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
-        listener.listen(128)
+        listener.listen(BACKLOG)
     except OSError as error:
         listener.close()
         raise _refused(error, host, port) from error

@@ -6,18 +6,19 @@ import socket
 import sys
 from collections.abc import Callable
 
-from nacre.cli.listening import bind, fences, is_loopback, is_wildcard
+from nacre.cli.listening import BACKLOG, bind, fences, is_loopback, is_wildcard
 from nacre.cli.outcome import INTERRUPTED, OK
 from nacre.cli.proxy_options import ProxyOptions
 from nacre.cli.proxy_remote import open_before, sayer, settings_of, upstream_of
 from nacre.cli.proxy_url import ending
 from nacre.errors import InvalidInputError, NacreError
+from nacre.faces.crowd import Crowd, connections_within_descriptors
 from nacre.faces.http_proxy import ReverseProxy
 from nacre.faces.http_proxy_server import Connections
-from nacre.faces.logs import where
+from nacre.faces.logs import RareLog, log_at, where
 from nacre.policy.guard import Guard
 
-_SWEEP_SECONDS = 10.0
+_SWEEP_SECONDS = 1.0
 
 
 def run(options: ProxyOptions) -> int:
@@ -42,12 +43,21 @@ def run(options: ProxyOptions) -> int:
             say=say,
             with_credentials=options.pass_authorization,
         )
-        connections = Connections(proxy.handle, lambda error: say(f"a fault: {where(error)}"))
+        rare = RareLog(log_at(settings.log_level))
+        crowd = Crowd(
+            rare,
+            most=connections_within_descriptors(settings.http_connections),
+            of_one_address=settings.address_connections,
+            proxies=settings.trusted_proxies,
+        )
+        connections = Connections(
+            proxy.handle, lambda error: say(f"a fault: {where(error)}"), crowd
+        )
 
         def welcome() -> None:
             _welcome(host, listener, upstream.address.path, upstream.address.authority)
 
-        return asyncio.run(_serve(listener, proxy, connections, welcome))
+        return asyncio.run(_serve(listener, proxy, connections, rare, welcome))
     finally:
         parts.close()
 
@@ -56,9 +66,14 @@ async def _serve(
     listener: socket.socket,
     proxy: ReverseProxy,
     connections: Connections,
+    rare: RareLog,
     welcome: Callable[[], None],
 ) -> int:
-    server = await asyncio.get_running_loop().create_server(connections.accept, sock=listener)
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(
+        lambda _loop, context: rare.write("error", "server", said=str(context["message"]))
+    )
+    server = await loop.create_server(connections.accept, sock=listener, backlog=BACKLOG)
 
     async def sweep() -> None:
         while True:

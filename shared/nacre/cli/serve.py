@@ -4,10 +4,12 @@ import asyncio
 import logging
 import shlex
 import signal
-from collections.abc import AsyncIterator, Callable, Sequence
+import socket
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from types import FrameType
+from typing import Any
 
 import click
 import uvicorn
@@ -16,19 +18,21 @@ from nacre.access.scopes import NAMES
 from nacre.access.tokens import API
 from nacre.cli.client_config import link_command, stdio_command, token_command, welcome
 from nacre.cli.job_log import log_job
-from nacre.cli.listening import bind, fences, is_loopback, url_of
+from nacre.cli.listening import BACKLOG, bind, fences, is_loopback, url_of
 from nacre.cli.place import Place, placed
 from nacre.errors import InvalidInputError
 from nacre.faces.asgi import AsgiApp
+from nacre.faces.bounded_http import BoundedProtocol
+from nacre.faces.crowd import Crowd, connections_within_descriptors
 from nacre.faces.evaluating import Evaluator
 from nacre.faces.http import asgi_app
 from nacre.faces.late import LateApp
-from nacre.faces.logs import Level, Log, log_at, where
+from nacre.faces.logs import Level, Log, RareLog, log_at, where
 from nacre.faces.mcp import called_address
 from nacre.faces.policy_http import policy_endpoint
 from nacre.faces.task_rules import TaskRules
 from nacre.jobs.loop import WorkerLoop
-from nacre.limits import API_TOKEN_DAYS, DRAIN_SECONDS
+from nacre.limits import API_TOKEN_DAYS, DRAIN_SECONDS, KEEP_ALIVE_SECONDS
 from nacre.protocol.fences import Fences
 from nacre.protocol.http_messages import HttpRequest
 from nacre.protocol.principal import Principal
@@ -74,7 +78,7 @@ def serve(host: str, port: int, *, place: Place) -> None:
             click.echo(f"\nSign in, once: {url.removesuffix('/mcp')}{link.path}")
             log = log_at(settings.log_level)
             app = _app(laptop, place, host, settings, log, hurried=lambda: server.force_exit)
-            server = _server(app, log, settings.trusted_proxies)
+            server = _server(app, log, settings)
             log.write("info", "serving", url=url, folder=str(laptop.folder))
             server.run(sockets=[listener])
             log.write("info", "stopped")
@@ -166,7 +170,30 @@ async def _stop(loop: WorkerLoop, hurried: Callable[[], bool]) -> None:
 
 
 class _Server(uvicorn.Server):
-    """A server that a second interrupt ends at once, whatever still runs."""
+    """A server with limits for its connections, which a second interrupt ends at once."""
+
+    def __init__(self, config: uvicorn.Config, crowd: Crowd, rare: RareLog) -> None:
+        super().__init__(config)
+        self._crowd = crowd
+        self._rare = rare
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen; what the event loop complains of is told in few lines."""
+        asyncio.get_running_loop().set_exception_handler(self._complain)
+        await super().startup(sockets)
+
+    async def on_tick(self, counter: int) -> bool:
+        """Look after the connections, every second."""
+        if counter % 10 == 0:
+            self._crowd.sweep()
+        return await super().on_tick(counter)
+
+    def _complain(self, _loop: asyncio.AbstractEventLoop, context: Mapping[str, Any]) -> None:
+        # Without a free descriptor the loop complains at every connection that waits.
+        error = context.get("exception")
+        said = str(context.get("message", "a fault of the event loop"))
+        kind = where(error) if isinstance(error, Exception) else ""
+        self._rare.write("error", "server", said=f"{said}: {kind}" if kind else said)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Take a signal; cut the connections when it is the second one."""
@@ -177,11 +204,22 @@ class _Server(uvicorn.Server):
                 connection.transport.abort()
 
 
-def _server(app: AsgiApp, log: Log, proxies: Sequence[str]) -> uvicorn.Server:
+def _server(app: AsgiApp, log: Log, settings: Settings) -> uvicorn.Server:
     """Return a server that a signal stops, once it has finished the calls in flight."""
+    rare, proxies = RareLog(log), settings.trusted_proxies
     server_log = logging.getLogger("uvicorn")
-    server_log.handlers = [_JsonLines(log)]
+    server_log.handlers = [_JsonLines(rare)]
     server_log.propagate = False
+    crowd = Crowd(
+        rare,
+        most=connections_within_descriptors(settings.http_connections),
+        of_one_address=settings.address_connections,
+        proxies=proxies,
+    )
+
+    def connection(**parts: Any) -> BoundedProtocol:
+        return BoundedProtocol(crowd, **parts)
+
     server = _Server(
         uvicorn.Config(
             app,
@@ -190,13 +228,19 @@ def _server(app: AsgiApp, log: Log, proxies: Sequence[str]) -> uvicorn.Server:
             log_level="warning",
             lifespan="on",
             loop="asyncio",
+            http=connection,  # type: ignore[arg-type] # it is only called
+            # The loop tries so often in a row to accept when no descriptor is free.
+            backlog=BACKLOG,
+            timeout_keep_alive=KEEP_ALIVE_SECONDS,
             # Nobody else chooses the address that attempts are counted by.
             proxy_headers=bool(proxies),
             forwarded_allow_ips=list(proxies),
             server_header=False,
             timeout_graceful_shutdown=DRAIN_SECONDS,
             ws="none",
-        )
+        ),
+        crowd,
+        rare,
     )
 
     def stop(_number: int, _frame: object) -> None:
@@ -249,7 +293,7 @@ def _warn(host: str) -> None:
 class _JsonLines(logging.Handler):
     """Turns what uvicorn says into lines like ours."""
 
-    def __init__(self, log: Log) -> None:
+    def __init__(self, log: RareLog) -> None:
         super().__init__()
         self._log = log
 
@@ -258,6 +302,5 @@ class _JsonLines(logging.Handler):
         error = record.exc_info[1] if record.exc_info else None
         level: Level = "error" if record.levelno >= logging.ERROR else "warning"
         # A message may quote what was sent; its template cannot.
-        self._log.write(
-            level, "server", said=str(record.msg), error=where(error) if error else None
-        )
+        said = str(record.msg).strip()
+        self._log.write(level, "server", said=f"{said}: {where(error)}" if error else said)

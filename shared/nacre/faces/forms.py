@@ -31,6 +31,9 @@ async def form_within(request: Request, limit: int) -> dict[str, str]:
 
 
 async def _body_within(request: Request, limit: int) -> bytes:
+    length = request.headers.get("content-length", "")
+    if length.isascii() and length.isdigit() and int(length[:16]) > limit:
+        raise TooLargeError("the request body", limit=limit)
     chunks, size = [], 0
     async for chunk in request.stream():
         size += len(chunk)

@@ -8,19 +8,27 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from nacre.app import Application
-from nacre.errors import TooLargeError
-from nacre.faces.asgi import AsgiApp, Receive, Scope, Send, read, write
-from nacre.faces.error_map import explain
+from nacre.faces.asgi import (
+    AsgiApp,
+    BodyTooLargeError,
+    Receive,
+    Scope,
+    Send,
+    head_of,
+    mark_admitted,
+    read_body,
+    refuse,
+    write,
+)
 from nacre.faces.live_call import LiveCall
 from nacre.faces.logs import Log
 from nacre.faces.mcp import BaseOf, CallLog, endpoint
 from nacre.faces.peers import LocalPeers
 from nacre.faces.threads import CallThreads
 from nacre.limits import HTTP_THREADS
-from nacre.protocol.answers import refusal
 from nacre.protocol.fences import Fences
 from nacre.protocol.http import Admit, Endpoint
-from nacre.protocol.http_messages import HttpReply, reply
+from nacre.protocol.http_messages import HttpReply
 
 Lifespan = Callable[[], AbstractAsyncContextManager[None]]
 
@@ -79,18 +87,23 @@ class _Server:
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         started = self._calls.start()
+        request = head_of(scope)
+        met = self._endpoint.meet(request)
+        if isinstance(met, HttpReply):
+            self._calls.end(started, met)
+            await refuse(request, receive, send, met)
+            return
+        mark_admitted(scope)
         try:
-            request = await read(scope, receive, self._endpoint.most)
-        except TooLargeError as error:
-            refused = reply(refusal(None, explain(error, modern=True), error))
-            # Something may be left of the body, so the connection ends here.
-            closing = (*refused.headers, ("connection", "close"))
-            await write(send, HttpReply(refused.status, closing, refused.body))
+            await read_body(request, receive, self._endpoint.call_bytes)
+        except BodyTooLargeError as error:
+            refused = self._endpoint.refusal(request, error)
             self._calls.end(started, refused)
+            await refuse(request, receive, send, refused, more=error.more)
             return
         except ConnectionError:
             return
-        begun = self._endpoint.begin(request)
+        begun = self._endpoint.begin(request, met)
         if isinstance(begun, HttpReply):
             await write(send, begun)
             self._calls.end(started, begun)

@@ -4,37 +4,52 @@ A request whose client goes away is cancelled, so that nobody works for nobody.
 """
 
 import asyncio
-import contextlib
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from time import monotonic
+from dataclasses import dataclass
 
 import h11
 
+from nacre.faces.crowd import Crowd
 from nacre.faces.http_upstream_head import response_head
-from nacre.limits import MAX_DISCARDED_BYTES, MAX_HEAD_BYTES, MAX_WIRE_BYTES, PROXY_IDLE_SECONDS
+from nacre.faces.strict_http import StrictConnection, refusal
+from nacre.limits import (
+    BODY_BYTES_A_SECOND,
+    BODY_SECONDS,
+    CLOSING_SECONDS,
+    HEAD_SECONDS,
+    MAX_DISCARDED_BYTES,
+    MAX_WIRE_BYTES,
+    PROXY_BODIES_BYTES,
+    PROXY_IDLE_SECONDS,
+    RETRY_AFTER_SECONDS,
+    TURNED_AWAY_SECONDS,
+    UNREAD_ANSWER_SECONDS,
+)
 from nacre.protocol.http_messages import HttpRequest
 
 Header = tuple[str, str]
 Handler = Callable[[HttpRequest, "Reply"], Awaitable[None]]
-_REASONS = {413: b"too large", 400: b"bad request", 431: b"headers too large"}
 
 
 class Connections:
     """All connections of a server; `on_fault` hears of what a handler should have caught."""
 
-    def __init__(self, handle: Handler, on_fault: Callable[[BaseException], None]) -> None:
+    def __init__(
+        self, handle: Handler, on_fault: Callable[[BaseException], None], crowd: Crowd
+    ) -> None:
         self._handle = handle
         self._on_fault = on_fault
+        self._crowd = crowd
         self._open: set[Connection] = set()
+        self._arriving = Arriving()
 
     def accept(self) -> "Connection":
         """Return the protocol of one more connection."""
-        return Connection(self._handle, self._on_fault, self._open)
+        return Connection(self._handle, self._on_fault, self._open, self._crowd, self._arriving)
 
     def sweep(self) -> None:
-        """Close what has been idle for too long; call it every few seconds."""
-        for each in list(self._open):
-            each.close_if_idle()
+        """Close what has waited for too long; call it every second."""
+        self._crowd.sweep()
 
     def close(self) -> None:
         """Close all connections and cancel what runs for them."""
@@ -42,21 +57,41 @@ class Connections:
             each.abort()
 
 
+@dataclass(slots=True)
+class Arriving:
+    """How many bytes of requests are held that have not arrived whole."""
+
+    size: int = 0
+
+
 class Connection(asyncio.Protocol):
     """One client's connection, one request after another."""
 
     def __init__(
-        self, handle: Handler, on_fault: Callable[[BaseException], None], opened: "set[Connection]"
+        self,
+        handle: Handler,
+        on_fault: Callable[[BaseException], None],
+        opened: "set[Connection]",
+        crowd: Crowd,
+        arriving: Arriving,
     ) -> None:
+        self._arriving = arriving
         self._handle = handle
         self._on_fault = on_fault
         self._opened = opened
-        self._wire = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEAD_BYTES)
+        self._crowd = crowd
+        self._wire = StrictConnection()
         self._head: h11.Request | None = None
         self._body: list[bytes] = []
+        self._held = 0  # bytes of it, as they are counted in all
         self._size = 0
         self._task: asyncio.Task[None] | None = None
-        self._idle_since = monotonic()
+        self._since = crowd.time()  # when the client's present turn began
+        self._is_new = True  # no request has come yet
+        self._received = 0  # bytes in that turn
+        self._unread_since: float | None = None
+        self._closing_since: float | None = None
+        self._is_turned_away = False
         self._may_write = asyncio.Event()
         self._may_write.set()
 
@@ -67,9 +102,15 @@ class Connection(asyncio.Protocol):
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         self._opened.add(self)
+        self._crowd.enter(self)
 
     def data_received(self, data: bytes) -> None:
         """Take what the client sent."""
+        if self._is_turned_away or self._transport.is_closing():
+            return
+        if self._received == 0 and self._head is None:
+            self._since = self._crowd.time()
+        self._received += len(data)
         try:
             self._wire.receive_data(data)
         except h11.RemoteProtocolError:
@@ -83,24 +124,70 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, _error: Exception | None) -> None:
         """End, and whatever runs with it."""
         self._opened.discard(self)
+        self._crowd.leave(self)
+        self._let_go()
         self._may_write.set()
         if self._task is not None:
             self._task.cancel()
 
     def pause_writing(self) -> None:
         """Stop: the client reads slower than we write."""
+        self._unread_since = self._crowd.time()
         self._may_write.clear()
 
     def resume_writing(self) -> None:
         """Go on."""
+        self._unread_since = None
         self._may_write.set()
 
     # What the server calls.
 
-    def close_if_idle(self) -> None:
-        """Close unless a request runs or came just now."""
-        if self._task is None and monotonic() - self._idle_since > PROXY_IDLE_SECONDS:
+    @property
+    def address(self) -> str:
+        """The network address of the client."""
+        peer = self._transport.get_extra_info("peername")
+        return str(peer[0]) if isinstance(peer, tuple) else ""
+
+    @property
+    def waits_since(self) -> float | None:
+        """Since when the next byte of a request is waited for."""
+        return self._since if self._task is None else None
+
+    def drop(self) -> None:
+        """Close at once."""
+        self.abort()
+
+    def turn_away(self, status: int) -> None:
+        """Say when to come again, and read no request."""
+        self._is_turned_away = True
+        self._write(refusal(status, ("retry-after", str(RETRY_AFTER_SECONDS))))
+        if self._transport.can_write_eof():
+            self._transport.write_eof()
+        asyncio.get_running_loop().call_later(TURNED_AWAY_SECONDS, self._transport.abort)
+
+    def end_if_late(self, now: float) -> str | None:
+        """Close when the client takes too long; return what it was too slow with."""
+        if self._transport.is_closing():
+            self._closing_since = self._closing_since or now
+            return self._ended("to close") if now - self._closing_since > CLOSING_SECONDS else None
+        if self._unread_since is not None:
+            late = now - self._unread_since > UNREAD_ANSWER_SECONDS
+            return self._ended("to read its answer") if late else None
+        if self._task is not None:
+            return None
+        waited = now - self._since
+        if self._head is not None:
+            late = waited > BODY_SECONDS + self._received / BODY_BYTES_A_SECOND
+            return self._ended("a body") if late else None
+        if self._received or self._is_new:
+            return self._ended("a head") if waited > HEAD_SECONDS else None
+        if waited > PROXY_IDLE_SECONDS:
             self.abort()
+        return None
+
+    def _ended(self, late: str) -> str:
+        self.abort()
+        return late
 
     def abort(self) -> None:
         """Close at once."""
@@ -117,12 +204,12 @@ class Connection(asyncio.Protocol):
                     return
                 if isinstance(event, h11.Request):
                     self._head = event
+                    self._since, self._received, self._is_new = self._crowd.time(), 0, False
+                    if self._is_too_long(event):
+                        self._refuse(413)
+                        return
                 elif isinstance(event, h11.Data):
-                    self._size += len(event.data)
-                    if self._size <= MAX_WIRE_BYTES:
-                        self._body.append(bytes(event.data))
-                    elif self._size > MAX_DISCARDED_BYTES:
-                        self.abort()
+                    if not self._take(bytes(event.data)):
                         return
                 elif isinstance(event, h11.EndOfMessage):
                     self._start()
@@ -133,20 +220,39 @@ class Connection(asyncio.Protocol):
         except h11.RemoteProtocolError as error:
             self._refuse(error.error_status_hint)
 
+    def _take(self, data: bytes) -> bool:
+        """Keep a piece of a body; False when the connection ends with it."""
+        self._size += len(data)
+        if self._size > MAX_DISCARDED_BYTES:
+            self.abort()
+            return False
+        if self._size > MAX_WIRE_BYTES:
+            return True  # it is thrown away, and refused when all has come
+        if self._arriving.size + len(data) > PROXY_BODIES_BYTES:
+            self._refuse(503, ("retry-after", str(RETRY_AFTER_SECONDS)))
+            return False
+        self._body.append(data)
+        self._held += len(data)
+        self._arriving.size += len(data)
+        return True
+
     def _go_ahead(self) -> None:
         if self._wire.they_are_waiting_for_100_continue:
             self._write(self._wire.send(h11.InformationalResponse(status_code=100, headers=[])))
 
-    def _refuse(self, status: int) -> None:
+    def _let_go(self) -> None:
+        self._arriving.size -= self._held
+        self._held = 0
+
+    def _is_too_long(self, head: h11.Request) -> bool:
+        length = dict(head.headers).get(b"content-length", b"0")
+        return int(length) > MAX_WIRE_BYTES and self._wire.they_are_waiting_for_100_continue
+
+    def _refuse(self, status: int, *headers: Header) -> None:
+        self._body = []
+        self._let_go()
         if self._wire.our_state in (h11.IDLE, h11.SEND_RESPONSE):
-            text = _REASONS.get(status, b"bad request")
-            head = h11.Response(
-                status_code=status,
-                headers=[("content-length", str(len(text))), ("connection", "close")],
-            )
-            with contextlib.suppress(h11.LocalProtocolError):
-                for event in (head, h11.Data(text), h11.EndOfMessage()):
-                    self._write(self._wire.send(event))
+            self._write(refusal(status, *headers))
         self._transport.close()
 
     def _start(self) -> None:
@@ -165,6 +271,7 @@ class Connection(asyncio.Protocol):
             head.method.decode("latin-1"), path, named, headers, b"".join(self._body)
         )
         self._head, self._body, self._size = None, [], 0
+        self._let_go()
         self._task = asyncio.get_running_loop().create_task(self._answer(request))
 
     async def _answer(self, request: HttpRequest) -> None:
@@ -181,7 +288,7 @@ class Connection(asyncio.Protocol):
             self.abort()
         finally:
             self._task = None
-            self._idle_since = monotonic()
+            self._since, self._received = self._crowd.time(), 0
         self._next()
 
     def _next(self) -> None:

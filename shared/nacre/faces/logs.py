@@ -3,10 +3,14 @@
 import json
 import sys
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from time import monotonic
 from typing import Literal, TextIO
+
+from nacre.limits import RARE_LOG_SECONDS
 
 Level = Literal["debug", "info", "warning", "error"]
 _ORDER: tuple[Level, ...] = ("debug", "info", "warning", "error")
@@ -54,6 +58,44 @@ class Log:
             if stream is not None:
                 stream.write(f"{line}\n")
                 stream.flush()
+
+
+@dataclass(slots=True)
+class _Kind:
+    level: Level
+    event: str
+    said: str
+    written: float
+    times: int = 0
+
+
+class RareLog:
+    """Writes what strangers can cause at will: one line of each kind a minute, with the count."""
+
+    def __init__(self, log: Log, *, time: Callable[[], float] = monotonic) -> None:
+        self._log = log
+        self._time = time
+        self._kinds: dict[tuple[str, str], _Kind] = {}
+
+    def write(self, level: Level, event: str, *, said: str) -> None:
+        """Write a line, or count it for the next one. `said` must be one of a few texts."""
+        kind = self._kinds.get((event, said))
+        if kind is None:
+            kind = _Kind(level, event, said, self._time() - RARE_LOG_SECONDS)
+            self._kinds[event, said] = kind
+        kind.times += 1
+        self._put(kind)
+
+    def flush(self) -> None:
+        """Write what was counted more than a minute ago; call it now and then."""
+        for kind in self._kinds.values():
+            self._put(kind)
+
+    def _put(self, kind: _Kind) -> None:
+        now = self._time()
+        if kind.times and now - kind.written >= RARE_LOG_SECONDS:
+            self._log.write(kind.level, kind.event, said=kind.said, times=kind.times)
+            kind.written, kind.times = now, 0
 
 
 def _line(now: datetime, level: Level, event: str, fields: Mapping[str, Field]) -> str:

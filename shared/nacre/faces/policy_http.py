@@ -4,10 +4,22 @@ import asyncio
 from collections.abc import Callable
 
 from nacre.access.challenge import www_authenticate
-from nacre.errors import ForbiddenError, TooLargeError, UnauthorizedError, UnavailableError
-from nacre.faces.asgi import AsgiApp, Receive, Scope, Send, read, write
+from nacre.errors import ForbiddenError, UnauthorizedError, UnavailableError
+from nacre.faces.asgi import (
+    AsgiApp,
+    BodyTooLargeError,
+    Receive,
+    Scope,
+    Send,
+    head_of,
+    mark_admitted,
+    read_body,
+    refuse,
+    write,
+)
 from nacre.faces.evaluating import Evaluator
 from nacre.faces.policy import PATH, REFUSED
+from nacre.limits import MAX_BODY_BYTES
 from nacre.protocol.fences import Fences
 from nacre.protocol.http_messages import Header, HttpReply, HttpRequest
 from nacre.protocol.principal import Principal
@@ -27,34 +39,43 @@ def policy_endpoint(
         if scope["type"] != "http" or scope["path"] != PATH:
             await elsewhere(scope, receive, send)
             return
+        request = head_of(scope)
+        # The store may have to be read, which blocks.
+        caller = await asyncio.to_thread(_meet, request, holder, fences)
+        if isinstance(caller, HttpReply):
+            await refuse(request, receive, send, caller)
+            return
+        mark_admitted(scope)
         try:
-            request = await read(scope, receive)
-        except TooLargeError:
-            await write(send, _reply(413, b'{"decision":"deny","error":"too large"}', _CLOSING))
+            await read_body(request, receive, MAX_BODY_BYTES)
+        except BodyTooLargeError as error:
+            too_large = _reply(413, b'{"decision":"deny","error":"too large"}')
+            await refuse(request, receive, send, too_large, more=error.more)
             return
         except ConnectionError:
             return
-        # The store may have to be read, which blocks.
-        await write(send, await asyncio.to_thread(answer, request))
+        await write(send, await asyncio.to_thread(answer, request, caller))
 
-    def answer(request: HttpRequest) -> HttpReply:
-        try:
-            fences.check(request.headers)
-            principal = holder(request.headers.get("authorization"))
-        except UnauthorizedError as error:
-            return _reply(401, REFUSED, ("www-authenticate", www_authenticate(error) or "Bearer"))
-        except ForbiddenError:
-            return _reply(403, b'{"decision":"deny","error":"forbidden"}')
-        except UnavailableError:
-            return _reply(503, b'{"decision":"deny","error":"unavailable"}')
-        if request.method != "POST":
-            return _reply(405, b'{"decision":"deny","error":"use POST"}', ("allow", "POST"))
-        return _reply(*evaluator.answer(bytes(request.body), principal.being_id, principal.subject))
+    def answer(request: HttpRequest, caller: Principal) -> HttpReply:
+        return _reply(*evaluator.answer(bytes(request.body), caller.being_id, caller.subject))
 
     return serve
 
 
-_CLOSING = ("connection", "close")
+def _meet(head: HttpRequest, holder: Holder, fences: Fences) -> HttpReply | Principal:
+    """Return whose request it is, or its refusal."""
+    try:
+        fences.check(head.headers)
+        principal = holder(head.headers.get("authorization"))
+    except UnauthorizedError as error:
+        return _reply(401, REFUSED, ("www-authenticate", www_authenticate(error) or "Bearer"))
+    except ForbiddenError:
+        return _reply(403, b'{"decision":"deny","error":"forbidden"}')
+    except UnavailableError:
+        return _reply(503, b'{"decision":"deny","error":"unavailable"}')
+    if head.method != "POST":
+        return _reply(405, b'{"decision":"deny","error":"use POST"}', ("allow", "POST"))
+    return principal
 
 
 def _reply(status: int, body: bytes, *headers: Header) -> HttpReply:

@@ -5,7 +5,7 @@ from typing import Any
 
 from nacre.access.addresses import base_of
 from nacre.errors import ForbiddenError
-from nacre.faces.asgi import AsgiApp, Receive, Scope, Send, write
+from nacre.faces.asgi import AsgiApp, Receive, Scope, Send, head_of, refuse
 from nacre.faces.logs import where
 from nacre.faces.oauth_routes import WELL_KNOWN
 from nacre.faces.portal_parts import Portal
@@ -26,7 +26,7 @@ class PortalFence:
         headers = {n.decode("latin-1"): v.decode("latin-1") for n, v in scope["headers"]}
         refused = self._refusal(scope["method"], scope["path"], headers)
         if refused is not None:
-            await write(send, refused)
+            await refuse(head_of(scope), receive, send, refused)
             return
         cors = self._portal.fences.cors_headers(headers) if is_protocol(scope["path"]) else ()
         more = [(name.encode(), value.encode("latin-1")) for name, value in cors]

@@ -10,6 +10,7 @@ _CORS_HEADERS = (
     *("authorization", "content-type", "accept", "x-llm-api-key"),
     *("mcp-protocol-version", "mcp-method", "mcp-name"),
 )
+_AUTHORITY = re.compile(r"(\[[0-9a-z:.%]+\]|[^:@\[\]\\?#\s]*)(?::[0-9]*)?")
 _PARAMETER = re.compile(r"mcp-param-[0-9a-z_-]{1,64}")
 
 
@@ -56,11 +57,11 @@ def _parameters(headers: Mapping[str, str]) -> list[str]:
 
 
 def hostname(authority: str) -> str:
-    """Return the host of `host:port`, in lower case; an IPv6 address keeps its brackets."""
+    """Return the host of `host:port`, in lower case; an IPv6 address keeps its brackets.
+
+    What is no such authority, such as one with user information, is returned whole: it equals
+    no host's name.
+    """
     authority = authority.partition("/")[0].lower()
-    if authority.startswith("["):
-        address, closing, port = authority.partition("]")
-        # Without its bracket, or with more than a port behind it, it is another name.
-        is_other = not closing or (port and not port.startswith(":"))
-        return authority if is_other else f"{address}]"
-    return authority.partition(":")[0]
+    parts = _AUTHORITY.fullmatch(authority)
+    return authority if parts is None else parts.group(1)

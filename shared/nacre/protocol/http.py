@@ -6,8 +6,9 @@ gets a finished reply or a call that still has to run.
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 from nacre.errors import MalformedMessageError, NacreError, TooLargeError
 from nacre.limits import MAX_BODY_BYTES
@@ -38,6 +39,14 @@ _INVALID_REQUEST = -32600
 
 Admit = Callable[[HttpRequest, str | None, str | None], Principal | None]
 Challenge = Callable[[Exception, HttpRequest], str | None]
+Outcome = TypeVar("Outcome", HttpReply, HttpCall, HttpReply | HttpCall)
+
+
+@dataclass(slots=True)  # not frozen: see HttpRequest
+class Met:
+    """A request whose head may pass, and who sends it."""
+
+    principal: Principal | None
 
 
 def being_in(path: str) -> str | None:
@@ -75,43 +84,61 @@ class Endpoint:
         """Whether the path belongs to the endpoint."""
         return path == PATH or path.startswith(f"{PATH}/")
 
-    def most(self, head: HttpRequest) -> int:
-        """Return how long the body may be; the caller of a long one is known before it is read."""
-        path = _BEING_PATH.fullmatch(head.path)
-        if path is None:
-            return MAX_BODY_BYTES
-        try:
-            self._fences.check(head.headers)
-            self._admit(head, path.group(1), head.query.get("being_id"))
-        except NacreError:
-            return MAX_BODY_BYTES
+    @property
+    def call_bytes(self) -> int:
+        """How long the body of an admitted caller may be."""
         return self._call_bytes
 
-    def begin(self, request: HttpRequest) -> HttpReply | HttpCall:
-        """Check the request; return its reply, or the call that will give it."""
+    def meet(self, head: HttpRequest) -> HttpReply | Met:
+        """Check all that a request's head says; return its refusal, or who sends it.
+
+        A server that reads bodies as they come calls this first, so that a stranger cannot make
+        it read one.
+        """
         try:
-            outcome = self._begin(request)
+            outcome = self._meet(head)
+        except Exception as error:  # noqa: BLE001 - the edge: every request gets an answer
+            outcome = self._refuse(head, error, None)
+        return outcome if isinstance(outcome, Met) else self._shared(head, outcome)
+
+    def begin(self, request: HttpRequest, met: Met | None = None) -> HttpReply | HttpCall:
+        """Check the request; return its reply, or the call that will give it.
+
+        `met` is what `meet` returned, where the head was checked before.
+        """
+        try:
+            checked = met or self._meet(request)
+            if isinstance(checked, HttpReply):
+                return self._shared(request, checked)
+            outcome = self._begin(request, checked.principal)
         except Exception as error:  # noqa: BLE001 - the edge: every request gets an answer
             outcome = self._refuse(request, error, None)
+        return self._shared(request, outcome)
+
+    def refusal(self, request: HttpRequest, error: Exception) -> HttpReply:
+        """Return the answer to a request whose body cannot be read."""
+        return self._shared(request, self._refuse(request, error, None))
+
+    def _shared(self, request: HttpRequest, outcome: Outcome) -> Outcome:
         if self._fences.cors:
             outcome.cors = self._fences.cors_headers(request.headers)
         return outcome
 
-    def _begin(self, request: HttpRequest) -> HttpReply | HttpCall:
-        path = _parted(request.path)
+    def _meet(self, head: HttpRequest) -> HttpReply | Met:
+        path = _parted(head.path)
         if path is None:
             return HttpReply(404)
-        self._fences.check(request.headers)
-        if request.method == "OPTIONS" and request.headers.get("origin") in self._fences.cors:
+        self._fences.check(head.headers)
+        if head.method == "OPTIONS" and head.headers.get("origin") in self._fences.cors:
             return HttpReply(204)
-        principal = self._admit(request, path.group(1), request.query.get("being_id"))
-        if request.method != "POST":
+        principal = self._admit(head, path.group(1), head.query.get("being_id"))
+        if head.method != "POST":
             return _method_not_allowed()
+        return _unfit(head.headers) or Met(principal)
+
+    def _begin(self, request: HttpRequest, principal: Principal | None) -> HttpReply | HttpCall:
         if len(request.body) > self._call_bytes:
             raise TooLargeError("the request body", limit=self._call_bytes)
-        unfit = _unfit(request.headers)
-        if unfit is not None:
-            return unfit
         message = parse_message(request.body)
         match message:
             case Request():

@@ -10,7 +10,12 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from nacre.errors import ConfigurationError, InvalidInputError
-from nacre.limits import LLM_DAILY_TOKENS, TRANSCRIBE_PRICE
+from nacre.limits import (
+    ADDRESS_CONNECTIONS,
+    HTTP_CONNECTIONS,
+    LLM_DAILY_TOKENS,
+    TRANSCRIBE_PRICE,
+)
 
 _LEVELS = {
     "DEBUG": "DEBUG",
@@ -208,6 +213,18 @@ VARIABLES: Mapping[str, Variable] = {
         "Proxies in front of `nacre serve`, by address or network, separated by commas, such as "
         "127.0.0.1,10.0.0.0/16: what they say in X-Forwarded-For is who attempts are counted by.",
     ),
+    "http_connections": Variable(
+        "NACRE_HTTP_CONNECTIONS",
+        "Connections that `nacre serve` and `nacre proxy --listen` hold at once; fewer where the "
+        "process may not open so many files.",
+        str(HTTP_CONNECTIONS),
+    ),
+    "address_connections": Variable(
+        "NACRE_ADDRESS_CONNECTIONS",
+        "How many of them one address may have; this machine and NACRE_TRUSTED_PROXIES may have "
+        "all.",
+        str(ADDRESS_CONNECTIONS),
+    ),
     "secrets_path": Variable(
         "NACRE_SECRETS", "On AWS: where Systems Manager keeps the stack's secrets."
     ),
@@ -281,6 +298,8 @@ class Settings(NamedTuple):
     read_tools: tuple[str, ...] = ()
     private_networks: tuple[str, ...] = ()
     trusted_proxies: tuple[str, ...] = ()
+    http_connections: int = HTTP_CONNECTIONS
+    address_connections: int = ADDRESS_CONNECTIONS
     secrets_path: str = ""
     stack: str = ""
     resolves_tokens: bool = False
@@ -342,6 +361,8 @@ class Settings(NamedTuple):
             read_tools=_listed(read("read_tools")),
             private_networks=_networks("NACRE_PRIVATE_NETWORKS", read("private_networks")),
             trusted_proxies=_proxies("NACRE_TRUSTED_PROXIES", read("trusted_proxies")),
+            http_connections=_count("http_connections", read("http_connections")),
+            address_connections=_count("address_connections", read("address_connections")),
             secrets_path=read("secrets_path"),
             stack=read("stack"),
             resolves_tokens=_switch("NACRE_RESOLVE_TOKENS", read("resolves_tokens")),
@@ -431,6 +452,17 @@ def _tokens(value: str) -> int:
     if not (value.isascii() and value.isdecimal() and len(value) <= 12):
         raise ConfigurationError(
             f"NACRE_LLM_DAILY_TOKENS: {value[:40]!r} is not a whole number; 0 sets no bound"
+        )
+    return int(value)
+
+
+def _count(field: str, value: str) -> int:
+    variable = VARIABLES[field]
+    if not value:
+        return int(variable.default)
+    if not (value.isascii() and value.isdecimal()) or not 1 <= int(value[:9]) <= 1_000_000:
+        raise ConfigurationError(
+            f"{variable.name}: {value[:40]!r} is not a number from 1 to 1000000"
         )
     return int(value)
 
