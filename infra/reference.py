@@ -164,8 +164,12 @@ def conformance() -> str:
     return _page(
         "Conformance",
         "`make conformance` runs the official suite, `@modelcontextprotocol/conformance` "
-        f"{_suite_version()}, against a server with all of its fixtures, behind the laptop face "
-        "and behind the Lambda face. The numbers are asserted.",
+        f"{_suite_version()}, against what people run: `nacre serve`, and the functions of a stack "
+        "with their authorizer, their worker and their environment over an emulator of AWS. The "
+        "suite's fixtures are an owner's server of tools (`NACRE_TOOL_SERVERS`), which the owner's "
+        "policy allows; tokens, policy, audit and logs are on. A small relay adds the token, which "
+        "the suite cannot send, and the prefix `mcp__suite__`, which it does not know. Nothing "
+        "else differs. The numbers are asserted.",
         f"{results}\n\n## What does not pass\n\nA run fails when something else does not pass, "
         f"and when something listed here does.\n\n{failures}",
     )

@@ -9,6 +9,7 @@ settings = Settings.from_environment()
 handle = mcp_handler(
     aws.mcp_application(settings),
     gate=aws.mcp_gate(settings),
+    peers=aws.mcp_peers(settings),
     log=log_at(settings.log_level, stack=settings.stack),
     public_url=settings.public_url,
 )

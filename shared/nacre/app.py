@@ -45,9 +45,6 @@ class Application:
     states: RequestStates
     # Of one tool call; everything else is small.
     call_bytes: int = MAX_BODY_BYTES
-    # Deprecated parts of the protocol that cost every client a request when advertised.
-    advertises_logging: bool = False
-    advertises_subscriptions: bool = False
     # Keeps the calls that go on as tasks; called when one does.
     tasks: "Callable[[], Tasks] | None" = None
 

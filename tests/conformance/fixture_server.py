@@ -26,9 +26,9 @@ from tests.conformance.fixture_questions import elicit, field, register_question
 from tests.conformance.fixture_tasks import register_tasks, tasks_of
 
 
-def conformance_server() -> ToolServer:
+def conformance_server(name: str = "nacre-conformance") -> ToolServer:
     """Return the server with every fixture."""
-    server = ToolServer("nacre-conformance", "1.0.0")
+    server = ToolServer(name, "1.0.0")
     register_content(server)
     register_questions(server)
     register_tasks(server)
@@ -37,14 +37,17 @@ def conformance_server() -> ToolServer:
     return server
 
 
+def owners_server() -> ToolServer:
+    """Return the same as an owner's server of tools; its short name leaves room for theirs."""
+    return conformance_server("suite")
+
+
 def conformance_application() -> Application:
-    """Return the fixtures as an application that advertises the deprecated parts too."""
+    """Return the fixtures as an application of their own."""
     keys = SigningKeys(secrets.token_bytes(32))
     return Application(
         surface=conformance_server(),
         states=RequestStates(lambda: keys, system_clock),
-        advertises_logging=True,
-        advertises_subscriptions=True,
     )
 
 

@@ -177,12 +177,8 @@ def test_subscribing_is_accepted_without_being_kept(method: str) -> None:
     assert body_of(legacy(method, {"uri": "test://one"}))["result"] == {}
 
 
-def test_a_log_level_is_accepted_and_a_wrong_one_named() -> None:
-    assert body_of(legacy("logging/setLevel", {"level": "error"}))["result"] == {}
-    assert (
-        "must be one of"
-        in body_of(legacy("logging/setLevel", {"level": "loud"}))["error"]["message"]
-    )
+def test_a_log_level_is_refused_where_nobody_remembers_it() -> None:
+    assert error_of(legacy("logging/setLevel", {"level": "error"})) == (200, -32601)
 
 
 def test_a_legacy_client_learns_of_an_unknown_method_with_status_200() -> None:
@@ -224,7 +220,10 @@ def test_discover_tells_what_is_served() -> None:
         {
             "resultType": "complete",
             "supportedVersions": list(SUPPORTED_VERSIONS),
-            "capabilities": {"tools": {}, "resources": {}, "prompts": {}, "completions": {}},
+            "capabilities": {
+                **{"tools": {}, "resources": {}, "prompts": {}, "completions": {}},
+                "logging": {},
+            },
             "instructions": "Be brief.",
             "ttlMs": 300_000,
             "cacheScope": "private",

@@ -15,6 +15,7 @@ from nacre.protocol.answers import Failure, refusal
 from nacre.protocol.context import capability_of
 from nacre.protocol.http_messages import HttpCall, HttpReply, HttpRequest, reply
 from nacre.protocol.messages import notification
+from nacre.protocol.peers import Peers
 from nacre.protocol.principal import Principal
 from nacre.protocol.running import Looper, step
 from nacre.protocol.sse import event as sse_event
@@ -51,6 +52,7 @@ def mcp_handler(
     app: Application,
     *,
     gate: Gate | None = None,
+    peers: Peers | None = None,
     log: Log | None = None,
     public_url: str | None = None,
 ) -> Handler:
@@ -59,10 +61,11 @@ def mcp_handler(
     `public_url` is where clients can log in, empty for the name they used, None for nowhere.
 
     Callers are those that the authorizer let through. With a `gate`, events of
-    fronts that have no authorizer of ours resolve their token in process.
+    fronts that have no authorizer of ours resolve their token in process. Without `peers`
+    clients of older revisions cannot choose a log level, and get no log messages.
     """
     base = None if public_url is None else called_address(public_url, scheme="https")
-    served = endpoint(app, admit=_admission(gate, base), base=base)
+    served = endpoint(app, admit=_admission(gate, base), peers=peers, base=base)
     calls, looper = CallLog(log or Log()), Looper()
 
     def handle(event: Event, context: Invocation) -> Event:

@@ -33,14 +33,16 @@ class Rules:
     permit = staticmethod(authorize)
 
 
-def dispatcher(app: Application) -> Dispatcher:
-    """Return the dispatcher of an application."""
+def dispatcher(app: Application, *, logging: bool = False) -> Dispatcher:
+    """Return the dispatcher of an application.
+
+    `logging` tells whether the face knows which level a client of an older revision has chosen.
+    """
     return Dispatcher(
         app.surface,
         rules=Rules(),
         states=app.states,
-        logging=app.advertises_logging,
-        subscriptions=app.advertises_subscriptions,
+        logging=logging,
         tasks=app.tasks,
     )
 
@@ -70,7 +72,7 @@ def endpoint(
         return www_authenticate(error, resource_metadata=metadata)
 
     return Endpoint(
-        dispatcher(app),
+        dispatcher(app, logging=peers is not None),
         rules=Rules(),
         admit=admit,
         challenge=challenge,

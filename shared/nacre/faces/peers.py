@@ -16,6 +16,7 @@ from nacre.protocol.caller import Peer
 from nacre.protocol.context import capability_of
 from nacre.protocol.http_messages import HttpRequest
 from nacre.protocol.messages import RequestId, Response
+from nacre.protocol.peers import client_key, subject_of
 from nacre.protocol.principal import Principal
 
 
@@ -28,7 +29,7 @@ class LocalPeers:
 
     def of(self, request: HttpRequest, principal: Principal | None) -> Peer:
         """Return the record of the client that sends the request."""
-        key = (_subject(principal), request.headers.get("user-agent", ""))
+        key = client_key(request, principal)
         peer = self._peers.setdefault(key, Peer())
         self._peers.move_to_end(key)
         if len(self._peers) > REMEMBERED_PEERS:
@@ -37,7 +38,7 @@ class LocalPeers:
 
     def deliver(self, principal: Principal | None, response: Response) -> bool:
         """Hand a client's answer to the call that waits for it; False when none does."""
-        waiting = self._waiting.get((_subject(principal), response.id))
+        waiting = self._waiting.get((subject_of(principal), response.id))
         if waiting is None or waiting.done():
             return False
         waiting.set_result(response)
@@ -45,7 +46,7 @@ class LocalPeers:
 
     def expect(self, principal: Principal | None) -> "Expected":
         """Return a new request id and the answer that will carry it."""
-        return Expected(self._waiting, _subject(principal))
+        return Expected(self._waiting, subject_of(principal))
 
 
 class Expected:
@@ -71,7 +72,3 @@ class Expected:
         if response.result is None:
             raise ClientCapabilityError(capability_of(method))
         return response.result
-
-
-def _subject(principal: Principal | None) -> str:
-    return principal.subject if principal else ""

@@ -89,7 +89,7 @@ class _Session:
     """One client: what it has said, what runs for it, and what it is asked."""
 
     def __init__(self, app: Application, principal: Principal, output: Output, log: Log) -> None:
-        self._dispatcher = dispatcher(app)
+        self._dispatcher = dispatcher(app, logging=True)
         self._call_bytes = app.call_bytes
         self._principal = principal
         self._output = output

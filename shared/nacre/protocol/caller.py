@@ -16,7 +16,15 @@ class Peer:
 
     capabilities: Mapping[str, Any] = field(default_factory=dict)
     client_info: Mapping[str, Any] = field(default_factory=dict)
-    log_level: str | None = None
+    _log_level: str | None = None
+
+    def log_level(self) -> str | None:
+        """Return the least important level that the client chose, None where it chose none."""
+        return self._log_level
+
+    def choose_log_level(self, level: str) -> None:
+        """Remember the level for the client's next requests."""
+        self._log_level = level
 
 
 @dataclass(slots=True)  # not frozen: see HttpRequest

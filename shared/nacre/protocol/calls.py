@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from nacre.protocol.tasks import Tasks
 
 
+_LOG_LEVEL = "info"  # for a client of an older revision that has chosen none
+
+
 @dataclass(slots=True)
 class Call:
     """A request whose handler has yet to run; `blocking` ones never await an event loop."""
@@ -157,18 +160,21 @@ class Calls:
             client_info=caller.peer.client_info,
             capabilities=caller.peer.capabilities,
             llm_api_key=caller.llm_api_key,
-            log_level=self._wanted_level(meta, caller),
+            wanted_level=self._wanted_level(meta, caller),
             progress_token=token if isinstance(token, (str, int)) else None,
             answers=so_far.answers,
             kept=so_far.kept,
             takes_task=self._tasks is not None and caller.takes_tasks,
         )
 
-    def _wanted_level(self, meta: Mapping[str, Any], caller: Caller) -> str | None:
+    def _wanted_level(self, meta: Mapping[str, Any], caller: Caller) -> Callable[[], str | None]:
         if is_modern(caller.version):
             level = meta.get(META_LOG_LEVEL)
-            return None if level is None else log_level(level)
-        return (caller.peer.log_level or "info") if self._logging else None
+            wanted = None if level is None else log_level(level)
+            return lambda: wanted
+        if not self._logging:
+            return lambda: None
+        return lambda: caller.peer.log_level() or _LOG_LEVEL
 
 
 def concerns_message(error: Exception, *, modern: bool) -> bool:

@@ -1,6 +1,6 @@
 """One call as its handler sees it, and the channel back to the client."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NoReturn, Protocol
 
@@ -124,6 +124,10 @@ class Silence:
 _SILENCE: Channel = Silence()
 
 
+def _no_level() -> None:
+    return None
+
+
 @dataclass(slots=True, kw_only=True)
 class Context:
     """One call: who makes it, what the client can do, and the way back to it."""
@@ -134,7 +138,8 @@ class Context:
     client_info: Mapping[str, Any] = field(default_factory=dict)
     capabilities: Mapping[str, Any] = field(default_factory=dict)
     llm_api_key: str | None = field(default=None, repr=False)
-    log_level: str | None = None
+    # Called when something is logged: to know the level may take a read.
+    wanted_level: Callable[[], str | None] = field(default=_no_level, repr=False)
     progress_token: RequestId | None = None
     answers: Mapping[str, dict[str, Any]] = field(default_factory=dict, repr=False)
     # What a handler wants to find again when it is run once more with the answers; it
@@ -149,6 +154,11 @@ class Context:
     def detached(cls) -> "Context":
         """Return a context for a call in process, with no client behind it."""
         return cls()
+
+    @property
+    def log_level(self) -> str | None:
+        """The least important level that the client wants to hear of, None for nothing."""
+        return self.wanted_level()
 
     @property
     def cancelled(self) -> bool:
@@ -170,7 +180,8 @@ class Context:
 
     def log(self, level: str, data: Any, logger: str | None = None) -> None:
         """Send a log message to the client; does nothing below the level it asked for."""
-        if self.log_level is None or LOG_LEVELS.index(level) < LOG_LEVELS.index(self.log_level):
+        wanted = self.log_level
+        if wanted is None or LOG_LEVELS.index(level) < LOG_LEVELS.index(wanted):
             return
         params: dict[str, Any] = {"level": level, "data": data}
         if logger is not None:

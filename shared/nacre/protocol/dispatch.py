@@ -62,10 +62,11 @@ class Dispatcher:
             **shared,
             "initialize": says.initialize,
             "ping": _pong,
-            "logging/setLevel": _set_level,
             "resources/subscribe": _take_uri,
             "resources/unsubscribe": _take_uri,
         }
+        if logging:
+            self._legacy["logging/setLevel"] = _set_level
         self._calls: dict[str, Callable[[Request, Caller], Call]] = {
             "tools/call": calls.call_tool,
             "resources/read": calls.read_resource,
@@ -145,7 +146,7 @@ def _pong(_request: Request, _caller: Caller) -> bytes:
 
 
 def _set_level(request: Request, caller: Caller) -> bytes:
-    caller.peer.log_level = log_level(request.text("level"))
+    caller.peer.choose_log_level(log_level(request.text("level")))
     return b"{}"
 
 

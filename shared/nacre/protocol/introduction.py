@@ -60,7 +60,7 @@ class Introduction:
         if self._surface.prompts():
             capabilities["prompts"] = {}
             capabilities["completions"] = {}
-        if self._logging:
+        if self._logging or modern:  # a modern request names the level itself
             capabilities["logging"] = {}
         if self._tasks and modern:
             capabilities["extensions"] = {TASKS: {}}

@@ -11,6 +11,7 @@ from nacre.errors import ConfigurationError
 if TYPE_CHECKING:
     from nacre.access.authority import Authority
     from nacre.access.gate import Gate
+    from nacre.adapters.stored_log_levels import StoredLogLevels
     from nacre.app import Application
     from nacre.jobs.worker import Worker
     from nacre.memory.index_jobs import IndexWork
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from nacre.ports.residue import Residue
     from nacre.ports.table import Table
     from nacre.ports.vault import Vault
+    from nacre.protocol.peers import Peers
     from nacre.protocol.request_state import SigningKeys
     from nacre.protocol.rulebook import Explainer
     from nacre.protocol.surface import Surface
@@ -107,6 +109,26 @@ def _served(
     surface = stack_entry(served, settings, table, system_clock, gateway=gateway)
     gateway.serve(surface)
     return ordering.serve(surface)
+
+
+def mcp_peers(settings: "Settings") -> "Peers":
+    """Return what an MCP function knows of clients of older revisions."""
+    from nacre.protocol.peers import Acquaintances
+
+    @cache
+    def levels() -> "StoredLogLevels":
+        from nacre.adapters.dynamodb_append import SignedAppend
+        from nacre.adapters.dynamodb_get import SignedGet
+        from nacre.adapters.stored_log_levels import StoredLogLevels
+        from nacre.clock import system_clock
+        from nacre.wiring.signed import signed
+
+        table = signed(SignedAppend, settings.data_table, settings)
+        return StoredLogLevels(
+            signed(SignedGet, settings.data_table, settings), table, system_clock
+        )
+
+    return Acquaintances(levels)
 
 
 def mcp_gate(settings: "Settings") -> "Gate | None":
