@@ -120,8 +120,9 @@ bill: .venv/.ready-dev ## Write the bill of materials (CycloneDX), with the lice
 	@$(BIN)/python -m infra.bill $(ARGS)
 
 .PHONY: fuzz
-fuzz: .venv/.ready-dev ## Give every parser what nobody would send (NACRE_FUZZ_RUNS=1000000 ARGS="-k guard")
-	NACRE_FUZZ_RUNS=$${NACRE_FUZZ_RUNS:-200000} $(SLOW) tests/fuzz $(ARGS)
+fuzz: .venv/.ready-dev ## Give every parser what nobody would send, and hold 100,000 proofs against the engine
+	NACRE_FUZZ_RUNS=$${NACRE_FUZZ_RUNS:-200000} NACRE_PROOFS=$${NACRE_PROOFS:-100000} \
+		$(SLOW) tests/fuzz tests/policy/test_prove.py $(ARGS)
 
 .PHONY: bench
 bench: .venv/.ready-dev .tools/node/.ready ## Measure; every figure is a ratio within the same run

@@ -1,3 +1,4 @@
+import os
 from typing import Any
 
 import pytest
@@ -7,8 +8,9 @@ from hypothesis import strategies as st
 from nacre.policy.matching import matches
 from nacre.policy.prove import Shape, prove
 from nacre.policy.readings import readings
-from nacre.policy.rule import NOWHERE, ArgumentTest
+from nacre.policy.rule import NOWHERE, ArgumentTest, Surroundings
 from tests.policy.deciding import call, policy
+from tests.policy.random_proofs import is_of, try_proofs
 from tests.policy.test_evaluate import SEED, globs
 
 SSH = ArgumentTest(("path",), ("**/.ssh/**",))
@@ -61,13 +63,13 @@ def test_a_counterexample_is_a_call_that_is_allowed() -> None:
         ('[[rule]]\naction = "allow"\nresource = "file:///a/**"\n', Shape("resources/read"), False),
         (
             '[[rule]]\naction = "allow"\nresource = "file:///a/**"\n',
-            Shape("resources/read", tests=(ArgumentTest(("uri",), ("https://**",)),)),
+            Shape("resources/read", tests=(ArgumentTest(("uri",), ("ssh://**",)),)),
             True,
         ),
         (
             '[[rule]]\naction = "deny"\ntool = "a*"\n[[rule]]\naction = "deny"\ntool = "b*"\n'
             '[[rule]]\naction = "allow"\ntool = "?*"\n',
-            Shape("a?"),
+            Shape("a*"),
             True,
         ),
         (
@@ -121,3 +123,121 @@ def test_what_is_proved_never_happens(
         assert rules.decide(subject).action != "allow"
     if proof.counterexample is not None:
         assert rules.decide(proof.counterexample).action == "allow"
+
+
+ALLOW_ONE_PATH = """
+[[rule]]
+action = "allow"
+tool = "read"
+args.path = "/srv/**"
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "shape", "where"),
+    [
+        # `*` is every argument, those that a rule names and those that it does not.
+        (ALLOW_ONE_PATH, Shape("read", tests=(ArgumentTest(("*",), ("/srv/x",)),)), NOWHERE),
+        (ALLOW_ONE_PATH, Shape("read", tests=(ArgumentTest(("*",), ("/etc/**",)),)), NOWHERE),
+        (
+            ALLOW_ONE_PATH.replace("args.path", "args.a.b"),
+            Shape("read", tests=(ArgumentTest(("a", "*"), ("/srv/x",)),)),
+            NOWHERE,
+        ),
+        # `**` is every tool and every method.
+        ('[[rule]]\naction = "allow"\nresource = "**"\n', Shape("**"), NOWHERE),
+        ('[[rule]]\naction = "allow"\nprompt = "review"\n', Shape("**"), NOWHERE),
+        ('[[rule]]\naction = "allow"\nmethod = "sampling/*"\n', Shape("**"), NOWHERE),
+        ("[settings]\nmode = 'monitor'\n", Shape("shell"), NOWHERE),
+        (
+            "[settings]\nmode = 'monitor'\n",
+            Shape("read", tests=(ArgumentTest(("path",), ("/etc/**",)),)),
+            NOWHERE,
+        ),
+        # `~` is the home folder that the proxy knows.
+        (
+            ALLOW_ONE_PATH.replace("/srv/", "~/"),
+            Shape("read", tests=(ArgumentTest(("path",), ("/home/ann/.ssh/**",)),)),
+            Surroundings(home="/home/ann"),
+        ),
+    ],
+)
+def test_what_a_rule_allows_is_never_proved_away(
+    text: str, shape: Shape, where: Surroundings
+) -> None:
+    proof = prove(policy(text), shape, where)
+
+    assert proof.holds is False, proof.reason
+    assert proof.counterexample is not None
+    assert is_of(shape, proof.counterexample, where)
+
+
+@pytest.mark.parametrize(
+    ("text", "shape", "where"),
+    [
+        (ALLOW_ONE_PATH, Shape("read", tests=(ArgumentTest(("path",), ("/srv//a",)),)), NOWHERE),
+        (ALLOW_ONE_PATH, Shape("read", tests=(ArgumentTest(("path",), ("https://**",)),)), NOWHERE),
+        (
+            ALLOW_ONE_PATH.replace("/srv/**", "etc/*"),
+            Shape("read", tests=(ArgumentTest(("path",), ("/etc/*",)),)),
+            NOWHERE,
+        ),
+        (
+            ALLOW_ONE_PATH.replace('"read"', '"ﬁle"'),
+            Shape("file"),
+            NOWHERE,
+        ),
+        (
+            ALLOW_ONE_PATH.replace('"/srv/**"', "5"),
+            Shape("read", tests=(ArgumentTest(("path",), ("?",)),)),
+            NOWHERE,
+        ),
+    ],
+)
+def test_readings_that_only_a_denying_rule_looks_at_are_not_proved_away(
+    text: str, shape: Shape, where: Surroundings
+) -> None:
+    assert prove(policy(text), shape, where).holds is not True
+
+
+@pytest.mark.parametrize(
+    ("allowed", "never"),
+    [
+        ('command = "git log **"', "command=git push **"),
+        ('command = "git status"', "command=**/etc/**"),
+        ('url = "https://api.github.com/**"', "url=https://evil.example/**"),
+        ('branch = "feature/**"', "branch=main"),
+        ('name = "*.txt"', "name=**/*.key"),
+        ('path = "~/work/**"', "path=~/.ssh/**"),
+        ('path = "~/work/**"', "path=/etc/**"),
+        ('path = "/srv/app/**"', "path=/etc/**"),
+        ('path = "/srv/app/**"', "path.inner=/srv/**"),
+        ('"*" = "/srv/app/**"', "*=/etc/**"),
+    ],
+)
+def test_what_everyday_rules_rule_out_is_proved(allowed: str, never: str) -> None:
+    rules = policy(f"[[rule]]\naction = 'allow'\ntool = 'use'\nargs.{allowed}\n")
+    name, _, glob = never.partition("=")
+
+    for where in (NOWHERE, Surroundings(home="/home/ann")):
+        assert prove(
+            rules, Shape("**", tests=(ArgumentTest(tuple(name.split(".")), (glob,)),)), where
+        ).holds
+
+
+def test_random_proofs_hold_against_the_engine() -> None:
+    answers = try_proofs(7, 150)
+
+    assert answers["True"] > 50
+    assert answers["False"] > 25
+    assert answers["None"] < 30
+
+
+@pytest.mark.slow
+def test_thousands_of_random_proofs_hold_against_the_engine() -> None:
+    count = int(os.environ.get("NACRE_PROOFS", "5000"))
+
+    answers = try_proofs(11, count)
+
+    assert answers.total() == count
+    assert answers["None"] < count / 5

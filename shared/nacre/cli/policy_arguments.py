@@ -1,5 +1,6 @@
 """Calls on a command line: a tool, and its arguments as NAME=VALUE."""
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -32,9 +33,13 @@ def place_options(command: Function) -> Function:
 
 
 def facts_of(home: str | None, bases: tuple[str, ...]) -> Surroundings:
-    """Return the facts that the options give about a server's machine."""
+    """Return the facts that a proxy on this machine knows, with what the options say instead."""
     home = home or str(Path.home())
-    return Surroundings(home=home, bases=absolute_bases(bases, "--base", home))
+    return Surroundings(
+        home=home,
+        bases=absolute_bases(bases, "--base", home),
+        folds_case=sys.platform in ("darwin", "win32"),
+    )
 
 
 def arguments_of(words: tuple[str, ...]) -> dict[str, Any]:

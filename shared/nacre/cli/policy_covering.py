@@ -12,6 +12,7 @@ from nacre.app import being_server
 from nacre.cli.display import json_option, show_json, show_table
 from nacre.cli.outcome import FAILURE, OK
 from nacre.cli.place import Place, placed
+from nacre.cli.policy_arguments import facts_of, place_options
 from nacre.cli.policy_file import chosen_policy, policy_option
 from nacre.clock import system_clock
 from nacre.errors import InvalidInputError, NotFoundError
@@ -71,10 +72,17 @@ def coverage_command(
 @click.command("replay")
 @policy_option
 @click.argument("file", required=False)
+@place_options
 @json_option
 @placed
 def replay_command(
-    policy_file: Path | None, file: str | None, *, as_json: bool, place: Place
+    policy_file: Path | None,
+    file: str | None,
+    home: str | None,
+    bases: tuple[str, ...],
+    *,
+    as_json: bool,
+    place: Place,
 ) -> int:
     """Decide anew what an audit holds, and show what would come out otherwise.
 
@@ -85,7 +93,7 @@ def replay_command(
     policy = chosen_policy(policy_file)
     lines = _recorded(place) if file is None else _lines_of(file)
     records = read_records(lines, source=file or "the audit")
-    found = replayed(policy, records)
+    found = replayed(policy, records, facts_of(home, bases))
     changed = [each for each in found if each.is_changed]
     unsure = [each for each in found if each.is_open and not each.is_changed]
     if as_json:

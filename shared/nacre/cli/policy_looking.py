@@ -83,7 +83,7 @@ def explain_command(
         raise InvalidInputError("give TOOL with its arguments, or --fixture with a file")
     policy = chosen_policy(policy_file)
     if fixture is not None:
-        call = read_fixture(fixture)
+        call = read_fixture(fixture, facts_of(home, bases))
     else:
         params = {"name": tool, "arguments": arguments_of(arguments)}
         where = facts_of(home, bases)
@@ -128,8 +128,10 @@ def prove_command(
 ) -> int:
     """Show that no call of a shape can be allowed, whatever its arguments, or one that can.
 
-    NAME=GLOB says what the calls are about, such as 'path=/etc/**'. A call that is allowed is
-    shown as a fixture. Exit code 0: none can be allowed. 1: one can, or it cannot be shown.
+    The shape is all that a rule would catch that denies TOOL with these arguments. NAME=GLOB is
+    one argument, such as 'path=/etc/**', and '*=GLOB' is any of them. A name such as '**' stands
+    for tools and for resources, prompts and other methods. A call that is allowed is shown as a
+    fixture. Exit code 0: none can be allowed. 1: one can, or the command cannot tell.
     """
     policy = chosen_policy(policy_file)
     kind = kind_of(name)
@@ -147,7 +149,7 @@ def prove_command(
         facts = {"holds": proof.holds, "reason": proof.reason, "rule": proof.rule}
         show_json({**facts, "counterexample": example})
     else:
-        said = {True: "proved", False: "not so", None: "cannot be shown"}[proof.holds]
+        said = {True: "proved", False: "not so", None: "cannot tell"}[proof.holds]
         click.echo(f"{said}: {proof.reason}")
         if example is not None:
             click.echo(json.dumps(example, indent=2))

@@ -8,6 +8,7 @@ import click
 from nacre.cli.display import json_option, show_json
 from nacre.cli.junit import junit
 from nacre.cli.outcome import FAILURE, OK
+from nacre.cli.policy_arguments import facts_of, place_options
 from nacre.cli.policy_file import chosen_policy, policy_option, why
 from nacre.errors import InvalidInputError
 from nacre.policy.approval_form import printable
@@ -30,6 +31,7 @@ _PATH = click.Path(path_type=Path)
     help="What should happen to every call, whatever the files say.",
 )
 @click.option("--junit", "report", metavar="FILE", type=_PATH, help="Write JUnit XML too.")
+@place_options
 @json_option
 def test_command(
     policy_file: Path | None,
@@ -37,20 +39,24 @@ def test_command(
     folder: Path | None,
     expect: Action | None,
     report: Path | None,
+    home: str | None,
+    bases: tuple[str, ...],
     *,
     as_json: bool,
 ) -> int:
     """Decide the calls in fixture files, and compare with what they expect.
 
     A fixture is a JSON file: a 'tools/call' request with its method and params, if wanted with
-    'server' and with 'expected' (allow, deny or prompt). Exit code 0: every decision is as
+    'server', with 'expected' (allow, deny or prompt), and with 'where' (home, base, folds_case,
+    is_local), which comes before --home and --base. Exit code 0: every decision is as
     expected, or nothing was. 1: at least one is not. 2 or 3: the policy or a fixture is wrong
     or missing, and nothing was decided.
     """
     if not files and folder is None:
         raise InvalidInputError("there is nothing to test; give --fixture or --fixture-dir")
     policy = chosen_policy(policy_file)
-    results = tried(policy, [*files, *(fixtures_in(folder) if folder else ())], expect)
+    fixtures = [*files, *(fixtures_in(folder) if folder else ())]
+    results = tried(policy, fixtures, expect, facts_of(home, bases))
     reasons = [why(policy, each.decision) for each in results]
     if report is not None:
         _write(report, junit(policy, results, reasons))

@@ -37,11 +37,11 @@ class DescribedCall:
         return name if self.method == "tools/call" and type(name) is str else self.method
 
 
-def read_call(value: Any, *, trusts_place: bool) -> DescribedCall:
+def read_call(value: Any, *, trusts_place: bool, facts: Surroundings = NOWHERE) -> DescribedCall:
     """Return the call that a JSON value describes; InvalidInputError says what is wrong.
 
     Only who runs on the same machine as the server can say that it is local: links are
-    followed there.
+    followed there. `facts` hold where the value does not say otherwise.
     """
     if not isinstance(value, Mapping):
         raise InvalidInputError("a call is a JSON object with 'method' and 'params'")
@@ -58,7 +58,7 @@ def read_call(value: Any, *, trusts_place: bool) -> DescribedCall:
     expected = value.get("expected")
     if expected is not None and expected not in ACTIONS:
         raise InvalidInputError("'expected' must be allow, deny or prompt")
-    where = _where(value.get("where", {}), trusts_place=trusts_place)
+    where = _where(value.get("where", {}), facts, trusts_place=trusts_place)
     return DescribedCall(method, value.get("params", {}), server, where, expected)
 
 
@@ -91,11 +91,11 @@ def subject_of(call: DescribedCall) -> Subject | None:
     return None
 
 
-def _where(value: Any, *, trusts_place: bool) -> Surroundings:
+def _where(value: Any, known: Surroundings, *, trusts_place: bool) -> Surroundings:
     if not isinstance(value, Mapping):
         raise InvalidInputError('\'where\' must be an object, such as {"home": "/home/ann"}')
     facts = dict(value)
-    bases = facts.pop("base", ())
+    bases = _bases(facts.pop("base")) if "base" in facts else known.bases
     for key, each in facts.items():
         wanted: type = str if key == "home" else bool
         if key not in _WHERE or type(each) is not wanted:
@@ -108,7 +108,7 @@ def _where(value: Any, *, trusts_place: bool) -> Surroundings:
             "'where.is_local' cannot be said from elsewhere: links are followed only on the "
             "server's own machine; leave it out"
         )
-    return Surroundings(bases=_bases(bases), **facts)
+    return known._replace(bases=bases, **facts)
 
 
 def _bases(value: Any) -> tuple[str, ...]:

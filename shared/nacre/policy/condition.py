@@ -9,7 +9,7 @@ from nacre.policy.values import Value, Values
 class Condition:
     """An allow holds if every reading of every value fits; others if any of any does."""
 
-    __slots__ = ("_equal", "_globs", "_is_strict", "as_place", "forms", "keys")
+    __slots__ = ("_globs", "_is_strict", "as_place", "equal", "forms", "keys")
 
     def __init__(self, test: ArgumentTest, action: Action, where: Surroundings) -> None:
         self.keys = test.keys
@@ -21,12 +21,12 @@ class Condition:
         )
         self.as_place = any(names_a_place(pattern) for pattern in patterns)
         self._globs = [matcher(form) for form in self.forms]
-        self._equal = tuple(each for each in test.wanted if not isinstance(each, str))
+        self.equal = tuple(each for each in test.wanted if not isinstance(each, str))
 
     @property
     def has_only_globs(self) -> bool:
         """Whether nothing but the forms can make it hold."""
-        return not self._equal
+        return not self.equal
 
     def holds(self, values: Values) -> bool:
         """Tell whether the values at the condition's place fulfil it."""
@@ -39,7 +39,7 @@ class Condition:
 
     def fits_surely(self, value: Value) -> bool:
         """Tell whether the value fits whatever it means."""
-        if self._equal and any(value.equals(each, exactly=True) for each in self._equal):
+        if self.equal and any(value.equals(each, exactly=True) for each in self.equal):
             return True
         if not self._globs:
             return False
@@ -56,7 +56,7 @@ class Condition:
 
     def fits_possibly(self, value: Value) -> bool:
         """Tell whether the value fits in one of its meanings."""
-        if self._equal and any(value.equals(each, exactly=False) for each in self._equal):
+        if self.equal and any(value.equals(each, exactly=False) for each in self.equal):
             return True
         if not self._globs:
             return False

@@ -7,7 +7,7 @@ from pathlib import Path
 from nacre.errors import InvalidInputError, NacreError, NotFoundError
 from nacre.policy.call import DescribedCall, decide, read_call
 from nacre.policy.policy import Policy
-from nacre.policy.rule import Action, Decision
+from nacre.policy.rule import NOWHERE, Action, Decision, Surroundings
 from nacre.policy.wire import parse
 
 
@@ -39,10 +39,13 @@ def fixtures_in(folder: Path) -> list[Path]:
     return found
 
 
-def read_fixture(path: Path) -> DescribedCall:
-    """Return the call of a fixture file; InvalidInputError names the file and what is wrong."""
+def read_fixture(path: Path, facts: Surroundings = NOWHERE) -> DescribedCall:
+    """Return the call of a fixture file; InvalidInputError names the file and what is wrong.
+
+    `facts` hold for a fixture that does not say otherwise in `where`.
+    """
     try:
-        return read_call(parse(path.read_bytes()), trusts_place=True)
+        return read_call(parse(path.read_bytes()), trusts_place=True, facts=facts)
     except FileNotFoundError:
         raise NotFoundError(f"{path}: there is no such fixture") from None
     except OSError as error:
@@ -52,12 +55,17 @@ def read_fixture(path: Path) -> DescribedCall:
         raise InvalidInputError(f"{path}: {said}") from error
 
 
-def tried(policy: Policy, fixtures: Iterable[Path], expected: Action | None) -> list[Tried]:
+def tried(
+    policy: Policy,
+    fixtures: Iterable[Path],
+    expected: Action | None,
+    facts: Surroundings = NOWHERE,
+) -> list[Tried]:
     """Decide every fixture; `expected` stands for what the files themselves expect.
 
     All are read before one is decided.
     """
-    calls = [(path, read_fixture(path)) for path in fixtures]
+    calls = [(path, read_fixture(path, facts)) for path in fixtures]
     return [
         Tried(path, call, decide(call, policy), expected or call.expected) for path, call in calls
     ]

@@ -3,11 +3,12 @@
 from collections import deque
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from typing import Any, Protocol
 
 from nacre.policy.automaton import Automaton
 from nacre.policy.matching import matches
 
-_MOST_STATES = 50_000
+_MOST_STATES = 10_000
 _OTHERS = "xyzkw0123456789"  # to stand for any character that no glob names
 
 State = tuple[int, ...]
@@ -15,6 +16,25 @@ State = tuple[int, ...]
 
 class TooManyStatesError(Exception):
     """The globs together are too intricate to say anything about all texts."""
+
+
+class TextSet(Protocol):
+    """A set of texts that is read letter by letter."""
+
+    letters: frozenset[str]
+    start: Any
+
+    def step(self, state: Any, character: str, /) -> Any:
+        """Return the state after one more character."""
+        ...
+
+    def accepts(self, state: Any, /) -> bool:
+        """Tell whether a text that led here is one of the set."""
+        ...
+
+    def is_alive(self, state: Any, /) -> bool:
+        """Tell whether more characters could still lead into the set."""
+        ...
 
 
 class Language:
@@ -38,9 +58,13 @@ class Language:
         """Tell whether a text that led here is one of the set."""
         return any(glob.accepts(each) for glob, each in zip(self._globs, state, strict=True))
 
+    def is_alive(self, state: State) -> bool:
+        """Tell whether more characters could still lead into the set."""
+        return any(state)
+
 
 def memberships(
-    inside: Sequence[Language], marks: Sequence[Language], *, shortest: int = 0
+    inside: Sequence[TextSet], marks: Sequence[TextSet], *, shortest: int = 0
 ) -> dict[int, str]:
     """Return, for texts that are in all of `inside`, in which of `marks` they can be.
 
@@ -64,11 +88,11 @@ def memberships(
             for place, each in enumerate(marks):
                 mask |= each.accepts(states[len(inside) + place]) << place
             found.setdefault(mask, text)
+            if len(found) == 1 << len(marks):
+                break
         for letter in letters:
-            following = tuple(
-                [each.step(state, letter) for each, state in zip(every, states, strict=True)]
-            )
-            if not all(any(state) for state in following[: len(inside)]):
+            following = _following(inside, marks, states, letter)
+            if following is None:
                 continue
             there = (following, len(text) + 1 >= shortest)
             if there not in texts:
@@ -77,6 +101,21 @@ def memberships(
                 texts[there] = text + letter
                 waiting.append(there)
     return found
+
+
+def _following(
+    inside: Sequence[TextSet], marks: Sequence[TextSet], states: tuple[Any, ...], letter: str
+) -> tuple[Any, ...] | None:
+    """Return the states after one more character, or None where no text can come of it."""
+    following: list[Any] = []
+    for each, state in zip(inside, states, strict=False):
+        after = each.step(state, letter)
+        if not each.is_alive(after):
+            return None
+        following.append(after)
+    for each, state in zip(marks, states[len(inside) :], strict=True):
+        following.append(each.step(state, letter))
+    return tuple(following)
 
 
 def covers(wide: Iterable[str], narrow: Iterable[str]) -> bool:

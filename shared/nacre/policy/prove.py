@@ -1,30 +1,39 @@
 """Proofs about a policy: no call of a shape can be allowed, or here is one that is.
 
-A shape holds for a call when some reading of each argument is in the shape's globs. An
-allowed call has every reading in the globs of the rule that allows it, so what the
-shape, the rule and no earlier deny have in common is all that there can be.
+A shape is what a rule that denies would catch: `prove` tells whether such a rule, put before
+all others, would stop a call that is allowed now. A proof is sound: where the sets of
+`possible_texts` cannot tell two readings apart, the answer is that it cannot be shown.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice, product
 from typing import Any
 
-from nacre.policy.forms import names_a_place, possible_forms, sure_forms
-from nacre.policy.languages import Language, TooManyStatesError, memberships
+from nacre.policy.condition import Condition
+from nacre.policy.evaluate import Engine
+from nacre.policy.languages import Language, TextSet, TooManyStatesError, memberships, overlap
+from nacre.policy.matching import matches
 from nacre.policy.policy import Policy
+from nacre.policy.possible_texts import any_text, possible_places, possible_words
 from nacre.policy.rule import NOWHERE, ArgumentTest, Kind, Rule, Subject, Surroundings
-from nacre.policy.scope import Scope, globs_of, text
+from nacre.policy.scope import Scope, text
 from nacre.policy.subjects import kind_of
+from nacre.policy.wire import DECIDED_METHODS
 
 _MOST_MARKS = 60
 _MOST_TRIES = 2000
+_MOST_CASES = 200
+_MOST_SPELLINGS = 16  # of one call that may be a counterexample
+_MOST_CALLS = 40
+_ANY = Rule(0, "allow", "**")
 
 Keys = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A kind of call that must never be allowed."""
+    """A kind of call that must never be allowed; a name may stand for tools and methods."""
 
     name: str
     server: str = "**"
@@ -36,7 +45,7 @@ class Shape:
 class Proof:
     """`holds` is True when no such call can be allowed, False when one is, else None.
 
-    A counterexample is a call that the policy really allows.
+    A counterexample is a call of the shape that the policy really allows.
     """
 
     holds: bool | None
@@ -45,172 +54,335 @@ class Proof:
     counterexample: Subject | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Region:
-    """Calls as a product: the globs of the server, of the name, and of each argument."""
-
-    server: tuple[str, ...]
-    name: str
-    arguments: dict[Keys, tuple[str, ...]]
+def deny_rule(shape: Shape) -> Rule:
+    """Return the rule that denies the calls of a shape, and no others."""
+    kind = shape.kind or kind_of(shape.name)
+    server = None if shape.server == "**" else shape.server
+    return Rule(1, "deny", shape.name, kind, server, shape.tests)
 
 
 def prove(policy: Policy, shape: Shape, where: Surroundings = NOWHERE) -> Proof:
     """Show that no call of the shape can be allowed, or find one that is."""
+    engine = policy.engine(where)
+    catching = Engine((deny_rule(shape),), where)
+    kinds: tuple[Kind, ...] = ("tool", "method")
+    kind = shape.kind or kind_of(shape.name)
+    kinds = kinds if kind is None else (kind,)
+    if policy.settings.mode == "monitor":
+        return _unenforced(shape, kinds, catching)
     unsettled: Rule | None = None
-    kind: Kind = shape.kind or kind_of(shape.name) or "tool"
-    for place, rule in enumerate(policy.rules):
-        if rule.action != "allow" or rule.kind not in (None, kind):
+    for place, rule in enumerate(engine.rules):
+        if rule.action != "allow":
             continue
-        try:
-            for subject in _candidates(policy.rules[:place], rule, shape, kind, where):
-                if subject is None:
-                    unsettled = rule
-                elif policy.decide(subject, where).action == "allow":
-                    return Proof(False, f"{rule.origin} allows such a call", rule.number, subject)
-                else:
-                    unsettled = rule
-        except TooManyStatesError:
-            unsettled = rule
+        for each in kinds:
+            if rule.kind not in (None, each):
+                continue
+            search = _Search(rule, engine.conditions[place], shape, each, catching)
+            search.hold_back(zip(engine.rules[:place], engine.conditions, strict=False))
+            try:
+                for subject in islice(search.subjects(), _MOST_CALLS):
+                    unsettled = unsettled or rule
+                    if subject is not None and engine.decide(subject).action == "allow":
+                        reason = f"{rule.origin} allows such a call"
+                        found = engine.decide(subject).rule
+                        return Proof(False, reason, found, subject)
+            except TooManyStatesError:
+                unsettled = unsettled or rule
     if unsettled is not None:
         return Proof(
             None,
-            f"{unsettled.origin} may allow such a call, and none was found that it does",
+            f"{unsettled.origin} may allow such a call, and none was found",
             unsettled.number,
         )
     return Proof(True, "no rule that allows has a call of this shape left to it")
 
 
-def _candidates(
-    earlier: Sequence[Rule], rule: Rule, shape: Shape, kind: Kind, where: Surroundings
-) -> Iterator[Subject | None]:
-    """Yield calls of the shape that the rule may allow; None for one that cannot be written."""
-    scope = Scope.of(rule)
-    keys = _places(rule, shape)
-    asked = Scope.of(Rule(0, "allow", shape.name, kind, shape.server))
-    inside = [
-        [Language([each]) for each in (*asked.server, *scope.server)],
-        [Language([asked.name]), Language([scope.name])],
-        *(list(_wanted(place, rule, shape, where)) for place in keys),
-    ]
-    # Of most rules nothing is in the shape, and no earlier rule has to be looked at.
-    if not all(memberships(languages, []) for languages in inside):
-        return
-    barriers = [
-        region
-        for each in earlier
-        if each.action != "allow" and each.kind in (None, kind)
-        for region in _barriers(each, keys, rule, shape, where)
-    ][:_MOST_MARKS]
-    choices = []
-    for number, languages in enumerate(inside):
-        marks = [Language(_dimension(region, number, keys)) for region in barriers]
-        choices.append(memberships(languages, marks, shortest=1 if number < 2 else 0))
-    full = (1 << len(barriers)) - 1
-    for texts in _combined(choices, full):
-        server, name, *values = texts
-        arguments = _arguments(keys, values)
-        yield None if arguments is None else Subject(kind, name, server, arguments)
-
-
-def _places(rule: Rule, shape: Shape) -> list[Keys]:
-    found = [test.keys for test in (*shape.tests, *rule.tests) if "*" not in test.keys]
-    if not found and any("*" in test.keys for test in (*shape.tests, *rule.tests)):
-        star = next(test.keys for test in (*shape.tests, *rule.tests) if "*" in test.keys)
-        found = [(*star[:-1], "any")]
-    return list(dict.fromkeys(found))
-
-
-def _is_at(pattern: Keys, keys: Keys) -> bool:
-    return pattern == keys or (pattern[-1] == "*" and pattern[:-1] == keys[: len(pattern) - 1])
-
-
-def _wanted(keys: Keys, rule: Rule, shape: Shape, where: Surroundings) -> Iterator[Language]:
-    shaped = [test for test in shape.tests if _is_at(test.keys, keys)]
-    is_place = any(names_a_place(glob) for test in shaped for glob in globs_of(test))
-    for test in shaped:
-        yield Language(form for each in test.wanted for form in sure_forms(text(each), where))
-    for test in rule.tests:
-        if not _is_at(test.keys, keys):
+def _unenforced(shape: Shape, kinds: Iterable[Kind], catching: Engine) -> Proof:
+    """Answer for a policy that records what it would deny, and denies nothing."""
+    reason = 'mode = "monitor" records decisions and denies no call'
+    for kind in kinds:
+        search = _Search(_ANY, (), shape, kind, catching)
+        try:
+            for subject in islice(search.subjects(), _MOST_CALLS):
+                if subject is not None:
+                    return Proof(False, reason, None, subject)
+        except TooManyStatesError:
             continue
-        if is_place and not any(names_a_place(glob) for glob in globs_of(test)):
-            yield Language(["**"])  # its words say nothing about what they mean as a path
-        else:
-            yield Language(form for each in test.wanted for form in sure_forms(text(each), where))
-    if not shaped and not any(_is_at(test.keys, keys) for test in rule.tests):
-        yield Language(["**"])
+    return Proof(None, f"{reason}, and no call of this shape was found")
 
 
-def _barriers(
-    denying: Rule, keys: list[Keys], rule: Rule, shape: Shape, where: Surroundings
-) -> Iterator[_Region]:
-    """Yield regions in which an earlier rule surely stops the call."""
-    scope = Scope.of(denying)
-    if len(scope.server) > 1:
-        return
-    if any(not globs_of(test) for test in denying.tests):
-        return
-    if any("*" in test.keys for test in denying.tests):
-        if len(denying.tests) > 1:
+@dataclass(frozen=True, slots=True)
+class _Leaf:
+    """One value of a call: where it is, the sets that its text is in, and how it was read.
+
+    `as_place` is None for a text that is read the same way as a path and as words.
+    """
+
+    keys: Keys
+    inside: tuple[TextSet, ...]
+    as_place: bool | None
+    values: tuple[Any, ...] = ()  # numbers and truth values that fit
+
+
+@dataclass(frozen=True, slots=True)
+class _Barrier:
+    """An earlier rule: it stops a call if each of its conditions sees a value that it matches."""
+
+    server: TextSet
+    name: TextSet
+    conditions: tuple[Condition, ...]
+
+
+@dataclass(slots=True)
+class _Search:
+    """The search for calls of a shape that one rule allows."""
+
+    rule: Rule
+    conditions: tuple[Condition, ...]
+    shape: Shape
+    kind: Kind
+    catching: Engine
+    barriers: list[_Barrier] = field(default_factory=list)
+
+    def hold_back(self, earlier: Iterable[tuple[Rule, tuple[Condition, ...]]]) -> None:
+        """Take note of the rules that come before and may stop a call."""
+        marks = 0
+        for rule, conditions in earlier:
+            if rule.action == "allow" or rule.kind not in (None, self.kind):
+                continue
+            marks += len(conditions) + 1
+            if marks > _MOST_MARKS or not all(each.forms for each in conditions):
+                continue
+            names = _stopped_names(rule, self.kind)
+            if names is not None:
+                server, name = (Language([each]) for each in names)
+                self.barriers.append(_Barrier(server, name, conditions))
+
+    def subjects(self) -> Iterator[Subject | None]:
+        """Yield calls of the shape that may be allowed; None for one that was not found."""
+        names = [each for each in self._names() if all(memberships(one, []) for one in each)]
+        cases = ((name, leaves) for name in names for leaves in self._calls())
+        for number, (name, leaves) in enumerate(cases):
+            if number >= _MOST_CASES:
+                raise TooManyStatesError
+            if all(memberships(leaf.inside, []) for leaf in leaves):
+                yield from self._of_case(name, leaves)
+
+    def _names(self) -> Iterator[tuple[list[TextSet], list[TextSet]]]:
+        """Yield sets that the server and the name of a call are in, case by case."""
+        shape, scope = self.shape, Scope.of(self.rule)
+        servers = [*scope.server, shape.server]
+        if self.kind == "method":
+            names = (each for each in DECIDED_METHODS if matches(self.rule.name, each))
+            for name in sorted(names):
+                if matches(shape.name, name):
+                    yield _sets(servers), _sets([name])
             return
-        (test,) = denying.tests
-        spots = [place for place in keys if _is_at(test.keys, place)]
-        for place in spots:
-            if _sees(test, place, rule, shape):
-                yield _Region(scope.server, scope.name, {place: _stopped(test, where)})
-        return
-    if all(test.keys in keys and _sees(test, test.keys, rule, shape) for test in denying.tests):
-        stopped: dict[Keys, tuple[str, ...]] = {}
-        for test in denying.tests:
-            stopped[test.keys] = _stopped(test, where)
-        yield _Region(scope.server, scope.name, stopped)
+        yield _sets(servers), _sets([scope.name, shape.name])
+        # A rule that denies also sees a name as somebody reads it: compatible characters.
+        if _wide(scope.name) != scope.name:
+            yield _sets(servers), _sets([_wide(scope.name), shape.name])
+        if shape.name in ("*", "**"):
+            return
+        # It sees `mcp__server__tool` as well, wherever the name of the server ends.
+        asked = Scope.of(deny_rule(shape))
+        if len(asked.server) > (shape.server != "**"):
+            yield _sets([*servers, *asked.server]), _sets([scope.name, asked.name])
+            owners = "**__**"
+        else:
+            owners = "**"
+        owner = _wide(scope.server[-1]) if scope.server else "**"
+        qualified = f"mcp__{owners}__{_wide(scope.name)}"
+        if overlap([shape.name], [qualified]) and overlap([owner], [owners]):
+            yield _sets([*servers, owners]), _sets([scope.name])
+
+    def _calls(self) -> Iterator[list[_Leaf]]:
+        """Yield the values that a call of the shape has if the rule allows it, case by case."""
+        catching = self.catching.conditions[0]
+        for shaped in product(*(self._places_of(each) for each in catching)):
+            leaves = list(shaped)
+            for condition in self.conditions:
+                stem = _stem(condition.keys)
+                if any(leaf.keys[: len(stem)] == stem for leaf in leaves):
+                    continue
+                keys = stem if stem == condition.keys else (*stem, "any")
+                leaves.append(self._allowed_leaf(keys, self._over(keys)))
+            yield leaves
+
+    def _places_of(self, catching: Condition) -> Iterator[_Leaf]:
+        """Yield where in an allowed call the value can be that a test of the shape is about."""
+        stem = _stem(catching.keys)
+        exact = {each.keys for each in self.conditions if each.keys[-1] != "*"}
+        for keys in sorted(exact):
+            if keys[: len(stem)] == stem:
+                yield self._leaf(catching, keys)
+        if not any(stem[: len(keys)] == keys for keys in exact):
+            yield self._leaf(catching, stem)
+
+    def _leaf(self, catching: Condition, keys: Keys) -> _Leaf:
+        over = self._over(keys)
+        if "**" in catching.forms:
+            return self._allowed_leaf(keys, over)
+        possible = possible_places if catching.as_place else possible_words
+        inside = [possible(each, self.catching.where) for each in over if each.has_only_globs]
+        inside += [_spellings(each.equal) for each in over if not each.forms]
+        values = tuple(value for each in over for value in each.equal)
+        return _Leaf(keys, (Language(catching.forms), *inside), catching.as_place, values)
+
+    def _allowed_leaf(self, keys: Keys, over: Sequence[Condition]) -> _Leaf:
+        """Return a value of which nothing is known but that the rule allows it."""
+        if not over:
+            return _Leaf(keys, (any_text(),), None)
+        as_place = any(each.as_place for each in over)
+        inside = tuple(
+            Language([*each.forms, *map(text, each.equal)])
+            for each in over
+            if each.as_place == as_place and not any(type(one) is float for one in each.equal)
+        )
+        values = tuple(value for each in over for value in each.equal)
+        return _Leaf(keys, inside or (any_text(),), as_place, values)
+
+    def _over(self, keys: Keys) -> list[Condition]:
+        """Return the conditions that hold for a value there in every call that is allowed."""
+        return [
+            each
+            for each in self.conditions
+            if each.keys == keys
+            or (each.keys[-1] == "*" and keys[: len(each.keys) - 1] == each.keys[:-1])
+        ]
+
+    def _of_case(
+        self, names: tuple[list[TextSet], list[TextSet]], leaves: Sequence[_Leaf]
+    ) -> Iterator[Subject | None]:
+        whole = (1 << len(self.barriers)) - 1
+        servers = memberships(names[0], [each.server for each in self.barriers])
+        tools = memberships(names[1], [each.name for each in self.barriers], shortest=1)
+        marks = [
+            (number, condition)
+            for number, barrier in enumerate(self.barriers)
+            for condition in barrier.conditions
+        ]
+        options = [
+            [(mask, 0, witness) for mask, witness in servers.items()],
+            [(mask, 0, witness) for mask, witness in tools.items()],
+        ]
+        for leaf in leaves:
+            seen = [place for place, (_, each) in enumerate(marks) if _sees(each, leaf)]
+            masks = memberships(leaf.inside, [Language(marks[place][1].forms) for place in seen])
+            options.append(
+                [
+                    (whole, sum(1 << place for bit, place in enumerate(seen) if mask >> bit & 1), t)
+                    for mask, t in masks.items()
+                ]
+            )
+        needed = [0] * len(self.barriers)
+        for place, (number, _) in enumerate(marks):
+            needed[number] |= 1 << place
+        for server, name, *texts in _combined(options, whole, needed):
+            yield self._written(server, name, leaves, texts)
+
+    def _written(
+        self, server: str, name: str, leaves: Sequence[_Leaf], texts: Sequence[str]
+    ) -> Subject | None:
+        """Return a call with these texts that is of the shape and fulfils the rule, or None."""
+        allowing = Engine((self.rule,), self.catching.where)
+        choices = [_values(leaf, each) for leaf, each in zip(leaves, texts, strict=True)]
+        for values in islice(product(*choices), _MOST_SPELLINGS):
+            arguments = _arguments(leaves, values)
+            if arguments is None:
+                continue
+            subject = Subject(self.kind, name, server, arguments)
+            if self.catching.place_of(subject) == 0 and allowing.place_of(subject) == 0:
+                return subject
+        return None
 
 
-def _sees(test: ArgumentTest, keys: Keys, rule: Rule, shape: Shape) -> bool:
-    """Tell whether the test looks at the readings that the shape and the rule speak of."""
-    if any(names_a_place(glob) for glob in globs_of(test)) or "**" in globs_of(test):
-        return True
-    others = [other for other in (*rule.tests, *shape.tests) if _is_at(other.keys, keys)]
-    return not any(names_a_place(glob) for other in others for glob in globs_of(other))
+def _stem(keys: Keys) -> Keys:
+    """Return the place at and below which a test that denies looks."""
+    return keys[:-1] if keys[-1] == "*" else keys
 
 
-def _stopped(test: ArgumentTest, where: Surroundings) -> tuple[str, ...]:
-    return tuple(form for glob in globs_of(test) for form in possible_forms(glob, where))
+def _sets(globs: Iterable[str]) -> list[TextSet]:
+    return [Language([each]) for each in dict.fromkeys(globs)]
 
 
-def _dimension(region: _Region, number: int, keys: list[Keys]) -> tuple[str, ...]:
-    if number == 0:
-        return region.server or ("**",)
-    if number == 1:
-        return (region.name,)
-    return region.arguments.get(keys[number - 2], ("**",))
+def _wide(glob: str) -> str:
+    """Return a glob that covers every text whose compatible form the glob may cover."""
+    letters = (each if each.isascii() and each not in "*?" else "**" for each in glob)
+    return "".join(letters)
 
 
-def _combined(choices: list[dict[int, str]], full: int) -> Iterator[list[str]]:
-    """Yield a text for each dimension such that no barrier holds in all of them."""
+def _stopped_names(rule: Rule, kind: Kind) -> tuple[str, str] | None:
+    """Return globs of a server and a name whose calls the rule is about, or None."""
+    server = rule.server or "**"
+    if kind == "method" or not rule.name.startswith("mcp__"):
+        return server, rule.name
+    owner, separator, name = rule.name.removeprefix("mcp__").partition("__")
+    if not separator or rule.server is not None or "/" in owner + name:
+        return None
+    return owner, name
+
+
+def _sees(condition: Condition, leaf: _Leaf) -> bool:
+    """Tell whether the condition looks at this reading of the value."""
+    stem = _stem(condition.keys)
+    if leaf.keys[: len(stem)] != stem:
+        return False
+    return leaf.as_place in (None, condition.as_place) or "**" in condition.forms
+
+
+def _spellings(wanted: Sequence[Any]) -> TextSet:
+    """Return the texts of whole numbers and truth values; others have too many."""
+    if any(type(each) is float or each == 0 for each in wanted):
+        return any_text()
+    return Language(map(text, wanted))
+
+
+def _combined(
+    options: Sequence[Sequence[tuple[int, int, str]]], whole: int, needed: Sequence[int]
+) -> Iterator[list[str]]:
+    """Yield a text for each part of a call such that no barrier stops it."""
     tries = 0
-    waiting: list[tuple[int, list[str]]] = [(full, [])]
+    waiting: list[tuple[int, int, list[str]]] = [(whole, 0, [])]
     while waiting:
-        mask, texts = waiting.pop()
-        if len(texts) == len(choices):
-            if mask == 0:
+        about, seen, texts = waiting.pop()
+        if len(texts) == len(options):
+            if not any(
+                about >> number & 1 and marks & seen == marks for number, marks in enumerate(needed)
+            ):
                 yield texts
             continue
-        for each, witness in choices[len(texts)].items():
+        for barriers, marks, witness in options[len(texts)]:
             tries += 1
             if tries > _MOST_TRIES:
                 raise TooManyStatesError
-            waiting.append((mask & each, [*texts, witness]))
+            waiting.append((about & barriers, seen | marks, [*texts, witness]))
 
 
-def _arguments(keys: list[Keys], values: list[str]) -> dict[str, Any] | None:
+def _values(leaf: _Leaf, witness: str) -> list[Any]:
+    """Return values that may be read as the text."""
+    others = [value for value in leaf.values if text(value) == witness]
+    if witness.startswith(("http://", "https://")):
+        others.append(witness.partition(":")[2])  # `//host/…` is read as a URL too
+    parts = witness.strip("/").split("/")
+    tails = ["/".join(parts[place:]) for place in range(min(len(parts), 4))]
+    return [*others, *dict.fromkeys([witness, *tails, f"/{tails[0]}"])]
+
+
+def _arguments(leaves: Sequence[_Leaf], values: Sequence[Any]) -> dict[str, Any] | None:
+    """Return arguments with these values, or None where one is in the way of another."""
     arguments: dict[str, Any] = {}
-    for place, value in zip(keys, values, strict=True):
+    places = [leaf.keys for leaf in leaves]
+    for number, (keys, value) in enumerate(zip(places, values, strict=True)):
+        if not keys or any(len(each) > len(keys) and each[: len(keys)] == keys for each in places):
+            keys = (*keys, f"any{number or ''}")
         holder: Any = arguments
-        for key in place[:-1]:
+        for key in keys[:-1]:
             holder = holder.setdefault(key, {})
             if not isinstance(holder, dict):
                 return None
-        if place[-1] in holder:
+        before = holder.get(keys[-1])
+        if isinstance(before, dict):
             return None
-        holder[place[-1]] = value
+        holder[keys[-1]] = value if before is None else [before, value]
     return arguments

@@ -12,7 +12,7 @@ from typing import Any, TypeGuard
 
 from nacre.errors import InvalidInputError
 from nacre.policy.policy import Policy
-from nacre.policy.rule import NOWHERE, Action, Kind, Rule, Subject
+from nacre.policy.rule import NOWHERE, Action, Kind, Rule, Subject, Surroundings
 from nacre.policy.subjects import is_about
 from nacre.policy.wire import DECIDED_DOWN, DECIDED_UP
 
@@ -76,22 +76,24 @@ def read_records(lines: Iterable[bytes], *, source: str) -> list[Recorded]:
     return found
 
 
-def replayed(policy: Policy, records: Iterable[Recorded]) -> list[Replayed]:
+def replayed(
+    policy: Policy, records: Iterable[Recorded], where: Surroundings = NOWHERE
+) -> list[Replayed]:
     """Decide every call anew; equal ones stand together, the most frequent first."""
     counted: Counter[tuple[str, str, str, tuple[Action, ...], tuple[str, ...]]] = Counter()
     for record in records:
-        rules = _deciding(policy, record)
+        rules = _deciding(policy, record, where)
         actions = tuple(dict.fromkeys(action for action, _ in rules))
         origins = tuple(dict.fromkeys(origin for _, origin in rules))
         counted[(record.server, record.name, record.decided, actions, origins)] += 1
     return [Replayed(*key, count) for key, count in counted.most_common()]
 
 
-def _deciding(policy: Policy, record: Recorded) -> list[tuple[Action, str]]:
+def _deciding(policy: Policy, record: Recorded, where: Surroundings) -> list[tuple[Action, str]]:
     """Return each rule that may decide the call, with its action."""
     if record.arguments is not None:
         subject = Subject(record.kind, record.name, record.server, record.arguments)
-        decision = policy.decide(subject, NOWHERE)
+        decision = policy.decide(subject, where)
         origins = {rule.number: rule.origin for rule in policy.rules}
         return [(decision.action, origins.get(decision.rule or 0, "no rule"))]
     found: list[tuple[Action, str]] = []
