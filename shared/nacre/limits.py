@@ -335,6 +335,7 @@ OFFERED_TOOLS = 1000  # of one other server: no model reads more
 OFFERED_PAGES = 100  # of one list: a server that never ends its list is cut off
 OFFERED_BYTES = 2 * 1024 * 1024  # of one other server's whole offer
 GATHER_SECONDS = 5.0  # a list waits so long for servers that were never reached before
+CHANGED_LIST_SECONDS = 10.0  # a call waits for the list of a server that has just changed it
 GATHERED_SECONDS = 300.0  # what servers offer is asked again after five minutes
 GATHERED_LOOK_SECONDS = 2.0  # how often a server looks whether its servers were changed
 STACK_LOOK_SECONDS = 30.0  # the same on AWS, where a look is a read over the network

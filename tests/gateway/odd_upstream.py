@@ -75,7 +75,16 @@ def opened(request: Message) -> None:
         })  # fmt: skip
 
 
+def offered(key: str, otherwise: list[Message]) -> list[Message]:
+    file = TOOLS.with_name("offers.json")
+    found: list[Message] = (
+        json.loads(file.read_text()).get(key, otherwise) if file.exists() else otherwise
+    )
+    return found
+
+
 def listed(request: Message, key: str, found: list[Message]) -> None:
+    found = offered(key, found)
     more = {"ttlMs": 0, "cacheScope": "private"} if ERA == "modern" else {}
     answer(request, {key: found, **more})
 
@@ -100,6 +109,14 @@ def called(request: Message) -> None:  # noqa: C901 - one branch for each oddity
     elif name == "twice":
         answer(request, text("first"))
         answer(request, text("second"))
+    elif name == "turns":  # its other tools become others, and it says so at once
+        TOOLS.write_text(json.dumps(arguments["tools"]))
+        send({"method": "notifications/tools/list_changed"})
+        answer(request, text("turned"))
+    elif name == "stalls":  # it says that its tools changed, and lists them no more
+        TOOLS.with_name("stalled").touch()
+        send({"method": "notifications/tools/list_changed"})
+        answer(request, text("stalled"))
     elif name == "grows":
         send({"method": "notifications/tools/list_changed"})
         answer(request, text("grown"))
@@ -185,6 +202,8 @@ while True:
         continue
     if method == ("server/discover" if ERA == "modern" else "initialize"):
         opened(message)
+    elif method == "tools/list" and TOOLS.with_name("stalled").exists():
+        pass
     elif method == "tools/list" and not TOOLS.exists():
         send({"id": message["id"], "error": {"code": -32603, "message": "No list"}})
     elif method == "tools/list":

@@ -470,10 +470,83 @@ def test_a_tool_that_changed_behind_its_list_waits_for_its_owner(
         list_tools(tmp_path, "echo", description="Another tool")
         gateway.call("mcp__odd__grows")
         # Nobody lists again.
-        wait_for(lambda: "isError" in gateway.call("mcp__odd__echo"))
         refused = gateway.call("mcp__odd__echo")["content"][0]["text"]
 
     assert "has changed since it was approved" in refused
+
+
+@pytest.mark.parametrize("era", ["legacy", "modern"])
+def test_the_first_call_after_a_change_waits_for_the_new_list(era: str, tmp_path: Path) -> None:
+    list_tools(tmp_path, "echo", "turns")
+    turned = [definition("echo", "Another tool"), definition("turns")]
+    with behind(tmp_path, era) as gateway:
+        assert said(gateway.ask("tools/call", {"name": "mcp__odd__echo", "arguments": {}}))
+        gateway.call("mcp__odd__turns", tools=turned)
+        refused = gateway.call("mcp__odd__echo")["content"][0]["text"]
+        still = gateway.call("mcp__odd__turns", tools=turned)
+
+    assert "has changed since it was approved" in refused
+    assert still["content"][0]["text"] == "turned"
+
+
+def test_a_server_that_does_not_give_its_new_list_is_not_called(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nacre.gateway.gathering.CHANGED_LIST_SECONDS", 0.2)
+    list_tools(tmp_path, "echo", "stalls")
+    with behind(tmp_path) as gateway:
+        gateway.call("mcp__odd__stalls")
+        refused = gateway.call("mcp__odd__echo")["content"][0]["text"]
+
+    assert "has announced that what it offers has changed" in refused
+    assert "try again" in refused
+
+
+OFFERS: list[tuple[str, str, dict[str, Any], tuple[str, dict[str, Any]]]] = [
+    ("prompts", "prompts/list", {"name": "hello there"}, ("prompts/get", {})),
+    (
+        "resources",
+        "resources/list",
+        {"uri": "odd://one", "name": "one"},
+        ("resources/read", {"uri": "odd://one"}),
+    ),
+    (
+        "resourceTemplates",
+        "resources/templates/list",
+        {"uriTemplate": "odd://t/{id}", "name": "t"},
+        ("resources/read", {"uri": "odd://t/7"}),
+    ),
+]
+
+
+@pytest.mark.parametrize(("member", "method", "item", "use"), OFFERS)
+def test_prompts_and_resources_of_other_servers_are_pinned_like_their_tools(
+    member: str,
+    method: str,
+    item: dict[str, Any],
+    use: tuple[str, dict[str, Any]],
+    tmp_path: Path,
+) -> None:
+    list_tools(tmp_path, "turns")
+    with behind(tmp_path) as gateway:
+        shown = gateway.ask(method)["result"][member][-1]
+        params = use[1] or {"name": shown["name"]}
+        assert "result" in gateway.ask(use[0], params)
+        changed = {**item, "description": "Another one"}
+        (tmp_path / "offers.json").write_text(json.dumps({member: [changed]}))
+        gateway.call("mcp__odd__turns", tools=[definition("turns")])
+        refused = gateway.ask(use[0], params)["error"]["message"]
+        assert "Another one" not in json.dumps(gateway.ask(method))
+
+        home = gateway.laptop.home
+        pins = Pins(home.data, GLOBAL)
+        (pin,) = [each for each in pins.every("odd").values() if each.state != "trusted"]
+        pins.approve("odd", [pin])
+        release(StoredCatalogue(lambda: home.data), "odd", [pin.label])
+        wait_for(lambda: "result" in gateway.ask(use[0], params))
+
+    assert "has changed since it was approved" in refused
+    assert "Another one" in pin.after()
 
 
 def wait_for(holds: Callable[[], bool]) -> None:

@@ -30,8 +30,10 @@ class LiveCall:
         *,
         wants_progress: bool,
         log_level: str | None,
+        changes: int = 0,
     ) -> None:
         self.method = method
+        self.changes = changes  # how often the server's offers had changed when it was made
         self.params = params
         self.wants_progress = wants_progress
         self.log_level = log_level

@@ -53,7 +53,8 @@ class McpUpstream:
         self._loop = loop
         self._transports = transports
         self._seconds = seconds
-        self._changed = changed
+        self._tell_changed = changed
+        self._changes = 0  # how often the server said that it offers something else
         # What only the loop touches.
         self._session: Session | None = None
         self._opening: asyncio.Lock | None = None
@@ -88,6 +89,7 @@ class McpUpstream:
             params,
             wants_progress=wants_progress,
             log_level=log_level,
+            changes=self._changes,
         )
         self._loop.soon(self._begin, call)
         return call
@@ -127,9 +129,23 @@ class McpUpstream:
         finally:
             self._waiting -= 1
         try:
+            self._refuse_outdated(call)
             return await self._requested(call)
         finally:
             self._slots.release()
+
+    def _refuse_outdated(self, call: LiveCall) -> None:
+        """Refuse a call that was decided before the server said that it offers something else."""
+        if call.changes != self._changes:
+            raise UpstreamError(
+                self._config.name,
+                "changed what it offers while the call waited; make the call again",
+                is_fault=False,
+            )
+
+    def _changed(self) -> None:
+        self._changes += 1
+        self._tell_changed()
 
     async def _requested(self, call: LiveCall) -> dict[str, Any]:
         for attempt in (1, 2):

@@ -2,28 +2,28 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol
 
 from nacre.clock import Clock
 from nacre.errors import NacreError, UpstreamError
 from nacre.gateway.catalogue import Entries, Entry, StoredCatalogue
 from nacre.gateway.external import External
 from nacre.gateway.server_config import ServerConfig
-from nacre.limits import GATHER_SECONDS, GATHERED_SECONDS
+from nacre.limits import CHANGED_LIST_SECONDS, GATHER_SECONDS, GATHERED_SECONDS
+from nacre.policy.mounts import Watched
+from nacre.ports.upstream import Offered
 
 _RETRY_SECONDS = 30.0  # a server that could not be asked is asked again after that
+_LOOK_SECONDS = 0.02
 _FAILED = "could not be asked; the server's log says why"
-
-Listed = tuple[dict[str, str], dict[str, str]]
-"""Which tools of a list wait for their owner, and which instruct, and why."""
 
 
 class Watch(Protocol):
-    """Compares a server's tools with what was trusted."""
+    """Compares what a server offers with what was trusted."""
 
-    def listed(self, server: str, tools: Sequence[Mapping[str, Any]]) -> Listed:
-        """Return which tools wait, and which instruct."""
+    def listed(self, server: str, offered: Offered) -> Watched:
+        """Return what waits for the server's owner, and the offer as it may be shown."""
         ...
 
 
@@ -49,7 +49,9 @@ class Gathering:
         self._kept = kept
         self._guard = threading.Lock()
         self._running: dict[str, threading.Event] = {}
-        self.changed: set[str] = set()
+        # How often each server said that its lists changed, and how much of that is known.
+        self._announced: dict[str, int] = {}
+        self._known: dict[str, int] = {}
 
     def due(self, configs: Iterable[ServerConfig], entries: Entries) -> list[ServerConfig]:
         """Return the servers whose entries are missing or old."""
@@ -58,7 +60,7 @@ class Gathering:
             config
             for config in configs
             if _is_unknown(config, entries)
-            or config.name in self.changed
+            or self.is_stale(config.name)
             or now - entries[config.name].at >= GATHERED_SECONDS
         ]
 
@@ -78,20 +80,51 @@ class Gathering:
     def refresh(self, server: External) -> Entry:
         """Ask one server now, keep what it says, and return it."""
         name = server.config.name
-        self.changed.discard(name)
+        announced = self._announced.get(name, 0)
         now = self._clock().timestamp()
         try:
-            offered = server.offered()
-            waiting, flagged = self._watch().listed(name, offered.tools)
+            watched = self._watch().listed(name, server.offered())
         except NacreError as error:
             problem = error.reason if isinstance(error, UpstreamError) else str(error)
             return self._failed(server, problem)
         except Exception:
             self._failed(server, _FAILED)
             raise
-        entry = Entry(server.config.digest, now, offered, waiting, flagged)
+        entry = Entry(server.config.digest, now, watched.offered, watched.waiting, watched.flagged)
         self._keep(name, lambda _old: entry)
+        self._known[name] = announced
         return entry
+
+    # Servers that say that their lists changed.
+
+    def announce(self, name: str) -> None:
+        """Note that a server's lists are not what is known of them."""
+        with self._guard:
+            self._announced[name] = self._announced.get(name, 0) + 1
+
+    def is_stale(self, name: str) -> bool:
+        """Tell whether a server's lists have changed since it was asked."""
+        return self._announced.get(name, 0) > self._known.get(name, 0)
+
+    async def fresh(self, server: External) -> bool:
+        """Ask a server whose lists changed, and wait for what it says; False if it does not."""
+        import asyncio  # noqa: PLC0415 - only who waits for a server has loaded it
+
+        name = server.config.name
+        until = time.monotonic() + CHANGED_LIST_SECONDS
+        while self.is_stale(name):
+            done = self._start(server)
+            while not done.is_set():
+                if time.monotonic() >= until:
+                    return False
+                await asyncio.sleep(_LOOK_SECONDS)
+            if time.monotonic() >= until or self._has_failed(name):
+                return not self.is_stale(name)
+        return True
+
+    def _has_failed(self, name: str) -> bool:
+        entry = self._catalogue.load().get(name)
+        return entry is None or entry.problem is not None
 
     def _failed(self, server: External, problem: str) -> Entry:
         config = server.config

@@ -18,13 +18,26 @@ class LateMounts:
 
     def place(self, kind: "Kind", name: str) -> "Place | None":
         """Return where something lives; None for what is our own."""
-        own = name.startswith(OWN_SCHEME) if kind == "resource" else not name.startswith(PREFIX)
-        return None if own else self._mounts().place(kind, name)
+        return None if _is_own(kind, name) else self._mounts().place(kind, name)
 
     def where(self, server: str) -> "Surroundings":
         """Return where a server runs."""
         return self._mounts().where(server)
 
-    def held(self, tool: str) -> "Held | None":
-        """Return what is to be said against a tool, None for nothing."""
-        return self._mounts().held(tool) if tool.startswith(PREFIX) else None
+    def held(self, kind: "Kind", name: str) -> "Held | None":
+        """Return what is to be said against using something, None for nothing."""
+        return None if _is_own(kind, name) else self._mounts().held(kind, name)
+
+    def is_stale(self, server: str) -> bool:
+        """Tell whether a server has announced other offers than are known of it."""
+        return self._mounts().is_stale(server)
+
+    async def fresh(self, server: str) -> bool:
+        """Wait for the offers that a server has announced; False when they do not come."""
+        return await self._mounts().fresh(server)
+
+
+def _is_own(kind: "Kind", name: str) -> bool:
+    if kind in ("resource", "template"):
+        return name.startswith(OWN_SCHEME)
+    return not name.startswith(PREFIX)

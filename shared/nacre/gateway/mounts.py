@@ -8,7 +8,7 @@ from typing import Any
 
 from nacre.clock import Clock
 from nacre.errors import NotFoundError
-from nacre.gateway.catalogue import Entries
+from nacre.gateway.catalogue import Entries, Entry
 from nacre.gateway.external import External, ExternalTool
 from nacre.gateway.gathering import Gathering
 from nacre.gateway.in_process import InProcess
@@ -21,6 +21,7 @@ from nacre.gateway.server_config import ServerConfig
 from nacre.gateway.sources import Sources
 from nacre.gateway.view import Configs, Locals, View
 from nacre.policy.mounts import Held, Kind, Place
+from nacre.policy.pins import PinKind, label, may_name
 from nacre.policy.rule import NOWHERE, Surroundings
 from nacre.protocol.context import Context
 from nacre.protocol.surface import WireTool
@@ -105,16 +106,33 @@ class Mounts:
             known = self._places[server] = (config.digest, self._sources.where(config))
         return known[1]
 
-    def held(self, tool: str) -> Held | None:
-        """Return what is to be said against a tool, None for nothing."""
+    def held(self, kind: Kind, name: str) -> Held | None:
+        """Return what is to be said against using something, None for nothing."""
         view = self._looking.known()
-        place = view.lists.tool_places.get(tool)
-        entry = None if place is None else view.entries.get(place[0])
-        if place is None or entry is None:
+        place = self._template_place(name) if kind == "template" else self.place(kind, name)
+        entry = None if place is None else view.entries.get(place.server)
+        if place is None or entry is None or not (entry.waiting or entry.flagged):
             return None
-        state: Any = entry.waiting.get(place[1], "trusted")
-        is_flagged = place[1] in entry.flagged
-        return None if state == "trusted" and not is_flagged else Held(state, is_flagged)
+        held = _held(entry, kind, place.name)
+        if held is None and kind == "resource" and place.name not in _uris(entry):
+            for template in _templates(entry):
+                if may_name(template, place.name):
+                    held = held or _held(entry, "template", template)
+        return held
+
+    def is_stale(self, server: str) -> bool:
+        """Tell whether a server has announced other offers than are known of it."""
+        return self._gathering.is_stale(server)
+
+    async def fresh(self, server: str) -> bool:
+        """Wait for the offers that a server has announced; False when they do not come."""
+        if not self._gathering.is_stale(server):
+            return True
+        try:
+            external = self._external(server)
+        except NotFoundError:
+            return True  # it was taken away, and so is what it offered
+        return await self._gathering.fresh(external)
 
     def tool(self, name: str) -> WireTool | None:
         """Return a tool of another server, None for an unknown name."""
@@ -140,6 +158,9 @@ class Mounts:
 
     def template_place(self, template: str) -> Place | None:
         """Return the server of a resource template."""
+        return self._template_place(template)
+
+    def _template_place(self, template: str) -> Place | None:
         for pattern, server in self._looking.known().lists.template_places:
             if pattern.text == template:
                 return Place(server, template)
@@ -182,9 +203,17 @@ class Mounts:
             found = self._open.get(config.name)
             if found is None or found.config.digest != config.digest:
                 name = config.name
-                found = self._sources.open(config, lambda: self._gathering.changed.add(name))
+                found = self._sources.open(config, lambda: self._announced(name))
                 self._open[name] = found
             return found
+
+    def _announced(self, name: str) -> None:
+        """Ask a server again at once that says that it offers something else now."""
+        self._gathering.announce(name)
+        with self._guard:
+            server = self._open.get(name)
+        if server is not None and not self._is_stack:
+            self._gathering.gather([server], {}, waits=False)
 
     def _external(self, name: str) -> External:
         config = self._looking.configs().get(name)
@@ -225,6 +254,21 @@ class Mounts:
             return Place(*found)
         server = self._links.server(uri)
         return None if server is None else Place(server, uri)
+
+
+def _held(entry: Entry, kind: PinKind, name: str) -> Held | None:
+    name_of_pin = label(kind, name)
+    state: Any = entry.waiting.get(name_of_pin, "trusted")
+    is_flagged = name_of_pin in entry.flagged
+    return None if state == "trusted" and not is_flagged else Held(state, is_flagged, kind, name)
+
+
+def _uris(entry: Entry) -> set[str]:
+    return {each["uri"] for each in entry.offered.resources} if entry.offered else set()
+
+
+def _templates(entry: Entry) -> list[str]:
+    return [each["uriTemplate"] for each in entry.offered.templates] if entry.offered else []
 
 
 def _close_all(servers: Iterable[External]) -> None:

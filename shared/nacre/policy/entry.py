@@ -5,13 +5,16 @@ start each time, and most of what a client asks first needs no decision.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from nacre.errors import RelayedError
 from nacre.protocol.context import Context
 from nacre.protocol.principal import Principal
 from nacre.protocol.surface import Definitions, GatheringSource, Surface, WireResult, WireTool
 from nacre.protocol.wrapped import WrappedSurface
+
+if TYPE_CHECKING:
+    from nacre.policy.mounts import Kind
 
 _MOST_TOOLS = 4096  # kept ready
 
@@ -21,6 +24,10 @@ class Entry(Protocol):
 
     def shown(self, whole: Definitions, principal: Principal | None) -> Definitions:
         """Return the tools that the policy does not deny for every argument."""
+        ...
+
+    def offered(self, kind: "Kind", whole: Definitions) -> Definitions:
+        """Return the prompts, resources or templates that do not wait for their owner."""
         ...
 
     async def refused(
@@ -62,6 +69,7 @@ class GuardedSurface(WrappedSurface):
         self._gathering = surface if isinstance(surface, GatheringSource) else None
         self._entry = entry
         self._tools: dict[str, tuple[WireTool, GuardedTool]] = {}
+        self._has_gathered = False  # before that, all lists are our own
 
     # Lists of which parts come from elsewhere.
 
@@ -73,6 +81,7 @@ class GuardedSurface(WrappedSurface):
         """Fetch what is missing."""
         if self._gathering is not None:
             self._gathering.gather()
+            self._has_gathered = True
 
     def list_meta(self) -> Mapping[str, Any] | None:
         """Return what a list says of itself."""
@@ -97,6 +106,21 @@ class GuardedSurface(WrappedSurface):
         return known[1]
 
     # Resources.
+
+    def resources(self) -> Definitions:
+        """Return the fixed resources, without those that wait for their owner."""
+        return self._offered("resource", super().resources())
+
+    def resource_templates(self) -> Definitions:
+        """Return the templates, without those that wait for their owner."""
+        return self._offered("template", super().resource_templates())
+
+    def prompts(self) -> Definitions:
+        """Return the prompts, without those that wait for their owner."""
+        return self._offered("prompt", super().prompts())
+
+    def _offered(self, kind: "Kind", whole: Definitions) -> Definitions:
+        return self._entry().offered(kind, whole) if self._has_gathered else whole
 
     async def read_resource(self, uri: str, context: Context) -> dict[str, Any]:
         """Return the contents, if they may be read; raises BlockedError."""

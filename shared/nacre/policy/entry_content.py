@@ -1,6 +1,6 @@
 """What other servers behind the entry hand back, ask and list, judged for each caller."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,8 @@ from nacre.protocol.versions import is_modern
 
 if TYPE_CHECKING:
     from nacre.policy.mounted import MountedContent
+    from nacre.policy.mounts import Watched
+    from nacre.ports.upstream import Offered
 
 
 class _Changed:
@@ -132,9 +134,7 @@ class EntryContent:
         judge = self._calls.judge(context, server)
         return self._content().result(judge, method, said, context)
 
-    def listed(
-        self, server: str, tools: Sequence[Mapping[str, Any]]
-    ) -> tuple[dict[str, str], dict[str, str]]:
-        """Return which tools of a list wait for their owner, and which instruct, and why."""
+    def listed(self, server: str, offered: "Offered") -> "Watched":
+        """Return what of an offer waits for the server's owner, and the offer as it is shown."""
         assert self._content is not None, "there are no other servers"
-        return self._content().listed(self._calls.judge_of("", server), tools)
+        return self._content().listed(self._calls.judge_of("", server), offered)

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from nacre.errors import NacreError
 from nacre.own_server import OWN
-from nacre.policy.entry_calls import Blocked, EntryCalls, Judges, being_of, blocked
+from nacre.policy.entry_calls import NAMED, Blocked, EntryCalls, Judges, being_of, blocked
 from nacre.policy.entry_content import EntryContent
 from nacre.policy.judge import Allowed, Denied, Judge
-from nacre.policy.mounts import Mounts
+from nacre.policy.mounts import Kind, Mounts
 from nacre.policy.rule import Subject
 from nacre.protocol.context import Context
 from nacre.protocol.principal import Principal
@@ -19,6 +19,14 @@ from nacre.protocol.versions import is_modern
 if TYPE_CHECKING:
     from nacre.policy.mounted import MountedContent
     from nacre.policy.policy import Policy
+
+_MOST_CHANGES = 3  # of a server's offers during one call
+_NAMED_BY: Mapping[Kind, str] = {
+    "tool": "name",
+    "prompt": "name",
+    "resource": "uri",
+    "template": "uriTemplate",
+}
 
 
 class EntryJudge(EntryContent):
@@ -39,31 +47,41 @@ class EntryJudge(EntryContent):
         super().__init__(EntryCalls(judges, server, mounts), content)
         self._judges = judges
         self._mounts = mounts
-        self._shown: tuple[object, str, Definitions] | None = None
+        self._shown: dict[Kind, tuple[object, str, Definitions]] = {}
 
     def shown(self, whole: Definitions, principal: Principal | None) -> Definitions:
         """Return the tools that the policy does not deny for every argument.
 
         Where no policy can be read these are all, and each call is denied.
         """
+        return self._filtered("tool", whole, being_of(principal))
+
+    def offered(self, kind: Kind, whole: Definitions) -> Definitions:
+        """Return the prompts, resources or templates that do not wait for their owner."""
+        return self._filtered(kind, whole, "")
+
+    def _filtered(self, kind: Kind, whole: Definitions, being_id: str) -> Definitions:
         try:
-            policy = self._judges(being_of(principal)).policy()
+            policy = self._judges(being_id).policy()
         except NacreError:
             return whole
         if policy.settings.mode == "monitor":
             return whole
-        shown = self._shown  # once: another thread may put another policy's list there
+        # Once: another thread may put another policy's list there.
+        shown = self._shown.get(kind)
         if shown is None or shown[0] is not whole or shown[1] != policy.digest:
-            kept = [each for each in whole if self._may_be_seen(str(each["name"]), policy)]
+            kept = [each for each in whole if self._may_be_seen(kind, each, policy)]
             shown = (whole, policy.digest, whole if len(kept) == len(whole) else tuple(kept))
-            self._shown = shown
+            self._shown[kind] = shown
         return shown[2]
 
-    def _may_be_seen(self, tool: str, policy: "Policy") -> bool:
-        place = self._calls.place("tool", tool)
-        if not policy.engine().may_pass("tool", place.name, place.server):
-            return False
-        held = None if self._mounts is None else self._mounts.held(tool)
+    def _may_be_seen(self, kind: Kind, definition: Mapping[str, Any], policy: "Policy") -> bool:
+        name = str(definition[_NAMED_BY[kind]])
+        if kind == "tool":
+            place = self._calls.place("tool", name)
+            if not policy.engine().may_pass("tool", place.name, place.server):
+                return False
+        held = None if self._mounts is None else self._mounts.held(kind, name)
         return held is None or not held.holds(policy)
 
     async def refused(
@@ -72,7 +90,7 @@ class EntryJudge(EntryContent):
         """Return None for a call that may be made, else what its caller gets."""
         place = self._calls.place("tool", tool)
         subject = Subject("tool", place.name, place.server, arguments)
-        ruling = await self._ruled(subject, context, tool=tool)
+        ruling = await self._ruled(subject, context, ("tool", tool))
         if isinstance(ruling, Allowed):
             return None
         if ruling.style == "error":
@@ -82,30 +100,58 @@ class EntryJudge(EntryContent):
     async def permit(self, method: str, params: Mapping[str, Any], context: Context) -> None:
         """Raise BlockedError unless the request may be made."""
         place, named = self._calls.named(method, params)
-        ruling = await self._ruled(Subject("method", method, place.server, named), context)
+        kind, key = NAMED[method]
+        subject = Subject("method", method, place.server, named)
+        ruling = await self._ruled(subject, context, (kind, str(params[key])))
         if isinstance(ruling, Denied):
             raise blocked(ruling)
 
     async def _ruled(
-        self, subject: Subject, context: Context, *, tool: str | None = None
+        self, subject: Subject, context: Context, what: tuple[Kind, str]
     ) -> Allowed | Denied:
+        """Decide about the use of something, on what its server offers now.
+
+        A server that announces other offers while somebody is asked is decided about again.
+        """
         judge = self._calls.judge(context, subject.server)
         call = self._calls.call(subject, context)
+        kind, name = what
         task = context.task
-        if tool is not None and task is not None and task.makes(tool, subject.arguments):
+        if kind == "tool" and task is not None and task.makes(name, subject.arguments):
             # It was decided, and approved, when it was called; a rule that has come to deny it
             # since still counts.
             call = replace(call, granted=True)
-        if tool is not None and (objection := self._objection(tool, subject, judge)) is not None:
-            call = replace(call, objection=objection)
-        ruling = await self._calls.settled(judge, call, judge.rule(call), context)
-        if isinstance(ruling, Allowed) and ruling.approval is not None:
-            self._calls.mark_approved(subject, judge, context)
-        return ruling
+        for _ in range(_MOST_CHANGES):
+            objection = await self._stale(subject.server) or self._objection(what, subject, judge)
+            current = call if objection is None else replace(call, objection=objection)
+            ruling = await self._calls.settled(judge, current, judge.rule(current), context)
+            if isinstance(ruling, Denied):
+                return ruling
+            if ruling.approval is not None:
+                self._calls.mark_approved(subject, judge, context)
+                call = replace(call, granted=True)
+            if not self._is_stale(subject.server):
+                return ruling
+        late = replace(call, objection=_ever_changing(subject.server))
+        return await self._calls.settled(judge, late, judge.rule(late), context)
 
-    def _objection(self, tool: str, subject: Subject, judge: Judge) -> str | None:
-        """Return why a tool of another server may not be called, whatever the rules say."""
-        held = None if self._mounts is None else self._mounts.held(tool)
+    def _is_stale(self, server: str) -> bool:
+        return (
+            server != self._calls.server
+            and self._mounts is not None
+            and self._mounts.is_stale(server)
+        )
+
+    async def _stale(self, server: str) -> str | None:
+        """Wait for the lists that a server has announced; return why they are not there."""
+        if not self._is_stale(server):
+            return None
+        assert self._mounts is not None
+        return None if await self._mounts.fresh(server) else _ever_changing(server)
+
+    def _objection(self, what: tuple[Kind, str], subject: Subject, judge: Judge) -> str | None:
+        """Return why something of another server may not be used, whatever the rules say."""
+        held = None if self._mounts is None else self._mounts.held(*what)
         if held is None:
             return None
         try:
@@ -117,4 +163,11 @@ class EntryJudge(EntryContent):
         from nacre.policy.trust import refusal  # noqa: PLC0415
 
         state = "flagged" if held.is_flagged else held.state
-        return refusal(subject.name, state, subject.server)
+        return refusal(held.name, state, subject.server, kind=held.kind)
+
+
+def _ever_changing(server: str) -> str:
+    return (
+        f"Blocked by policy (the server '{server[:80]}' has announced that what it offers has"
+        " changed, and has not listed it yet; try again)"
+    )

@@ -1,16 +1,26 @@
 """What other servers behind our entry hand back, ask and list, as a guard would judge it."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from nacre.errors import BlockedError
 from nacre.policy.audit_entry import Direction
 from nacre.policy.digests import digest
 from nacre.policy.judge import Call, Judge
-from nacre.policy.pins import Pins
+from nacre.policy.mounts import Watched
+from nacre.policy.pins import PinKind, Pins, label, pin_name
 from nacre.policy.rule import Subject
 from nacre.policy.screen import Screen, Screened
+from nacre.ports.upstream import Offered
 from nacre.protocol.context import Context
+
+_LISTS: tuple[tuple[str, PinKind, str], ...] = (
+    ("tools", "tool", "tools/list"),
+    ("prompts", "prompt", "prompts/list"),
+    ("resources", "resource", "resources/list"),
+    ("templates", "template", "resources/templates/list"),
+)
 
 
 class MountedContent:
@@ -22,7 +32,7 @@ class MountedContent:
 
     def result(self, judge: Judge, method: str, value: Any, context: Context) -> Any:
         """Return a result as its caller may have it; raises BlockedError."""
-        screened = self._screen.result(value, judge.policy())
+        screened = self._screen.result(value, judge.policy(), method)
         return self._passed(judge, method, screened, value, context, sender="server")
 
     def answer(self, judge: Judge, method: str, value: Any, context: Context) -> Any:
@@ -34,38 +44,68 @@ class MountedContent:
         """Look at what a server asks of the client."""
         return self._screen.asked(method, params, judge.policy())
 
-    def listed(
-        self, judge: Judge, tools: Sequence[Mapping[str, Any]]
-    ) -> tuple[dict[str, str], dict[str, str]]:
-        """Record a server's list; return which tools wait for their owner, and which instruct.
-
-        Both say why, by the tool's name.
-        """
-        policy = judge.policy()
-        flagged = {
-            str(tool["name"]): problem
-            for tool in tools
-            if (problem := self._screen.definition(tool, policy)) is not None
-        }
+    def listed(self, judge: Judge, offered: Offered) -> Watched:
+        """Record what a server offers; return what waits for its owner, and what to show."""
         waiting: dict[str, str] = {}
-        if policy.settings.pins != "off":
-            pins = self._pins()
-            is_first = not pins.has_baseline(judge.server)
-            found = pins.observe(judge.server, tools, is_first=is_first, flagged=flagged)
-            waiting = {name: pin.state for name, pin in found.items() if pin.state != "trusted"}
-            # What was approved all the same is trusted.
-            flagged = {name: said for name, said in flagged.items() if name in waiting}
-        judge.note(
-            "note",
-            "tools/list",
-            sender="server",
-            fields={
-                "listed": len(tools),
-                "sha256": digest(list(tools)),
-                "waiting": sorted(name[:80] for name in waiting)[:20],
-            },
-        )
+        flagged: dict[str, str] = {}
+        shown: dict[str, Any] = {}
+        for member, kind, method in _LISTS:
+            items: Sequence[Mapping[str, Any]] = getattr(offered, member)
+            held, instructs = self._pinned(judge, kind, items)
+            waiting |= held
+            flagged |= instructs
+            shown[member] = self._without_secrets(judge, method, items)
+            if items or kind == "tool":
+                judge.note(
+                    "note",
+                    method,
+                    sender="server",
+                    fields={
+                        "listed": len(items),
+                        "sha256": digest(list(items)),
+                        "waiting": sorted(name[:80] for name in held)[:20],
+                    },
+                )
+        return Watched(replace(offered, **shown), waiting, flagged)
+
+    def _pinned(
+        self, judge: Judge, kind: PinKind, items: Sequence[Mapping[str, Any]]
+    ) -> tuple[dict[str, str], dict[str, str]]:
+        policy = judge.policy()
+        problems = {
+            pin_name(each, kind): problem
+            for each in items
+            if (problem := self._screen.definition(each, policy)) is not None
+        }
+        if policy.settings.pins == "off":
+            return {}, {label(kind, name): problem for name, problem in problems.items()}
+        pins = self._pins()
+        is_first = not pins.has_baseline(judge.server, kind)
+        found = pins.observe(judge.server, items, is_first=is_first, flagged=problems, kind=kind)
+        waiting: dict[str, str] = {
+            pin.label: pin.state for pin in found.values() if pin.state != "trusted"
+        }
+        # What was approved all the same is trusted.
+        flagged = {
+            found[name].label: problem
+            for name, problem in problems.items()
+            if found[name].state != "trusted"
+        }
         return waiting, flagged
+
+    def _without_secrets(
+        self, judge: Judge, method: str, items: Sequence[Mapping[str, Any]]
+    ) -> tuple[Mapping[str, Any], ...]:
+        policy = judge.policy()
+        screened = self._screen.listed({"items": list(items)}, policy)
+        if screened.note is None or policy.settings.mode != "enforce":
+            return tuple(items)
+        judge.note("note", method, sender="server", note=screened.note)
+        if screened.objection is None:
+            return tuple(screened.value["items"])
+        return tuple(
+            each for each in items if self._screen.listed({"items": [each]}, policy).note is None
+        )
 
     def _passed(
         self,

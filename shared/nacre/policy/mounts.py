@@ -3,11 +3,12 @@
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from nacre.policy.pins import State
+    from nacre.policy.pins import PinKind, State
     from nacre.policy.policy import Policy
     from nacre.policy.rule import Surroundings
+    from nacre.ports.upstream import Offered
 
-Kind = Literal["tool", "prompt", "resource"]
+Kind = Literal["tool", "prompt", "resource", "template"]
 
 
 class Place(NamedTuple):
@@ -17,11 +18,27 @@ class Place(NamedTuple):
     name: str
 
 
+class Watched(NamedTuple):
+    """A server's offer, compared with what was trusted.
+
+    `waiting` and `flagged` say why, by the labels of pins.
+    """
+
+    offered: "Offered"
+    waiting: dict[str, str]
+    flagged: dict[str, str]
+
+
 class Held(NamedTuple):
-    """Why a tool may have to wait for its owner: its pin, or what its definition says."""
+    """Why something may have to wait for its owner: its pin, or what its definition says.
+
+    `kind` and `name` are those of the pin: a resource may wait because its template does.
+    """
 
     state: "State"
     is_flagged: bool
+    kind: "PinKind"
+    name: str
 
     def holds(self, policy: "Policy") -> bool:
         """Tell whether it does under this policy."""
@@ -45,6 +62,14 @@ class Mounts(Protocol):
         """Return where a server runs."""
         ...
 
-    def held(self, tool: str) -> Held | None:
-        """Return what is to be said against a tool, None for nothing."""
+    def held(self, kind: Kind, name: str) -> Held | None:
+        """Return what is to be said against using something, None for nothing."""
+        ...
+
+    def is_stale(self, server: str) -> bool:
+        """Tell whether a server has announced other offers than are known of it."""
+        ...
+
+    async def fresh(self, server: str) -> bool:
+        """Wait for the offers that a server has announced; False when they do not come."""
         ...

@@ -62,12 +62,8 @@ class Pin:
 
     @property
     def label(self) -> str:
-        """The name as its owner sees it: `prompt:greet`; a tool mostly has its name alone."""
-        if self.kind == "instructions":
-            return self.kind
-        if self.kind == "tool" and self.name.partition(":")[0] not in KINDS:
-            return self.name
-        return f"{self.kind}:{self.name}"
+        """The name as its owner sees it."""
+        return label(self.kind, self.name)
 
     def before(self) -> str:
         """Return the trusted definition for people to read."""
@@ -86,6 +82,21 @@ def fingerprint(definition: Mapping[str, Any], kind: PinKind = "tool") -> str:
 def pin_name(definition: Mapping[str, Any], kind: PinKind) -> str:
     """Return the name under which a definition is pinned."""
     return INSTRUCTIONS if kind == "instructions" else str(definition[_KEYS[kind]])
+
+
+def label(kind: PinKind, name: str) -> str:
+    """Return what an owner calls a pin: `prompt:greet`; a tool mostly has its name alone."""
+    if kind == "instructions":
+        return kind
+    if kind == "tool" and name.partition(":")[0] not in KINDS:
+        return name
+    return f"{kind}:{name}"
+
+
+def may_name(template: str, uri: str) -> bool:
+    """Tell whether a resource may be one of a template's: its fixed ends are compared."""
+    head, _, rest = template.partition("{")
+    return bool(head) and uri.startswith(head) and uri.endswith(rest.rpartition("}")[2])
 
 
 class Pins:

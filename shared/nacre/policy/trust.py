@@ -9,7 +9,7 @@ from typing import Any
 from nacre.errors import NacreError
 from nacre.policy.conversation import Conversation
 from nacre.policy.digests import shown_name
-from nacre.policy.pins import Pin, PinKind, State, pin_name
+from nacre.policy.pins import Pin, PinKind, State, may_name, pin_name
 
 _AGAIN_SECONDS = 1.0  # an approval counts for the next call, and a model calls again and again
 _WHAT: Mapping[PinKind, str] = {
@@ -93,7 +93,7 @@ class Trust:
             if waiting and uri in self._known("resource"):
                 return None  # it was listed, and so looked at, by itself
         for template in waiting:
-            if _may_name(template, uri):
+            if may_name(template, uri):
                 return self._objection("template", template)
         return None
 
@@ -225,9 +225,3 @@ def refusal(name: str, state: State, server: str, place: str = "", kind: PinKind
         f"Blocked by policy (the {_WHAT[kind]} '{shown}' {what}; its owner can look at it with:"
         f" nacre approve{place} {quote(server)})"
     )
-
-
-def _may_name(template: str, uri: str) -> bool:
-    """Tell whether a resource may be one of a template's: its fixed ends are compared."""
-    head, _, rest = template.partition("{")
-    return bool(head) and uri.startswith(head) and uri.endswith(rest.rpartition("}")[2])
