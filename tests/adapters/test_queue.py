@@ -9,6 +9,7 @@ import pytest
 
 from nacre.adapters.sqlite_database import SqliteDatabase
 from nacre.adapters.sqlite_queue import SqliteQueue
+from nacre.adapters.sqlite_table import SqliteTable
 from nacre.adapters.sqs_queue import SqsQueue
 from nacre.errors import ConfigurationError, InvalidInputError
 from nacre.limits import CLOCK_TOLERANCE_SECONDS
@@ -237,17 +238,28 @@ def test_a_repeat_counts_for_five_minutes_within_its_group_and_queue(
     assert (drain(queue), drain(other)) == (["1", "3", "5"], ["4"])
 
 
-def test_dead_messages_are_forgotten_after_two_weeks(
+def test_dead_messages_are_forgotten_once_two_weeks_have_certainly_passed(
     database: SqliteDatabase, clock: StillClock
 ) -> None:
     queue = SqliteQueue(database, "q", now=clock, max_receives=1)
-    for body in ("old", "new"):
+    table = SqliteTable(database, now=clock)
+
+    def bury(body: str) -> int:
         queue.send(body, group="g")
         queue.postpone(take(queue), 0)
         assert queue.receive() is None
-        clock.move(14 * 86400)
+        return queue.depth().dead
 
-    assert queue.depth().dead == 1
+    def run(days: int) -> None:
+        for _ in range(days):
+            clock.move(86_400)
+            table.purge()
+
+    bury("old")
+    run(20)
+    assert bury("new") == 2
+    run(80)
+    assert bury("newest") == 1
 
 
 def test_messages_survive_their_process(tmp_path: object, clock: StillClock) -> None:

@@ -79,6 +79,23 @@ def test_a_token_works_although_the_clock_was_set_after_it_was_made(
     assert [row["state"] for row in json.loads(out)] == ["active"]
 
 
+def test_starts_with_a_clock_that_is_far_ahead_take_no_token_for_good(
+    nacre: Nacre, set_clock: SetClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    being_id = nacre("being", "create", "Ann").out.strip()
+    token = nacre("token", "create", "--scope", "full").out.strip()
+    set_clock(400)
+    for _ in range(3):
+        status, answer = post(being_id, token)  # each of them looks for what may be removed
+        assert (status, "expired" in answer["error"]["message"]) == (401, True)
+        code, _, err = finish(start("token", "create", "--scope", "read-only"))
+        assert code == 0, err
+    monkeypatch.delenv("LD_PRELOAD")
+
+    status, answer = post(being_id, token)
+    assert (status, answer["result"].get("isError")) == (200, None)
+
+
 @pytest.mark.parametrize("days", [2, -100])
 def test_a_token_that_was_made_on_another_day_works_or_says_why_not(
     nacre: Nacre, set_clock: SetClock, days: int, monkeypatch: pytest.MonkeyPatch

@@ -12,9 +12,7 @@ from pathlib import Path
 from nacre.errors import NacreError, NewerSchemaError, StoreError, UnavailableError
 from nacre.limits import STORE_BUSY_SECONDS
 
-SCHEMA_VERSION = 1
-# From each older version of the tables the statements that lead to the next one.
-_UPGRADES: Mapping[int, str] = {}
+SCHEMA_VERSION = 2
 _APPLICATION_ID = 0x4E414352  # "NACR": tells our files from other programs' databases
 _CONNECTIONS = 16  # more threads than that wait for one another
 
@@ -42,7 +40,20 @@ CREATE TABLE message_repeats (
     PRIMARY KEY (queue, repeat)
 );
 """
-_SCHEMA = _ITEMS.format(table="data") + _ITEMS.format(table="tokens") + _MESSAGES
+# What the store has seen of the clock; see sqlite_purging.
+_PURGING = """
+CREATE TABLE purging (
+    id INTEGER PRIMARY KEY CHECK (id = 1), seen INTEGER NOT NULL, since INTEGER NOT NULL,
+    watched INTEGER NOT NULL, safe INTEGER NOT NULL
+);
+ALTER TABLE data ADD COLUMN is_brief INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE tokens ADD COLUMN is_brief INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX data_brief ON data (expires_at) WHERE is_brief;
+CREATE INDEX tokens_brief ON tokens (expires_at) WHERE is_brief;
+"""
+# From each older version of the tables the statements that lead to the next one.
+_UPGRADES: Mapping[int, str] = {1: _PURGING}
+_SCHEMA = _ITEMS.format(table="data") + _ITEMS.format(table="tokens") + _MESSAGES + _PURGING
 
 
 class SqliteDatabase:

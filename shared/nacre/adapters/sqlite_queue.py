@@ -5,6 +5,7 @@ import uuid
 
 from nacre.adapters.queue_rules import check_message
 from nacre.adapters.sqlite_database import SqliteDatabase
+from nacre.adapters.sqlite_purging import safe_moment
 from nacre.clock import Clock, system_clock
 from nacre.limits import (
     CLOCK_TOLERANCE_SECONDS,
@@ -177,9 +178,10 @@ class SqliteQueue:
 
     def _bury(self, connection: sqlite3.Connection, place: int, now: float) -> None:
         connection.execute("UPDATE messages SET dead_at = ? WHERE place = ?", (now, place))
+        over = min(int(now), safe_moment(connection, int(now)))
         connection.execute(
             "DELETE FROM messages WHERE queue = ? AND dead_at <= ?",
-            (self._name, now - DEAD_MESSAGE_DAYS * 86400),
+            (self._name, over - DEAD_MESSAGE_DAYS * 86400),
         )
 
     def _now(self) -> float:

@@ -11,6 +11,7 @@ from nacre.adapters.item_query import Query, decode_cursor, encode_cursor, make_
 from nacre.adapters.item_values import check_key
 from nacre.adapters.item_writes import apply_once, changed, normal_write, write_key
 from nacre.adapters.sqlite_database import SqliteDatabase
+from nacre.adapters.sqlite_purging import is_brief, safe_moment
 from nacre.clock import Clock, system_clock
 from nacre.errors import ConditionFailedError
 from nacre.ports.table import (
@@ -31,6 +32,7 @@ from nacre.ports.table import (
 _LIVE = "(expires_at IS NULL OR expires_at > ?)"
 _COLUMNS = (
     "pk", "sk", "expires_at", "gsi1pk", "gsi1sk", "gsi2pk", "gsi2sk", "gsi3pk", "gsi3sk", "body",
+    "is_brief",
 )  # fmt: skip
 _PURGE_SECONDS = 60  # how often a writer looks for expired items
 _PURGE_ITEMS = 200  # how many one write removes, so that it stays short
@@ -60,7 +62,9 @@ class SqliteTable:
         self._upsert = (
             f"INSERT INTO {name} ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608  # fixed names
             f" ON CONFLICT (pk, sk) DO UPDATE SET "
-            + ", ".join(f"{column} = excluded.{column}" for column in _COLUMNS[2:])
+            + ", ".join(f"{column} = excluded.{column}" for column in _COLUMNS[2:-1])
+            # Near its end an item that was meant to live long does not become a brief one.
+            + ", is_brief = min(is_brief, excluded.is_brief)"
         )
 
     def get(self, key: Key) -> Item | None:
@@ -131,7 +135,7 @@ class SqliteTable:
         return Page(tuple(decode_item(row[-1]) for row in rows), end)
 
     def purge(self, limit: int = _PURGE_ITEMS) -> int:
-        """Remove some expired items, which nobody sees any more; return how many."""
+        """Remove some items that expired long enough ago; return how many."""
         with self._database.write() as connection:
             return self._purge(connection, limit)
 
@@ -168,7 +172,7 @@ class SqliteTable:
                     raise ConditionFailedError(place)
             after = [_result(write, item) for write, item in zip(writes, before, strict=True)]
             for write, item in zip(writes, after, strict=True):
-                self._store(connection, write, item)
+                self._store(connection, write, item, now)
             if self._may_purge(now):
                 self._purge(connection, _PURGE_ITEMS)
         return list(zip(before, after, strict=True))
@@ -178,20 +182,29 @@ class SqliteTable:
         row = connection.execute(sql, (key.pk, key.sk, now)).fetchone()
         return None if row is None else decode_item(row[0])
 
-    def _store(self, connection: sqlite3.Connection, write: Write, item: Item | None) -> None:
+    def _store(
+        self, connection: sqlite3.Connection, write: Write, item: Item | None, now: int
+    ) -> None:
         if item is None:
             if isinstance(write, Delete):
                 sql = f"DELETE FROM {self._name} WHERE pk = ? AND sk = ?"  # noqa: S608  # fixed names
                 connection.execute(sql, write.key)
             return
-        connection.execute(self._upsert, [*_columns(item), encode_item(item)])
+        expires_at = item.get("expires_at")
+        brief = isinstance(expires_at, int) and is_brief(expires_at, now)
+        connection.execute(self._upsert, [*_columns(item), encode_item(item), brief])
 
     def _purge(self, connection: sqlite3.Connection, limit: int) -> int:
-        sql = (
-            f"DELETE FROM {self._name} WHERE rowid IN"  # noqa: S608  # fixed names
-            f" (SELECT rowid FROM {self._name} WHERE expires_at <= ? LIMIT ?)"
-        )
-        return connection.execute(sql, (self._now(), limit)).rowcount
+        now = self._now()
+        safe = safe_moment(connection, now)
+        removed = 0
+        for which, end in (("is_brief AND", now), ("", min(safe, now))):
+            sql = (
+                f"DELETE FROM {self._name} WHERE rowid IN"  # noqa: S608  # fixed names
+                f" (SELECT rowid FROM {self._name} WHERE {which} expires_at <= ? LIMIT ?)"
+            )
+            removed += connection.execute(sql, (end, limit - removed)).rowcount
+        return removed
 
     def _may_purge(self, now: int) -> bool:
         with self._purging:

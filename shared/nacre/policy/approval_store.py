@@ -12,7 +12,7 @@ from math import ceil
 from typing import Any, Literal
 
 from nacre.errors import ConditionFailedError
-from nacre.limits import APPROVAL_KEPT_SECONDS
+from nacre.limits import APPROVAL_KEPT_SECONDS, CLOCK_TOLERANCE_SECONDS, MAX_APPROVAL_MINUTES
 from nacre.policy.approver import ApprovalRequest
 from nacre.policy.digests import canonical
 from nacre.ports.paging import every_item
@@ -38,6 +38,8 @@ _CALL = "C#"
 _SESSION = "S#"
 _HINT = 8  # characters of the digest that a ticket starts with
 _SCHEMA = 1
+# An end that is further ahead was set before the clock was set back.
+_LONGEST_MS = (MAX_APPROVAL_MINUTES * 60 + CLOCK_TOLERANCE_SECONDS) * 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,11 +100,12 @@ class ApprovalStore:
             keys.insert(0, self._key(digest, session))
         found = self._table.get_many(keys)
         tickets = [_ticket(found[key]) for key in keys if key in found]
-        return [ticket for ticket in tickets if ticket.until > now]
+        return [ticket for ticket in tickets if _counts(ticket, now)]
 
     def open(self, ticket: Ticket, now: int) -> bool:
         """Keep a new question; False where the call has one, or an answer."""
-        over = Either((Absent(), Compare("until", "<=", now)))
+        latest = now + _LONGEST_MS
+        over = Either((Absent(), Compare("until", "<=", now), Compare("until", ">", latest)))
         try:
             self._table.put(self._item(ticket), when=over)
         except ConditionFailedError:
@@ -141,14 +144,14 @@ class ApprovalStore:
 
     def all(self, now: int) -> list[Ticket]:
         """Return every approval that is open or counts, the oldest question first."""
-        found = [ticket for ticket in self._each("") if ticket.until > now]
+        found = [ticket for ticket in self._each("") if _counts(ticket, now)]
         return sorted(found, key=lambda ticket: (ticket.asked, ticket.ticket))
 
     def find(self, name: str, now: int) -> Ticket | None:
         """Return the approval of this name."""
         for prefix in (f"{_CALL}{name[:_HINT]}", _SESSION):
             for ticket in self._each(prefix):
-                if ticket.ticket == name and ticket.until > now:
+                if ticket.ticket == name and _counts(ticket, now):
                     return ticket
         return None
 
@@ -178,6 +181,7 @@ class ApprovalStore:
                 Compare("ticket", "=", ticket.ticket),
                 Compare("state", "=", state),
                 Compare("until", ">", now),
+                Compare("until", "<=", now + _LONGEST_MS),
             )
         )
 
@@ -193,6 +197,11 @@ class ApprovalStore:
         pk, sk = self._key_of(ticket)
         facts = {name: getattr(ticket, name) for name in _FIELDS}
         return {"pk": pk, "sk": sk, SCHEMA: _SCHEMA, EXPIRES_AT: _expires_at(ticket), **facts}
+
+
+def _counts(ticket: Ticket, now: int) -> bool:
+    """Tell whether it is not over, and was not made before the clock was set back."""
+    return now < ticket.until <= now + _LONGEST_MS
 
 
 def _ticket(item: Item) -> Ticket:

@@ -1,6 +1,7 @@
 """A bound on how often people are asked, so that nobody says yes only to have peace."""
 
 from nacre.errors import ConditionFailedError
+from nacre.limits import CLOCK_TOLERANCE_SECONDS
 from nacre.ports.table import EXPIRES_AT, SCHEMA, Absent, Compare, Item, Key, Table
 
 _ATTEMPTS = 8  # calls of one server that ask at the very same moment
@@ -24,7 +25,11 @@ class Floods:
         key = Key(self._partition, f"F#{server}")
         for _ in range(_ATTEMPTS):
             item = self._table.get(key)
-            recent = [each for each in _times(item) if each > now - self._seconds * 1000]
+            # One from the future was asked before the clock was set back.
+            latest = now + CLOCK_TOLERANCE_SECONDS * 1000
+            recent = [
+                asked for asked in _times(item) if now - self._seconds * 1000 < asked <= latest
+            ]
             if len(recent) >= self._most:
                 return False
             if self._counted(key, item, [*recent, now]):

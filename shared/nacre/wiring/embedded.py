@@ -195,9 +195,14 @@ def _worker_loop(
     worker = Worker(_leases(database, clock))
     register_memory_jobs(worker, minded())
     register(worker)
-    loop = WorkerLoop(
-        _queue(database, clock, bell), worker, report, sweep=lambda: sweep_memories(minded())
-    )
+
+    def sweep() -> None:
+        # Also where nobody writes: the store has to see that time passes.
+        SqliteTable(database, "tokens", now=clock).purge()
+        SqliteTable(database, "data", now=clock).purge()
+        sweep_memories(minded())
+
+    loop = WorkerLoop(_queue(database, clock, bell), worker, report, sweep=sweep)
     bell.heard = loop.wake
     return loop
 
