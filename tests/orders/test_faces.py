@@ -187,6 +187,7 @@ def test_rules_decide_about_what_the_model_calls(
         '[[rule]]\naction = "deny"\ntool = "update_*"\ndescription = "nothing is written"\n\n'
         '[[rule]]\naction = "prompt"\ntool = "merge_nodes"\n\n'
         '[[rule]]\naction = "allow"\ntool = "*"\n'
+        "[settings]\nwait_seconds = 1\n"
     )
     monkeypatch.setenv("NACRE_POLICY", str(rules))
     monkeypatch.setenv("NACRE_LLM_API_KEY", "sk-test")

@@ -5,6 +5,7 @@ By a form in the stateless era (laptop and Lambda, where each message meets a ne
 """
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from nacre.adapters.dynamodb_table import DynamoTable
 from nacre.adapters.sqlite_database import SqliteDatabase
 from nacre.adapters.sqlite_table import SqliteTable
 from nacre.app import Application
+from nacre.cli.approvals import waiting
 from nacre.policy.approvals import Approvals, Denial, Desk, Grant
 from nacre.policy.audit_entry import Record
 from nacre.policy.entry import GuardedSurface
@@ -34,7 +36,9 @@ from tests.aws_stack import Stack
 from tests.policy.approving import MINUTES, NO, ONCE
 from tests.protocol.wires import WIRES, Wire
 
-ASK = '[[rule]]\naction = "prompt"\ntool = "remove"\ndescription = "Ask first"\n'
+RULE = '[[rule]]\naction = "prompt"\ntool = "remove"\ndescription = "Ask first"\n'
+HELD = f"{RULE}[settings]\nwait_seconds = 60\n"
+ASK = f"{RULE}[settings]\nwait_seconds = 0\n"
 META = "io.modelcontextprotocol/"
 KEYS = SigningKeys(b"k" * 32)
 Result = dict[str, Any]
@@ -169,7 +173,7 @@ def test_a_form_answers_no_call_with_other_arguments(modern: Modern) -> None:
 
 def test_a_form_answers_nothing_under_another_policy(modern: Modern) -> None:
     asked = modern.asked()
-    modern.world.text = ASK + '[[rule]]\naction = "deny"\ntool = "other"\n'
+    modern.world.text = ASK.replace("Ask first", "Ask")
 
     later = modern.answer(asked, ONCE)
 
@@ -178,6 +182,7 @@ def test_a_form_answers_nothing_under_another_policy(modern: Modern) -> None:
 
 
 def test_a_form_that_is_answered_late_is_a_no(modern: Modern) -> None:
+    modern.world.text = ASK + "approval_seconds = 120\n"
     asked = modern.asked()
     modern.world.clock.move(121)
 
@@ -226,7 +231,7 @@ def test_the_command_is_as_good_as_the_form(modern: Modern) -> None:
 def test_an_operator_decides_and_the_client_only_tries_again(
     modern: Modern, *, elicits: bool
 ) -> None:
-    modern.world.text = ASK + '[settings]\napprover = "operator"\n'
+    modern.world.text = ASK + 'approver = "operator"\n'
     modern.elicits = elicits
     denied = modern.send()
     [ticket] = modern.world.desk.all()
@@ -332,7 +337,7 @@ def test_a_live_form_lets_the_same_call_run_once(laptop: World, wire: str) -> No
 @pytest.mark.parametrize("wire", ["http", "stdio"])
 def test_a_live_form_that_is_answered_late_is_a_no(laptop: World, wire: str) -> None:
     def late() -> Result:
-        laptop.clock.move(121)
+        laptop.clock.move(601)
         return ONCE
 
     with legacy(laptop, wire) as client:
@@ -370,6 +375,48 @@ def test_where_no_form_can_be_shown_the_command_decides(
     assert f"nacre approvals allow {ticket.ticket}" in denied["result"]["content"][0]["text"]
     assert [is_denied(each) for each in (denied, done, again)] == [True, False, True]
     assert world.ran == ["/a"]
+
+
+@pytest.mark.parametrize("wire", ["http", "stdio"])
+@pytest.mark.parametrize("era", ["stateless", "initialize"])
+@pytest.mark.parametrize(("said", "ran"), [(Grant(), ["/a"]), (Denial(), [])], ids=["yes", "no"])
+def test_a_call_is_held_until_the_command_decides(
+    laptop: World, wire: str, era: str, said: Grant | Denial, ran: list[str]
+) -> None:
+    laptop.text = HELD
+    decided = threading.Thread(target=decide_soon, args=(laptop, said))
+    decided.start()
+
+    if era == "stateless":
+        client = Modern(laptop, wire)
+        client.elicits = False
+        answer = client.send()
+    else:
+        with legacy(laptop, wire, elicits=False) as older:
+            answer = older.call()
+
+    decided.join()
+    assert is_denied(answer) == (not ran)
+    assert laptop.ran == ran
+
+
+def decide_soon(world: World, said: Grant | Denial) -> None:
+    """Answer the first question as soon as it is there."""
+    ticket = next(waiting(world.desk, lambda: time.sleep(0.01)))
+    world.desk.decide(ticket.ticket, said, by="ann")
+
+
+def test_a_held_call_that_nobody_decides_names_a_ticket_that_works(laptop: World) -> None:
+    laptop.text = HELD.replace("60", "1")
+    with legacy(laptop, "http", elicits=False) as client:
+        denied = client.call()
+        [ticket] = laptop.desk.all()
+        laptop.desk.decide(ticket.ticket, Grant(), by="ann")
+        done, again = client.call(), client.call()
+
+    assert f"nacre approvals allow {ticket.ticket}" in denied["result"]["content"][0]["text"]
+    assert [is_denied(each) for each in (denied, done, again)] == [True, False, True]
+    assert laptop.ran == ["/a"]
 
 
 def test_of_calls_at_once_one_is_run(laptop: World) -> None:

@@ -10,6 +10,7 @@ from nacre.errors import ConflictError, InvalidInputError, NotFoundError
 from nacre.policy.approvals import Denial, Grant
 from nacre.policy.approver import ApprovalRequest, Granted, Question, Refused, Waiting
 from nacre.policy.sections import Settings
+from nacre.policy.told_commands import Commands
 from nacre.ports.table import Table
 from tests.adapters.conftest import StillClock
 from tests.policy.approving import MINUTES, NO, ONCE, SESSION, Office, wish
@@ -71,12 +72,14 @@ def test_a_call_that_differs_in_anything_is_another_call(
     assert isinstance(office.approvals().ask(wish(), can_elicit=False), Granted)
 
 
-def test_nobody_in_time_is_a_no_that_says_how_to_approve(office: Office, clock: StillClock) -> None:
-    approvals = office.approvals(place=" --stack home")
+def test_a_call_that_waits_is_told_how_it_can_be_approved(
+    office: Office, clock: StillClock
+) -> None:
+    approvals = office.approvals(commands=Commands(place=" --stack home"))
     asking = approvals.ask(wish(), can_elicit=False)
     assert isinstance(asking, Waiting)
 
-    clock.move(119)
+    clock.move(599)
     before = approvals.look(wish(), asking.ticket)
     clock.move(1)
     after = approvals.look(wish(), asking.ticket)
@@ -84,13 +87,15 @@ def test_nobody_in_time_is_a_no_that_says_how_to_approve(office: Office, clock: 
     assert asking == Waiting(
         asking.ticket,
         "Ask before a file is removed: nobody has approved this call yet. Its owner can allow "
-        f"it with 'nacre approvals allow {asking.ticket} --stack home'; then make the same "
-        "call again.",
-        120,
+        f"it within 10 minutes with 'nacre approvals allow {asking.ticket} --stack home'; then "
+        "make the same call again.",
+        25,
     )
-    assert before == replace(asking, seconds=1)
+    assert isinstance(before, Waiting)
+    assert "within 1 second with" in before.text
     assert isinstance(after, Refused)
-    assert "nobody approved it within 120 seconds" in after.text
+    assert "nobody approved it within 600 seconds" in after.text
+    assert asking.ticket not in after.text
     with pytest.raises(NotFoundError):
         office.desk.decide(asking.ticket, Grant(), by="ann")
 
@@ -124,12 +129,45 @@ def test_a_yes_for_minutes_lasts_so_long(office: Office, clock: StillClock) -> N
     assert isinstance(office.approvals().ask(wish(), can_elicit=False), Waiting)
 
 
-def test_the_same_call_has_one_question_until_it_ends(office: Office, clock: StillClock) -> None:
+@pytest.mark.parametrize("wait", [0, 1, 25, 600, 3600])
+@pytest.mark.parametrize("lives", [1, 10, 25, 26, 600])
+def test_a_ticket_that_is_named_when_the_hold_ends_can_still_be_allowed(
+    office: Office, clock: StillClock, wait: int, lives: int
+) -> None:
+    office.settings = Settings(approval_seconds=lives, wait_seconds=wait)
+    asking = office.approvals().ask(wish(), can_elicit=False)
+    assert isinstance(asking, Waiting)
+    clock.move(asking.seconds)
+
+    told = office.approvals().look(wish(), asking.ticket)
+
+    if wait < lives:
+        assert isinstance(told, Waiting)
+        office.desk.decide(told.ticket, Grant(), by="ann")
+        assert isinstance(office.approvals().ask(wish(), can_elicit=False), Granted)
+        assert isinstance(office.approvals().ask(wish(), can_elicit=False), Waiting)
+    else:
+        assert isinstance(told, Refused)
+        assert asking.ticket not in told.text
+
+
+def test_where_nothing_is_held_the_ticket_is_named_at_once(office: Office) -> None:
+    asking = office.approvals(holds=False).ask(wish(), can_elicit=False)
+
+    assert isinstance(asking, Waiting)
+    assert asking.seconds == 0
+
+
+def test_the_same_call_has_one_question_which_lives_on_as_it_is_asked(
+    office: Office, clock: StillClock
+) -> None:
     first = waiting(office, wish())
-    clock.move(60)
+    clock.move(590)
 
     assert waiting(office, wish()) == first
-    clock.move(60)
+    clock.move(590)
+    assert waiting(office, wish()) == first
+    clock.move(600)
     assert waiting(office, wish()) != first
 
 
@@ -191,7 +229,7 @@ def test_what_waits_is_listed_with_what_it_is_about(office: Office, clock: Still
         'path: "/tmp/a\\u202ec\\u001b[2J"',
         "none",
     ]
-    clock.move(119)
+    clock.move(599)
     assert [each.ticket for each in office.desk.all()] == [second]
 
 
@@ -307,7 +345,7 @@ def test_everything_but_a_yes_is_a_no(office: Office, result: dict[str, Any]) ->
 
 def test_a_form_that_comes_too_late_is_a_no(office: Office, clock: StillClock) -> None:
     approvals, ticket = asked(office, wish())
-    clock.move(120)
+    clock.move(600)
 
     assert isinstance(approvals.answered(wish(), ticket, ONCE), Refused)
 

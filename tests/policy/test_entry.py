@@ -131,6 +131,7 @@ def test_monitoring_denies_and_hides_nothing(tmp_path: Path) -> None:
 
 
 ASK = '[[rule]]\naction = "prompt"\ntool = "get_current_time"\ndescription = "Ask first"\n'
+ASK += "[settings]\nwait_seconds = 0\n"
 
 
 def test_the_person_behind_the_client_is_asked(tmp_path: Path) -> None:
@@ -169,7 +170,7 @@ def test_where_nobody_can_be_asked_the_denial_says_how_to_approve(tmp_path: Path
         denied = own.ask("tools/call", NOW)["result"]
 
     assert denied["isError"] is True
-    assert "nacre approvals" in denied["content"][0]["text"]
+    assert " approvals allow " in denied["content"][0]["text"]
 
 
 def test_an_audit_that_cannot_be_written_denies(tmp_path: Path) -> None:

@@ -57,6 +57,15 @@ def test_in_the_older_generation_the_client_is_asked_and_the_call_goes_on_as_it_
     assert is_dropped(scene.up(response(question["id"], YES)))
 
 
+def test_the_command_answers_while_the_form_is_open() -> None:
+    scene = asking(says=Granted("t1 once ann"))
+    call = request(7, "tools/call", {"name": "rm", "arguments": {"n": 1}})
+    question = held(scene, call)
+
+    assert scene.guard.poll() == [Release("server", encoded(call))]
+    assert is_dropped(scene.up(response(question["id"], YES)))
+
+
 @pytest.mark.parametrize(
     "answer",
     [
@@ -78,11 +87,11 @@ def test_whatever_is_no_yes_denies(answer: dict[str, Any]) -> None:
 
 
 def test_a_question_that_nobody_answers_in_time_denies() -> None:
-    scene = asking()
+    scene = asking(says=Waiting("t1", "nobody", 25))
     question = held(scene, request(7, "tools/call", {"name": "rm"}))
 
     assert scene.guard.poll() == []
-    scene.ticks.now += 121
+    scene.ticks.now += 601
     (release,) = scene.guard.poll()
 
     assert release.to == "client"

@@ -57,7 +57,7 @@ def test_every_section_is_read() -> None:
         '[injection.patterns]\nmine = "(?i)secret project"\n'
         '[secrets]\naction = "deny"\n[secrets.patterns]\nbadge = "B-[0-9]{6}"\n'
         '[settings]\nmode = "monitor"\ndeny_style = "error"\napprover = "operator"\n'
-        'approval_seconds = 30\npins = "record"\n',
+        'approval_seconds = 30\npins = "record"\nwait_seconds = 5\n',
         source="p",
     )
     assert policy.injection == InjectionSection(
@@ -69,7 +69,7 @@ def test_every_section_is_read() -> None:
     assert policy.secrets == SecretsSection(
         action="deny", patterns=(NamedPattern("badge", "B-[0-9]{6}"),)
     )
-    assert policy.settings == Settings("monitor", "error", "operator", 30, "record")
+    assert policy.settings == Settings("monitor", "error", "operator", 30, "record", 5)
 
 
 @pytest.mark.parametrize(
@@ -160,6 +160,8 @@ def test_every_section_is_read() -> None:
             "settings.mode: unknown value 'monitr' (did you mean 'monitor'?",
         ),
         ("[settings]\napproval_seconds = 0\n", None, "a whole number from 1 to 3600"),
+        ("[settings]\nwait_seconds = -1\n", None, "a whole number from 0 to 3600"),
+        ("[settings]\nwait_seconds = '25'\n", None, "wait_seconds must be a whole number"),
         ("[settings]\napproval_seconds = true\n", None, "a whole number from 1 to 3600"),
         ("a = " + "[" * 5000 + "\n", None, "policy.toml: "),
     ],

@@ -4,6 +4,7 @@ import http.client
 import http.server
 import json
 import os
+import shlex
 import signal
 import subprocess
 import threading
@@ -94,7 +95,29 @@ def post(url: str, message: Any, **headers: str) -> Any:
     reply = connection.getresponse()
     body = reply.read()
     connection.close()
+    if reply.headers.get_content_type() == "text/event-stream":  # the call was held
+        body = next(line[5:] for line in body.splitlines() if line.startswith(b"data: {"))
     return json.loads(body) if body else reply.status
+
+
+@pytest.mark.parametrize("capabilities", [{}, {"elicitation": {"url": {}}}])
+def test_over_http_the_command_that_a_denied_call_names_can_be_pasted(
+    far: str, place: list[str], tmp_path: Path, capabilities: dict[str, Any]
+) -> None:
+    (tmp_path / "policy.toml").write_text(
+        '[[rule]]\naction = "prompt"\ntool = "t"\n[settings]\nwait_seconds = 1\n'
+    )
+    call = request(1, "tools/call", {"name": "t"})
+    with listening(*place, "--url", far) as (url, _):
+        post(url, request(0, "initialize", {**OPENING, "capabilities": capabilities}))
+        text = post(url, call)["result"]["content"][0]["text"]
+        command = text.partition("with '")[2].partition("'; then")[0]
+        subprocess.run(shlex.split(command), env=environment(), check=True)
+        done = post(url, call)
+        again = post(url, call)
+
+    assert "sent" in done["result"]
+    assert again["result"]["isError"] is True
 
 
 def test_lines_in_are_answered_by_lines_and_the_end_of_input_ends_it(

@@ -1,6 +1,7 @@
 """Calls that wait for somebody, through the proxy as a process."""
 
 import json
+import shlex
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -68,6 +69,20 @@ def test_a_call_is_held_until_the_command_denies_it(start: Start, tmp_path: Path
 
     denied = proxy.message()
     assert (denied["id"], denied["result"]["isError"]) == (1, True)
+
+
+def test_the_command_that_a_denied_call_names_can_be_pasted(start: Start) -> None:
+    proxy = opened(start("echo", policy=f"{ASK}[settings]\nwait_seconds = 0\n"), {})
+    proxy.call(1, path="/a")
+    text = proxy.message()["result"]["content"][0]["text"]
+    command = text.partition("with '")[2].partition("'; then")[0]
+
+    subprocess.run(shlex.split(command), env=environment(), check=True)  # no shell, same words
+
+    proxy.call(2, path="/a")
+    assert proxy.message()["result"]["echo"]["arguments"] == {"path": "/a"}
+    proxy.call(3, path="/a")
+    assert proxy.message()["result"]["isError"] is True
 
 
 def test_a_client_that_shows_forms_is_asked(start: Start) -> None:

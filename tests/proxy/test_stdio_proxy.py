@@ -434,9 +434,9 @@ def test_a_tool_that_is_new_waits_for_the_command_that_the_refusal_names(
     assert refused["isError"] is True
     told = refused["content"][0]["text"]
 
-    command = told.rpartition("nacre approve")[2].removesuffix(")")
+    command = told.rpartition("look at it with: ")[2].removesuffix(")")
     subprocess.run(
-        f"{sys.executable} -m nacre.cli approve {command} --yes",
+        f"{command} --yes",
         shell=True,
         env=environment(),
         check=True,

@@ -32,9 +32,7 @@ def run(options: ProxyOptions) -> int:
         policy_file=options.policy or settings.policy_file,
     )
     name = options.name or name_of(options.command)
-    parts = open_proxy(
-        settings, name, where=on_this_machine(declared_bases(options.base)), place=options.place
-    )
+    parts = open_proxy(settings, name, where=on_this_machine(declared_bases(options.base)))
     try:
         server = ServerProcess(options.command)
         try:

@@ -28,13 +28,6 @@ class ProxyOptions:
     base: tuple[str, ...] = ()
     pass_authorization: bool = False
 
-    @property
-    def place(self) -> str:
-        """The options with which other commands find the same data folder."""
-        from shlex import quote
-
-        return f" --data-dir {quote(self.data_dir)}" if self.data_dir else ""
-
 
 _VALUED = {
     "--name": "name",

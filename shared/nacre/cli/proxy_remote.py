@@ -37,7 +37,7 @@ def open_before(upstream: Upstream, options: ProxyOptions, settings: Settings) -
     address = upstream.address
     name = options.name or name_of_url(address.authority, address.path)
     where = NOWHERE._replace(bases=declared_bases(options.base))
-    return open_proxy(settings, name, where=where, place=options.place)
+    return open_proxy(settings, name, where=where)
 
 
 def sayer(settings: Settings) -> Callable[[str], None]:

@@ -33,9 +33,11 @@ from nacre.policy.approver import (
 )
 from nacre.policy.floods import Floods
 from nacre.policy.sections import Settings
+from nacre.policy.told_commands import Commands
 from nacre.ports.table import Table
 
 _LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"  # none that is taken for another
+_COMMANDS = Commands()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +57,9 @@ class Approvals:
     """Asks people, remembers what they say, and gives each yes to the call it was for.
 
     `settings` are those of the policy in force. `session` is this process's own, None where
-    calls of one client reach several processes. `place` are the options with which the
-    command finds this store; `show` says what a person sees of the arguments.
+    calls of one client reach several processes. `commands` are those that find this store.
+    `holds` is False where a call cannot be kept waiting, so that it is denied with its ticket at
+    once. `show` says what a person sees of the arguments.
     """
 
     def __init__(
@@ -68,7 +71,8 @@ class Approvals:
         rng: Random,
         scope: str = "global",
         session: str | None = None,
-        place: str = "",
+        commands: Commands = _COMMANDS,
+        holds: bool = True,
         show: Callable[[Mapping[str, Any]], str] = shown,
     ) -> None:
         self._store = ApprovalStore(table, scope)
@@ -78,7 +82,8 @@ class Approvals:
         self._clock = clock
         self._rng = rng
         self._session = session
-        self._place = place
+        self._commands = commands
+        self._holds = holds
         self._show = show
 
     def ask(self, request: ApprovalRequest, *, can_elicit: bool) -> Approval:
@@ -92,6 +97,8 @@ class Approvals:
                     f"were asked for within {APPROVAL_FLOOD_SECONDS} seconds. Wait a minute."
                 )
             known = self._opened(request, now)
+        elif isinstance(known, Ticket):
+            known = self._renewed(known, now)
         if isinstance(known, (Granted, Refused)):
             return known
         if can_elicit and self._trusts_the_client:
@@ -137,7 +144,8 @@ class Approvals:
         if known is None or known.ticket != ticket:
             return Refused(
                 f"{request.decision.text}: nobody approved it within "
-                f"{self._settings().approval_seconds} seconds. {self._advice(ticket)}"
+                f"{self._settings().approval_seconds} seconds. Make the same call again to ask "
+                "again."
             )
         return self._waiting(request, known, now)
 
@@ -186,15 +194,19 @@ class Approvals:
 
     def _waiting(self, request: ApprovalRequest, ticket: Ticket, now: int) -> Waiting:
         text = f"{request.decision.text}: nobody has approved this call yet."
-        return Waiting(
-            ticket.ticket, f"{text} {self._advice(ticket.ticket)}", (ticket.until - now) / 1000
-        )
-
-    def _advice(self, ticket: str) -> str:
-        return (
-            f"Its owner can allow it with 'nacre approvals allow {ticket}{self._place}'; "
+        left = max(0, ticket.until - now) // 1000
+        advice = (
+            f"Its owner can allow it within {_spoken(left)} with "
+            f"'{self._commands.line('approvals', 'allow', ticket.ticket)}'; "
             "then make the same call again."
         )
+        seconds = self._settings().wait_seconds if self._holds else 0
+        return Waiting(ticket.ticket, f"{text} {advice}", seconds)
+
+    def _renewed(self, ticket: Ticket, now: int) -> Ticket:
+        """Give a question that is asked again its full life, so that no dying ticket is named."""
+        renewed = replace(ticket, until=now + self._settings().approval_seconds * 1000)
+        return renewed if self._store.answer(ticket, renewed, now) else ticket
 
     def _now(self) -> int:
         return int(self._clock().timestamp() * 1000)
@@ -264,6 +276,12 @@ def granted(ticket: Ticket, grant: Grant, by: str, now: int) -> Ticket:
 def denied(ticket: Ticket, by: str, now: int) -> Ticket:
     """Return a ticket as it is after a no."""
     return replace(ticket, state="denied", by=by, until=now + APPROVAL_DENIED_SECONDS * 1000)
+
+
+def _spoken(seconds: int) -> str:
+    if seconds < 120:
+        return "1 second" if seconds == 1 else f"{seconds} seconds"
+    return f"{seconds // 60} minutes"
 
 
 def _denied(request: ApprovalRequest) -> Refused:

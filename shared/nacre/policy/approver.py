@@ -55,7 +55,10 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """Somebody else decides, for so many seconds; `text` is the denial when nobody does."""
+    """Somebody else decides, elsewhere. The call is held for `seconds`.
+
+    `text` is the denial when nobody has decided by then; it names the ticket, which lives on.
+    """
 
     ticket: str
     text: str

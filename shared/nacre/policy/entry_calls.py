@@ -1,11 +1,12 @@
 """Calls at the MCP entry: who decides about each, and what becomes of a question about it."""
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from nacre.errors import BlockedError, NacreError
-from nacre.policy.approver import Question
+from nacre.policy.approver import Question, Waiting
 from nacre.policy.digests import arguments_sha256
 from nacre.policy.judge import Allowed, Call, Denied, Judge, Pending, Ruling
 from nacre.policy.mounts import Kind, Mounts, Place
@@ -13,6 +14,7 @@ from nacre.policy.replies import blocked_result
 from nacre.policy.rule import Subject
 from nacre.protocol.context import Context
 from nacre.protocol.principal import Principal
+from nacre.protocol.running import is_stepping
 from nacre.protocol.versions import is_modern
 
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
 _APPROVAL = "approval-"
 _APPROVED = "approved"  # among what a call keeps between its rounds: which call it was
+_LOOK_SECONDS = 0.5  # how soon a held call goes on once somebody has decided
 _MOST_JUDGES = 1024  # of Beings and servers, kept ready
 
 NAMED: Mapping[str, tuple[Kind, str]] = {
@@ -117,12 +120,14 @@ class EntryCalls:
             try:
                 given = (await context.ask(wanted))[name]
             except NacreError as error:
-                text = f"{request.decision.text}: nobody answered ({error})"
-                refused = judge.refuse(call, request, text)
+                refused = judge.look(call, ruling)  # it may have been allowed by the command
+                if isinstance(refused, Pending):
+                    text = f"{request.decision.text}: nobody answered ({error})"
+                    refused = judge.refuse(call, request, text)
             else:
                 refused = judge.answered(call, request, by.ticket, given)
         else:
-            refused = judge.refuse(call, request, by.text)
+            refused = await _held(judge, call, ruling, by, context)
         assert not isinstance(refused, Pending)
         return refused
 
@@ -135,6 +140,28 @@ class EntryCalls:
             return bool(approved == _mark(subject, policy))
         except NacreError:
             return False
+
+
+async def _held(
+    judge: Judge, call: Call, pending: Pending, by: Waiting, context: Context
+) -> Ruling:
+    """Hold a call until somebody has decided elsewhere, or its time or its caller is gone."""
+    end = time.monotonic() + by.seconds
+    while (left := end - time.monotonic()) > 0 and not context.cancelled:
+        await _pause(min(_LOOK_SECONDS, left))
+        ruling = judge.look(call, pending)
+        if not isinstance(ruling, Pending):
+            return ruling
+    return judge.refuse(call, pending.request, by.text)
+
+
+async def _pause(seconds: float) -> None:
+    if is_stepping():  # a handler that blocks, in a thread of its own
+        time.sleep(seconds)
+        return
+    import asyncio  # noqa: PLC0415 - a function on AWS holds nothing, and does not load it
+
+    await asyncio.sleep(seconds)
 
 
 def _mark(subject: Subject, policy: "Policy") -> str:

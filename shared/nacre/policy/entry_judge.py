@@ -163,7 +163,7 @@ class EntryJudge(EntryContent):
         from nacre.policy.trust import refusal  # noqa: PLC0415
 
         state = "flagged" if held.is_flagged else held.state
-        return refusal(held.name, state, subject.server, kind=held.kind)
+        return refusal(held.name, state, subject.server, judge.commands, held.kind)
 
 
 def _ever_changing(server: str) -> str:

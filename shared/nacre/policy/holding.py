@@ -90,9 +90,7 @@ class Holding:
         now, found = self._tick(), []
         for name, held in list(self._held.items()):
             judge, pending = self._talk.judge, held.pending
-            ruling: Ruling = pending
-            if not isinstance(pending.by, Question):
-                ruling = judge.look(held.call, pending)
+            ruling = judge.look(held.call, pending)
             if isinstance(ruling, Pending) and now >= held.until:
                 text = pending.request.decision.text
                 late = f"{text}: nobody approved it in time"

@@ -20,7 +20,9 @@ from nacre.policy.digests import arguments_sha256, shape, shown_name
 from nacre.policy.live import PolicySource
 from nacre.policy.policy import Policy
 from nacre.policy.rule import NOWHERE, Decision, Subject, Surroundings
+from nacre.policy.told_commands import Commands
 
+_COMMANDS = Commands()
 _FAULT = Decision("deny", None, None, "Blocked by policy (the call could not be decided)")
 _UNAUDITED = "Blocked by policy (the audit cannot be written; the server's log says why)"
 _UNKNOWN = "Blocked by policy (no policy can be read; the server's log says why)"
@@ -87,7 +89,7 @@ Ruling = Allowed | Denied | Pending
 class Judge:
     """Decides for one server; `tell` hears what its owner should know.
 
-    `place` are the options with which commands that people are told of find the store.
+    `commands` are those that people are told of.
     """
 
     source: PolicySource
@@ -96,7 +98,7 @@ class Judge:
     server: str
     where: Surroundings = NOWHERE
     approver: Approver = field(default_factory=Nobody)
-    place: str = ""
+    commands: Commands = _COMMANDS
 
     def policy(self) -> Policy:
         """Return the policy that counts now."""

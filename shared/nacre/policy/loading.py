@@ -251,16 +251,21 @@ class _Loading:
         )
 
     def _settings(self, table: Any) -> Settings:
-        self._section(table, "settings", (*_CHOICES, "approval_seconds"))
+        self._section(table, "settings", (*_CHOICES, "approval_seconds", "wait_seconds"))
         given = Settings()
-        seconds = table.get("approval_seconds", given.approval_seconds)
-        if type(seconds) is not int or not 1 <= seconds <= 3600:
-            raise self._error("settings.approval_seconds must be a whole number from 1 to 3600")
+        lives = self._seconds(table, "approval_seconds", given.approval_seconds, least=1)
+        waits = self._seconds(table, "wait_seconds", given.wait_seconds, least=0)
         chosen = {
             key: self._choice(table, "settings", key, choices, getattr(given, key))
             for key, choices in _CHOICES.items()
         }
-        return Settings(approval_seconds=seconds, **chosen)
+        return Settings(approval_seconds=lives, wait_seconds=waits, **chosen)
+
+    def _seconds(self, table: Mapping[str, Any], key: str, given: int, *, least: int) -> int:
+        value = table.get(key, given)
+        if type(value) is not int or not least <= value <= 3600:
+            raise self._error(f"settings.{key} must be a whole number from {least} to 3600")
+        return value
 
     def _section(self, table: Any, name: str, known: tuple[str, ...]) -> None:
         if not isinstance(table, dict):

@@ -53,10 +53,15 @@ class SecretsSection:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How decisions are enforced."""
+    """How decisions are enforced.
+
+    A call that needs approval is held for `wait_seconds`. Then it is denied, and its ticket can
+    still be allowed until `approval_seconds` after it was asked about.
+    """
 
     mode: Mode = "enforce"
     deny_style: DenyStyle = "result"
     approver: Approving = "user"
-    approval_seconds: int = 120
+    approval_seconds: int = 600
     pins: Pinning = "quarantine"
+    wait_seconds: int = 25

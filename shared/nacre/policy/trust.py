@@ -10,6 +10,7 @@ from nacre.errors import NacreError
 from nacre.policy.conversation import Conversation
 from nacre.policy.digests import shown_name
 from nacre.policy.pins import Pin, PinKind, State, may_name, pin_name
+from nacre.policy.told_commands import Commands
 
 _AGAIN_SECONDS = 1.0  # an approval counts for the next call, and a model calls again and again
 _WHAT: Mapping[PinKind, str] = {
@@ -68,7 +69,7 @@ class Trust:
         if talk.pins is None or talk.judge.policy().settings.pins != "quarantine":
             if name not in known.flagged:
                 return None
-            return refusal(name, "flagged", talk.judge.server, talk.judge.place, kind)
+            return refusal(name, "flagged", talk.judge.server, talk.judge.commands, kind)
         try:
             problem = self._problem(kind, name)
             if problem is not None and self._tick() - known.read_at >= _AGAIN_SECONDS:
@@ -206,14 +207,11 @@ class Trust:
             )
         if pin.state == "trusted":
             return None
-        return refusal(name, pin.state, server, self._talk.judge.place, kind)
+        return refusal(name, pin.state, server, self._talk.judge.commands, kind)
 
 
-def refusal(name: str, state: State, server: str, place: str = "", kind: PinKind = "tool") -> str:
-    """Return why a tool or the like may not be used, and what its owner can do.
-
-    `place` are the options with which that command finds the pins.
-    """
+def refusal(name: str, state: State, server: str, commands: Commands, kind: PinKind) -> str:
+    """Return why a tool or the like may not be used, and the command that its owner can run."""
     what = {
         "trusted": "is trusted",
         "new": "is new since the server was approved",
@@ -223,5 +221,5 @@ def refusal(name: str, state: State, server: str, place: str = "", kind: PinKind
     shown = shown_name(name)[:80]
     return (
         f"Blocked by policy (the {_WHAT[kind]} '{shown}' {what}; its owner can look at it with:"
-        f" nacre approve{place} {quote(server)})"
+        f" {commands.line('approve', quote(server))})"
     )

@@ -1,12 +1,14 @@
 """Running a handler's coroutine where there is no event loop yet."""
 
 from collections.abc import Awaitable, Coroutine
+from threading import local
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
 
 T = TypeVar("T")
+_thread = local()
 _SUSPENDED = "a handler marked as blocking awaited an event loop"
 
 
@@ -15,14 +17,24 @@ def step(coroutine: Coroutine[Any, Any, T]) -> T:
 
     One that suspends all the same meets a RuntimeError where it does.
     """
+    is_outermost = not is_stepping()
+    _thread.is_stepping = True
     try:
         coroutine.send(None)
         coroutine.throw(RuntimeError(_SUSPENDED))
     except StopIteration as stop:
         result: T = stop.value
         return result
+    finally:
+        if is_outermost:
+            _thread.is_stepping = False
     coroutine.close()
     raise RuntimeError(_SUSPENDED)
+
+
+def is_stepping() -> bool:
+    """Tell whether `step` runs the code that asks, so that it may block and must not suspend."""
+    return getattr(_thread, "is_stepping", False)
 
 
 class Looper:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from nacre.policy.entry import GuardedSurface
 from nacre.wiring.mind import Once
-from nacre.wiring.settings import user_policy_file
+from nacre.wiring.settings import is_on_path, user_data_folder, user_policy_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from nacre.policy.laptop import LaptopPolicies
     from nacre.policy.mounted import MountedContent
     from nacre.policy.sections import Settings as PolicySettings
+    from nacre.policy.told_commands import Commands
     from nacre.ports.audit import AuditRecords
     from nacre.ports.table import Table
     from nacre.protocol.surface import Surface
@@ -76,6 +77,7 @@ def laptop_entry(
         from nacre.policy.stored import ScopedPolicy
 
         trail = laptop_trail(folder, table(), clock)
+        commands = laptop_commands(folder)
         opened.append(trail)
 
         @cache
@@ -84,10 +86,15 @@ def laptop_entry(
 
             def approver() -> "Approver":
                 return approver_over(
-                    table(), lambda: source.current().settings, clock, is_session=True
+                    table(),
+                    lambda: source.current().settings,
+                    clock,
+                    is_session=True,
+                    commands=commands,
                 )
 
-            return Judge(source, trail, tell, OWN, approver=LateApprover(approver))
+            asker = LateApprover(approver)
+            return Judge(source, trail, tell, OWN, approver=asker, commands=commands)
 
         return _entry_judge(judge, mounts, table)
 
@@ -142,10 +149,12 @@ def stack_entry(
         from nacre.own_server import OWN
         from nacre.policy.judge import Judge
         from nacre.policy.stored import ScopedPolicy
+        from nacre.policy.told_commands import Commands
         from nacre.wiring.policies import stack_policies
 
         policies = stack_policies(settings, tell)
         trails = BeingTrails(settings, clock)
+        commands = Commands(place=f" --stack {settings.stack or 'NAME'}")
 
         @cache
         def judge(being_id: str) -> Judge:
@@ -157,10 +166,12 @@ def stack_entry(
                     lambda: source.current().settings,
                     clock,
                     is_session=False,
-                    place=" --stack NAME",
+                    commands=commands,
+                    holds=False,  # a function that waits is paid for
                 )
 
-            return Judge(source, trails, tell, OWN, approver=LateApprover(approver))
+            asker = LateApprover(approver)
+            return Judge(source, trails, tell, OWN, approver=asker, commands=commands)
 
         return _entry_judge(judge, mounts, table)
 
@@ -242,15 +253,46 @@ def approver_over(
     clock: "Clock",
     *,
     is_session: bool,
-    place: str = "",
+    commands: "Commands",
+    holds: bool = True,
 ) -> "Approver":
-    """Return who asks people; `place` are the options with which `nacre` finds the table."""
+    """Return who asks people; `commands` are those that find the table."""
     from nacre.ids import short_id
     from nacre.policy.approvals import Approvals
 
     rng = SystemRandom()
     session = short_id(rng) if is_session else None
-    return Approvals(table, settings, clock=clock, rng=rng, session=session, place=place)
+    return Approvals(
+        table,
+        settings,
+        clock=clock,
+        rng=rng,
+        session=session,
+        commands=commands,
+        holds=holds,
+    )
+
+
+def laptop_commands(folder: "Path") -> "Commands":
+    """Return the commands that find this data folder from the terminal of its owner.
+
+    A client may start this program with another PATH and NACRE_HOME than a terminal has.
+    """
+    from nacre.policy.told_commands import Commands
+
+    place = "" if str(folder) == user_data_folder() else f" --data-dir {_quoted(str(folder))}"
+    if is_on_path():
+        return Commands(place=place)
+    script = os.path.abspath(sys.argv[0])  # noqa: PTH100 - pathlib is not loaded here
+    if os.path.basename(script) == "nacre":  # noqa: PTH119 - the same
+        return Commands(_quoted(script), place)
+    return Commands(f"{_quoted(sys.executable)} -m nacre.cli", place)
+
+
+def _quoted(text: str) -> str:
+    from shlex import quote
+
+    return quote(text)
 
 
 def laptop_records(folder: "Path", table: "Table") -> "AuditRecords":

@@ -19,6 +19,7 @@ from nacre.wiring.guarding import (
     LateApprover,
     Tell,
     approver_over,
+    laptop_commands,
     laptop_trail,
     to_stderr,
 )
@@ -43,15 +44,13 @@ def open_proxy(
     server: str,
     *,
     where: Surroundings = NOWHERE,
-    place: str = "",
     clock: Clock = system_clock,
     tell: Tell = to_stderr,
 ) -> ProxyParts:
     """Return the parts of a proxy before a server that rules, pins and audit know by a name.
 
-    `new_guard(lines=True, principal="local")` gives the guard of one conversation. `place`
-    are the options with which the commands that people are told of find the data folder.
-    Raises PolicyError for a policy file that is wrong, InvalidInputError for our own name.
+    `new_guard(lines=True, principal="local")` gives the guard of one conversation. Raises
+    PolicyError for a policy file that is wrong, InvalidInputError for our own name.
     """
     if is_own(server):
         raise InvalidInputError(
@@ -61,15 +60,16 @@ def open_proxy(
     database = SqliteDatabase(folder / DATABASE)
     table = SqliteTable(database, "data", now=clock)
     source = laptop_policies(settings, table, tell)
+    commands = laptop_commands(folder)
     trail = laptop_trail(folder, table, clock)
 
     def approver() -> "Approver":
         return approver_over(
-            table, lambda: source.current().settings, clock, is_session=True, place=place
+            table, lambda: source.current().settings, clock, is_session=True, commands=commands
         )
 
     asker = LateApprover(approver)
-    judge = Judge(source, trail, tell, server, where, approver=asker, place=place)
+    judge = Judge(source, trail, tell, server, where, approver=asker, commands=commands)
     pins = Pins(table, GLOBAL)
     states = RequestStates(request_state_keys(folder, lambda: table, clock), clock)
 

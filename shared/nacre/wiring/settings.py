@@ -577,6 +577,18 @@ def _origin(variable: str, value: str) -> str:
     return f"{scheme}://{host}".lower()
 
 
+def user_data_folder(environment: Mapping[str, str] = os.environ) -> str:
+    """Return the data folder of a command that is given none, where NACRE_HOME is not set."""
+    return _user_data_folder(sys.platform, environment)
+
+
+def is_on_path(environment: Mapping[str, str] = os.environ) -> bool:
+    """Tell whether a shell finds the command `nacre`."""
+    folders = [folder for folder in environment.get("PATH", "").split(os.pathsep) if folder]
+    # pathlib and shutil are not loaded here.
+    return any(os.access(f"{folder}/nacre", os.X_OK) for folder in folders)
+
+
 def _data_folder(home: str, environment: Mapping[str, str]) -> str:
     if home:
         expanded = os.path.expanduser(home)  # noqa: PTH111  pathlib is not loaded here
