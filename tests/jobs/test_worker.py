@@ -3,6 +3,7 @@
 import io
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import timedelta
@@ -24,7 +25,12 @@ from nacre.jobs.job import Job, UnknownJobError, decode_job, encode_job
 from nacre.jobs.lease import Leases
 from nacre.jobs.loop import Outcome, WorkerLoop
 from nacre.jobs.worker import Work, Worker
-from nacre.limits import JOB_RETRY_SECONDS
+from nacre.limits import (
+    JOB_RETRY_SECONDS,
+    LEASE_LONGEST_LOOK_SECONDS,
+    LEASE_LOOK_SECONDS,
+    LEASE_WAIT_SECONDS,
+)
 from nacre.ports.queue import Depth, Message
 from nacre.ports.table import Key
 from tests.adapters.conftest import StillClock
@@ -130,22 +136,41 @@ def test_a_job_runs_under_its_beings_lease_and_gives_it_back(shop: Shop) -> None
     assert shop.leases.take(work.lease.key).fence == 2
 
 
-def test_a_job_whose_lease_is_held_waits_for_its_end(shop: Shop) -> None:
+def test_a_job_whose_lease_is_held_begins_seconds_after_its_end(shop: Shop) -> None:
     held = shop.leases.take(Key("B#b1", "LOCK#PATROL"))
     shop.send(Job("patrol", "b1"))
+    loop = shop.loop()
     shop.clock.move(100)
 
-    shop.loop().run_next()
-
+    for _ in range(20):  # far more looks than deliveries that a message has
+        assert loop.run_next()
+        assert not loop.run_next()  # no hot loop
+        shop.clock.move(LEASE_LOOK_SECONDS)
     assert shop.results() == [
         ("busy", "LeaseHeldError: LOCK#PATROL is held by someone else for up to 200 s")
     ]
-    shop.clock.move(199)
-    assert not shop.loop().run_next()
     shop.leases.give_back(held)
-    shop.clock.move(1)
-    shop.loop().run_next()
-    assert [work.attempt for work in shop.seen] == [2]
+    loop.run_next()
+
+    assert [work.attempt for work in shop.seen] == [1]
+    assert shop.results()[1:] == [("done", None)]
+
+
+def test_a_job_that_was_busy_still_dies_when_it_fails_three_times(shop: Shop) -> None:
+    held = shop.leases.take(Key("B#b1", "LOCK#FAIL"))
+    shop.worker.register("leased", shop.fail, lease="FAIL")
+    shop.send(Job("leased", "b1"))
+    loop = shop.loop(retry_seconds=1)
+    for _ in range(5):
+        loop.run_next()
+        shop.clock.move(LEASE_LOOK_SECONDS)
+    shop.leases.give_back(held)
+    for _ in range(5):
+        loop.run_next()
+        shop.clock.move(LEASE_LOOK_SECONDS)
+
+    assert [work.attempt for work in shop.seen] == [1, 2, 3]
+    assert shop.queue.depth() == Depth(0, 0, 1)
 
 
 def test_a_long_job_keeps_its_lease_and_its_message(shop: Shop) -> None:
@@ -359,9 +384,11 @@ def test_a_record_becomes_a_message() -> None:
     )
 
 
-def answer(shop: Shop, records: list[dict[str, Any]]) -> tuple[list[str], list[dict[str, Any]]]:
+def answer(
+    shop: Shop, records: list[dict[str, Any]], *, sleep: Callable[[float], None] = time.sleep
+) -> tuple[list[str], list[dict[str, Any]]]:
     stream = io.StringIO()
-    handle = worker_handler(lambda: shop.worker, shop.postpone, Log(stream=stream))
+    handle = worker_handler(lambda: shop.worker, shop.postpone, Log(stream=stream), sleep=sleep)
     failures = handle({"Records": records}, None)["batchItemFailures"]
     lines = [json.loads(line) for line in stream.getvalue().splitlines()]
     return [failure["itemIdentifier"] for failure in failures], lines
@@ -414,14 +441,40 @@ def test_a_failed_message_comes_back_before_its_long_delivery_is_over(shop: Shop
     assert shop.postponed == [("receipt-1", JOB_RETRY_SECONDS)]
 
 
-def test_a_message_whose_being_is_at_work_comes_back_when_that_lease_ends(shop: Shop) -> None:
-    shop.leases.take(Key("B#b1", "LOCK#PATROL"))
-    shop.clock.move(100)
-    failed, lines = answer(shop, [record(1, "b1", encode_job(Job("patrol", "b1")))])
+def test_on_aws_a_job_whose_being_is_at_work_begins_seconds_after_its_end(shop: Shop) -> None:
+    held = shop.leases.take(Key("B#b1", "LOCK#PATROL"))
+    pauses: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        pauses.append(seconds)
+        shop.clock.move(seconds)
+        if sum(pauses) > 30:
+            shop.leases.give_back(held)
+
+    failed, lines = answer(shop, [record(1, "b1", encode_job(Job("patrol", "b1")))], sleep=sleep)
+
+    assert failed == []
+    assert [line["event"] for line in lines] == ["job_done"]
+    assert sum(pauses) < 30 + LEASE_LONGEST_LOOK_SECONDS
+    assert max(pauses) <= LEASE_LONGEST_LOOK_SECONDS
+    assert len(pauses) < 12
+
+
+def test_on_aws_a_wait_for_a_lease_has_an_end(shop: Shop) -> None:
+    held = shop.leases.take(Key("B#b1", "LOCK#PATROL"))
+    waited: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        waited.append(seconds)
+        shop.clock.move(seconds)
+        shop.leases.renew(held)
+
+    failed, lines = answer(shop, [record(1, "b1", encode_job(Job("patrol", "b1")))], sleep=sleep)
 
     assert failed == ["m1"]
-    assert shop.postponed == [("receipt-1", 200.0)]
+    assert shop.postponed == [("receipt-1", 300.0)]
     assert [(line["level"], line["event"]) for line in lines] == [("info", "job_busy")]
+    assert sum(waited) <= LEASE_WAIT_SECONDS
 
 
 class Invocation:

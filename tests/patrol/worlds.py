@@ -181,6 +181,9 @@ class FusedQueue:
     def postpone(self, message: Message, seconds: float) -> None:
         self.queue.postpone(message, seconds)
 
+    def give_back(self, message: Message, seconds: float) -> None:
+        self.queue.give_back(message, seconds)
+
     def depth(self) -> Depth:
         return self.queue.depth()
 

@@ -118,12 +118,19 @@ class SqliteQueue:
 
     def postpone(self, message: Message, seconds: float) -> None:
         """Deliver the message again after so long, counted from now; 0 is at once."""
+        self._pause(message, seconds, uncounted=0)
+
+    def give_back(self, message: Message, seconds: float) -> None:
+        """Deliver the message again after so long; this delivery does not count."""
+        self._pause(message, seconds, uncounted=1)
+
+    def _pause(self, message: Message, seconds: float, *, uncounted: int) -> None:
         with self._database.write() as connection:
             now = self._now()
             end = now + min(seconds, self._visibility)
             connection.execute(
-                f"UPDATE messages SET visible_at = ? WHERE {_MINE}",  # noqa: S608  # fixed text
-                (end, self._name, message.id, message.receipt, now),
+                f"UPDATE messages SET visible_at = ?, receives = receives - ? WHERE {_MINE}",  # noqa: S608  # fixed text
+                (end, uncounted, self._name, message.id, message.receipt, now),
             )
 
     def depth(self) -> Depth:

@@ -75,6 +75,10 @@ class SqsQueue:
             VisibilityTimeout=min(_LONGEST_PAUSE, max(0, round(seconds))),
         )
 
+    def give_back(self, message: Message, seconds: float) -> None:
+        """Deliver the message again after so long; SQS counts the delivery all the same."""
+        self.postpone(message, seconds)
+
     def depth(self) -> Depth:
         """Count the messages, approximately."""
         waiting, in_flight = self._sqs.counts()

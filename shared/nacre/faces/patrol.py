@@ -1,5 +1,6 @@
 """The worker's Lambda face: batches of SQS messages, answered one by one."""
 
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
@@ -11,7 +12,12 @@ from nacre import __version__
 from nacre.errors import LeaseHeldError, NacreError
 from nacre.faces.logs import Log, where
 from nacre.jobs.worker import Worker
-from nacre.limits import JOB_RETRY_SECONDS
+from nacre.limits import (
+    JOB_RETRY_SECONDS,
+    LEASE_LONGEST_LOOK_SECONDS,
+    LEASE_WAIT_SECONDS,
+    PATROL_SLICE_SECONDS,
+)
 from nacre.ports.queue import Message
 
 Event = Mapping[str, Any]
@@ -19,6 +25,7 @@ Handler = Callable[[Event, object], dict[str, Any]]
 Postpone = Callable[[Message, float], None]
 
 
+_NEEDED_SECONDS = PATROL_SLICE_SECONDS + 60  # of a slice, and of the step that ends it
 _AFTER_SECONDS = 30  # a function that runs out of time is surely gone by then
 
 
@@ -26,7 +33,13 @@ class _NotDoneError(NacreError):
     """A message is not done; why is in the log, and not in what Powertools may print."""
 
 
-def worker_handler(worker: Callable[[], Worker], postpone: Postpone, log: Log) -> Handler:
+def worker_handler(
+    worker: Callable[[], Worker],
+    postpone: Postpone,
+    log: Log,
+    *,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Handler:
     """Return the handler of the worker function; `worker` is called at the first message.
 
     It answers which messages failed, so that SQS deletes the others. After the first
@@ -53,20 +66,22 @@ def worker_handler(worker: Callable[[], Worker], postpone: Postpone, log: Log) -
             if left is not None:
                 with suppress(NacreError):
                     postpone(message, left + _AFTER_SECONDS)
-            deal_with(message)
+            # Whoever waited must still have time for a slice of the work.
+            spare = LEASE_WAIT_SECONDS if left is None else left - _NEEDED_SECONDS
+            deal_with(message, patience=min(LEASE_WAIT_SECONDS, spare))
 
         return take
 
-    def deal_with(message: Message) -> None:
+    def deal_with(message: Message, *, patience: float) -> None:
         known: dict[str, Any] = {
             "message": message.id,
             "group": message.group,
             "attempt": message.receives,
         }
         try:
-            worker().run(message)
+            _run_when_free(worker(), message, patience, sleep)
         except LeaseHeldError as error:
-            # Its holder gives back before that, or is dead and its lease is over.
+            # The holder has long work. It gives back before that, or is dead and its lease over.
             log.write("info", "job_busy", **known)
             again = max(1.0, error.seconds)
         except Exception as error:  # noqa: BLE001  # one message must not fail the others
@@ -81,6 +96,27 @@ def worker_handler(worker: Callable[[], Worker], postpone: Postpone, log: Log) -
         raise _NotDoneError("the message is not done")
 
     return handle
+
+
+def _run_when_free(
+    worker: Worker, message: Message, patience: float, sleep: Callable[[float], None]
+) -> None:
+    """Do the job; where its Being is at work, look again soon, and ever less often.
+
+    SQS counts deliveries and gives a message up after three, so the wait is within one.
+    """
+    pause = 1.0
+    while True:
+        try:
+            worker.run(message)
+        except LeaseHeldError:
+            patience -= pause
+            if patience < 0:
+                raise
+            sleep(pause)
+            pause = min(LEASE_LONGEST_LOOK_SECONDS, pause * 1.5)
+        else:
+            return
 
 
 def _seconds_left(context: object) -> float | None:

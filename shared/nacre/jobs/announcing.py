@@ -46,6 +46,10 @@ class AnnouncingQueue:
         """Deliver the message again after so long, counted from now; 0 is at once."""
         self.queue.postpone(message, seconds)
 
+    def give_back(self, message: Message, seconds: float) -> None:
+        """Deliver the message again after so long; this delivery does not count."""
+        self.queue.give_back(message, seconds)
+
     def depth(self) -> Depth:
         """Count the messages."""
         return self.queue.depth()

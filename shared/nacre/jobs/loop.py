@@ -8,7 +8,7 @@ from typing import Literal
 
 from nacre.errors import LeaseHeldError, NacreError
 from nacre.jobs.worker import Worker
-from nacre.limits import JOB_SECONDS, SWEEP_SECONDS
+from nacre.limits import JOB_SECONDS, LEASE_LOOK_SECONDS, SWEEP_SECONDS
 from nacre.ports.queue import Message, Queue
 
 _IDLE_SECONDS = 1.0  # how soon a job that another process sent is found
@@ -57,6 +57,7 @@ class WorkerLoop:
         self._changed = threading.Condition()
         self._stopping = threading.Event()
         self._woken = 0
+        self._busy: set[str] = set()  # messages that wait for a lease, which is told once
         self._threads = [
             threading.Thread(target=self._work, name=f"nacre-worker-{number}", daemon=True)
             for number in range(threads)
@@ -129,15 +130,19 @@ class WorkerLoop:
                 message, keep_message=lambda: self._queue.postpone(message, JOB_SECONDS)
             )
         except LeaseHeldError as error:
-            # The holder gives back before that, or is dead and its lease is over.
-            self._queue.postpone(message, max(1.0, error.seconds))
-            self._tell(message, "busy", error)
+            # The holder may be done in a moment, and nobody tells: look again soon.
+            self._queue.give_back(message, LEASE_LOOK_SECONDS)
+            if message.id not in self._busy:
+                self._busy.add(message.id)
+                self._tell(message, "busy", error)
+            return
         except Exception as error:  # noqa: BLE001  # no job may end the worker
             self._queue.postpone(message, self._retry_seconds)
             self._tell(message, "failed", error)
         else:
             self._queue.done(message)
             self._tell(message, "done")
+        self._busy.discard(message.id)
 
     def _tell(
         self,

@@ -59,6 +59,13 @@ class Queue(Protocol):
         """
         ...
 
+    def give_back(self, message: Message, seconds: float) -> None:
+        """Deliver the message again after so long, because its turn had not come.
+
+        As `postpone`, but the delivery does not count; on AWS SQS counts it all the same.
+        """
+        ...
+
     def depth(self) -> Depth:
         """Count the messages; on AWS the numbers are approximate."""
         ...
