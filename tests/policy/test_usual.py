@@ -85,7 +85,7 @@ def compare(rng: Random) -> int:
     text = rng.choice([RULES] * 4 + [f'{RULES}[settings]\nmode = "monitor"\n'])
     pins, changed = rng.random() < 0.3, rng.choice(["as it was", "otherwise"])
     short, long = Scene(text, pins=pins), Scene(text, pins=pins)
-    counting = Counting(short.guard._talk, short.guard._trust)
+    counting = Counting(short.guard._talk, short.guard._trust, short.guard._relisting)
     short.guard._usual = counting
     long.guard._usual = Long()  # type: ignore[assignment]  # as it says
     for scene in (short, long):

@@ -34,6 +34,9 @@ class Watched:
     def from_server(self, raw: bytes) -> Verdict:
         return self._kept("server", raw, self._guard.from_server(raw))
 
+    def delays(self, raw: bytes) -> bool:
+        return self._guard.delays(raw)
+
     def poll(self) -> list[Release]:
         return self._guard.poll()
 

@@ -25,6 +25,9 @@ class Script:
 
     from_server = from_client
 
+    def delays(self, raw: bytes) -> bool:
+        return False
+
     def poll(self) -> list[Release]:
         released, self._released = self._released, []
         return released

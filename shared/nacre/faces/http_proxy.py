@@ -7,6 +7,7 @@ each as the server does, and lets messages through one by one as they come.
 import asyncio
 import hashlib
 from collections.abc import Callable, Mapping
+from time import monotonic
 
 from nacre.errors import NacreError, NotFoundError, TooLargeError
 from nacre.faces.error_map import explain
@@ -19,6 +20,7 @@ from nacre.faces.http_upstream import Upstream
 from nacre.faces.http_upstream_connection import UpstreamError
 from nacre.faces.http_upstream_events import BEAT, Event
 from nacre.faces.http_upstream_messages import cancellation, id_of, is_response
+from nacre.limits import CHANGED_LIST_SECONDS
 from nacre.policy.guard import Guard
 from nacre.policy.verdicts import Answer, Drop, Forward, Hold
 from nacre.protocol.answers import refusal
@@ -27,6 +29,7 @@ from nacre.protocol.http_messages import JSON, STREAM, HttpRequest
 
 _BEAT_SECONDS = 15.0  # proxies and clients give up a silent connection after thirty or more
 _POLL_SECONDS = 1.0
+_LOOK_SECONDS = 0.02
 _ALLOWED = {"allow": "POST, GET, DELETE"}
 
 
@@ -114,6 +117,9 @@ class ReverseProxy:
         caller = self._caller(request)
         talk = self._talk(request, caller)
         body = bytes(request.body)
+        until = monotonic() + CHANGED_LIST_SECONDS
+        while talk.guard.delays(body) and monotonic() < until:
+            await asyncio.sleep(_LOOK_SECONDS)
         verdict = talk.guard.from_client(body, request.headers)
         exchange = Exchange(talk, caller, self._path, reply, shared)
         match verdict:

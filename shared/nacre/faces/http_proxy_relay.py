@@ -209,6 +209,27 @@ class Relay:
             headers = {**headers, SESSION: talk.session}
         try:
             answer = await self._upstream.send("POST", headers, raw, address=talk.address)
-            answer.close()
+            try:
+                # What we asked for ourselves; on the older transport it comes on the stream.
+                if waiting_ids(raw) and talk.address is None and answer.status == 200:
+                    await self._heard(talk, answer)
+            finally:
+                answer.close()
         except NacreError as error:
             self._say(str(error))
+
+    async def _heard(self, talk: Talk, answer: UpstreamAnswer) -> None:
+        """Take the answer to a request of our own."""
+        if answer.kind == JSON:
+            self._taken(talk, await answer.whole())
+            return
+        reader = EventReader(MAX_WIRE_BYTES)
+        while piece := await answer.piece():
+            for event in reader.feed(piece):
+                if event.is_message and event.data:
+                    self._taken(talk, event.data)
+
+    def _taken(self, talk: Talk, data: bytes) -> None:
+        verdict = talk.guard.from_server(data)
+        if isinstance(verdict, Answer):
+            self._back(talk, verdict.raw)

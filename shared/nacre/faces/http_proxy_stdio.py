@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterable, Awaitable, Callable, Coroutine
+from time import monotonic
 from typing import Any
 
 from nacre.errors import NacreError
@@ -11,13 +12,21 @@ from nacre.faces.http_upstream_connection import UpstreamError
 from nacre.faces.http_upstream_messages import UNAVAILABLE, name_of, read, waiting_ids
 from nacre.faces.http_upstream_sse import SseRemote
 from nacre.faces.http_upstream_streams import NotStreamableError, StreamableRemote
-from nacre.limits import DRAIN_SECONDS, PROXY_REPLIES, UPSTREAM_CONNECT_SECONDS
+from nacre.limits import (
+    CHANGED_LIST_SECONDS,
+    DRAIN_SECONDS,
+    PROXY_REPLIES,
+    UPSTREAM_CONNECT_SECONDS,
+)
+from nacre.policy.conversation import Key
 from nacre.policy.guard import Guard
+from nacre.policy.identity import cancelled_id, id_of
 from nacre.policy.verdicts import Answer, Drop, Forward, Hold
 from nacre.policy.wire import Id
 from nacre.protocol.versions import META_VERSION, MODERN
 
 _POLL_SECONDS = 1.0
+_LOOK_SECONDS = 0.02
 _GOODBYE_SECONDS = 2.0  # nobody waits for a server that is told only out of courtesy
 _LINE_ENDS = bytes.maketrans(b"\r\n", b"  ")
 
@@ -44,6 +53,7 @@ class StdioProxy:
         self._tasks: set[asyncio.Task[None]] = set()
         self._replies: set[asyncio.Task[None]] = set()
         self._running: dict[str, tuple[asyncio.Task[None], bool]] = {}
+        self._delayed: dict[Key, asyncio.Task[None]] = {}
         self._gone = asyncio.Event()
 
     async def run(self, lines: AsyncIterable[bytes]) -> None:
@@ -74,21 +84,42 @@ class StdioProxy:
 
     async def _read(self, lines: AsyncIterable[bytes]) -> None:
         async for line in lines:
-            verdict = self._guard.from_client(line)
-            match verdict:
-                case Forward(raw, answer):
-                    if answer is not None:
-                        await self._write(answer)
-                    await self._up(raw)
-                case Answer(raw):
-                    await self._write(raw)
-                case Hold(ask):
-                    if ask is not None:
-                        await self._write(ask)
-                case Drop():
-                    pass
+            given_up = cancelled_id(line) if self._delayed else None
+            delayed = None if given_up is None else self._delayed.pop(given_up, None)
+            if delayed is not None:
+                delayed.cancel()
+            elif self._guard.delays(line) and (id_ := id_of(line)) is not None:
+                task = self._start(self._later(line, id_))
+                self._delayed[id_] = task
+            else:
+                await self._decide(line)
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=DRAIN_SECONDS)
+
+    async def _later(self, line: bytes, id_: Key) -> None:
+        """Bring a message when the list is there that it relies on, or after a while."""
+        until = monotonic() + CHANGED_LIST_SECONDS
+        try:
+            while self._guard.delays(line) and monotonic() < until:
+                await asyncio.sleep(_LOOK_SECONDS)
+        finally:
+            self._delayed.pop(id_, None)
+        await self._decide(line)
+
+    async def _decide(self, line: bytes) -> None:
+        verdict = self._guard.from_client(line)
+        match verdict:
+            case Forward(raw, answer):
+                if answer is not None:
+                    await self._write(answer)
+                await self._up(raw)
+            case Answer(raw):
+                await self._write(raw)
+            case Hold(ask):
+                if ask is not None:
+                    await self._write(ask)
+            case Drop():
+                pass
 
     async def _up(self, raw: bytes) -> None:
         """Send a message on; requests run beside each other."""
@@ -212,7 +243,8 @@ class StdioProxy:
         """Answer the server, which may ask faster than it takes answers."""
         while len(self._replies) >= PROXY_REPLIES:
             await asyncio.wait(self._replies, return_when=asyncio.FIRST_COMPLETED)
-        task = self._start(self._tell(raw))
+        ids = waiting_ids(raw)  # of what we ask for ourselves
+        task = self._start(self._request(raw, ids) if ids else self._tell(raw))
         self._replies.add(task)
         task.add_done_callback(self._replies.discard)
 

@@ -1,9 +1,12 @@
 """A conversation over two pairs of pipes: what arrives is decided, what may go on is gathered."""
 
 from collections.abc import Callable
+from time import monotonic
 from typing import Protocol
 
 from nacre.gateway.lines import Lines
+from nacre.limits import CHANGED_LIST_SECONDS
+from nacre.policy.identity import cancelled_id, id_of
 from nacre.policy.verdicts import Answer, Drop, Forward, Hold, Release, Verdict
 
 
@@ -21,6 +24,10 @@ class Decides(Protocol):
 
     def from_server(self, raw: bytes) -> Verdict:
         """Decide about what the server sent."""
+        ...
+
+    def delays(self, raw: bytes) -> bool:
+        """Tell whether a message of the client should be brought a little later."""
         ...
 
     def poll(self) -> list[Release]:
@@ -43,15 +50,21 @@ class Relay:
         self._to_server = to_server
         self._of_client = Lines()
         self._of_server = Lines()
+        self._delayed: list[tuple[bytes, float]] = []
 
     @property
     def holds(self) -> bool:
         """Whether `poll` should be called about every second."""
-        return self._guard.holds
+        return bool(self._delayed) or self._guard.holds
 
     def from_client(self, chunk: bytes) -> None:
         """Take what the client wrote."""
         for line in self._of_client.feed(chunk):
+            if self._guard.delays(line):
+                self._delayed.append((line, monotonic() + CHANGED_LIST_SECONDS))
+                continue
+            if self._delayed and self._gives_up(line):
+                continue
             verdict = self._guard.from_client(line)
             if type(verdict) is Forward and verdict.answer is None:  # nearly always
                 self._to_server(verdict.raw)
@@ -66,9 +79,12 @@ class Relay:
                 self._to_client(verdict.raw)
             else:
                 self._settle(verdict, self._to_client, self._to_server)
+        if self._delayed:
+            self._bring()
 
     def client_ended(self) -> None:
         """Take what the client wrote without an end of line, as it writes no more."""
+        self._bring(late=True)
         for line in self._of_client.end():
             self._settle(self._guard.from_client(line), self._to_server, self._to_client)
 
@@ -79,9 +95,31 @@ class Relay:
 
     def poll(self) -> None:
         """Pass on what was held and is decided now."""
+        if self._delayed:
+            self._bring()
         for release in self._guard.poll():
             send = self._to_client if release.to == "client" else self._to_server
             send(release.raw)
+
+    def _bring(self, *, late: bool = False) -> None:
+        """Bring the messages whose time has come."""
+        now, delayed = monotonic(), self._delayed
+        self._delayed = []
+        for line, until in delayed:
+            if not late and now < until and self._guard.delays(line):
+                self._delayed.append((line, until))
+            else:
+                self._settle(self._guard.from_client(line), self._to_server, self._to_client)
+
+    def _gives_up(self, line: bytes) -> bool:
+        """Forget a delayed request that its client cancels; its server never heard of it."""
+        if b"notifications/cancelled" not in line:
+            return False
+        given_up = cancelled_id(line)
+        kept = [each for each in self._delayed if given_up is None or id_of(each[0]) != given_up]
+        is_delayed = len(kept) < len(self._delayed)
+        self._delayed = kept
+        return is_delayed
 
     def _settle(
         self, verdict: Verdict, on: Callable[[bytes], None], back: Callable[[bytes], None]

@@ -11,13 +11,15 @@ from nacre.policy.holding import Holding
 from nacre.policy.judge import Allowed, Call, Denied, Pending, Ruling
 from nacre.policy.mirrors import mirrored
 from nacre.policy.pins import PinKind
-from nacre.policy.rewriting import rewritten
+from nacre.policy.relisting import Relisting
+from nacre.policy.rewriting import numbers, rewritten
 from nacre.policy.rule import Subject
 from nacre.policy.trust import Trust
 from nacre.policy.verdicts import Answer, Drop, Forward, Verdict
 from nacre.policy.wire import DECIDED_DOWN, DECIDED_UP, LISTS, Wire, WireError
 
 # Of one round or one message, and so no part of what is decided about.
+_OPENING = "io.modelcontextprotocol/"
 _PINNED: Mapping[str, tuple[PinKind, str]] = {
     "prompts/get": ("prompt", "name"),
     "resources/read": ("resource", "uri"),
@@ -28,10 +30,13 @@ _PASSING = ("_meta", "inputResponses", "requestState")
 class ClientSide:
     """Decides what goes from the client to the server."""
 
-    def __init__(self, talk: Conversation, holding: Holding, trust: Trust) -> None:
+    def __init__(
+        self, talk: Conversation, holding: Holding, trust: Trust, relisting: Relisting
+    ) -> None:
         self._talk = talk
         self._holding = holding
         self._trust = trust
+        self._relisting = relisting
 
     def take(
         self, wire: Wire, *, headers: Mapping[str, str] | None = None, alone: bool = True
@@ -49,6 +54,10 @@ class ClientSide:
         problem = self._talk.up.problem(wire.id)
         if problem is not None:
             raise WireError(problem, id=wire.id)
+        if wire.is_modern:
+            self._talk.opening = {
+                name: numbers(each) for name, each in wire.meta.items() if name.startswith(_OPENING)
+            }
         mirrors = None if headers is None else mirrored(wire.raw, headers, self._talk.schemas)
         decides = self._decided if wire.method in DECIDED_UP else self._passed
         verdict = decides(wire, alone=alone)
@@ -72,7 +81,8 @@ class ClientSide:
             if isinstance(verdict, Answer):
                 return verdict
             raw = verdict.raw
-        self._talk.up.add(Asked(method, wire.id, wire.is_modern, self._is_first_page(wire)))
+        asked = Asked(method, wire.id, wire.is_modern, self._is_first_page(wire))
+        self._talk.up.add(self._relisting.asked(asked))
         return Forward(raw)
 
     def _is_first_page(self, wire: Wire) -> Call | None:
@@ -112,6 +122,9 @@ class ClientSide:
 
     def _objection(self, subject: Subject) -> str | None:
         """Return why what the call is about may not be used, whatever the rules say."""
+        method = "tools/call" if subject.kind == "tool" else subject.name
+        if (problem := self._relisting.problem(method)) is not None:
+            return problem
         if subject.kind == "tool":
             return self._trust.objection("tool", subject.name)
         kind, key = _PINNED[subject.name]

@@ -30,6 +30,10 @@ class Asked:
     is_modern: bool
     call: Call | None = None
     granted: bool = False
+    # Of a list: how often it had been announced as changed; and of one that we ask for
+    # ourselves, the number of its page and the lists to ask for after it.
+    changes: int = 0
+    own: tuple[int, tuple[str, ...]] | None = None
 
 
 class Waiters:
@@ -96,6 +100,8 @@ class Conversation:
     schemas: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     # The digests of the lists as they were last.
     seen: dict[str, str] = field(default_factory=dict)
+    # What each request of the stateless generation says of its client, as the last one did.
+    opening: dict[str, Any] = field(default_factory=dict)
 
     def beside(self) -> "Conversation":
         """Return a conversation of the same caller, with ids of its own."""
@@ -104,6 +110,7 @@ class Conversation:
             continued=self.continued,
             schemas=self.schemas,
             seen=self.seen,
+            opening=dict(self.opening),
         )
 
     def can_elicit(self, wire: Wire) -> bool:

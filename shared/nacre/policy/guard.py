@@ -28,6 +28,7 @@ from nacre.policy.judge import Judge
 from nacre.policy.listing import Listing
 from nacre.policy.mirrors import made
 from nacre.policy.pins import Pins
+from nacre.policy.relisting import Changes, Relisting
 from nacre.policy.rewriting import numbers
 from nacre.policy.screen import Screen
 from nacre.policy.server_side import ServerSide
@@ -74,15 +75,17 @@ class Guard:
         self._lines = lines
         self._tick = tick
         self._lock = threading.Lock()
-        self._watch(talk, Trust(talk, tick))
+        self._watch(talk, Trust(talk, tick), Changes())
 
-    def _watch(self, talk: Conversation, trust: Trust) -> None:
+    def _watch(self, talk: Conversation, trust: Trust, changes: Changes) -> None:
         self._talk = talk
         self._trust = trust
+        self._changes = changes
+        self._relisting = Relisting(talk, trust, changes)
         self._holding = Holding(talk, self._tick)
-        self._client = ClientSide(talk, self._holding, trust)
-        self._usual = Usual(talk, trust)
-        self._server = ServerSide(talk, self._holding, Listing(talk, trust))
+        self._client = ClientSide(talk, self._holding, trust, self._relisting)
+        self._usual = Usual(talk, trust, self._relisting)
+        self._server = ServerSide(talk, self._holding, Listing(talk, trust), self._relisting)
 
     def beside(self) -> "Guard":
         """Return a guard for another conversation of the same caller with the same server.
@@ -92,7 +95,7 @@ class Guard:
         """
         guard = Guard.__new__(Guard)
         guard._lines, guard._tick, guard._lock = self._lines, self._tick, self._lock
-        guard._watch(self._talk.beside(), self._trust)
+        guard._watch(self._talk.beside(), self._trust, self._changes)
         return guard
 
     @property
@@ -108,6 +111,20 @@ class Guard:
     def holds(self) -> bool:
         """Whether a message is held, so that `poll` should be called about every second."""
         return bool(self._holding)
+
+    def delays(self, raw: bytes) -> bool:
+        """Tell whether a message should wait, because the list it relies on is on its way.
+
+        Whoever brings it sooner gets a denial. Wait for a bounded time, and then bring it.
+        """
+        if not self._relisting.is_waiting():
+            return False
+        try:
+            value = read(raw, lines=self._lines)
+        except NacreError:
+            return False
+        method = value.get("method") if type(value) is dict else None
+        return type(method) is str and self._relisting.delays(method)
 
     def from_client(self, raw: bytes, headers: Mapping[str, str] | None = None) -> Verdict:
         """Decide about what the client sent; `headers` are HTTP's, with names in lower case."""
@@ -148,7 +165,7 @@ class Guard:
         """
         with self._lock:
             asked = self._talk.up.take(id_)
-            if asked is None:
+            if asked is None or asked.own is not None:
                 return None
             self._note("note", "server", f"no answer to {asked.method}: {text}")
             return replies.error(asked.id, code, text)
@@ -176,7 +193,7 @@ class Guard:
         if isinstance(error, WireError) and error.code == -32601:
             return Answer(replies.error(error.id, code, text))
         asked = self._talk.up.take(id_) if (id_ := _guessed_id(raw)) is not None else None
-        if asked is None:
+        if asked is None or asked.own is not None:
             return Drop(text)
         told = f"Blocked by policy (the server's answer was refused: {text})"
         return Forward(replies.error(asked.id, replies.BLOCKED, told))

@@ -45,7 +45,7 @@ class Listing:
             kind,
             sound,
             flagged,
-            is_first_page=_cursor(asked) is None,
+            is_first_page=cursor_of(asked) is None,
             is_last_page=wire.result.get("nextCursor") is None,
         )
         gone = {
@@ -145,7 +145,8 @@ class Listing:
         self._talk.judge.note("note", method, sender="server", fields=fields)
 
 
-def _cursor(asked: Asked) -> Any:
+def cursor_of(asked: Asked) -> Any:
+    """Return where the page of a list begins that was asked for; None for the first one."""
     return asked.call.subject.arguments.get("cursor") if asked.call else None
 
 

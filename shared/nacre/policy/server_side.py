@@ -9,8 +9,9 @@ from nacre.policy.client_side import call_key, state_key
 from nacre.policy.conversation import Asked, Conversation
 from nacre.policy.holding import Holding
 from nacre.policy.judge import Allowed, Call, Denied, Pending, Ruling
-from nacre.policy.listing import Listing
+from nacre.policy.listing import Listing, cursor_of
 from nacre.policy.message_texts import opaque_members
+from nacre.policy.relisting import ANNOUNCED, Relisting
 from nacre.policy.rewriting import rewritten
 from nacre.policy.rule import Subject
 from nacre.policy.verdicts import Answer, Drop, Forward, Verdict
@@ -33,10 +34,13 @@ _FAR = ("progress", "total")
 class ServerSide:
     """Decides what goes from the server to the client."""
 
-    def __init__(self, talk: Conversation, holding: Holding, listing: Listing) -> None:
+    def __init__(
+        self, talk: Conversation, holding: Holding, listing: Listing, relisting: Relisting
+    ) -> None:
         self._talk = talk
         self._holding = holding
         self._listing = listing
+        self._relisting = relisting
 
     def take(self, wire: Wire, *, alone: bool = True) -> Verdict:
         """Decide about one message; `alone`: it is no part of a batch."""
@@ -123,6 +127,15 @@ class ServerSide:
             if self._holding.given_up(cancelled, "server"):
                 self._note("drop", method, note="of a request that was held")
                 return Drop("the request was held")
+        if method in ANNOUNCED:
+            verdict = self._told(wire, method)
+            ask = self._relisting.announced(method)
+            if ask is None:
+                return verdict
+            return verdict._replace(answer=ask) if isinstance(verdict, Forward) else Answer(ask)
+        return self._told(wire, method)
+
+    def _told(self, wire: Wire, method: str) -> Forward | Drop:
         # What a server says on the way reaches whoever reads the client's screen or log, a
         # model among them.
         screened = self._talk.screen.message(
@@ -151,6 +164,8 @@ class ServerSide:
         if asked is None:
             self._note("drop", "response", request=wire.id, note="an answer to no request")
             return Drop("an answer to nothing that was asked")
+        if asked.own is not None:
+            return self._relisted(asked, wire)
         try:
             return Forward(self._answered(asked, wire))
         except MalformedMessageError as error:
@@ -158,6 +173,23 @@ class ServerSide:
             return Forward(
                 self._instead(asked, wire, Denied(f"Blocked by policy ({error})", None, ""))
             )
+
+    def _relisted(self, asked: Asked, wire: Wire) -> Verdict:
+        """Take a list that we asked for ourselves; its client never hears of it."""
+        if type(wire.result) is not dict:
+            return Drop("the server does not list what it has announced")
+        try:
+            self._list(asked, wire)
+        except MalformedMessageError as error:
+            self._note("drop", asked.method, note=str(error))
+            return Drop("the server's list cannot be read")
+        following = self._relisting.next(asked, wire.result)
+        return Drop("a list that was asked for here") if following is None else Answer(following)
+
+    def _list(self, asked: Asked, wire: Wire) -> bytes:
+        raw = self._listing.filtered(asked, wire)
+        self._relisting.seen(asked, wire.result, is_first=cursor_of(asked) is None)
+        return raw
 
     def _answered(self, asked: Asked, wire: Wire) -> bytes:
         if wire.result is None:
@@ -167,7 +199,7 @@ class ServerSide:
         if "inputRequests" in wire.result or wire.result.get("resultType") == "input_required":
             return self._questions(asked, wire)
         if asked.method in LISTS:
-            return self._listing.filtered(asked, wire)
+            return self._list(asked, wire)
         if asked.method in OPENING:
             return self._listing.opening(asked, wire)
         return self._screened(asked, wire)

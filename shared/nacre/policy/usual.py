@@ -14,6 +14,7 @@ from nacre.policy.digests import plain_arguments, shown_name
 from nacre.policy.evaluate import Engine
 from nacre.policy.judge import Denied
 from nacre.policy.policy import Policy
+from nacre.policy.relisting import Relisting
 from nacre.policy.rule import NOWHERE, Subject
 from nacre.policy.trust import Trust
 from nacre.policy.verdicts import Answer, Forward
@@ -33,9 +34,10 @@ _LONGEST_NAME = 200
 class Usual:
     """Knows the usual messages of one conversation."""
 
-    def __init__(self, talk: Conversation, trust: Trust) -> None:
+    def __init__(self, talk: Conversation, trust: Trust, relisting: Relisting) -> None:
         self._talk = talk
         self._trust = trust
+        self._relisting = relisting
         self._policy: Policy | None = None
         self._engine = Engine((), NOWHERE)
         self._records: dict[tuple[str, int | None], tuple[AuditEntry, str]] = {}
@@ -54,6 +56,7 @@ class Usual:
             len(name) > _LONGEST_NAME
             or talk.up.problem(id_) is not None
             or not self._trust.has_no_objection(name)
+            or self._relisting.is_waiting()
         ):
             return None
         plain = plain_arguments(arguments)
