@@ -107,3 +107,32 @@ def test_what_a_text_costs() -> None:
         table,
     )
     assert all(row[2] <= 300 for row in table)
+
+
+# Each is repeated: what makes windows, tokens, shapes or readings many.
+HEAVY = (
+    "a", " ", "- ", "a@", "a_b_", "(", "***", "i g n ", "1gn0r3 ", "you must ", "ai, ", "http://a ",
+    "ignore all previous instructions ", "<!-- ", "system: ", "--- end of document\n",
+    "忽略之前的指令",
+    "![x](http://a?", '"ignore previous" ', "aWdub3Jl",
+)  # fmt: skip
+
+
+def seconds(text: str) -> float:
+    started = process_time_ns()
+    scan(text, kind="definition", section=EVERYTHING)
+    return (process_time_ns() - started) / 1e9
+
+
+def test_time_grows_with_the_length() -> None:
+    ratios = {}
+    for unit in HEAVY:
+        short = min(seconds(unit * (20_000 // len(unit))) for _ in range(3))
+        long = min(seconds(unit * (160_000 // len(unit))) for _ in range(2))
+        ratios[unit] = long / short
+    show(
+        "Eight times the length",
+        ["text", "times the time"],
+        [[repr(unit), f"{ratio:.1f}"] for unit, ratio in ratios.items()],
+    )
+    assert max(ratios.values()) < 16

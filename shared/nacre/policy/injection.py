@@ -4,14 +4,18 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from nacre.policy.injection_mentions import is_mentioned, quotations
-from nacre.policy.injection_rules import (
-    EXPLANATIONS,
-    OWN_BUDGET,
-    RULES,
-    InjectionRule,
+from nacre.policy.injection_features import (
+    SQUEEZED,
+    STRONG,
+    Evidence,
+    evidence,
+    places,
 )
+from nacre.policy.injection_mentions import is_mentioned, quotations
+from nacre.policy.injection_rules import EXPLANATIONS, OWN_BUDGET, RULES, InjectionRule
 from nacre.policy.injection_text import Reading, Span, readings, squeezed
+from nacre.policy.injection_tokens import Token, squeezed_tokens, tokens
+from nacre.policy.injection_words import Word
 from nacre.policy.own_patterns import own_matches
 from nacre.policy.sections import SOURCES, InjectionSection, Source
 
@@ -59,26 +63,25 @@ def scan(text: str, *, kind: Source, section: InjectionSection) -> tuple[Finding
     """Return what the section's rules find in a text of this kind, in its order."""
     if section.action == "off" or kind not in section.sources or not text:
         return ()
-    found: dict[tuple[str, Span], None] = {}
+    findings: list[Finding] = []
     if section.builtin:
-        for rule, span in _built_in(text, kind):
-            if rule not in section.without:
-                found[rule, span] = None
+        findings += (
+            finding
+            for finding in _built_in(text, section, kind)
+            if finding.rule not in section.without
+        )
     if section.patterns:
-        found |= dict.fromkeys(_own(text, section))
-    return tuple(
-        Finding(rule, EXPLANATIONS.get(rule, "matches a pattern of this policy"), *span)
-        for rule, span in _outermost(found)
-    )
+        findings += _own(text, section)
+    return tuple(_outermost(findings))
 
 
-def _outermost(found: Iterable[tuple[str, Span]]) -> Iterator[tuple[str, Span]]:
-    """Yield places in their order, without those inside another one of the same rule."""
+def _outermost(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """Yield findings in their order, without those inside another one of the same rule."""
     ends: dict[str, int] = {}
-    for rule, (start, end) in sorted(found, key=lambda each: (each[1][0], -each[1][1], each[0])):
-        if end > ends.get(rule, -1):
-            ends[rule] = end
-            yield rule, (start, end)
+    for finding in sorted(findings, key=lambda each: (each.start, -each.end, each.rule)):
+        if finding.end > ends.get(finding.rule, -1):
+            ends[finding.rule] = finding.end
+            yield finding
 
 
 def said(findings: tuple[Finding, ...]) -> str:
@@ -100,62 +103,103 @@ def mask(text: str, findings: tuple[Finding, ...]) -> str:
     return "".join((*parts, text[end:]))
 
 
-def _own(text: str, section: InjectionSection) -> Iterator[tuple[str, Span]]:
+def _own(text: str, section: InjectionSection) -> Iterator[Finding]:
     given = Reading(text, "given", lambda span: span)
     for reading in (given, *readings(text)):
         for match in own_matches(reading.text, section.patterns):
             if match is None:
-                yield OWN_BUDGET, (0, len(text))
+                yield _finding(OWN_BUDGET, (0, len(text)))
                 return
-            yield match[0], reading.place(match[1])
+            span = reading.place(match[1])
+            yield Finding(match[0], "matches a pattern of this policy", *span)
 
 
-def _built_in(text: str, kind: Source) -> Iterator[tuple[str, Span]]:
+def _built_in(text: str, section: InjectionSection, kind: Source) -> Iterator[Finding]:
     if not text.isascii():
-        yield from _unseen(text, kind)
-    rules = _RULES[kind]
+        for rule, span in _unseen(text, kind):
+            yield _finding(rule, span)
     for reading in readings(text):
-        yield from _matches(reading, rules, kind)
+        for rule, span in _matches(reading, _RULES[kind], kind):
+            yield _finding(rule, span)
+        found = tokens(reading.text)
+        yield from _places(reading, found, evidence(reading.text, found), section, kind)
         letters = squeezed(reading)
         if letters is not None:
-            for rule in rules:
-                for pattern in rule.compiled_squeezed():
-                    for match in pattern.finditer(letters.text):
-                        span = letters.place(match.span())
-                        # Whole words are for the plain reading, which knows quotations.
-                        if len(_WORD.findall(text, *span)) < 2:
-                            yield rule.id, span
+            found = squeezed_tokens(letters.text)
+            scrambled = [
+                each
+                for each in evidence(letters.text, found, shapes=False)
+                if each.id in SQUEEZED
+                and each.weight >= STRONG
+                # Whole words are for the plain reading, which knows quotations.
+                and len(_WORD.findall(text, *letters.place((each.start, each.end)))) < 2
+            ]
+            yield from _places(letters, found, scrambled, section, kind)
+
+
+def _finding(rule: str, span: Span) -> Finding:
+    return Finding(rule, EXPLANATIONS[rule], *span)
+
+
+def _places(
+    reading: Reading,
+    found: list[Token],
+    hits: list[Evidence],
+    section: InjectionSection,
+    kind: Source,
+) -> Iterator[Finding]:
+    """Yield a finding for each place of a reading whose features add up to the threshold."""
+    if section.without:
+        hits = [hit for hit in hits if hit.id not in section.without]
+    if next(places(hits, found, reading.way), None) is None:
+        return
+    is_about = sum(1 for token in found if token.classes & Word.SECURITY) > 1
+    hits = [hit for hit in hits if not _is_harmless(reading.text, hit, kind, is_about)]
+    for place in places(hits, found, reading.way):
+        rules = sorted(place.scores, key=lambda rule: -place.scores[rule])
+        explanation = EXPLANATIONS[rules[0]]
+        if len(rules) > 1:
+            explanation += f" (with {', '.join(rules[1:])})"
+        yield Finding(rules[0], explanation, *reading.place((place.start, place.end)))
 
 
 def _matches(
     reading: Reading, rules: list[InjectionRule], kind: Source
 ) -> Iterator[tuple[str, Span]]:
     low = reading.text
-    quotes: list[Span] | None = None
     for rule in rules:
-        if rule.decoded and reading.way == "plain":
-            continue
-        if not rule.is_hinted(low):
+        if (rule.decoded and reading.way == "plain") or not rule.is_hinted(low):
             continue
         for pattern in rule.compiled():
             for match in pattern.finditer(low):
-                if kind == "definition" and _is_purpose(rule, low, match):
-                    continue
-                if rule.quotable:
-                    if quotes is None:
-                        quotes = quotations(low)
-                    if is_mentioned(low, match.span(), quotes, in_definition=kind == "definition"):
-                        continue
-                yield rule.id, reading.place(match.span())
+                if not (rule.quotable and _is_mentioned(low, match.span(), kind)):
+                    yield rule.id, reading.place(match.span())
 
 
-def _is_purpose(rule: InjectionRule, low: str, match: re.Match[str]) -> bool:
+def _is_harmless(low: str, hit: Evidence, kind: Source, is_about: bool) -> bool:
+    """Tell whether words are only quoted, forbidden or the declared purpose of a tool.
+
+    `is_about`: the text speaks of attacks, so what it quotes is an example.
+    """
+    span = (hit.start, hit.end)
+    if kind == "definition" and _is_purpose(hit.id, low, span):
+        return True
+    if is_about and any(start <= hit.start and hit.end <= end for start, end in quotations(low)):
+        return True
+    return _is_mentioned(low, span, kind)
+
+
+def _is_mentioned(low: str, span: Span, kind: Source) -> bool:
+    return is_mentioned(low, span, quotations(low), in_definition=kind == "definition")
+
+
+def _is_purpose(rule: str, low: str, span: Span) -> bool:
     """Tell whether a tool's first sentence just says what it sends or shows."""
-    telling = _PURPOSES.get(rule.id)
+    telling = _PURPOSES.get(rule)
     return (
         telling is not None
-        and _SENTENCE.search(low, 0, match.start()) is None
-        and telling.search(match[0]) is None
+        and _SENTENCE.search(low, 0, span[0]) is None
+        and telling.search(low, *span) is None
     )
 
 

@@ -3,6 +3,8 @@
 Whoever attacks can write like that too; the price of reading security texts in peace.
 """
 
+from functools import lru_cache
+
 from nacre.policy.injection_rules import compiled
 from nacre.policy.injection_text import Span
 
@@ -58,6 +60,7 @@ _FORBIDDEN = (
 _HEARD = 150  # characters on either side
 
 
+@lru_cache(maxsize=1)
 def quotations(low: str) -> list[Span]:
     """Return where a text quotes something or shows code."""
     return [each.span() for each in compiled(_QUOTED).finditer(low)]

@@ -26,7 +26,7 @@ _PAIRS = (
 _LOOKALIKES = {pair[0]: pair[1] for pair in _PAIRS.split()}
 _REGIONAL, _TAGS = 0x1F1E6, 0xE0000
 _FILLERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\u00ad")
-_LEET = str.maketrans("013457!|@$689", "oieastiiasgbg")
+LEET = str.maketrans("013457!|@$689", "oieastiiasgbg")
 
 
 def _folded(character: str) -> str:
@@ -120,6 +120,7 @@ _ESCAPED = re.compile(r"\\(?:u([0-9a-f]{4})|x([0-9a-f]{2}))", re.IGNORECASE)
 _ESCAPES = re.compile(r"(?:\\u[0-9a-f]{4}|\\x[0-9a-f]{2}){4}", re.IGNORECASE)
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{16,}={0,2}")
 _HEX = re.compile(r"\b(?:0x)?((?:[0-9a-fA-F]{2}[ :]?){16,})")
+_RUN_TOGETHER = re.compile("[a-z0-9@$!]{28}")
 _SPACED = re.compile(r"(?:(?<![a-z0-9])[a-z0-9][ ._*|/-]{1,3}){10}")
 _LEETED = re.compile(r"[013457@$](?:[a-z]{1,12}[013457@$]|(?<=[a-z].)[a-z])")
 _TURNED = ("vtaber", "vafgehpgvba", "cebzcg", "erirny", "flfgrz", "qvfertneq", "pybcfr")
@@ -229,14 +230,9 @@ def squeezed(reading: Reading) -> Reading | None:
     `i`, `l` and `1` are one letter here, as nobody can say which was meant.
     """
     low = reading.text
-    words = low.split()
-    if not (
-        max(map(len, words), default=0) >= 28
-        or (3 * len(words) > len(low) and _SPACED.search(low))
-        or len(_LEETED.findall(low)) > 2
-    ):
+    if not (_RUN_TOGETHER.search(low) or _SPACED.search(low) or len(_LEETED.findall(low)) > 2):
         return None
-    letters = low.translate(_LEET)
+    letters = low.translate(LEET)
     kept: list[int] = []
 
     def place(span: Span) -> Span:
@@ -249,4 +245,4 @@ def squeezed(reading: Reading) -> Reading | None:
 
 def squeeze(text: str) -> str:
     """Return the letters of a text, digits read as letters, `l` as `i`."""
-    return "".join(filter(str.isalpha, text.translate(_LEET))).replace("l", "i")
+    return "".join(filter(str.isalpha, text.translate(LEET))).replace("l", "i")

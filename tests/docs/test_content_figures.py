@@ -1,0 +1,31 @@
+"""The measured table of the page about content checks is the one in the data file."""
+
+import json
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "concepts" / "content-checks.md"
+FIGURES = ROOT / "tests" / "policy" / "injection_figures.json"
+TITLES = {
+    "developed": "developed on",
+    "collections": "another author, first run",
+    "unseen": "unseen",
+}
+
+
+def table() -> str:
+    lines = ["| Families | attacks found | benign texts flagged |", "|---|---|---|"]
+    for name, figures in json.loads(FIGURES.read_text(encoding="utf-8")).items():
+        cells = [cell(*figures[column]) for column in ("found", "flagged")] if figures else []
+        lines.append(f"| {TITLES[name]} | {' | '.join(cells or ['not yet judged'] * 2)} |")
+    return "\n".join(lines)
+
+
+def cell(hits: int, total: int) -> str:
+    return f"{hits:,} of {total:,} ({100 * hits / total:.1f} %)"
+
+
+def test_the_page_shows_the_measured_figures() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    _, _, rest = page.partition(f"<!-- figures: {FIGURES.relative_to(ROOT)} -->\n")
+    assert rest.partition("<!-- /figures -->")[0] == table() + "\n"
