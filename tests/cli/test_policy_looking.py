@@ -152,3 +152,73 @@ def test_nothing_is_proved_about_calls_that_rules_do_not_decide(
 def test_a_proof_names_what_it_is_about(nacre: Nacre, policy: Path) -> None:
     assert nacre("policy", "prove", "--policy", str(policy)).code == 2
     assert nacre("policy", "prove", "--policy", str(policy), "--never", "x", "path").code == 2
+
+
+# ------------------------------------------------------------------ the policy in force
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (["explain", "read_file", "--server", "files"], "prompt: Your policy has no rule"),
+        (["explain", "recall", "--server", "nacre"], "allow: A Being's own tools"),
+        (["prove", "--never", "recall", "--server", "nacre"], "not so: "),
+        (["coverage"], "SERVER"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_without_a_file_the_policy_in_force_is_looked_at(
+    nacre: Nacre, folder: Path, command: list[str], said: str
+) -> None:
+    looked = nacre("policy", *command)
+
+    assert looked.out.startswith(said)
+    assert looked.err.startswith("Policy: the built-in one, because you have not written any.")
+    assert not folder.exists()  # looking makes nothing
+
+
+def test_a_policy_that_was_pushed_is_looked_at(nacre: Nacre, policy: Path) -> None:
+    nacre("policy", "push", str(policy))
+
+    explained = nacre("policy", "explain", "read", "path=/srv/a")
+
+    assert explained.out.splitlines()[0] == "allow: Allowed by policy (rule 2)"
+    assert explained.err.startswith("Policy: version 1, which was pushed.")
+
+
+def test_rules_of_another_server_are_said_to_be_skipped(nacre: Nacre, policy: Path) -> None:
+    policy.write_text(
+        '[[rule]]\naction = "allow"\ntool = "re*"\nserver = "files"\n'
+        '[[rule]]\naction = "allow"\ntool = "mcp__disk__read"\n'
+        '[[rule]]\naction = "allow"\ntool = "write"\nserver = "files"\n'
+        '[[rule]]\naction = "deny"\ntool = "read"\n'
+        '[[rule]]\naction = "deny"\ntool = "*"\nserver = "late"\n'
+    )
+
+    told = nacre("policy", "explain", "--policy", str(policy), "--server", "file", "read")
+    facts = nacre("policy", "explain", "--policy", str(policy), "--json", "read").json()
+    proved = nacre("policy", "prove", "--policy", str(policy), "--server", "x", "--never", "read")
+
+    skipped = [line.strip() for line in told.out.splitlines() if "skipped" in line]
+    assert skipped == [
+        "rule 1 (allow) is skipped: it is about the server 'files'",
+        "rule 2 (allow) is skipped: it is about the server 'disk'",
+    ]
+    assert [(each["rule"], each["server"]) for each in facts["skipped"]] == [
+        (1, "files"),
+        (2, "disk"),
+    ]
+    assert proved.code == 0
+    assert "rule 1 (allow) is skipped" in proved.err
+
+
+def test_coverage_says_that_a_rules_server_is_not_known(nacre: Nacre, policy: Path) -> None:
+    policy.write_text('[[rule]]\naction = "allow"\ntool = "*"\nserver = "fiels"\n')
+
+    covered = nacre("policy", "coverage", "--policy", str(policy))
+
+    assert "rule 1 is about no tool there is: its server 'fiels' is not known here" in covered.err
+
+
+def test_a_build_never_checks_another_policy_than_its_own(nacre: Nacre) -> None:
+    assert nacre("policy", "lint").code == 3

@@ -1,11 +1,19 @@
 """`nacre policy init`: the first policy of a reader."""
 
+import json
+import tomllib
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from nacre.adapters.sqlite_database import SqliteDatabase
+from nacre.adapters.sqlite_table import SqliteTable
 from nacre.policy.loading import read_policy
+from nacre.policy.pins import GLOBAL, Pins
 from nacre.policy.rule import Subject
+from nacre.wiring.data_folder import DATABASE
 from tests.cli.conftest import Nacre
 
 
@@ -27,11 +35,12 @@ def test_it_does_what_its_comments_say(nacre: Nacre, tmp_path: Path) -> None:
     assert decided("filesystem_read", path="/home/user/projects/a.md") == "allow"
     assert decided("filesystem_read", path="/home/user/projects/../.ssh/id_rsa") == "deny"
     assert decided("filesystem_read", path="/home/user/projects/.env") == "deny"
-    assert decided("filesystem_read", path="/etc/passwd") == "deny"
+    assert decided("filesystem_read", path="/etc/passwd") == "prompt"
     assert decided("shell_execute", command="ls") == "prompt"
     assert decided("delete_file", path="/home/user/projects/a.md") == "prompt"
     assert decided("update_notes", server="nacre") == "allow"
-    assert decided("update_notes") == "deny"
+    assert decided("update_notes") == "prompt"
+    assert decided("anything", server="other") == "prompt"
 
 
 @pytest.mark.parametrize(("pack", "soul"), [("default", "allow"), ("careful", "prompt")])
@@ -60,3 +69,89 @@ def test_a_place_that_cannot_be_written_is_said(nacre: Nacre, tmp_path: Path, pl
     (tmp_path / "file").write_text("")
 
     assert nacre("policy", "init", str(tmp_path / place)).code in (2, 5)
+
+
+# ------------------------------------------------------------------ the servers that are there
+
+FILES: list[dict[str, Any]] = [
+    {"name": "read_file", "annotations": {"readOnlyHint": True}},
+    {"name": "delete_file", "annotations": {"readOnlyHint": False}},
+    {"name": "odd*name"},
+    {"name": 'quo"ted\\name'},
+]
+
+
+@pytest.fixture
+def listed(nacre: Nacre, folder: Path) -> Iterator[Pins]:
+    """Return the pins of a machine where the server `files` has listed its tools."""
+    nacre("owner", "list")  # makes the folder
+    database = SqliteDatabase(folder / DATABASE)
+    pins = Pins(SqliteTable(database, "data"), GLOBAL)
+    pins.observe("files", FILES, is_first=True)
+    yield pins
+    database.close()
+
+
+def test_no_tool_is_cut_off_by_the_first_policy(nacre: Nacre, listed: Pins) -> None:
+    """Without FILE it counts at once, so nothing that worked may stop."""
+    for options in ([], ["--from-servers"], ["--pack", "careful"]):
+        nacre("policy", "init", "--yes", *options)
+        covered = json.loads(nacre("policy", "coverage", "--json").out)["tools"]
+        path = Path(nacre("policy", "init").err.partition(": ")[2].partition(" is there")[0])
+        path.unlink()
+
+        assert {each["fate"] for each in covered} <= {"allowed", "asked", "depends"}, options
+
+
+@pytest.mark.parametrize(("options", "fate"), [([], "prompt"), (["--allow-reading"], "allow")])
+def test_the_tools_that_are_there_get_a_rule_each(
+    nacre: Nacre, listed: Pins, tmp_path: Path, options: list[str], fate: str
+) -> None:
+    path = tmp_path / "policy.toml"
+
+    written = nacre("policy", "init", "--from-servers", *options, str(path))
+
+    assert written.code == 0, written.err
+    rules = [
+        rule for rule in tomllib.loads(path.read_text())["rule"] if rule.get("server") == "files"
+    ]
+    assert {rule["tool"]: rule["action"] for rule in rules} == {
+        "read_file": fate,
+        "delete_file": "prompt",
+        'quo"ted\\name': "prompt",
+    }
+    policy = read_policy(path)
+    assert policy.decide(Subject("tool", "odd*name", "files", {})).action == "prompt"
+    assert policy.decide(Subject("tool", "read_file", "new", {})).action == "prompt"
+    assert (
+        policy.decide(Subject("tool", "read_file", "files", {"path": "/h/.ssh/id"})).action
+        == "deny"
+    )
+
+
+def test_what_changes_is_said_before_it_counts(nacre: Nacre, listed: Pins, tmp_path: Path) -> None:
+    refused = nacre("policy", "init", "--from-servers", "--allow-reading")
+
+    path = tmp_path / "home" / ".config" / "nacre" / "policy.toml"
+    assert refused.code == 2
+    assert not path.exists()
+    [row] = [line for line in refused.err.splitlines() if line.startswith("files")]
+    assert row.split() == ["files", "read_file", "asked", "allowed"]
+    assert "Denied in every call: Keys and credentials" in refused.err
+    assert nacre("policy", "init", "--from-servers", "--allow-reading", "--yes").code == 0
+    assert path.exists()
+
+
+def test_a_policy_that_changes_no_tool_needs_no_question(nacre: Nacre, listed: Pins) -> None:
+    written = nacre("policy", "init", "--from-servers")
+
+    assert written.code == 0
+    assert "as the policy in force does" in written.err
+
+
+@pytest.mark.parametrize(
+    "options",
+    [["--from-servers", "--pack", "default"], ["--allow-reading"], ["--stack", "s"]],
+)
+def test_options_that_do_not_fit_are_refused(nacre: Nacre, options: list[str]) -> None:
+    assert nacre("policy", "init", *options).code == 2

@@ -54,7 +54,7 @@ def test_a_server_is_wrapped_shown_and_unwrapped(nacre: Nacre, cursor: Path, fol
     )
     assert wrapped.err.splitlines() == [
         "For Cursor to notice: switch the server off and on in its settings, or restart it.",
-        "Rules: none yet, so each call is asked about; 'nacre policy init'",
+        "Rules: none yet, so each call is asked about; 'nacre policy init --from-servers'",
     ]
     text = cursor.read_text()
     line = [sys.executable, "-m", "nacre.cli", "proxy", "--name", "files", "--data-dir"]

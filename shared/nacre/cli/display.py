@@ -21,13 +21,13 @@ def show_json(value: object) -> None:
     click.echo(json.dumps(value, indent=2))
 
 
-def show_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Write rows under a head, in columns as wide as they need to be."""
+def show_table(head: Sequence[str], rows: Iterable[Sequence[str]], *, err: bool = False) -> None:
+    """Write rows under a head, in columns as wide as they need to be; `err` to standard error."""
     lines = [list(head), *map(list, rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for line in lines:
         cells = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
-        click.echo("  ".join(cells).rstrip())
+        click.echo("  ".join(cells).rstrip(), err=err)
 
 
 def harmless(text: str) -> str:

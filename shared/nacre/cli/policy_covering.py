@@ -13,13 +13,15 @@ from nacre.cli.display import json_option, show_json, show_table
 from nacre.cli.outcome import FAILURE, OK
 from nacre.cli.place import Place, placed
 from nacre.cli.policy_arguments import facts_of, place_options
-from nacre.cli.policy_file import chosen_policy, policy_option
+from nacre.cli.policy_file import policy_in_force, policy_option
 from nacre.clock import system_clock
 from nacre.errors import InvalidInputError, NotFoundError
 from nacre.policy.approval_form import printable
 from nacre.policy.coverage import Coverage, coverage
+from nacre.policy.matching import matches
 from nacre.policy.pins import GLOBAL, Pins
 from nacre.policy.replay import Replayed, read_records, replayed
+from nacre.wiring.data_folder import DATABASE
 from nacre.wiring.guarding import laptop_records, stack_records
 
 OWN = "nacre"
@@ -36,18 +38,22 @@ OWN = "nacre"
 )
 @json_option
 @placed
-def coverage_command(
-    policy_file: Path | None, file: Path | None, *, as_json: bool, place: Place
-) -> int:
+def coverage_command(given: Path | None, file: Path | None, *, as_json: bool, place: Place) -> int:
     """Show what the rules make of each tool: Nacre's own and those that were pinned.
 
     allowed, asked or denied: whatever the arguments. depends: on them. unmentioned: denied,
     because no rule is about it. Exit code 1: a tool is unmentioned, or a rule is about none.
     """
-    policy = chosen_policy(policy_file)
-    tools = _pinned(place) if file is None else _from_file(file)
+    policy = policy_in_force(given, place)
+    tools = pinned_tools(place) if file is None else _from_file(file)
     found = coverage(policy, tools)
     origins = {rule.number: rule.origin for rule in policy.rules}
+    strangers = {
+        rule.number: f": its server '{rule.server}' is not known here"
+        if rule.server is not None and not any(matches(rule.server, each) for each in tools)
+        else ""
+        for rule in policy.rules
+    }
     if as_json:
         show_json(_facts(found))
     else:
@@ -62,7 +68,7 @@ def coverage_command(
         ]
         show_table(["SERVER", "TOOL", "CALLS ARE", "RULES"], rows)
         for number in found.idle_rules:
-            click.echo(f"{origins[number]} is about no tool there is", err=True)
+            click.echo(f"{origins[number]} is about no tool there is{strangers[number]}", err=True)
     unmentioned = sum(each.fate == "unmentioned" for each in found.tools)
     if unmentioned:
         click.echo(f"{unmentioned} of {len(found.tools)} tools are unmentioned", err=True)
@@ -76,7 +82,7 @@ def coverage_command(
 @json_option
 @placed
 def replay_command(
-    policy_file: Path | None,
+    given: Path | None,
     file: str | None,
     home: str | None,
     bases: tuple[str, ...],
@@ -90,7 +96,7 @@ def replay_command(
     the audit of this machine or of --stack. Exit code 1: something would. An audit holds no
     values of arguments, so where a rule looks at one, it says what may come out.
     """
-    policy = chosen_policy(policy_file)
+    policy = policy_in_force(given, place)
     lines = _recorded(place) if file is None else _lines_of(file)
     records = read_records(lines, source=file or "the audit")
     found = replayed(policy, records, facts_of(home, bases))
@@ -109,8 +115,11 @@ def replay_command(
     return FAILURE if changed else OK
 
 
-def _pinned(place: Place) -> dict[str, list[str]]:
+def pinned_tools(place: Place) -> dict[str, list[str]]:
+    """Return the tools of every server that has listed them, and our own."""
     own = [str(tool["name"]) for tool in being_server(_nothing, patrols=_nothing).tools()]
+    if not place.stack and not (Path(place.folder()) / DATABASE).exists():
+        return {OWN: own}
     pins = Pins(place.open().data, GLOBAL)
     return {OWN: own, **{server: sorted(pins.of(server)) for server in pins.servers()}}
 

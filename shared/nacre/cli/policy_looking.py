@@ -8,6 +8,7 @@ import click
 
 from nacre.cli.display import json_option, show_json
 from nacre.cli.outcome import FAILURE, OK
+from nacre.cli.place import Place, placed
 from nacre.cli.policy_arguments import (
     ARGUMENTS,
     arguments_of,
@@ -15,11 +16,12 @@ from nacre.cli.policy_arguments import (
     place_options,
     tests_of,
 )
-from nacre.cli.policy_file import chosen_policy, policy_option
+from nacre.cli.policy_file import file_option, policy_file, policy_in_force, policy_option
 from nacre.errors import InvalidInputError
 from nacre.policy.call import DescribedCall, decide, subject_of
-from nacre.policy.explain import explain
+from nacre.policy.explain import Skipped, explain, skipped_rules
 from nacre.policy.fixtures import read_fixture
+from nacre.policy.glob import is_literal
 from nacre.policy.lint import lint
 from nacre.policy.matching import matches
 from nacre.policy.prove import Shape, prove
@@ -29,14 +31,14 @@ from nacre.policy.wire import DECIDED_METHODS
 
 
 @click.command("lint")
-@policy_option
+@file_option
 @json_option
-def lint_command(policy_file: Path | None, *, as_json: bool) -> int:
+def lint_command(given: Path | None, *, as_json: bool) -> int:
     """Find rules that never match, that others hide, or that say more than they seem to.
 
     Exit code 1: something was found.
     """
-    found = lint(chosen_policy(policy_file))
+    found = lint(policy_file(given))
     if as_json:
         show_json(
             [
@@ -64,8 +66,9 @@ def lint_command(policy_file: Path | None, *, as_json: bool) -> int:
 @click.argument("tool", required=False)
 @ARGUMENTS
 @json_option
+@placed
 def explain_command(
-    policy_file: Path | None,
+    given: Path | None,
     fixture: Path | None,
     server: str,
     home: str | None,
@@ -74,6 +77,7 @@ def explain_command(
     arguments: tuple[str, ...],
     *,
     as_json: bool,
+    place: Place,
 ) -> None:
     """Show which rule decides a call of TOOL, which reading of an argument it saw, and why.
 
@@ -81,7 +85,7 @@ def explain_command(
     """
     if (tool is None) is (fixture is None):
         raise InvalidInputError("give TOOL with its arguments, or --fixture with a file")
-    policy = chosen_policy(policy_file)
+    policy = policy_in_force(given, place)
     if fixture is not None:
         call = read_fixture(fixture, facts_of(home, bases))
     else:
@@ -92,12 +96,13 @@ def explain_command(
     subject = subject_of(call)
     found = None if subject is None else explain(policy, subject, call.where)
     if found is None or found.decision != decision:  # refused before a rule was asked, or passed
-        lines, steps = [f"{decision.action}: {decision.text}"], []
-    else:
-        lines, steps = found.lines(), [_step(each) for each in found.steps]
+        found = None
+    lines = [f"{decision.action}: {decision.text}"] if found is None else found.lines()
     if as_json:
         facts = {"decision": decision.action, "rule": decision.rule, "text": decision.text}
-        show_json({**facts, "steps": steps})
+        steps = [_step(each) for each in found.steps] if found else []
+        skipped = [_skipped(each) for each in found.skipped] if found else []
+        show_json({**facts, "steps": steps, "skipped": skipped})
         return
     for line in lines:
         click.echo(line)
@@ -116,8 +121,9 @@ def explain_command(
 @place_options
 @ARGUMENTS
 @json_option
+@placed
 def prove_command(
-    policy_file: Path | None,
+    given: Path | None,
     name: str,
     server: str,
     home: str | None,
@@ -125,6 +131,7 @@ def prove_command(
     arguments: tuple[str, ...],
     *,
     as_json: bool,
+    place: Place,
 ) -> int:
     """Show that no call of a shape can be allowed, whatever its arguments, or one that can.
 
@@ -133,7 +140,7 @@ def prove_command(
     for tools and for resources, prompts and other methods. A call that is allowed is shown as a
     fixture. Exit code 0: none can be allowed. 1: one can, or the command cannot tell.
     """
-    policy = chosen_policy(policy_file)
+    policy = policy_in_force(given, place)
     kind = kind_of(name)
     if not (name and server):
         raise InvalidInputError("an empty name is no tool's; '**' is any tool")
@@ -151,6 +158,9 @@ def prove_command(
     else:
         said = {True: "proved", False: "not so", None: "cannot tell"}[proof.holds]
         click.echo(f"{said}: {proof.reason}")
+        if is_literal(name) and is_literal(server):
+            for each in skipped_rules(policy, kind or "tool", name, server):
+                click.echo(each.line(), err=True)
         if example is not None:
             click.echo(json.dumps(example, indent=2))
     return OK if proof.holds else FAILURE
@@ -165,6 +175,10 @@ def _fixture(subject: Subject) -> dict[str, Any]:
         "server": subject.server,
         "expected": "deny",
     }
+
+
+def _skipped(each: Skipped) -> dict[str, Any]:
+    return {"rule": each.rule, "origin": each.origin, "action": each.action, "server": each.server}
 
 
 def _step(step: Any) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from nacre.cli.display import json_option, show_json
 from nacre.cli.junit import junit
 from nacre.cli.outcome import FAILURE, OK
 from nacre.cli.policy_arguments import facts_of, place_options
-from nacre.cli.policy_file import chosen_policy, policy_option, why
+from nacre.cli.policy_file import file_option, policy_file, why
 from nacre.errors import InvalidInputError
 from nacre.policy.approval_form import printable
 from nacre.policy.fixtures import Tried, fixtures_in, tried
@@ -20,7 +20,7 @@ _PATH = click.Path(path_type=Path)
 
 
 @click.command("test")
-@policy_option
+@file_option
 @click.option("--fixture", "files", metavar="FILE", type=_PATH, multiple=True, help="One call.")
 @click.option(
     "--fixture-dir", "folder", metavar="DIR", type=_PATH, help="All *.json files in and below DIR."
@@ -34,7 +34,7 @@ _PATH = click.Path(path_type=Path)
 @place_options
 @json_option
 def test_command(
-    policy_file: Path | None,
+    given: Path | None,
     files: tuple[Path, ...],
     folder: Path | None,
     expect: Action | None,
@@ -54,7 +54,7 @@ def test_command(
     """
     if not files and folder is None:
         raise InvalidInputError("there is nothing to test; give --fixture or --fixture-dir")
-    policy = chosen_policy(policy_file)
+    policy = policy_file(given)
     fixtures = [*files, *(fixtures_in(folder) if folder else ())]
     results = tried(policy, fixtures, expect, facts_of(home, bases))
     reasons = [why(policy, each.decision) for each in results]

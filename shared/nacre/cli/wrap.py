@@ -154,7 +154,10 @@ def _tell_rules(policy: Path | None) -> None:
     if path.exists():
         click.echo(f"Rules: {path}", err=True)
     else:
-        click.echo("Rules: none yet, so each call is asked about; 'nacre policy init'", err=True)
+        click.echo(
+            "Rules: none yet, so each call is asked about; 'nacre policy init --from-servers'",
+            err=True,
+        )
 
 
 def _tell_passing() -> None:

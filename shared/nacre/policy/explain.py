@@ -1,16 +1,18 @@
 """Why a call is decided as it is: each rule about it, and what it said."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from nacre.policy.condition import Condition
 from nacre.policy.evaluate import Engine, is_well_formed
 from nacre.policy.matching import matches
 from nacre.policy.policy import Policy
-from nacre.policy.rule import NOWHERE, ArgumentTest, Decision, Rule, Subject, Surroundings
+from nacre.policy.rule import NOWHERE, ArgumentTest, Decision, Kind, Rule, Subject, Surroundings
+from nacre.policy.subjects import is_about
 from nacre.policy.values import Value, Values
 
 _SHOWN = 120
+_QUALIFIED = "mcp__"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +27,30 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
+class Skipped:
+    """A rule about calls of this name that was not asked, because it is about another server."""
+
+    rule: int
+    origin: str
+    action: str
+    server: str
+
+    def line(self) -> str:
+        """Return what a person reads about it."""
+        return f"{self.origin} ({self.action}) is skipped: it is about the server '{self.server}'"
+
+
+@dataclass(frozen=True, slots=True)
 class Explanation:
-    """A decision with its reasons; rules about other tools and servers are left out."""
+    """A decision with its reasons; rules about other tools are left out.
+
+    `skipped` are the rules before the one that decided that would be about the call if it were
+    one of their server.
+    """
 
     decision: Decision
     steps: tuple[Step, ...]
+    skipped: tuple[Skipped, ...] = ()
 
     def lines(self) -> list[str]:
         """Return the explanation as a person reads it."""
@@ -38,6 +59,7 @@ class Explanation:
             verb = "matches" if step.matched else "does not match"
             lines.append(f"  {step.origin} ({step.action}) {verb}")
             lines.extend(f"    {reason}" for reason in step.reasons)
+        lines.extend(f"  {each.line()}" for each in self.skipped)
         return lines
 
 
@@ -47,7 +69,28 @@ def explain(policy: Policy, subject: Subject, where: Surroundings = NOWHERE) -> 
     decision = engine.decide(subject)
     if not is_well_formed(subject):
         return Explanation(decision, ())
-    return Explanation(decision, tuple(_steps(engine, subject, decision)))
+    before = decision.rule
+    skipped = [
+        each
+        for each in skipped_rules(policy, subject.kind, subject.name, subject.server)
+        if before is None or each.rule < before
+    ]
+    return Explanation(decision, tuple(_steps(engine, subject, decision)), tuple(skipped))
+
+
+def skipped_rules(policy: Policy, kind: Kind, name: str, server: str) -> list[Skipped]:
+    """Return the rules about calls of this name that are about another server only."""
+    found = []
+    for rule in policy.rules:
+        wanted = rule.server
+        if rule.name.startswith(_QUALIFIED) and kind == "tool" and not name.startswith(_QUALIFIED):
+            wanted, _, tool = rule.name.removeprefix(_QUALIFIED).partition("__")
+            is_named = matches(tool or "**", name)
+        else:
+            is_named = is_about(replace(rule, server=None), kind, name, server)
+        if wanted is not None and is_named and not is_about(rule, kind, name, server):
+            found.append(Skipped(rule.number, rule.origin, rule.action, wanted))
+    return found
 
 
 def _steps(engine: Engine, subject: Subject, decision: Decision) -> Iterator[Step]:
