@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from nacre.policy.condition import Condition
+from nacre.policy.condition import prepared
+from nacre.policy.evaluate import has_only
 from nacre.policy.loading import load_policy
 from nacre.policy.policy import Policy
 from nacre.policy.rule import NOWHERE, Action, Subject, Surroundings
@@ -44,9 +45,15 @@ def decides_path(action: str, pattern: str, value: object, where: Surroundings =
 def linear(rules: Policy, subject: Subject, where: Surroundings = NOWHERE) -> int | None:
     """Return the number of the first rule that matches, one rule after the other."""
     for each in rules.rules:
-        if is_about(each, subject.kind, subject.name, subject.server) and all(
-            Condition(test, each.action, where).holds(Values(subject.arguments, test.keys, where))
-            for test in each.tests
+        if (
+            is_about(each, subject.kind, subject.name, subject.server)
+            and all(
+                prepared(test, each.action, where).holds(
+                    Values(subject.arguments, test.keys, where)
+                )
+                for test in each.tests
+            )
+            and (each.only is None or has_only(subject.arguments, each.only, subject.kind))
         ):
             return each.number
     return None

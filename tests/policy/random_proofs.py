@@ -33,6 +33,15 @@ SERVERS = ("fs", "files", "a__b", "git", "")
 SERVER_GLOBS = ("fs", "f*", "**", "*", "git", "a__b", "?s")
 KEYS = ("path", "q", "opt", "path.sub", '"*"', 'path."*"', "opt.deep.x", "uri", "name")
 
+NAMES = ("path", "q", "opt", "uri", "name", "zz")
+WORDED = (
+    "{ every_address = '*@acme.org' }",
+    "{ every_address = '*@acme.org', optional = true }",
+    "{ one_command = ['git log **', 'ls'] }",
+    "{ one_statement = 'select' }",
+)
+TEXTS = ("ann@acme.org", "Ann <a@acme.org>, b@evil.org", "git log -1", "ls; id", "select 1", "")
+
 SEGMENTS = ("etc", "home", "ann", "code", "srv", "app", ".ssh", "a", "b", "x.txt", "passwd", "A")
 LITERALS = (
     *("main", "a", "b", "true", "5", "hello", "ls", "git status", "git log -1", "SELECT 1"),
@@ -124,7 +133,14 @@ class World:
             wanted = repr(self._glob()) if rng.random() < 0.9 else rng.choice(("5", "true", "1.5"))
             if rng.random() < 0.15:
                 wanted = f"[{wanted}, '{self._glob()}']"
-            text += f"args.{rng.choice(KEYS)} = {wanted}\n"
+            key = rng.choice(KEYS)
+            if "*" not in key and rng.random() < 0.2:
+                wanted = rng.choice((*WORDED, f"{{ glob = {wanted}, optional = true }}"))
+            text += f"args.{key} = {wanted}\n"
+        if rng.random() < 0.1:
+            text += "ignore_case = true\n"
+        if rng.random() < 0.15:
+            text += f"only_args = {rng.sample(NAMES, rng.randint(0, len(NAMES)))}\n"
         return text.replace('"\\\\', "'\\")
 
     def _keys(self) -> tuple[str, ...]:
@@ -164,7 +180,7 @@ class World:
     def _text(self, globs: list[Any]) -> str:
         rng = self.rng
         glob = str(rng.choice(globs)) if globs and rng.random() < 0.8 else self._glob()
-        text = _example(rng, glob)
+        text = rng.choice(TEXTS) if rng.random() < 0.1 else _example(rng, glob)
         if rng.random() < 0.2:
             text = _example(rng, str(rng.choice(globs or ["a"]))).rstrip("/") + "/" + text
         for _ in range(rng.choice((0, 0, 0, 1, 2))):

@@ -45,6 +45,18 @@ def reach(arguments: Any, keys: tuple[str, ...]) -> tuple[list[Any], list[Any]]:
     return ([value] if is_scalar(value) else []), every
 
 
+def is_left_out(arguments: Any, keys: tuple[str, ...]) -> bool:
+    """Tell whether there is nothing at a place: no such name, null, or an empty list."""
+    place = arguments
+    for key in keys:
+        if not isinstance(place, Mapping):
+            return False
+        place = place.get(key)
+        if place is None:
+            return True
+    return isinstance(place, (list, tuple)) and not place
+
+
 def holders_of(value: Any) -> Iterator[Mapping[str, Any]]:
     """Yield the object, or the objects of a list."""
     if isinstance(value, Mapping):

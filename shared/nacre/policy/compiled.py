@@ -7,7 +7,7 @@ from typing import Any
 
 from nacre.errors import PolicyError
 from nacre.policy.policy import Policy
-from nacre.policy.rule import ArgumentTest, Rule
+from nacre.policy.rule import ArgumentTest, Rule, Wanted
 from nacre.policy.sections import InjectionSection, NamedPattern, SecretsSection, Settings
 
 FORMAT = "nacre-policy-1"
@@ -73,17 +73,31 @@ def _body(
 
 
 def _compact(rule: Rule) -> list[Any]:
-    tests = [[list(test.keys), list(test.wanted)] for test in rule.tests]
+    # What few rules say is left out of the others, so that their policies keep their digest.
+    only = [] if rule.only is None else [list(rule.only)]
     return [
         *(rule.number, rule.action, rule.name, rule.kind, rule.server),
-        *(tests, rule.description, rule.origin),
+        *([_compact_test(test) for test in rule.tests], rule.description, rule.origin, *only),
     ]
 
 
+def _compact_test(test: ArgumentTest) -> list[Any]:
+    words: dict[str, Any] = {"matcher": test.matcher} if test.matcher is not None else {}
+    words |= {name: True for name in ("optional", "ignores_case") if getattr(test, name)}
+    return [list(test.keys), list(test.wanted), *([words] if words else [])]
+
+
 def _rule(fields: list[Any]) -> Rule:
-    number, action, name, kind, server, tests, description, origin = fields
-    read = tuple([ArgumentTest(tuple(keys), tuple(wanted)) for keys, wanted in tests])
-    return Rule(number, action, name, kind, server, read, description, origin)
+    number, action, name, kind, server, tests, description, origin, *rest = fields
+    read = tuple([_test(*test) for test in tests])
+    only = tuple(rest[0]) if rest else None
+    return Rule(number, action, name, kind, server, read, description, origin, only)
+
+
+def _test(
+    keys: list[str], wanted: list[Wanted], words: dict[str, Any] | None = None
+) -> ArgumentTest:
+    return ArgumentTest(tuple(keys), tuple(wanted), **(words or {}))
 
 
 def _section(table: dict[str, Any]) -> dict[str, Any]:

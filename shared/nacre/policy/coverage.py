@@ -59,7 +59,7 @@ def _tool(policy: Policy, server: str, tool: str, where: Surroundings) -> ToolCo
         rule = engine.rules[place]
         rules.append(rule.number)
         actions.add(rule.action)
-        if not rule.tests:
+        if rule.is_unconditional:
             is_open = False
             break
     return ToolCoverage(server, tool, _fate(rules, actions, is_open), tuple(rules))

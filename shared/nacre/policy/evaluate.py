@@ -1,9 +1,10 @@
 """Deciding: the first rule that matches a call, else deny."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 from nacre.policy.candidates import Candidates, Seen
-from nacre.policy.condition import Condition
+from nacre.policy.condition import Condition, prepared
 from nacre.policy.index import PrefixIndex
 from nacre.policy.rule import Decision, Kind, Rule, Subject, Surroundings
 from nacre.policy.subjects import is_about, spellings_of_name
@@ -26,9 +27,10 @@ class Engine:
         self.rules = tuple(rules)
         self.where = where = _with_slashes(where)
         self.conditions: list[tuple[Condition, ...]] = [
-            tuple([Condition(test, rule.action, where) for test in rule.tests])
+            tuple([prepared(test, rule.action, where) for test in rule.tests])
             for rule in self.rules
         ]
+        self._only = [None if rule.only is None else frozenset(rule.only) for rule in self.rules]
         self._decisions = [decision_of(rule) for rule in self.rules]
         self._names = PrefixIndex([(place, (rule.name,)) for place, rule in enumerate(self.rules)])
         self._tools: dict[tuple[Kind, str, str], Candidates] = {}
@@ -53,7 +55,9 @@ class Engine:
                 if not condition.holds(seen.at(condition.keys)):
                     break
             else:
-                return place
+                only = self._only[place]
+                if only is None or has_only(arguments, only, kind):
+                    return place
         return None
 
     def may_pass(self, kind: Kind, name: str, server: str) -> bool:
@@ -63,7 +67,7 @@ class Engine:
         for place in self.candidates(kind, name, server).places:
             if self.rules[place].action != "deny":
                 return True
-            if not self.conditions[place]:
+            if self.rules[place].is_unconditional:
                 return False
         return False
 
@@ -113,6 +117,11 @@ def is_well_formed(subject: Subject) -> bool:
     if type(arguments) is not dict and not isinstance(arguments, Mapping):
         return False
     return "\0" not in name and (name.isascii() or not _has_surrogate(name))
+
+
+def has_only(arguments: Mapping[str, Any], names: Collection[str], kind: Kind) -> bool:
+    """Tell whether a call has no other arguments; `_meta` of a method is none."""
+    return all(name in names or (kind == "method" and name == "_meta") for name in arguments)
 
 
 def _with_slashes(where: Surroundings) -> Surroundings:

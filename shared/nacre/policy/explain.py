@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from nacre.policy.condition import Condition
-from nacre.policy.evaluate import Engine, is_well_formed
+from nacre.policy.condition import Condition, FoldedCondition, PartsCondition
+from nacre.policy.evaluate import Engine, has_only, is_well_formed
 from nacre.policy.matching import matches
 from nacre.policy.policy import Policy
 from nacre.policy.rule import NOWHERE, ArgumentTest, Decision, Kind, Rule, Subject, Surroundings
@@ -102,7 +102,11 @@ def _steps(engine: Engine, subject: Subject, decision: Decision) -> Iterator[Ste
             holds, reason = _reason(rule, test, condition, subject, engine.where)
             reasons.append(reason)
             matched &= holds
-        if not rule.tests:
+        if rule.only is not None:
+            holds = has_only(subject.arguments, frozenset(rule.only), subject.kind)
+            reasons.append(_closed(rule.only, subject))
+            matched &= holds
+        if rule.is_unconditional:
             reasons.append("it is about every call of this name")
         yield Step(rule.number, rule.origin, rule.action, matched, tuple(reasons))
         if rule.number == decision.rule:
@@ -114,8 +118,11 @@ def _reason(
 ) -> tuple[bool, str]:
     values = Values(subject.arguments, test.keys, where)
     holds = condition.holds(values)
-    if not values.every:
-        return holds, f"{test.path}: the call has no such argument"
+    if not values.every or (holds and condition.optional and not _fits_any(condition, values)):
+        missing = "the call has no such argument"
+        return holds, f"{test.path}: {missing}{', and it is optional' if holds else ''}"
+    if isinstance(condition, PartsCondition):
+        return holds, f"{test.path}: {_parts(test, condition, values)}"
     if rule.action != "allow":
         for value in values.every:
             if condition.fits_possibly(value):
@@ -129,13 +136,36 @@ def _reason(
     return holds, f"{test.path}: every reading of {_shown(values.accepted[0])} matches"
 
 
+def _fits_any(condition: Condition, values: Values) -> bool:
+    return any(condition.fits_possibly(value) for value in values.every)
+
+
+def _closed(only: tuple[str, ...], subject: Subject) -> str:
+    others = [name for name in subject.arguments if not has_only({name: 0}, only, subject.kind)]
+    if not others:
+        return "only_args: the call has no other argument"
+    return f"only_args: the call has '{_cut(str(others[0]))}' too"
+
+
+def _parts(test: ArgumentTest, condition: PartsCondition, values: Values) -> str:
+    """Say what a matcher found in the value that decided, or in the first."""
+    for value in values.every:
+        parts = condition.parts(value)
+        if parts is None:
+            return f"{_shown(value)} is not plainly what {test.matcher} reads"
+        for part in parts:
+            if not condition.matches(part):
+                return f"{_shown(value)} has '{_cut(part)}', which does not match"
+    return f"{test.matcher} reads {_shown(values.every[0])}, and all of it matches"
+
+
 def _possible(condition: Condition, value: Value) -> str:
     read = value.read(as_place=condition.as_place)
     if not read.complete:
         return f"{_shown(value)} can be read in more ways than are looked at"
     for text in read.possible:
         for form in condition.forms:
-            if matches(form, text):
+            if matches(form, _spelled(condition, text)):
                 if text == value.value:
                     return f"{_shown(value)} matches '{form}'"
                 return f"{_shown(value)} can be read as '{_cut(text)}', which matches '{form}'"
@@ -149,11 +179,15 @@ def _unsure(condition: Condition, value: Value) -> str:
     if not read.legible:
         return f"{_shown(value)} holds a character that no name can have, or too much of it"
     for text in read.sure:
-        if not any(matches(form, text) for form in condition.forms):
+        if not any(matches(form, _spelled(condition, text)) for form in condition.forms):
             if text == value.value:
                 return f"{_shown(value)} does not match"
             return f"{_shown(value)} can be read as '{_cut(text)}', which does not match"
     return f"{_shown(value)} does not match"
+
+
+def _spelled(condition: Condition, text: str) -> str:
+    return text.casefold() if isinstance(condition, FoldedCondition) else text
 
 
 def _shown(value: Value) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from nacre.policy.condition import Condition
+from nacre.policy.condition import prepared
 from nacre.policy.forms import names_a_place
 from nacre.policy.languages import overlap
 from nacre.policy.matching import matches
@@ -101,7 +101,7 @@ def _never(rule: Rule) -> Iterator[Finding]:
                 f"{rule.name} has no {test.path}",
                 f"it has {' and '.join(f'args.{name}' for name in sorted(known))}",
             )
-        for pattern in globs_of(test):
+        for pattern in globs_of(test) if test.matcher is None else ():
             if not _can_match(rule, test, pattern):
                 yield _finding(
                     rule,
@@ -117,7 +117,7 @@ def _or(names: list[str]) -> str:
 
 def _can_match(rule: Rule, test: ArgumentTest, pattern: str) -> bool:
     """Try texts that the glob covers; a glob about them all would decide otherwise."""
-    condition = Condition(ArgumentTest(test.keys, (pattern,)), rule.action, NOWHERE)
+    condition = prepared(ArgumentTest(test.keys, (pattern,)), rule.action, NOWHERE)
     sample = re.sub(r"\*+|\?", "x", pattern)
     samples = (sample, re.sub(r"\*\*/", "", pattern).replace("**", "").replace("*", "x"))
     fits = condition.fits_surely if rule.action == "allow" else condition.fits_possibly
@@ -133,6 +133,8 @@ def _hidden(rules: tuple[Rule, ...], place: int) -> Iterator[Finding]:
             continue
         if not all(any(implies(mine, theirs) for mine in rule.tests) for theirs in earlier.tests):
             continue
+        if earlier.only is not None and not _is_within(rule.only, earlier.only):
+            continue
         if earlier.action == rule.action:
             yield _finding(
                 rule,
@@ -140,7 +142,7 @@ def _hidden(rules: tuple[Rule, ...], place: int) -> Iterator[Finding]:
                 f"{earlier.origin} already decides the same about all of its calls",
                 "leave it out",
             )
-        elif earlier.action == "allow" and earlier.tests:
+        elif earlier.action == "allow" and not earlier.is_unconditional:
             # The deny still sees readings that the allow does not vouch for.
             yield _finding(
                 rule,
@@ -165,8 +167,12 @@ def _hidden(rules: tuple[Rule, ...], place: int) -> Iterator[Finding]:
         return
 
 
+def _is_within(names: tuple[str, ...] | None, others: tuple[str, ...]) -> bool:
+    return names is not None and set(names) <= set(others)
+
+
 def _wild(rule: Rule) -> Iterator[Finding]:
-    if rule.action == "allow" and not rule.tests and rule.server is None:
+    if rule.action == "allow" and rule.is_unconditional and rule.server is None:
         if rule.name == "**":
             yield _finding(
                 rule,
@@ -180,7 +186,7 @@ def _wild(rule: Rule) -> Iterator[Finding]:
             )
     for test in rule.tests:
         is_command = test.keys[-1].lower() in _COMMANDS
-        for pattern in globs_of(test):
+        for pattern in globs_of(test) if test.matcher is None else ():
             if _SINGLE_STAR.search(pattern) and (is_command or not names_a_place(pattern)):
                 yield _finding(
                     rule,

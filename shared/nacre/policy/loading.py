@@ -4,6 +4,7 @@ import math
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from nacre.policy.compiled import policy_of
 from nacre.policy.lists import rules_from_lists
 from nacre.policy.own_patterns import check_pattern
 from nacre.policy.policy import Policy
-from nacre.policy.rule import ACTIONS, ArgumentTest, Kind, Rule, Wanted
+from nacre.policy.rule import ACTIONS, ArgumentTest, Kind, Matcher, Rule, Wanted
 from nacre.policy.sections import (
     SOURCES,
     InjectionSection,
@@ -21,11 +22,15 @@ from nacre.policy.sections import (
     SecretsSection,
     Settings,
 )
+from nacre.policy.sql_statement import VERBS
 from nacre.policy.subjects import kind_of
 
 _TOP = ("rule", "allowed_tools", "disallowed_tools", "injection", "secrets", "settings")
 _ABOUT = ("tool", "method", "resource", "prompt")
-_RULE = ("action", *_ABOUT, "server", "args", "description")
+_RULE = ("action", *_ABOUT, "server", "args", "only_args", "ignore_case", "description")
+_MATCHERS: tuple[Matcher, ...] = ("every_address", "one_command", "one_statement")
+_ARGUMENT = ("glob", *_MATCHERS, "optional")
+_ADDRESS_GLOB = re.compile(r"[^@]+@(?:\*|(?:\*\.)?[^@*?]+)")
 _CHOICES: dict[str, tuple[str, ...]] = {
     "mode": ("enforce", "monitor"),
     "deny_style": ("result", "error"),
@@ -111,13 +116,26 @@ class _Loading:
         name, kind, tests = self._about(table, place)
         server = table.get("server")
         description = table.get("description")
+        ignores_case = table.get("ignore_case", False)
+        if not isinstance(ignores_case, bool):
+            raise self._error(
+                f"ignore_case is {_kind(ignores_case)}", rule=place, hint="true or false"
+            )
+        tests = (*tests, *self._tests(table, place))
+        if ignores_case and not tests:
+            raise self._error(
+                "ignore_case is about the globs of args, and there are none",
+                rule=place,
+                hint="names of tools and servers always match exactly",
+            )
         return Rule(
             number=place,
             action=action,
             name=name,
             kind=kind,
             server=None if server is None else self._glob(server, "server", place),
-            tests=(*tests, *self._tests(table, place)),
+            tests=tuple(replace(test, ignores_case=ignores_case) for test in tests),
+            only=self._only(table, tests, place),
             description=None if description is None else self._text(description, place),
             origin=f"rule {place}",
         )
@@ -162,9 +180,12 @@ class _Loading:
             )
         if len(keys) > MAX_JSON_DEPTH:
             raise self._error("args nests deeper than any call", rule=place)
+        self._distinct(table, ArgumentTest(keys, ()).path, place)
         for key, value in table.items():
             path = ArgumentTest((*keys, key), ())
-            if not isinstance(value, dict):
+            if isinstance(value, dict) and _has_words(value):
+                yield self._worded(value, path, place)
+            elif not isinstance(value, dict):
                 yield ArgumentTest(path.keys, self._wanted(value, path.path, place))
             elif key == "*":
                 raise self._error(
@@ -174,6 +195,86 @@ class _Loading:
                 )
             else:
                 yield from self._walk(value, path.keys, place)
+
+    def _worded(self, table: Mapping[str, Any], path: ArgumentTest, place: int) -> ArgumentTest:
+        """Read a test in words: `optional`, and one of `glob` and the matchers."""
+        what = path.path
+        if path.keys[-1] == "*":
+            raise self._error(
+                f"{what} is every argument, and {' and '.join(table)} is about one",
+                rule=place,
+                hint="name the argument",
+            )
+        self._known(table, _ARGUMENT, what, place)
+        optional = table.get("optional", False)
+        if optional is not True and "optional" in table:
+            raise self._error(
+                f"{what}.optional is {_shown(optional)}",
+                rule=place,
+                hint="write true, or leave it out; for an argument inside that is called "
+                f"optional, write {what}.optional = [false]",
+            )
+        given = [key for key in table if key != "optional"]
+        if len(given) != 1:
+            raise self._error(
+                f"{what} has {' and '.join(given) or 'nothing that it must look like'}",
+                rule=place,
+                hint=f"write one of {', '.join(_ARGUMENT[:-1])}; an argument that may be anything "
+                "needs no line",
+            )
+        (key,) = given
+        wanted = self._wanted(table[key], f"{what}.{key}", place)
+        if key == "glob":
+            return ArgumentTest(path.keys, wanted, optional=optional)
+        matcher: Matcher = next(each for each in _MATCHERS if each == key)
+        for each in wanted:
+            self._check_part(each, matcher, f"{what}.{key}", place)
+        return ArgumentTest(path.keys, wanted, matcher, optional)
+
+    def _check_part(self, wanted: Wanted, matcher: Matcher, what: str, place: int) -> None:
+        if not isinstance(wanted, str):
+            raise self._error(f"{what} is {_kind(wanted)}", rule=place, hint="write it in quotes")
+        if matcher == "every_address" and not _ADDRESS_GLOB.fullmatch(wanted):
+            raise self._error(
+                f"{what}: '{wanted[:_SHOWN]}' is no glob of addresses",
+                rule=place,
+                hint="write '*@example.org' for one domain, '*@*.example.org' for those below it",
+            )
+        if matcher == "one_statement" and wanted.lower() not in VERBS:
+            raise self._error(
+                f"{what}: no verb {_shown(wanted)}", rule=place, hint=_meant(wanted.lower(), VERBS)
+            )
+
+    def _only(
+        self, table: Mapping[str, Any], tests: Iterable[ArgumentTest], place: int
+    ) -> tuple[str, ...] | None:
+        """Read the names that a call may have, and no others."""
+        if "only_args" not in table:
+            return None
+        names = self._texts(table["only_args"], "only_args", place)
+        self._distinct([*names, *table.get("args", {})], "only_args", place)
+        for key in table.get("args", {}):
+            if key != "*" and key not in names:
+                raise self._error(
+                    f"only_args leaves out args.{key}, which the rule is about",
+                    rule=place,
+                    hint=f"add '{key}' to only_args",
+                )
+        own = (test.keys[0] for test in tests if test.keys[0] != "*")
+        return tuple(dict.fromkeys([*names, *own]))
+
+    def _distinct(self, names: Iterable[str], what: str, place: int | None) -> None:
+        """Refuse names that differ in case only: one of them is a slip, and nobody sees which."""
+        first: dict[str, str] = {}
+        for name in names:
+            other = first.setdefault(name.casefold(), name)
+            if other != name:
+                raise self._error(
+                    f"{what} has '{other[:_SHOWN]}' and '{name[:_SHOWN]}', which differ "
+                    "in case only",
+                    rule=place,
+                    hint="keep the one that the tool's schema has",
+                )
 
     def _wanted(self, value: Any, what: str, place: int) -> tuple[Wanted, ...]:
         if isinstance(value, list):
@@ -288,9 +389,11 @@ class _Loading:
             raise self._error(f"{section}.{key} is {_kind(value)}", hint="true or false")
         return value
 
-    def _texts(self, value: Any, what: str) -> tuple[str, ...]:
+    def _texts(self, value: Any, what: str, rule: int | None = None) -> tuple[str, ...]:
         if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-            raise self._error(f"{what} must be a list of texts", hint=f'{what} = ["one", "two"]')
+            raise self._error(
+                f"{what} must be a list of texts", rule=rule, hint=f'{what} = ["one", "two"]'
+            )
         return tuple(value)
 
     def _without(self, table: Mapping[str, Any], section: str) -> tuple[str, ...]:
@@ -310,6 +413,7 @@ class _Loading:
                 f"{what} is {_kind(table)}", hint=f"write [{what}], then name = 'regex'"
             )
         found = []
+        self._distinct(table, what, None)
         for name, text in table.items():
             if not isinstance(text, str) or not text:
                 raise self._error(f"{what}.{name} must be a regular expression in quotes")
@@ -333,6 +437,11 @@ class _Loading:
         self, reason: str, *, rule: int | None = None, hint: str | None = None
     ) -> PolicyError:
         return PolicyError(reason, source=self.source, rule=rule, hint=hint)
+
+
+def _has_words(table: Mapping[str, Any]) -> bool:
+    """Tell whether a table says in words what an argument must look like, and names none in it."""
+    return isinstance(table.get("optional"), bool) or any(each in table for each in _MATCHERS)
 
 
 def _built_in(section: str) -> frozenset[str]:

@@ -148,6 +148,8 @@ class _Search:
         """Take note of the rules that come before and may stop a call."""
         marks = 0
         for rule, conditions in earlier:
+            if rule.only is not None or not all(each.reads_values for each in conditions):
+                continue
             if rule.action == "allow" or rule.kind not in (None, self.kind):
                 continue
             marks += len(conditions) + 1
@@ -202,6 +204,8 @@ class _Search:
         for shaped in product(*(self._places_of(each) for each in catching)):
             leaves = list(shaped)
             for condition in self.conditions:
+                if condition.optional:
+                    continue
                 stem = _stem(condition.keys)
                 if any(leaf.keys[: len(stem)] == stem for leaf in leaves):
                     continue
@@ -216,21 +220,30 @@ class _Search:
         for keys in sorted(exact):
             if keys[: len(stem)] == stem:
                 yield self._leaf(catching, keys)
-        if not any(stem[: len(keys)] == keys for keys in exact):
+        if any(stem[: len(keys)] == keys for keys in exact):
+            return
+        only = self.rule.only
+        if only is None or (stem and stem[0] in only):
             yield self._leaf(catching, stem)
+        elif not stem:
+            for name in only:
+                if (name,) not in exact:
+                    yield self._leaf(catching, (name,))
 
     def _leaf(self, catching: Condition, keys: Keys) -> _Leaf:
         over = self._over(keys)
         if "**" in catching.forms:
             return self._allowed_leaf(keys, over)
         possible = possible_places if catching.as_place else possible_words
-        inside = [possible(each, self.catching.where) for each in over if each.has_only_globs]
-        inside += [_spellings(each.equal) for each in over if not each.forms]
+        plain = [each for each in over if each.reads_values]
+        inside = [possible(each, self.catching.where) for each in plain if not each.equal]
+        inside += [_spellings(each.equal) for each in plain if not each.forms]
         values = tuple(value for each in over for value in each.equal)
         return _Leaf(keys, (Language(catching.forms), *inside), catching.as_place, values)
 
     def _allowed_leaf(self, keys: Keys, over: Sequence[Condition]) -> _Leaf:
         """Return a value of which nothing is known but that the rule allows it."""
+        over = [each for each in over if each.reads_values]
         if not over:
             return _Leaf(keys, (any_text(),), None)
         as_place = any(each.as_place for each in over)

@@ -17,6 +17,7 @@ from nacre.policy.subjects import is_about
 from nacre.policy.wire import DECIDED_DOWN, DECIDED_UP
 
 _ELSE = "…"  # stands among the names for those that were not kept
+_META = {"_meta"}
 _NAME_LENGTH = 64  # what is kept of a name
 _DECISIONS: frozenset[str] = frozenset(("allow", "deny", "prompt"))
 
@@ -100,7 +101,7 @@ def _deciding(policy: Policy, record: Recorded, where: Surroundings) -> list[tup
     for rule in policy.rules:
         if not is_about(rule, record.kind, record.name, record.server):
             continue
-        if not rule.tests:
+        if rule.is_unconditional:
             return [*found, (rule.action, rule.origin)]
         if _may_hold(rule, record.names):
             found.append((rule.action, rule.origin))
@@ -110,8 +111,12 @@ def _deciding(policy: Policy, record: Recorded, where: Surroundings) -> list[tup
 def _may_hold(rule: Rule, names: frozenset[str] | None) -> bool:
     if names is None:
         return True
+    if rule.only is not None and not names <= {each[:_NAME_LENGTH] for each in rule.only} | _META:
+        return False
     return all(
-        test.keys[0][:_NAME_LENGTH] in names or (test.keys[0] == "*" and bool(names))
+        test.optional
+        or test.keys[0][:_NAME_LENGTH] in names
+        or (test.keys[0] == "*" and bool(names))
         for test in rule.tests
     )
 

@@ -8,6 +8,8 @@ Action = Literal["allow", "deny", "prompt"]
 Kind = Literal["tool", "method"]
 Wanted = str | int | float | bool
 
+Matcher = Literal["every_address", "one_command", "one_statement"]
+
 ACTIONS: tuple[Action, ...] = ("allow", "deny", "prompt")
 
 
@@ -56,11 +58,16 @@ class ArgumentTest:
     """One `args.…` of a rule: where the argument stands, and what it may be.
 
     The last key may be `*`: every value below that place. One of `wanted` is enough;
-    a text is a glob, a number or a truth value is compared with its type.
+    a text is a glob, a number or a truth value is compared with its type. With a `matcher`
+    the globs are about the addresses, the command or the verb that it finds in the value.
+    An `optional` argument may be missing. `ignores_case` is for the globs.
     """
 
     keys: tuple[str, ...]
     wanted: tuple[Wanted, ...]
+    matcher: Matcher | None = None
+    optional: bool = False
+    ignores_case: bool = False
 
     @property
     def path(self) -> str:
@@ -70,7 +77,10 @@ class ArgumentTest:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule; `origin` is how a person finds it: `rule 3`, `allowed_tools 1`."""
+    """One rule; `origin` is how a person finds it: `rule 3`, `allowed_tools 1`.
+
+    With `only`, it is about calls that have no argument besides these.
+    """
 
     number: int
     action: Action
@@ -80,6 +90,12 @@ class Rule:
     tests: tuple[ArgumentTest, ...] = ()
     description: str | None = None
     origin: str = ""
+    only: tuple[str, ...] | None = None
+
+    @property
+    def is_unconditional(self) -> bool:
+        """Whether it is about every call of its name."""
+        return not self.tests and self.only is None
 
 
 @dataclass(frozen=True, slots=True)

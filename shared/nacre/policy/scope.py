@@ -1,6 +1,6 @@
 """What a rule is about, as sets of texts: server, name, and the places of its arguments."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from nacre.policy.languages import covers, overlap
 from nacre.policy.rule import ArgumentTest, Kind, Rule, Wanted
@@ -53,7 +53,9 @@ def globs_of(test: ArgumentTest) -> list[str]:
 
 def implies(narrow: ArgumentTest, wide: ArgumentTest) -> bool:
     """Tell whether whatever fulfils one test fulfils the other at the same place."""
-    if narrow.keys != wide.keys:
+    if narrow == replace(wide, optional=narrow.optional and wide.optional):
+        return True
+    if narrow.keys != wide.keys or not (_is_plain(narrow) and _is_plain(wide)):
         return False
     exact = {(type(each), each) for each in wide.wanted}
     return all(
@@ -61,6 +63,10 @@ def implies(narrow: ArgumentTest, wide: ArgumentTest) -> bool:
         or (bool(globs_of(wide)) and covers(globs_of(wide), [text(each)]))
         for each in narrow.wanted
     )
+
+
+def _is_plain(test: ArgumentTest) -> bool:
+    return test.matcher is None and not test.ignores_case and not test.optional
 
 
 def text(wanted: Wanted) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from nacre.policy.arguments import JsonNumber, number, reach, spellings
+from nacre.policy.arguments import JsonNumber, is_left_out, number, reach, spellings
 from nacre.policy.readings import Readings, readings, words
 from nacre.policy.rule import Surroundings
 
@@ -52,11 +52,13 @@ class Value:
 class Values:
     """What a call has at one place of its arguments: what an allow takes, and all."""
 
-    __slots__ = ("accepted", "every")
+    __slots__ = ("_arguments", "_keys", "accepted", "every")
 
     def __init__(
         self, arguments: Mapping[str, Any], keys: tuple[str, ...], where: Surroundings
     ) -> None:
+        self._arguments = arguments
+        self._keys = keys
         text = arguments.get(keys[0]) if len(keys) == 1 else None
         if type(text) is str:  # as nearly always; what follows would say the same
             self.accepted = self.every = [Value(text, where)]
@@ -65,3 +67,16 @@ class Values:
         known = {id(value): Value(value, where) for value in (*accepted, *every)}
         self.accepted = [known[id(value)] for value in accepted]
         self.every = [known[id(value)] for value in every]
+
+    @property
+    def are_missing(self) -> bool:
+        """Whether the call leaves the argument out, or gives null or an empty list for it."""
+        return not self.every and is_left_out(self._arguments, self._keys)
+
+    @property
+    def are_listed(self) -> bool:
+        """Whether the argument is a list."""
+        place: Any = self._arguments
+        for key in self._keys:
+            place = place.get(key) if isinstance(place, Mapping) else None
+        return isinstance(place, (list, tuple))

@@ -1,0 +1,125 @@
+"""One plain SQL statement and its verb, as far as every dialect reads the same in it."""
+
+import re
+
+_LONGEST = 1_000_000
+READING = ("select", "values", "show", "describe", "explain")
+VERBS = (
+    *READING,
+    *("insert", "update", "delete", "merge", "replace", "truncate"),
+    *("create", "alter", "drop", "grant", "revoke"),
+)
+# Comments, other quotes, escapes, variables and brackets mean something else in each dialect.
+_NEVER = re.compile(r"--|/\*|\*/|[;\\#\[\]{}\0]|\$(?!\d)|@@|\$\d+\w|[^\x00-\x7f\w]")
+_QUOTED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`\w+`")
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[^\x00-\x7f]+")
+_CALL = re.compile(r"([\w.]*)\s*\(")
+_WRITING = frozenset(
+    (
+        *("insert", "update", "delete", "merge", "truncate", "create", "alter", "drop", "grant"),
+        *("revoke", "call", "exec", "execute", "do", "copy", "into", "set", "lock", "load"),
+        *(
+            "attach",
+            "detach",
+            "vacuum",
+            "pragma",
+            "handler",
+            "prepare",
+            "share",
+            "deallocate",
+            "notify",
+        ),
+        *("outfile", "dumpfile", "procedure", "returning", "begin", "commit", "rollback"),
+    )
+)
+# Words that a parenthesis may follow, and functions that only compute.
+_BEFORE_PARENTHESES = frozenset(
+    """
+    all and any as between by case distinct else except exists filter from group having in
+    intersect is join like limit not offset on or over partition select some then union using
+    values when where with within materialized recursive lateral order into set ilike cube rollup
+    sets interval array row
+    abs avg bool_and bool_or cast ceil ceiling char_length character_length coalesce concat
+    concat_ws count cume_dist date date_part date_trunc day dense_rank exp extract first_value
+    floor greatest grouping hour ifnull instr isnull json_agg json_extract jsonb_agg lag
+    last_value lead least left length ln log lower lpad ltrim max md5 min minute mod month now
+    nth_value ntile nullif octet_length percent_rank percentile_cont percentile_disc pi position
+    power rank regexp_replace repeat replace reverse right round row_number rpad rtrim second
+    sign split_part sqrt stddev strftime strpos substr substring sum to_char to_date to_number
+    total trim trunc upper variance week year array_agg string_agg group_concat date_format
+    varchar char character decimal numeric float timestamp time key primary unique references
+    check foreign index default
+    """.split()  # noqa: SIM905 - a list of words reads better as text
+)
+
+
+def one_statement(text: str) -> str | None:
+    """Return the verb of the one statement in a text, or None for anything else.
+
+    Anything else is a second statement, a comment, a dialect's own quotes, a reading
+    statement with a word that writes (`WITH … DELETE`, `SELECT … INTO`, `FOR UPDATE`,
+    `EXPLAIN ANALYZE`), and a call of a function that is not known to only compute.
+    """
+    text = text.strip(" \t\r\n")
+    text = text.removesuffix(";").rstrip(" \t\r\n")
+    if len(text) > _LONGEST or _NEVER.search(text) is not None:
+        return None
+    if any(not each.isprintable() and each not in "\t\r\n" for each in text):
+        return None
+    if any(_has_prefix(text, quoted.start()) for quoted in _QUOTED.finditer(text)):
+        return None
+    bare = _QUOTED.sub(_mark, text)
+    if any(quote in bare for quote in "'\"`"):
+        return None  # a quote that does not end
+    words = [each.lower() for each in _WORD.findall(bare)]
+    if not words or not bare[0].isalpha() or not _calls_are_plain(bare):
+        return None
+    return _verb(words)
+
+
+def _has_prefix(text: str, place: int) -> bool:
+    """Tell whether a dialect's own kind of text begins here: `E'…'`, `q'!…!'`, `U&"…"`."""
+    return place > 0 and (text[place - 1].isalnum() or text[place - 1] in "_&")
+
+
+def _mark(quoted: re.Match[str]) -> str:
+    """Stand for a text or a name; one before a parenthesis is no function that is known."""
+    return "0" if quoted[0].startswith("'") else "1"
+
+
+def _calls_are_plain(bare: str) -> bool:
+    for found in _CALL.finditer(bare):
+        name = found[1]
+        if name and name.lower() not in _BEFORE_PARENTHESES and not _is_table(bare, found):
+            return False
+    return True
+
+
+def _is_table(bare: str, found: re.Match[str]) -> bool:
+    """Tell whether the name is a table with its columns: `INSERT INTO t (a, b)`."""
+    before = _WORD.findall(bare[: found.start(1)].lower())[-2:]
+    return before[-1:] == ["table"] or before == ["insert", "into"]
+
+
+def _verb(words: list[str]) -> str | None:
+    first, rest = words[0], words[1:]
+    if first == "desc":
+        first = "describe"
+    if first == "explain":
+        return (
+            "explain" if rest and rest[0] in ("select", "with", "values") and _reads(rest) else None
+        )
+    if first == "with":
+        return "select" if _reads(rest) and "select" in rest else None
+    if first in READING:
+        return first if _reads(rest) else None
+    if first not in VERBS:
+        return None
+    others = {*VERBS, "call", "exec", "execute"} - {*READING, first, "replace"}
+    if first in ("insert", "update", "delete", "merge", "replace", "truncate"):
+        return None if others.intersection(rest) else first
+    return first
+
+
+def _reads(words: list[str]) -> bool:
+    return _WRITING.isdisjoint(words) and not {"analyze", "analyse"}.intersection(words)
