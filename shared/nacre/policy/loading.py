@@ -342,11 +342,14 @@ class _Loading:
         )
 
     def _secrets(self, table: Any) -> SecretsSection:
-        self._section(table, "secrets", ("action", "builtin", "without", "patterns"))
+        keys = ("action", "builtin", "cards", "ibans", "without", "patterns")
+        self._section(table, "secrets", keys)
         actions = ("redact", "deny", "off")
         return SecretsSection(
             action=self._choice(table, "secrets", "action", actions, SecretsSection().action),
             builtin=self._flag(table, "secrets", "builtin"),
+            cards=self._flag(table, "secrets", "cards", given=False),
+            ibans=self._flag(table, "secrets", "ibans", given=False),
             without=self._without(table, "secrets"),
             patterns=self._patterns(table.get("patterns", {}), "secrets.patterns"),
         )
@@ -383,8 +386,10 @@ class _Loading:
             )
         return value
 
-    def _flag(self, table: Mapping[str, Any], section: str, key: str) -> bool:
-        value = table.get(key, True)
+    def _flag(
+        self, table: Mapping[str, Any], section: str, key: str, *, given: bool = True
+    ) -> bool:
+        value = table.get(key, given)
         if not isinstance(value, bool):
             raise self._error(f"{section}.{key} is {_kind(value)}", hint="true or false")
         return value

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from nacre.policy.own_patterns import own_matches
+from nacre.policy.payment_numbers import CARD, IBAN, find_cards, find_ibans
+from nacre.policy.secret_forms import DISCORD_FORM, NOTION_FORM, VENDOR_FORMS
 from nacre.policy.sections import SecretsSection
 
 MARK = "[redacted: {}]"
@@ -97,6 +99,9 @@ RULES: tuple[SecretRule, ...] = (
     SecretRule("telegram-token", (":AA",), r"\b\d{8,10}:AA[A-Za-z0-9_-]{33}\b"),
     SecretRule("vault-token", ("hvs.", "hvb.", "hvr."), r"\bhv[sbr]\.[A-Za-z0-9_-]{24,255}"),
     SecretRule("age-key", ("AGE-SECRET-KEY",), r"\bAGE-SECRET-KEY-1[A-Z0-9]{58}"),
+    *(SecretRule(*form) for form in VENDOR_FORMS),
+    SecretRule("discord-token", ("M", "N", "O"), DISCORD_FORM, guarded=True),
+    SecretRule("notion-token", ("secret_",), NOTION_FORM, guarded=True),
     SecretRule("nacre-token", ("brt_", "bto_"), r"\b(?:brt|bto)_[A-Za-z0-9_-]{32,128}"),
     SecretRule(
         "json-web-token",
@@ -164,6 +169,10 @@ def find_secrets(text: str, section: SecretsSection) -> tuple[Secret, ...]:
     found = []
     if section.builtin and not _is_known_plain(text):
         found = [each for each in _built_in(text) if each.rule not in section.without]
+    if section.cards:
+        found += [Secret(CARD, *span) for span in find_cards(text)]
+    if section.ibans:
+        found += [Secret(IBAN, *span) for span in find_ibans(text)]
     for match in own_matches(text, section.patterns) if section.patterns else ():
         if match is None:
             return (Secret(OWN_BUDGET, 0, len(text)),)
@@ -174,9 +183,10 @@ def find_secrets(text: str, section: SecretsSection) -> tuple[Secret, ...]:
 def plain_texts(section: SecretsSection) -> Collection[str]:
     """Return short texts that were seen and hold no secret, nor JSON whose escapes hide one.
 
-    More of them come to it, and others go. It is empty for a section with patterns of its own.
+    More of them come to it, and others go. It is empty for a section that looks for more than the built-in rules.
     """
-    return () if section.patterns or not section.builtin else _PLAIN_TEXTS
+    is_more = section.patterns or section.cards or section.ibans
+    return () if is_more or not section.builtin else _PLAIN_TEXTS
 
 
 def _is_known_plain(text: str) -> bool:

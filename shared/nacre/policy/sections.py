@@ -43,10 +43,15 @@ class InjectionSection:
 
 @dataclass(frozen=True, slots=True)
 class SecretsSection:
-    """What happens to keys and passwords in results; the audit never holds them."""
+    """What happens to keys and passwords in results; the audit never holds them.
+
+    `cards` and `ibans` also take out payment cards (by Luhn) and bank accounts (by checksum).
+    """
 
     action: SecretsAction = "redact"
     builtin: bool = True
+    cards: bool = False
+    ibans: bool = False
     without: tuple[str, ...] = ()
     patterns: tuple[NamedPattern, ...] = ()
 
