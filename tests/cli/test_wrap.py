@@ -44,6 +44,27 @@ def cursor(home: Path) -> Path:
     return file
 
 
+def test_different_servers_of_one_name_are_told_apart_with_a_name(
+    nacre: Nacre, cursor: Path, home: Path
+) -> None:
+    desktop = home / ".claude" / "claude_desktop_config.json"
+    desktop.parent.mkdir(parents=True)
+    desktop.write_text('{"mcpServers": {"files": {"command": "other"}}}')
+
+    warned = nacre("wrap", "files")
+    refused = nacre("wrap", "files", "--name", "both")
+    nacre("unwrap", "files")
+    assert desktop.read_text() == '{"mcpServers": {"files": {"command": "other"}}}'
+    alone = nacre("wrap", "files", "--client", "cursor")
+    named = nacre("wrap", "files", "--client", "claude-desktop", "--name", "desktop-files")
+
+    assert "rules and pins call different servers 'files'" in warned.err
+    assert "--name OTHER" in warned.err
+    assert (refused.code, "2 are meant" in refused.err) == (2, True)
+    assert "different servers" not in alone.err + named.err
+    assert "desktop-files" in entry_of(desktop, "files")["args"]
+
+
 @pytest.mark.requirement("004.wrap.config")
 def test_a_server_is_wrapped_shown_and_unwrapped(nacre: Nacre, cursor: Path, folder: Path) -> None:
     wrapped = nacre("wrap", "files")

@@ -6,13 +6,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from nacre.adapters.config_files import LocalConfigFiles
 from nacre.adapters.wrap_records import FolderWrapRecords
 from nacre.errors import ConfigurationError, InvalidInputError
-from nacre.gateway.client_servers import Found, by_file, choose, look
+from nacre.gateway.client_servers import Found, by_file, choose, look, namesakes
 from nacre.gateway.clients import CLIENTS, Machine, managed_files
 from nacre.gateway.proxied_url import may_hold_secret
 from nacre.gateway.proxy_line import Launcher
@@ -53,7 +54,7 @@ class World:
         found, _ = look(self.files, self.records, self.machine)
         return choose(found, names, project=project)
 
-    def wrap(self, *names: str, **options: bool) -> list[Done]:
+    def wrap(self, *names: str, **options: Any) -> list[Done]:
         return [self.wrapper.wrap(group, **options) for group in by_file(self.found(*names))]
 
     def unwrap(self, *names: str, **options: bool) -> list[Done]:
@@ -316,6 +317,117 @@ def test_a_proxy_of_an_older_place_is_renewed_and_unwrapped_to_the_first_byte(
     assert told(world.wrap("files")) == [("renewed", "")]
     world.unwrap("files")
     assert file.read_text() == FILES
+
+
+BY_HAND = """{"mcpServers": {
+  // mine
+  "files": {"command": "/old/nacre", "args": ["proxy", "--name", "x", "--base", "/a",
+    "--base", "/b", "--data-dir", "/d", "--", "npx", "server"]}
+}}"""
+
+
+def test_a_proxy_that_was_written_by_hand_keeps_its_name_and_comes_back(world: World) -> None:
+    file = world.write(".cursor/mcp.json", BY_HAND)
+
+    for program in ("/opt/nacre", "/other/nacre"):  # the second renews what the first has written
+        world.use(Launcher((program,)))
+        assert told(world.wrap("files")) == [("renewed", "")]
+        (server,) = [each.server for each in world.found("files")]
+        assert server.proxy is not None
+        assert server.proxy.program == (program,)
+        assert server.proxy.inner == ("npx", "server")
+        assert server.proxy.options == (
+            ("--name", "x"),
+            ("--base", "/a"),
+            ("--base", "/b"),
+            ("--data-dir", "/d"),
+        )
+
+    assert told(world.unwrap("files")) == [("unwrapped", "")]
+    assert file.read_text() == BY_HAND
+
+
+def test_a_server_may_have_another_name_in_rules(world: World) -> None:
+    file = world.write(".cursor/mcp.json", FILES)
+    (group,) = by_file(world.found("files"))
+
+    world.wrapper.wrap(group, name="home-files")
+
+    (server,) = [each.server for each in world.found("files")]
+    assert server.proxy is not None
+    assert server.proxy.first("--name") == "home-files"
+    assert told(world.wrap("files")) == [("already wrapped", "")]
+    world.use(Launcher(("/new/nacre",)))
+    world.wrap("files")
+    (renewed,) = [each.server for each in world.found("files")]
+    assert renewed.proxy is not None
+    assert renewed.proxy.first("--name") == "home-files"
+    world.unwrap("files")
+    assert file.read_text() == FILES
+
+
+def test_different_servers_of_one_name_are_noticed(world: World) -> None:
+    other = FILES.replace('"server"', '"other"')
+    world.write(".cursor/mcp.json", FILES)
+    world.write(".gemini/settings.json", FILES)
+    world.write(".config/Claude/claude_desktop_config.json", other)
+
+    def noticed(name: str = "", wanted: list[Found] | None = None) -> dict[str, set[str]]:
+        chosen = world.found("files") if wanted is None else wanted
+        groups = namesakes(world.found(), chosen, name)
+        return {key: {each.client.name for each in group} for key, group in groups.items()}
+
+    cursor, desktop = (
+        [each for each in world.found("files") if each.client.name == name]
+        for name in ("cursor", "claude-desktop")
+    )
+    assert noticed() == {"files": {"cursor", "gemini-cli", "claude-desktop"}}
+    assert noticed(wanted=cursor) == {}
+    world.wrapper.wrap(desktop)
+    assert noticed(wanted=cursor) == {"files": {"cursor", "claude-desktop"}}
+    assert noticed("mine", cursor) == {}
+
+
+ALIASED = """x: &e
+  A: b
+mcpServers:
+  - name: one
+    command: npx
+    env: *e
+  - name: two
+    command: uvx
+    args:
+      - s  # kept
+  - {name: three, command: node}
+"""
+
+
+def test_an_entry_after_one_with_an_alias_is_wrapped(world: World) -> None:
+    file = world.write(".continue/config.yaml", ALIASED)
+
+    results = dict(zip(("one", "two", "three"), told(world.wrap()), strict=True))
+
+    assert results["one"][0] == "refused"
+    assert (results["two"], results["three"]) == (("wrapped", ""), ("wrapped", ""))
+    world.unwrap()
+    assert file.read_text() == ALIASED
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "mcpServers:\n  - &a\n    name: one\n    command: npx\n",
+        "mcpServers:\n  - name: one\n    command: npx\n    env: &e\n      A: b\n",
+        "mcpServers:\n  - name: one\n    command: !!str npx\n",
+        "e: &e {A: b}\nmcpServers:\n  - name: one\n    command: npx\n    env: *e\n",
+        "e: &e {env: {A: b}}\nmcpServers:\n  - name: one\n    command: npx\n    <<: *e\n",
+    ],
+)
+def test_an_entry_with_an_anchor_an_alias_or_a_tag_is_left_alone(world: World, text: str) -> None:
+    file = world.write(".continue/config.yaml", text)
+
+    assert [result for result, _ in told(world.wrap("one"))] == ["refused"]
+    assert file.read_text() == text
 
 
 def test_a_rehearsal_changes_nothing(world: World) -> None:

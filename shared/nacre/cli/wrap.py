@@ -1,5 +1,6 @@
 """The command `nacre wrap`: put the policy in front of servers that clients already use."""
 
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -55,10 +56,17 @@ def server_options(command: Function) -> Function:
     type=click.Path(path_type=Path),
     help="Rules for these servers. [default: NACRE_POLICY, or ~/.config/nacre/policy.toml]",
 )
+@click.option(
+    "--name",
+    metavar="NAME",
+    default="",
+    help="What rules, pins and the audit call the server. [default: its name in the client]",
+)
 @placed
 def wrap(
     servers: tuple[str, ...],
     *,
+    name: str,
     every: bool,
     clients: tuple[str, ...],
     project: bool,
@@ -86,11 +94,17 @@ def wrap(
         return show_status(found, problems, missing_programs(found), as_json=as_json)
     check_selection(servers, every=every)
     wanted = select(found, servers, project=project)
+    if name and len(wanted) != 1:
+        raise InvalidInputError(
+            f"--name is for one server, and {len(wanted)} are meant; name one, and its --client"
+        )
     groups = by_file(wanted)
-    done = [opened.wrapper.wrap(group, rehearse=dry_run) for group in groups]
+    done = [opened.wrapper.wrap(group, rehearse=dry_run, name=name) for group in groups]
     code = show_done(done, rehearsed=dry_run, as_json=as_json)
     if every:
         show_problems(problems)
+    after = found if dry_run else look(opened.files, opened.records, opened.machine)[0]
+    _tell_shared_names(after, wanted, name)
     if not dry_run:
         _tell_rules(policy)
         _tell_passing()
@@ -144,6 +158,20 @@ def missing_programs(found: "list[Found]") -> set[str]:
     """Return the programs of proxies that are no longer where their entries say."""
     named = {each.server.proxy.program[0] for each in found if each.server.proxy is not None}
     return {each for each in named if Path(each).is_absolute() and not Path(each).exists()}
+
+
+def _tell_shared_names(found: "list[Found]", wanted: "list[Found]", name: str) -> None:
+    """Warn where rules and pins would take two different servers for one."""
+    from nacre.gateway.client_servers import namesakes
+
+    for rule_name, group in namesakes(found, wanted, name).items():
+        places = ", ".join(f"{each.server.name} in {each.client.title}" for each in group)
+        click.echo(
+            f"warning: rules and pins call different servers '{rule_name}' ({places}), so the tools"
+            " of one would wait as changes of the other. Give one of them another name: nacre wrap"
+            f" {shlex.quote(group[-1].server.name)} --client {group[-1].client.name} --name OTHER",
+            err=True,
+        )
 
 
 def _tell_rules(policy: Path | None) -> None:

@@ -68,6 +68,33 @@ def choose(found: Iterable[Found], names: Sequence[str], *, project: bool) -> li
     return [each for each in wanted if each.scope in scopes]
 
 
+def namesakes(
+    found: Iterable[Found], wanted: Sequence[Found], name: str = ""
+) -> dict[str, list[Found]]:
+    """Return, by the name that rules use, the different servers that have it.
+
+    `wanted` are about to be wrapped, under `name` where it is given; only names of theirs count.
+    The last of each group is one of them.
+    """
+    groups: dict[str, list[Found]] = {}
+    chosen = {(each.file, each.server.path) for each in wanted}
+    for each in sorted(found, key=lambda one: (one.file, one.server.path) in chosen):
+        is_chosen = (each.file, each.server.path) in chosen
+        if is_chosen or each.server.proxy is not None:
+            groups.setdefault(_rule_name(each, name if is_chosen else ""), []).append(each)
+    named = {_rule_name(each, name) for each in wanted}
+    return {
+        rule_name: group
+        for rule_name, group in groups.items()
+        if rule_name in named and len({each.server.what for each in group if each.server.what}) > 1
+    }
+
+
+def _rule_name(found: Found, name: str) -> str:
+    proxy = found.server.proxy
+    return name or (proxy.first("--name") if proxy else "") or found.server.name
+
+
 def by_file(found: Iterable[Found]) -> list[list[Found]]:
     """Return servers in groups, one for each file of a client."""
     groups: dict[tuple[str, str], list[Found]] = {}

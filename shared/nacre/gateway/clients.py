@@ -79,6 +79,9 @@ CLIENTS: tuple[Client, ...] = (
         "Claude Desktop",
         (
             "{config}/Claude/claude_desktop_config.json",
+            # Not where the application looks today, but where many instructions put it.
+            "linux:~/.claude/claude_desktop_config.json",
+            "darwin:~/.claude/claude_desktop_config.json",
             # Where the one from the Microsoft Store sees its {config}.
             "win32:~/AppData/Local/Packages/Claude_*/LocalCache/Roaming/Claude/"
             "claude_desktop_config.json",

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 _FLAGS = frozenset({"--pass-authorization"})
-_KEPT = ("--data-dir", "--policy")
+_KEPT = ("--data-dir", "--policy", "--base", "--timeout")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,9 +21,9 @@ class Launcher:
 
     def like(self, proxy: "Proxied") -> "Launcher":
         """Return this launcher, with what it leaves open taken from another proxy."""
-        kept = {name: value for name, value in proxy.options if name in _KEPT}
-        options = kept | dict(self.pairs())
-        return Launcher(self.program, tuple(word for pair in options.items() for word in pair))
+        told = {name for name, _ in self.pairs()}
+        kept = [pair for pair in proxy.options if pair[0] in _KEPT and pair[0] not in told]
+        return Launcher(self.program, tuple(word for pair in kept for word in pair) + self.options)
 
     def line(self, name: str, rest: Sequence[str]) -> list[str]:
         """Return the command line of a proxy."""

@@ -124,7 +124,8 @@ class _Builder:
         start, end = found.start_mark.index, found.end_mark.index
         if not low <= start <= end <= high:  # where the anchor of an alias stands
             return Node(low, low, fixed=_LINKED)
-        fixed = _LINKED if self._has_link(low, high) else ""
+        # An anchor and a tag begin their node, and an alias stands within the one that has it.
+        fixed = _LINKED if self._has_link(start, end) else ""
         match found:
             case yaml.MappingNode():
                 members = self._members(found, end)

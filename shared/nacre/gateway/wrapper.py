@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any
 from typing import Literal as Choice
 
@@ -15,6 +16,7 @@ from nacre.gateway.proxy_line import Launcher, Proxied
 from nacre.gateway.wrapping import (
     Path,
     Server,
+    entry_text,
     restored_text,
     servers,
     unwrap_text,
@@ -64,9 +66,9 @@ class Wrapper:
         self._launcher = launcher
         self._now = now
 
-    def wrap(self, chosen: Sequence[Found], *, rehearse: bool = False) -> Done:
-        """Put the proxy before servers of one file."""
-        return self._change(chosen, self._wrapped, rehearse=rehearse)
+    def wrap(self, chosen: Sequence[Found], *, rehearse: bool = False, name: str = "") -> Done:
+        """Put the proxy before servers of one file; rules call them by `name`, or their own."""
+        return self._change(chosen, partial(self._wrapped, name=name), rehearse=rehearse)
 
     def unwrap(self, chosen: Sequence[Found], *, rehearse: bool = False) -> Done:
         """Take the proxy away from servers of one file."""
@@ -110,18 +112,22 @@ class Wrapper:
             return Done(tuple(_outcome(found, "refused", reason) for found in chosen))
         return last[0]
 
-    def _wrapped(self, text: str, found: Found, rehearse: bool) -> tuple[str, Outcome]:
+    def _wrapped(
+        self, text: str, found: Found, rehearse: bool, *, name: str
+    ) -> tuple[str, Outcome]:
         server, launcher = _server(text, found), self._launcher
+        by_hand = ""
         if server.proxy is not None:
-            if _is_as_wanted(server.proxy, self._launcher):
+            if _is_as_wanted(server.proxy, self._launcher, name):
                 return text, _outcome(found, "already wrapped")
-            bare, _ = self._bare(text, found)
+            bare, by_hand = self._without_proxy(text, found)
             launcher = launcher.like(server.proxy)
+            name = name or server.proxy.first("--name")
         elif server.is_ours:
             return text, _outcome(found, "already wrapped", "it is Nacre itself")
         else:
             bare = text
-        change = wrap_text(bare, found.client, server.path, launcher)
+        change = wrap_text(bare, found.client, server.path, launcher, name)
         if not rehearse:
             # Before the file is written: a crash in between leaves a note of what is not there,
             # never a wrapped entry without its note.
@@ -130,7 +136,7 @@ class Wrapper:
                     found.client.name,
                     found.file,
                     server.path,
-                    change.old,
+                    by_hand or change.old,  # a proxy that its owner wrote comes back as it was
                     change.new,
                     json.dumps(_stored(dict(change.before))),
                     self._now().isoformat(timespec="seconds"),
@@ -145,6 +151,17 @@ class Wrapper:
             return text, _outcome(found, "not wrapped")
         bare, note = self._bare(text, found)
         return bare, _outcome(found, "unwrapped", note)
+
+    def _without_proxy(self, text: str, found: Found) -> tuple[str, str]:
+        """Return the text without any proxy, and the entry that its owner wrote with one."""
+        path = found.server.path
+        before, _ = self._bare(text, found)
+        if self._records.get(found.file, path) is None:
+            return before, entry_text(text, found.client, path)
+        if _server(before, found).proxy is None:
+            return before, ""
+        bare = unwrap_text(before, found.client, path, None).text
+        return bare, entry_text(before, found.client, path)
 
     def _bare(self, text: str, found: Found) -> tuple[str, str]:
         """Return the text without a server's proxy, and what is to be known of it."""
@@ -174,9 +191,11 @@ def _outcome(found: Found, result: Result, note: str = "") -> Outcome:
     return Outcome(found.client, found.file, found.server.path, result, note)
 
 
-def _is_as_wanted(proxy: Proxied, launcher: Launcher) -> bool:
-    return proxy.program == launcher.program and all(
-        proxy.first(option) == value for option, value in launcher.pairs()
+def _is_as_wanted(proxy: Proxied, launcher: Launcher, name: str) -> bool:
+    return (
+        proxy.program == launcher.program
+        and name in ("", proxy.first("--name"))
+        and all(proxy.first(option) == value for option, value in launcher.pairs())
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from nacre.errors import ConfigurationError, InvalidInputError
-from nacre.gateway.clients import Client
+from nacre.gateway.clients import Client, Shape
 from nacre.gateway.config_tree import (
     Dialect,
     Value,
@@ -15,8 +15,8 @@ from nacre.gateway.config_tree import (
     value_of,
 )
 from nacre.gateway.entries import Place, place, places
-from nacre.gateway.proxied import is_built_in, is_ours, proxied, unwrapped, wrapped
-from nacre.gateway.proxy_line import Launcher, Proxied
+from nacre.gateway.proxied import command_line, is_built_in, is_ours, proxied, unwrapped, wrapped
+from nacre.gateway.proxy_line import Launcher, Proxied, read_line
 from nacre.gateway.spans_json import Json
 from nacre.gateway.spans_toml import Toml
 from nacre.gateway.spans_yaml import Yaml
@@ -38,6 +38,8 @@ class Server:
     proxy: Proxied | None
     is_ours: bool
     is_built_in: bool
+    # What it runs or calls, to tell two servers of one name apart; "" where nobody knows.
+    what: str = ""
 
     @property
     def name(self) -> str:
@@ -65,18 +67,33 @@ def servers(text: str, client: Client) -> list[Server]:
         shape = client.shape
         found.append(
             Server(
-                each.path, proxied(entry, shape), is_ours(entry, shape), is_built_in(entry, shape)
+                each.path,
+                proxied(entry, shape),
+                is_ours(entry, shape),
+                is_built_in(entry, shape),
+                _what(entry, shape),
             )
         )
     return found
 
 
-def wrap_text(text: str, client: Client, path: Path, launcher: Launcher) -> Change:
-    """Return the text with the proxy before a server; InvalidInputError says why not."""
+def wrap_text(text: str, client: Client, path: Path, launcher: Launcher, name: str = "") -> Change:
+    """Return the text with the proxy before a server; InvalidInputError says why not.
+
+    `name` is what rules call the server, its own name where it is empty.
+    """
     dialect = DIALECTS[client.format]
     found, before = _entry(dialect, text, client, path)
-    new = wrapped(before, client.shape, found.name, launcher)
+    new = wrapped(before, client.shape, name or found.name, launcher)
     return _changed(dialect, text, client, found, new)
+
+
+def entry_text(text: str, client: Client, path: Path) -> str:
+    """Return what an entry says, as `restored_text` puts it back."""
+    dialect = DIALECTS[client.format]
+    found, _ = _entry(dialect, text, client, path)
+    start, end = _extent(dialect, text, found)
+    return text[start:end]
 
 
 def restored_text(text: str, client: Client, path: Path, old: str, new: str) -> str | None:
@@ -101,6 +118,18 @@ def unwrap_text(
         raise InvalidInputError("it is not wrapped")
     new = unwrapped(entry, client.shape, proxy, before)
     return _changed(dialect, text, client, found, new)
+
+
+def _what(entry: Mapping[str, Value], shape: Shape) -> str:
+    """Return what an entry runs or calls, with or without a proxy before it."""
+    try:
+        line = command_line(entry, shape) or []
+    except InvalidInputError:
+        return ""
+    proxy = read_line(line)
+    if proxy is None:
+        return " ".join(line) or " ".join(str(entry[key]) for key in shape.urls_in(entry))
+    return " ".join(proxy.inner) if proxy.inner is not None else proxy.first("--url")
 
 
 def _entry(
