@@ -3,6 +3,7 @@
 import asyncio
 import json
 import threading
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from io import StringIO
@@ -264,41 +265,160 @@ def modern_call(name: str) -> tuple[bytes, dict[str, str]]:
     return message("tools/call", {"name": name, "_meta": meta}), headers
 
 
-@pytest.mark.parametrize(("modern", "outcome"), [(True, "cancelled"), (False, "finished")])
-def test_hanging_up_cancels_a_modern_call_and_lets_a_legacy_one_finish(
-    modern: bool, outcome: str
-) -> None:
-    outcomes: list[str] = []
-    made = ToolServer("test", "1")
+STREAMS = {"accept": "application/json, text/event-stream"}
+PLAIN = {"accept": "application/json"}
 
-    async def scenario() -> None:
-        begun, release = asyncio.Event(), asyncio.Event()
+
+class Slow:
+    """A tool that waits to be cancelled, and says what became of it."""
+
+    def __init__(self) -> None:
+        self.begun = threading.Event()
+        self.outcome: list[str] = []
+        self.server = ToolServer("test", "1")
 
         @tool
         async def slow(context: Context) -> str:
-            begun.set()
+            context.progress(1)
+            self.begun.set()
             try:
-                await release.wait()
+                await asyncio.sleep(60)
             except asyncio.CancelledError:
-                outcomes.append("cancelled")
+                self.outcome.append("cancelled")
                 raise
-            outcomes.append("finished")
-            return str(context.cancelled)
+            return "finished"
 
-        made.register_tool(slow)
-        body, headers = modern_call("slow") if modern else (call("slow"), STREAM)
-        wire = Wire(build(made), body, headers)
+        @tool(blocking=True)
+        async def slow_thread(context: Context) -> str:
+            context.progress(1)
+            self.begun.set()
+            for _ in range(6000):
+                if context.cancelled:
+                    self.outcome.append("cancelled")
+                    return "stopped"
+                time.sleep(0.01)
+            return "finished"
+
+        self.server.register_tool(slow)
+        self.server.register_tool(slow_thread)
+
+
+def slow_call(name: str, *, modern: bool, accept: dict[str, str]) -> tuple[bytes, dict[str, str]]:
+    if modern:
+        body, headers = modern_call(name)
+        return body, {**headers, **accept}
+    return call(name, request_id=7), {**accept, "user-agent": "old/1"}
+
+
+@pytest.mark.parametrize("accept", [STREAMS, PLAIN], ids=["stream", "plain"])
+@pytest.mark.parametrize("modern", [True, False])
+@pytest.mark.parametrize("name", ["slow", "slow-thread"])
+def test_hanging_up_ends_a_call(name: str, modern: bool, accept: dict[str, str]) -> None:
+    slow = Slow()
+
+    async def scenario() -> None:
+        body, headers = slow_call(name, modern=modern, accept=accept)
+        wire = Wire(build(slow.server), body, headers)
         running = asyncio.create_task(wire.run())
-        await begun.wait()
+        await asyncio.to_thread(slow.begun.wait, 60)
         wire.hang_up()
-        await asyncio.sleep(0)
-        if not modern:
-            release.set()
         await asyncio.wait_for(running, 60)
 
     asyncio.run(scenario())
 
-    assert outcomes == [outcome]
+    assert slow.outcome == ["cancelled"]
+
+
+@pytest.mark.parametrize("accept", [STREAMS, PLAIN], ids=["stream", "plain"])
+@pytest.mark.parametrize("name", ["slow", "slow-thread"])
+def test_an_older_client_cancels_a_call_by_a_notification(
+    name: str, accept: dict[str, str]
+) -> None:
+    slow = Slow()
+
+    async def scenario() -> None:
+        app = build(slow.server)
+        body, headers = slow_call(name, modern=False, accept=accept)
+        wire = Wire(app, body, headers)
+        running = asyncio.create_task(wire.run())
+        await asyncio.to_thread(slow.begun.wait, 60)
+        cancel = message("notifications/cancelled", {"requestId": 7, "reason": "no"}, None)
+        note = Wire(app, cancel, {"user-agent": "old/1"})
+        await note.run()
+        assert (await note.start())[0] == 202
+        await asyncio.wait_for(running, 60)
+        status, sent_headers = await wire.start()
+        parts = []
+        while not wire.sent.empty():
+            parts.append(wire.sent.get_nowait())
+        assert parts[-1]["more_body"] is False
+        assert not any(b'"result"' in part["body"] for part in parts)  # it has no answer
+        if accept is PLAIN:
+            assert (status, sent_headers["content-length"]) == (202, "0")
+
+    asyncio.run(scenario())
+
+    assert slow.outcome == ["cancelled"]
+
+
+@pytest.mark.parametrize(
+    ("who", "agent", "request_id"),
+    [
+        ("ann", "old/1", 8),
+        ("ann", "old/1", "7"),
+        ("ann", "old/1", True),
+        ("ann", "old/1", None),
+        ("ann", "other/1", 7),
+        ("bob", "old/1", 7),
+    ],
+)
+def test_a_cancellation_ends_nobody_elses_call(who: str, agent: str, request_id: Any) -> None:
+    slow = Slow()
+
+    def either(request: HttpRequest, *named: str | None) -> Principal:
+        name = request.headers["authorization"].removeprefix("Bearer ")
+        return Principal(f"token-of-{name}", "being-1", FULL)
+
+    async def scenario() -> None:
+        app = asgi_app(application(slow.server), admit=either, log=Log("info", StringIO()))
+        body, headers = slow_call("slow", modern=False, accept=STREAMS)
+        wire = Wire(app, body, headers)
+        running = asyncio.create_task(wire.run())
+        await asyncio.to_thread(slow.begun.wait, 60)
+        cancel = message("notifications/cancelled", {"requestId": request_id}, None)
+        note = Wire(app, cancel, {"user-agent": agent, "authorization": f"Bearer {who}"})
+        await note.run()
+        assert (await note.start())[0] == 202
+        for _ in range(20):
+            await asyncio.sleep(0)
+        assert slow.outcome == []
+        wire.hang_up()
+        await asyncio.wait_for(running, 60)
+
+    asyncio.run(scenario())
+
+
+def test_of_two_calls_with_one_id_neither_is_ended_by_a_notification() -> None:
+    slow = Slow()
+
+    async def scenario() -> None:
+        app = build(slow.server)
+        body, headers = slow_call("slow", modern=False, accept=STREAMS)
+        wires = [Wire(app, body, headers), Wire(app, body, headers)]
+        running = [asyncio.create_task(wire.run()) for wire in wires]
+        for wire in wires:
+            await wire.start()
+        await Wire(app, message("notifications/cancelled", {"requestId": 7}, None), headers).run()
+        for _ in range(20):
+            await asyncio.sleep(0)
+        assert slow.outcome == []
+        for wire in wires:
+            wire.hang_up()
+        await asyncio.wait_for(asyncio.gather(*running), 60)
+
+    asyncio.run(scenario())
+
+    assert slow.outcome == ["cancelled", "cancelled"]
 
 
 def test_a_blocking_call_finishes_its_work_although_the_client_has_left() -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 from concurrent.futures import Executor
-from typing import Any
+from typing import Any, Literal
 
 from nacre.errors import ClientCapabilityError
 from nacre.faces.asgi import Receive, Send, chunk, head, write
@@ -28,6 +28,8 @@ class LiveCall:
         self, call: HttpCall, peers: LocalPeers, threads: Executor, receive: Receive, send: Send
     ) -> None:
         self._call = call
+        self._peers = peers
+        self._given_up = asyncio.Event()
         self._threads = threads
         self._receive = receive
         self._send = send
@@ -36,30 +38,50 @@ class LiveCall:
 
     async def finish(self) -> HttpReply:
         """Run the call, stream what it says, and return its reply."""
-        work = asyncio.create_task(self._work())
-        gone = asyncio.create_task(self._until_gone())
+        with self._peers.run(self._call, self._given_up.set):
+            work = asyncio.create_task(self._work())
+            gone = asyncio.create_task(self._until_gone())
+            given_up = asyncio.create_task(self._given_up.wait())
+            try:
+                return await self._finish(work, gone, given_up)
+            finally:
+                gone.cancel()
+                given_up.cancel()
+                work.cancel()  # where the server itself gave up; done work takes no notice
+
+    async def _finish(
+        self,
+        work: "asyncio.Task[HttpReply]",
+        gone: "asyncio.Task[None]",
+        given_up: "asyncio.Task[Literal[True]]",
+    ) -> HttpReply:
         streaming = False
-        try:
-            while not work.done():
-                said = asyncio.create_task(self._outbox.get())
-                await asyncio.wait({work, said, gone}, return_when=asyncio.FIRST_COMPLETED)
-                if not said.done():
-                    said.cancel()
-                if gone.done() and not work.done():
-                    return await self._abandoned(work)
-                if said.done() and not said.cancelled():
-                    streaming = await self._stream(said.result(), started=streaming)
-            while not self._outbox.empty():
-                streaming = await self._stream(self._outbox.get_nowait(), started=streaming)
-            done = work.result()
-            if streaming:
-                await self._send(chunk(sse_event(done.body), more=False))
-            else:
-                await write(self._send, done)
-            return done
-        finally:
-            gone.cancel()
-            work.cancel()  # where the server itself gave up; done work takes no notice
+        while not work.done():
+            message = asyncio.create_task(self._outbox.get())
+            await asyncio.wait({work, message, gone, given_up}, return_when=asyncio.FIRST_COMPLETED)
+            if not message.done():
+                message.cancel()
+            if (gone.done() or given_up.done()) and not work.done():
+                if not gone.done():
+                    await self._end_without_answer(streaming=streaming)
+                return await self._abandoned(work)
+            if message.done() and not message.cancelled():
+                streaming = await self._stream(message.result(), started=streaming)
+        while not self._outbox.empty():
+            streaming = await self._stream(self._outbox.get_nowait(), started=streaming)
+        done = work.result()
+        if streaming:
+            await self._send(chunk(sse_event(done.body), more=False))
+        else:
+            await write(self._send, done)
+        return done
+
+    async def _end_without_answer(self, *, streaming: bool) -> None:
+        """End the exchange: a call that was cancelled has no answer."""
+        if streaming:
+            await self._send(chunk(b"", more=False))
+        else:
+            await write(self._send, HttpReply(202, self._call.cors))
 
     async def _work(self) -> HttpReply:
         if not self._call.blocking:
@@ -74,9 +96,9 @@ class LiveCall:
             pass
 
     async def _abandoned(self, work: "asyncio.Task[HttpReply]") -> HttpReply:
-        """The client hung up: stop what can be stopped, let the rest end by itself."""
+        """Nobody waits any more: stop what can be stopped, tell the rest."""
         self._channel.cancelled = True
-        if is_modern(self._call.caller.version) and not self._call.blocking:
+        if not self._call.blocking:
             work.cancel()
         try:
             return await work

@@ -8,13 +8,16 @@ by its token and its name for itself; what is not known is not asked for.
 import asyncio
 import secrets
 from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from nacre.errors import ClientCapabilityError, UnansweredError
 from nacre.limits import ASK_SECONDS, REMEMBERED_PEERS
 from nacre.protocol.caller import Peer
 from nacre.protocol.context import capability_of
-from nacre.protocol.http_messages import HttpRequest
+from nacre.protocol.http_messages import HttpCall, HttpRequest
 from nacre.protocol.messages import RequestId, Response
 from nacre.protocol.peers import client_key, subject_of
 from nacre.protocol.principal import Principal
@@ -26,6 +29,7 @@ class LocalPeers:
     def __init__(self) -> None:
         self._peers: OrderedDict[tuple[str, str], Peer] = OrderedDict()
         self._waiting: dict[tuple[str, RequestId], asyncio.Future[Response]] = {}
+        self._running: dict[tuple[str, RequestId], list[Running]] = {}
 
     def of(self, request: HttpRequest, principal: Principal | None) -> Peer:
         """Return the record of the client that sends the request."""
@@ -44,9 +48,44 @@ class LocalPeers:
         waiting.set_result(response)
         return True
 
+    @contextmanager
+    def run(self, call: HttpCall, give_up: Callable[[], None]) -> Iterator[None]:
+        """Let the call be given up by its client for as long as the block lasts."""
+        key = (subject_of(call.caller.principal), call.message.id)
+        running = Running(call.caller.peer, give_up)
+        self._running.setdefault(key, []).append(running)
+        try:
+            yield
+        finally:
+            self._running[key].remove(running)
+            if not self._running[key]:
+                del self._running[key]
+
+    def give_up(
+        self, request: HttpRequest, principal: Principal | None, request_id: RequestId
+    ) -> None:
+        """End the call that the client has cancelled.
+
+        Without sessions two clients of one program and one token may use the same id at the same
+        time. Then nobody can tell whose call it is, and neither is ended.
+        """
+        peer = self._peers.get(client_key(request, principal))
+        running = self._running.get((subject_of(principal), request_id), [])
+        own = [call for call in running if call.peer is peer]
+        if len(own) == 1:
+            own[0].give_up()
+
     def expect(self, principal: Principal | None) -> "Expected":
         """Return a new request id and the answer that will carry it."""
         return Expected(self._waiting, subject_of(principal))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Running:
+    """One call of a client, and what ends it."""
+
+    peer: Peer
+    give_up: Callable[[], None]
 
 
 class Expected:

@@ -27,7 +27,14 @@ from nacre.protocol.http_messages import (
     called_tool,
     reply,
 )
-from nacre.protocol.messages import Notification, Request, RequestId, Response, parse_message
+from nacre.protocol.messages import (
+    Notification,
+    Request,
+    RequestId,
+    Response,
+    is_request_id,
+    parse_message,
+)
 from nacre.protocol.peers import Peers, Strangers
 from nacre.protocol.principal import Principal
 from nacre.protocol.rulebook import Rulebook
@@ -144,7 +151,7 @@ class Endpoint:
             case Request():
                 return self._request(request, message, principal)
             case Notification():
-                self._notified(message)
+                self._notified(request, message, principal)
                 return HttpReply(202)
             case Response():
                 return self._responded(message, principal)
@@ -170,13 +177,16 @@ class Endpoint:
         accept = request.headers.get("accept")
         return HttpCall(message, accept is not None and _takes_stream(accept), caller, outcome)
 
-    def _notified(self, message: Notification) -> None:
-        # A cancellation names a request id, but without sessions ids of different
-        # clients under one token collide; over HTTP, hanging up is what cancels.
+    def _notified(
+        self, request: HttpRequest, message: Notification, principal: Principal | None
+    ) -> None:
         if not message.method.startswith("notifications/"):
             raise MalformedMessageError(
                 f"'{message.method[:60]}' needs an 'id': it is a request, not a notification"
             )
+        request_id = message.params.get("requestId")
+        if message.method == "notifications/cancelled" and is_request_id(request_id):
+            self._peers.give_up(request, principal, request_id)
 
     def _responded(self, message: Response, principal: Principal | None) -> HttpReply:
         if not self._peers.deliver(principal, message):

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from nacre.protocol.caller import Peer
 from nacre.protocol.http_messages import HttpRequest
-from nacre.protocol.messages import Response
+from nacre.protocol.messages import RequestId, Response
 from nacre.protocol.principal import Principal
 
 
@@ -20,6 +20,12 @@ class Peers(Protocol):
         """Hand the client's answer to the call that waits for it; False when none does."""
         ...
 
+    def give_up(
+        self, request: HttpRequest, principal: Principal | None, request_id: RequestId
+    ) -> None:
+        """End the call that the client has cancelled, where it runs here."""
+        ...
+
 
 class Strangers:
     """Nothing is known of any client: every request stands alone."""
@@ -31,6 +37,11 @@ class Strangers:
     def deliver(self, principal: Principal | None, response: Response) -> bool:
         """Refuse: nobody waits."""
         return False
+
+    def give_up(
+        self, request: HttpRequest, principal: Principal | None, request_id: RequestId
+    ) -> None:
+        """Do nothing: the call runs elsewhere, if it runs."""
 
 
 class Levels(Protocol):
