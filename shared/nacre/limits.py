@@ -97,6 +97,7 @@ HTTP_THREADS = 32  # blocking calls at once: one that waits for a person holds u
 STDIO_THREADS = 8  # calls of one client that block at once; a client rarely sends three
 DRAIN_SECONDS = 30  # as long as a gateway waits: an answer later than that reaches nobody
 RECALL_BYTES = 1200  # one recall each turn: three memories, and a window that stays free
+SIMILAR_MEMORIES = 3  # that a new memory is linked with: more say no more
 RECALL_MEMORIES = 3  # three are read; the answer to most questions is among them
 SEARCH_MEMORIES = 10  # unless a search asks for another number
 MAX_SEARCH_MEMORIES = 30  # who needs more asks a narrower question

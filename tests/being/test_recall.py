@@ -1,9 +1,14 @@
+import asyncio
+from dataclasses import replace
+
 import pytest
 
 from nacre.limits import RECALL_BYTES
+from nacre.protocol.versions import LEGACY_VERSIONS, MODERN
 from tests.memory.keeping import a_node
 from tests.memory.minds import Minded
 
+NOTHING = [{"type": "text", "text": "No memories relate to this message."}]
 CAT = "Bo fed the black cat in the garden"
 
 
@@ -23,11 +28,60 @@ def test_the_three_nearest_memories_come_back_in_a_block(mind: Minded) -> None:
 
 
 @pytest.mark.requirement("003.recall.answer")
-def test_nothing_similar_is_an_empty_message(mind: Minded) -> None:
+@pytest.mark.parametrize("message", ["quantum chromodynamics", ""])
+def test_nothing_similar_is_said_to_clients_that_read_a_first_block(
+    mind: Minded, message: str
+) -> None:
     mind.note(CAT)
 
-    assert mind.call("recall", user_message="quantum chromodynamics")["content"] == []
-    assert mind.call("recall", user_message="")["content"] == []
+    assert mind.call("recall", user_message=message)["content"] == NOTHING
+
+
+@pytest.mark.requirement("003.recall.answer")
+def test_nothing_similar_is_an_empty_message_in_the_current_revision(wordy: Minded) -> None:
+    context = replace(wordy.context(), version=MODERN)
+
+    result = asyncio.run(wordy.server.call_tool("recall", {"user_message": "cat"}, context))
+
+    assert result["content"] == []
+    for version in LEGACY_VERSIONS:
+        context = replace(context, version=version)
+        answer = asyncio.run(wordy.server.call_tool("recall", {"user_message": "cat"}, context))
+        assert answer["content"] == NOTHING
+
+
+def test_similar_memories_count_as_one_and_the_rest_keeps_its_place(mind: Minded) -> None:
+    loan, debt = a_node(1, action="Ann lent Bob 200 euros"), a_node(2, action="Bob lent Ann 200")
+    mind.remember(
+        loan,
+        replace(debt, similar=(loan.node_id,)),
+        a_node(3, action="Ann lent Bob 300 euros", similar=(loan.node_id,)),
+        a_node(4, action="Ann lent Bob 400 euros", similar=(loan.node_id,)),
+        a_node(5, action="Bob sold his car for euros"),
+        a_node(6, action="Ann paid her taxes in euros"),
+    )
+
+    result = mind.call("recall", user_message="Who lent whom how many euros, Ann or Bob?")
+
+    lines = result["content"][0]["text"].splitlines()[1:-1]
+    traced = [memory["id"] for memory in result["_meta"]["nacre/search"]["memories"]]
+    assert len(lines) == 4  # two of the similar ones, and both others
+    assert len({loan.node_id, debt.node_id, a_node(3).node_id, a_node(4).node_id} & {*traced}) == 2
+    assert {a_node(5).node_id, a_node(6).node_id} <= {*traced}
+    nodes = mind.mind.memory.nodes.get_many(mind.being_id, [a_node(n).node_id for n in range(1, 7)])
+    counted = {node.node_id for node in nodes.values() if node.reactivation_count}
+    assert counted == {*traced}
+
+
+def test_a_scene_that_tells_a_memory_again_is_not_shown_beside_it(mind: Minded) -> None:
+    [scene_id] = mind.note(CAT)
+    scene = mind.mind.memory.scenes.get_many(mind.being_id, [scene_id])[scene_id]
+    mind.remember(a_node(1, action=CAT, fingerprint=scene.fingerprint))
+
+    result = mind.call("recall", user_message="Who fed the cat?")
+
+    assert len(result["content"][0]["text"].splitlines()) == 3
+    assert len(result["_meta"]["nacre/search"]["memories"]) == 1
 
 
 def test_a_scene_comes_back_before_any_patrol(mind: Minded) -> None:
@@ -66,7 +120,7 @@ def test_dead_and_superseded_nodes_stay_away(mind: Minded) -> None:
         a_node(2, action=CAT, superseded_by="x"),
     )
 
-    assert mind.call("recall", user_message="Who fed the cat?")["content"] == []
+    assert mind.call("recall", user_message="Who fed the cat?")["content"] == NOTHING
 
 
 def test_a_very_long_message_is_searched_by_its_beginning(mind: Minded) -> None:

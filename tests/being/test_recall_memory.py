@@ -122,7 +122,7 @@ def test_a_node_is_explained_down_to_the_messages(mind: Minded) -> None:
         f"node_id: {node.node_id}",
         "status: active",
         "importance 0.50; trust agent",
-        "recalled 0 times",
+        "not recalled and not noted again so far",
         "cluster: none yet",
         "themes: cats",
         "strength 1.00: its stability is 16.0 active days, and it was last strengthened today"
@@ -182,10 +182,11 @@ def explained(mind: Minded, node: Node, day: int = 0) -> str:
                                    " (below 0.5) on active day 205, in 75 active days"),
         ({"status": "dying"}, 205, "is forgotten at the next patrol"),
         ({"reactivation_count": 2, "reactivation_done": 1}, 16,
-         "recalled once since the last patrol: the next one raises its stability to about 20.0"),
+         "recalls and repeated notes since it was last strengthened: 1; the next patrol raises its"
+         " stability to about 20.0"),
         ({"pinned": True}, 300, "it is pinned, so it is never forgotten"),
         ({"status": "dead", "count_at_death": 0}, 300,
-         "forgotten; recalled 2 times more, it comes back with the next patrol"),
+         "forgotten; recalled 2 times more, or noted again, it comes back with the next patrol"),
         ({"status": "dead", "count_at_death": 0, "reactivation_count": 2}, 300,
          "it was asked for again, and the next patrol brings it back"),
         ({"status": "dead", "reason": "undone"}, 300, "its merge was taken back: it stays dead"),
@@ -235,3 +236,16 @@ def test_ids_that_do_not_exist_or_are_anothers_are_not_found(mind: Minded, argum
             mind.call("recall_memory", **arguments)
     with pytest.raises(RefusedError, match="limit"):
         mind.text("recall_memory", limit=0)
+
+
+def test_similar_memories_are_listed_from_both_sides(mind: Minded) -> None:
+    loan = a_node(1, action="Ann lent Bob 200 euros", cluster_id="c")
+    debt = a_node(2, action="Bob lent Ann 200 euros", cluster_id="c", similar=(loan.node_id,))
+    mind.remember(loan, debt, a_node(3, action="Ann fed the cat", cluster_id="c"))
+
+    for one, other in ((loan, debt), (debt, loan)):
+        lines = mind.text("recall_memory", node_id=one.node_id).splitlines()
+        place = lines.index("similar memories, not the same:")
+        assert other.action in lines[place + 1]
+        assert "cat" not in lines[place + 2]
+    assert "similar" not in mind.text("recall_memory", node_id=a_node(3).node_id)

@@ -15,13 +15,12 @@ from tests.benchmarks.patrol_quality import (
     report_duplicates,
 )
 from tests.benchmarks.recall_quality import LOCOMO
-from tests.benchmarks.variants import OTHER, SAME
+from tests.benchmarks.variants import OTHER
 
 pytestmark = pytest.mark.benchmark
 
 CONVERSATIONS = Path(os.environ.get("NACRE_BENCH_LOCOMO", LOCOMO))
 LABELLED = Path(os.environ.get("NACRE_BENCH_CLINC", CLINC))
-SAME_MERGED, OTHER_MERGED = 0.95, 0.02
 PURITY, NMI = 0.78, 0.84
 LOST_AT_MOST = 0.02
 
@@ -31,8 +30,10 @@ def test_the_same_is_merged_and_something_else_is_not() -> None:
     found = duplicates(CONVERSATIONS)
 
     report_duplicates(found)
-    assert {name: share for name in SAME if (share := found[name][0]) < SAME_MERGED} == {}
-    assert {name: share for name in OTHER if (share := found[name][0]) > OTHER_MERGED} == {}
+    # A wrong merge is worse than a hundred missed ones.
+    assert {name: share for name in OTHER if (share := found[name][0]) > 0} == {}
+    assert found["case and stops"][0] == 1.0
+    assert found["words before it"][0] >= 0.95
 
 
 @pytest.mark.skipif(not LABELLED.exists(), reason="NACRE_BENCH_CLINC names no file")

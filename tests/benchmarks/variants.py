@@ -13,13 +13,11 @@ from nacre.memory.analysis import terms
 Variant = Callable[[str, Random], str | None]
 
 _ARTICLES = ("a", "an", "the")
-_PREPOSITIONS = ("at", "by", "for", "from", "in", "of", "on", "to", "with")
-_STOPPED = frozenset((*_ARTICLES, *_PREPOSITIONS, "and", "had", "has", "have", "was", "were"))
 _VERBS = ("is", "are", "was", "were", "has", "have", "can", "will", "does", "did")
 _NEGATION = {verb: f"{verb} not" for verb in _VERBS}
 _NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "twelve")
 _NOUNS = ("ladder", "piano", "harbour", "carpet", "trumpet", "blanket", "lantern", "kettle")
-_CLAUSES = re.compile(r"^(.{15,}?)(?:,? (and|because|while|after|when)) (.{15,})$")
+_CLAUSES = re.compile(r"^(.{15,}?)(?:,? (because|while|after|when|before)) (.{15,})$")
 
 
 def shouted(text: str, _rng: Random) -> str | None:
@@ -29,12 +27,12 @@ def shouted(text: str, _rng: Random) -> str | None:
 
 def announced(text: str, rng: Random) -> str | None:
     """A few words before it that say nothing."""
-    return f"{rng.choice(('It is so that', 'And also', 'So'))} {text}"
+    return f"{rng.choice(('Well,', 'Actually,', 'By the way,'))} {text}"
 
 
 def telegraphed(text: str, _rng: Random) -> str | None:
-    """Without the words that carry nothing."""
-    kept = [word for word in text.split() if word.casefold() not in _STOPPED]
+    """Without its articles."""
+    kept = [word for word in text.split() if word.casefold() not in _ARTICLES]
     return " ".join(kept) if len(kept) < len(text.split()) else None
 
 
@@ -47,10 +45,27 @@ def shortened(text: str, rng: Random) -> str | None:
     return " ".join(word for place, word in enumerate(text.split()) if place != left_out)
 
 
-def turned(text: str, _rng: Random) -> str | None:
-    """The second clause first."""
+def fronted(text: str, _rng: Random) -> str | None:
+    """The second clause first, with its conjunction."""
     found = _CLAUSES.match(text.rstrip("."))
-    return None if found is None else f"{found[3]}, {found[2]} {found[1]}"
+    return None if found is None else f"{found[2].capitalize()} {found[3]}, {found[1]}"
+
+
+def turned(text: str, _rng: Random) -> str | None:
+    """The clauses on the other side of the conjunction."""
+    found = _CLAUSES.match(text.rstrip("."))
+    return None if found is None else f"{found[3]} {found[2]} {found[1]}"
+
+
+def swapped(text: str, rng: Random) -> str | None:
+    """Two words that carry something in each other's place."""
+    words = text.split()
+    places = [place for place, word in enumerate(words) if _carries(word)]
+    if len(places) < 2:
+        return None
+    one, other = rng.sample(places, 2)
+    words[one], words[other] = words[other], words[one]
+    return " ".join(words) if " ".join(words) != text else None
 
 
 def negated(text: str, rng: Random) -> str | None:
@@ -90,12 +105,14 @@ def renamed(text: str, rng: Random) -> str | None:
 SAME: dict[str, Variant] = {
     "case and stops": shouted,
     "words before it": announced,
-    "function words dropped": telegraphed,
-    "one content word dropped": shortened,
-    "clauses turned": turned,
+    "articles dropped": telegraphed,
+    "clause with its conjunction in front": fronted,
 }
 OTHER: dict[str, Variant] = {
     "negated": negated,
+    "two words swapped": swapped,
+    "clauses turned": turned,
+    "one content word dropped": shortened,
     "number changed": numbered,
     "one noun replaced": renamed,
 }

@@ -72,7 +72,8 @@ TARGETS: Mapping[str, tuple[str, ...]] = {
         *("faces.http_proxy_headers", "faces.http_upstream_url", "gateway.command_name"),
         *("gateway.names", "gateway.references", "gateway.server_config", "gateway.url_name"),
         *("gateway.written_secrets", "memory.analysis", "memory.fields", "memory.targets"),
-        *("orders.reasoning", "patrol.guard", "patrol.recalled", "tools.names"),
+        *("orders.reasoning", "patrol.compare.reading", "patrol.compare.same"),
+        *("patrol.compare.turning", "patrol.compare.voice", "patrol.recalled", "tools.names"),
         *("tools.uri_template", "wiring.settings"),
     ),
 }

@@ -126,7 +126,10 @@ def test_a_dead_node_comes_back_after_two_more(
         kept.memory.nodes.touch(kept.id, {node_id: amount})
 
     node = kept.memory.nodes.get(kept.id, node_id)
-    assert node == replace(dead, reactivation_count=7 + sum(amounts))
+    recalled = replace(dead, reactivation_count=7 + sum(amounts))
+    assert node is not None
+    assert (node.last_activated is not None) is bool(amounts)
+    assert replace(node, last_activated=None) == recalled
     assert waiting(kept, keys.revivable(kept.id)) == ([node_id] if revives else [])
 
 

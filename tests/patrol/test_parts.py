@@ -12,52 +12,12 @@ from nacre.memory.model import Node
 from nacre.patrol.digests import Background, digest_of, themes_of
 from nacre.patrol.flagging import faded, refresh
 from nacre.patrol.geometry import cosine, numbers, packed, unit
-from nacre.patrol.guard import may_be_one
 from nacre.patrol.hashed import COSINES, HASHED, hashed
 from nacre.patrol.space import Measure, Space, is_due, measured
 from nacre.patrol.two_means import halves
 from tests.memory.keeping import a_node
 from tests.memory.minds import builtin
 from tests.patrol.worlds import new_world
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("Ann fed the cat", "Today Ann fed the cat"),
-        ("Ann fed the black cat", "Ann fed the cat"),
-        ("Ann fed the cat, then she left", "then she left; Ann fed the cat"),
-        ("Ann paid two bills", "Ann paid 2 bills"),
-        ("it is not untrue", "it is not untrue!"),
-        ("太郎は猫に餌をやった", "太郎は猫に餌をやった。"),
-    ],
-)
-def test_variants_of_one_note_may_be_one(one: str, other: str) -> None:
-    assert may_be_one(one, other, actors=["Ann", "Bob"], other_actors=["bob", "ANN"])
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("Ann fed the cat", "Ann did not feed the cat"),
-        ("Ann likes tea", "Ann doesn't like tea"),
-        ("Ann never drinks tea", "Ann drinks tea"),
-        ("Ann fed 2 cats", "Ann fed 3 cats"),
-        ("Ann paid two bills", "Ann paid three bills"),
-        ("Ann fed the cat", "Ann fed the dog"),
-        ("the train leaves at 10:30", "the train leaves at 10:45"),
-        ("Er mag keinen Tee", "Er mag Tee"),
-        ("太郎は猫が好きだ", "太郎は猫が好きではない"),
-        ("太郎は猫を飼った", "太郎は犬を飼った"),
-    ],
-)
-def test_contradictions_are_never_one(one: str, other: str) -> None:
-    assert not may_be_one(one, other, actors=["Ann"], other_actors=["Ann"])
-
-
-def test_other_actors_are_another_event() -> None:
-    assert not may_be_one("fed the cat", "fed the cat", actors=["Ann"], other_actors=["Bob"])
-    assert not may_be_one("fed", "fed", actors=["Ann"], other_actors=["Ann", "Bob"])
 
 
 def test_two_heaps_fall_apart_whatever_order_they_come_in() -> None:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from nacre.being.caller import caller
 from nacre.protocol.context import Context
+from nacre.protocol.versions import is_modern
 from nacre.tools.content import TextContent
 from nacre.tools.decorator import tool
 from nacre.tools.field import Field
@@ -13,6 +14,9 @@ from nacre.tools.tool import Tool
 
 if TYPE_CHECKING:
     from nacre.memory.recollection import Recollection
+
+NOTHING_FOUND = "No memories relate to this message."
+"""The answer to clients of the older revisions, many of which read `content[0].text` unchecked."""
 
 
 def recall(recollection: "Callable[[], Recollection]") -> Tool:
@@ -26,8 +30,9 @@ def recall(recollection: "Callable[[], Recollection]") -> Tool:
         """Call at the start of every turn: past memories that the user's message touches."""
         principal = caller(context)
         reply = recollection().recall(principal.being_id, user_message, counted=principal.may_write)
-        # Models' APIs refuse blocks of empty text, so nothing found is no block at all.
-        content = (TextContent(reply.text),) if reply.text else ()
+        text = reply.text or ("" if is_modern(context.version) else NOTHING_FOUND)
+        # Models' APIs refuse blocks of empty text, so an empty message has no block.
+        content = (TextContent(text),) if text else ()
         return ToolResult(content, meta={"nacre/search": reply.trace})
 
     return recalled

@@ -121,7 +121,11 @@ class Erasing:
         every = {  # most memories have to do with no other, and there may be many
             node.node_id: node
             for node in self._all_nodes(being_id)
-            if node.node_id in named or node.parents or node.merged_into or node.superseded_by
+            if node.node_id in named
+            or node.parents
+            or node.merged_into
+            or node.superseded_by
+            or node.similar
         }
         wanted = _with_sources(every, node_ids)
         made = _made_of(every, {*made_of, *wanted})
@@ -130,8 +134,8 @@ class Erasing:
         evidence = dict.fromkeys(each for node in wanted.values() for each in node.evidence)
         told = {**self._scenes(being_id, evidence), **{each.scene_id: each for each in scenes}}
         for node in every.values():
-            if node.node_id not in ids and node.superseded_by in ids:
-                settled(partial(self._let_stand_again, being_id, node.node_id, ids))
+            if node.node_id not in ids and ids & {node.superseded_by, *node.similar}:
+                settled(partial(self._without_links, being_id, node.node_id, ids))
         changed = [every[each] for each in made_of if each in every]
         self._empty_clusters(being_id, [*gone, *changed], gone)
         self._scrub_runs(being_id, {*ids, *told}, texts_of([*gone, *told.values()]))
@@ -165,11 +169,15 @@ class Erasing:
         write_counted(self._table, being_id, writes, has_work=True)
         return False
 
-    def _let_stand_again(self, being_id: str, node_id: str, gone: set[str]) -> None:
-        """Let a memory say what is so, when the one that said otherwise is gone."""
+    def _without_links(self, being_id: str, node_id: str, gone: set[str]) -> None:
+        """Drop a memory's links to erased ones: what they superseded is true again."""
         node = self._nodes.get(being_id, node_id)
-        if node is not None and node.superseded_by in gone:
-            after = replace(node, superseded_by=None, version=node.version + 1)
+        if node is None:
+            return
+        by = None if node.superseded_by in gone else node.superseded_by
+        similar = tuple(each for each in node.similar if each not in gone)
+        if (by, similar) != (node.superseded_by, node.similar):
+            after = replace(node, superseded_by=by, similar=similar, version=node.version + 1)
             self._table.put(after.to_item(being_id), when=_same(node))
 
     def _delete(self, being_id: str, memories: Sequence[Node | Scene]) -> None:

@@ -10,7 +10,7 @@ from nacre.memory.clusters import Clusters
 from nacre.memory.counters import PENDING_SCENES, count_in, counters
 from nacre.memory.fields import checked_name
 from nacre.memory.history import History, folded
-from nacre.memory.lifetime import lifetime
+from nacre.memory.lifetime import activity, lifetime
 from nacre.memory.listing import memory_line, within
 from nacre.memory.merging import CLOCK
 from nacre.memory.model import Cluster, Node, Scene
@@ -20,6 +20,7 @@ from nacre.memory.shelf import Remembered, Shelf
 from nacre.ports.table import Table
 from nacre.ports.vectors import Kind
 
+_SIMILAR_SHOWN = 5
 _QUOTED = 300  # bytes of a message that is named as a memory's origin
 
 
@@ -95,7 +96,19 @@ class Explore:
         clock = count_in(counters(self._table, being_id), CLOCK)
         facts = [*_facts(memory.told), *lifetime(memory.told, clock)]
         origin = [*self._parents(being_id, memory.told), *self._origin(being_id, memory.told)]
-        return View(within([memory.text, *facts, *origin]), [memory])
+        similar = self._similar(being_id, memory.told)
+        return View(within([memory.text, *facts, *similar, *origin]), [memory])
+
+    def _similar(self, being_id: str, node: Node) -> Iterator[str]:
+        """Give the memories that are linked with a node, from either side."""
+        linked = self._shelf.read(being_id, dict.fromkeys(node.similar, "node"))
+        if node.cluster_id is not None:  # a link leads to an older memory, mostly in one cluster
+            members = self._shelf.members(being_id, node.cluster_id)
+            linked += [each for each in members if node.node_id in each.similar]
+        shown = [each for each in linked if each.is_current][:_SIMILAR_SHOWN]
+        if shown:
+            yield "similar memories, not the same:"
+            yield from (f"- {memory_line(each)}" for each in shown)
 
     def _parents(self, being_id: str, node: Node) -> Iterator[str]:
         if not node.parents:
@@ -133,9 +146,7 @@ def _facts(node: Node) -> Iterator[str]:
     yield f"node_id: {node.node_id}"
     yield f"status: {node.status}" + (f" ({node.reason})" if node.reason else "")
     yield f"importance {node.importance:.2f}; trust {node.trust}"
-    yield f"recalled {counted(node.reactivation_count, 'time')}" + (
-        f", last at {node.last_activated}" if node.last_activated else ""
-    )
+    yield activity(node)
     yield f"cluster: {node.cluster_id or 'none yet'}"
     if node.themes:
         yield f"themes: {', '.join(node.themes)}"

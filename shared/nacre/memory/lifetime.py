@@ -9,6 +9,21 @@ from nacre.memory.model import UNDONE, Node
 _ACTIVE_DAY = "an active day is one on which a patrol had something to take in"
 
 
+def activity(node: Node) -> str:
+    """Return how often a memory was recalled or noted again, as exactly as it is counted.
+
+    The time of the last one is kept to the hour, so that reading costs few writes; reading or
+    noting a forgotten memory counts as two, because two bring it back.
+    """
+    if not node.reactivation_count:
+        return "not recalled and not noted again so far"
+    last = f", the last within an hour of {node.last_activated}" if node.last_activated else ""
+    return (
+        f"recalls and repeated notes: {node.reactivation_count}{last}"
+        " (one of a forgotten memory counts as 2; reads with a read-only token do not count)"
+    )
+
+
 def lifetime(node: Node, clock: int) -> Iterator[str]:
     """Give what there is to say of a node at a Being's clock of active days."""
     yield from _standing(node)
@@ -23,7 +38,8 @@ def lifetime(node: Node, clock: int) -> Iterator[str]:
         elapsed = max(0, clock - node.clock0)
         after = refreshed(node.stability, elapsed=elapsed, times=waiting)
         yield (
-            f"recalled {_times(waiting)} since the last patrol: the next one raises its"
+            f"recalls and repeated notes since it was last strengthened: {waiting}; the next"
+            " patrol raises its"
             f" stability to about {after:.1f} active days and counts from then"
         )
     yield "it is pinned, so it is never forgotten" if node.pinned else _end(node, clock)
@@ -77,7 +93,7 @@ def _revival(node: Node) -> str:
         return "forgotten; it was asked for again, and the next patrol brings it back"
     missing = REVIVED_FROM - (node.reactivation_count - (node.count_at_death or 0))
     return (
-        f"forgotten; recalled {_times(missing)} more, it comes back with the next patrol"
+        f"forgotten; recalled {_times(missing)} more, or noted again, it comes back with the next patrol"
         " (reading it here counts twice)"
     )
 

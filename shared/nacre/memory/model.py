@@ -138,6 +138,7 @@ class Node:
     pinned: bool = False
     valid_from: str | None = None
     superseded_by: str | None = None
+    similar: tuple[str, ...] = ()  # memories that were close when it was made, yet not the same
     emb_id: str | None = None  # what its vector was made with
     version: int = 1  # raised by every change except reactivation
 

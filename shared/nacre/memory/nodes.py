@@ -144,7 +144,8 @@ class Nodes:
     def _recalled(self, node: Node, amount: int) -> Node:
         now = self._clock()
         last = node.last_activated or ""
-        if node.is_living and last <= moment(now - timedelta(seconds=ACTIVATION_SECONDS)):
+        is_ahead = last > moment(now)  # set by a clock that was wrong
+        if is_ahead or last <= moment(now - timedelta(seconds=ACTIVATION_SECONDS)):
             last = moment(now)
         return replace(
             node,

@@ -1,6 +1,6 @@
 """What the reading tools do: find or show, and count what was read where that is allowed."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,9 +11,12 @@ from nacre.memory.listing import found_text, trace
 from nacre.memory.model import Node
 from nacre.memory.nodes import Nodes
 from nacre.memory.rendering import Fragment, recall_block, shown_line
-from nacre.memory.search import FINDABLE, LIVING, Mode, Search
+from nacre.memory.search import FINDABLE, LIVING, Found, Mode, Search
 from nacre.memory.shelf import Remembered
 from nacre.ports.vectors import Filter
+
+_RECALL_POOL = 4 * RECALL_MEMORIES  # hits that are grouped
+_SHOWN_SIMILAR = 1  # beside the best of its group: "Ann lent Bob 200" and "Bob lent Ann 200"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +36,20 @@ class Recollection:
         self._nodes = nodes
 
     def recall(self, being_id: str, message: str, *, counted: bool) -> Reply:
-        """Return a block of the living memories that a message touches; none, no text."""
-        answer = self._search.find(being_id, message, limit=RECALL_MEMORIES, where=LIVING)
-        memories = [hit.memory for hit in answer.hits]
-        fragments = [Fragment(shown_line(each.told), f"{each.kind} {each.id}") for each in memories]
-        self._count(being_id, memories, counted=counted)
-        return Reply(recall_block(fragments, message), trace(answer))
+        """Return a block of the living memories that a message touches; none, no text.
+
+        Similar memories count as one of the three, so that what was told in many ways leaves
+        room for the rest.
+        """
+        answer = self._search.find(being_id, message, limit=_RECALL_POOL, where=LIVING)
+        groups = grouped(answer.hits, RECALL_MEMORIES)
+        hits = tuple(hit for group in groups for hit in group)
+        fragments = [
+            replace(_fragment(first), similar=tuple(map(_fragment, others)))
+            for first, *others in groups
+        ]
+        self._count(being_id, [hit.memory for hit in hits], counted=counted)
+        return Reply(recall_block(fragments, message), trace(replace(answer, hits=hits)))
 
     def search(
         self,
@@ -94,3 +105,38 @@ class Recollection:
         amounts = {node_id: 2 if node.status == "dead" else 1 for node_id, node in nodes.items()}
         if counted and amounts:
             self._nodes.touch(being_id, amounts, known=nodes)
+
+
+def grouped(hits: Sequence[Found], limit: int) -> list[list[Found]]:
+    """Return the best hits in at most `limit` groups of similar memories, best first.
+
+    A hit that tells the same event as an earlier one is left out.
+    """
+    groups: list[list[Found]] = []
+    for hit in hits:
+        group = next((each for each in groups if _are_similar(each[0].memory, hit.memory)), None)
+        if group is None:
+            if len(groups) == limit:
+                break  # what ranks lower than the last group is no closer to the message
+            groups.append([hit])
+        elif len(group) <= _SHOWN_SIMILAR and not any(_are_one(each, hit) for each in group):
+            group.append(hit)
+    return groups
+
+
+def _are_similar(one: Remembered, other: Remembered) -> bool:
+    if one.told.fingerprint is not None and one.told.fingerprint == other.told.fingerprint:
+        return True
+    links = [{each.id, *each.similar} for each in (one, other)]
+    return bool(links[0] & links[1])
+
+
+def _are_one(one: Found, other: Found) -> bool:
+    return (
+        one.memory.told.fingerprint is not None
+        and one.memory.told.fingerprint == other.memory.told.fingerprint
+    )
+
+
+def _fragment(hit: Found) -> Fragment:
+    return Fragment(shown_line(hit.memory.told), f"{hit.memory.kind} {hit.memory.id}")

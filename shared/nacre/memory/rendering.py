@@ -48,10 +48,14 @@ class Told(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Fragment:
-    """A memory in a recall, and what it can be traced by: `node ID` or `scene ID`."""
+    """A memory in a recall, and what it can be traced by: `node ID` or `scene ID`.
+
+    `similar` are memories that are close to it and say something else; they stay beside it.
+    """
 
     text: str
     source: str
+    similar: tuple["Fragment", ...] = ()
 
 
 def scene_line(told: Told) -> str:
@@ -94,6 +98,7 @@ def recall_block(fragments: Sequence[Fragment], message: str) -> str:
         return ""
     seed = int.from_bytes(sha256(message.encode(errors="replace")).digest())
     shuffled = Random(seed).sample(fragments, len(fragments))  # noqa: S311  no secret hangs on it
+    shuffled = [each for first in shuffled for each in (first, *first.similar)]
     frame = [_OPEN, *(_line("", each.source) for each in shuffled), _CLOSE]
     room = _shares([_fenced(each.text) for each in shuffled], RECALL_BYTES - _size(frame))
     lines = [

@@ -40,6 +40,11 @@ class Remembered:
         return self.told.cluster_id if isinstance(self.told, Node) else None
 
     @property
+    def similar(self) -> tuple[str, ...]:
+        """Return the memories that it is linked with as similar; a scene has no links."""
+        return self.told.similar if isinstance(self.told, Node) else ()
+
+    @property
     def is_current(self) -> bool:
         """Whether it still says what is so: not superseded, merged or taken back."""
         if isinstance(self.told, Scene):

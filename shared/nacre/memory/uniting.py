@@ -42,6 +42,7 @@ def united(sources: Sequence[Node], clock: int) -> Node:
         pinned=any(source.pinned for source in sources),
         valid_from=min((each.valid_from for each in sources if each.valid_from), default=None),
         superseded_by=None if None in superseded else superseded[0],
+        similar=_others(sources),
         emb_id=None,
     )
 
@@ -62,6 +63,12 @@ def with_what_was_learned(strongest: Node, node: Node, sources: Sequence[Node]) 
 def strongest_of(sources: Sequence[Node]) -> Node:
     """Return the most important source; of equals the one with the first id."""
     return min(sources, key=lambda source: (-source.importance, source.node_id))
+
+
+def _others(sources: Sequence[Node]) -> tuple[str, ...]:
+    """Return the memories that are similar to a source, and are none of them."""
+    ids = {source.node_id for source in sources}
+    return tuple(each for each in _union(node.similar for node in sources) if each not in ids)
 
 
 def _home_of(sources: Sequence[Node]) -> str | None:

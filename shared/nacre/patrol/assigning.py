@@ -78,8 +78,8 @@ def _assign(work: Round, scene_id: str, vector: Vector) -> None:
             _set_aside(work, scene, reason)
         case Known(node):
             _add_evidence(work, scene, node)
-        case New(home, fingerprint):
-            node = _node_of(work, scene, fingerprint)
+        case New(home, fingerprint, similar):
+            node = replace(_node_of(work, scene, fingerprint), similar=similar)
             cluster_id = cluster_of(work, home, node.node_id)
             node = replace(node, cluster_id=cluster_id)
             writes: list[Write] = [Put(node.to_item(work.being_id), Absent())]
@@ -98,7 +98,9 @@ def _set_aside(work: Round, scene: Scene, reason: str) -> None:
 
 
 def _add_evidence(work: Round, scene: Scene, node: Node) -> None:
-    recalled = 0 if node.is_living else REVIVAL_STEP  # it happened again, so it comes back
+    # Telling it again counts as a recall: it refreshes a living memory in this run's next
+    # steps, and brings a forgotten one back.
+    recalled = REVIVAL_STEP if node.status == "dead" else 1
     stands_alone = node.status == "merged"  # what it was merged into is gone
     after = replace(
         node,
@@ -107,6 +109,7 @@ def _add_evidence(work: Round, scene: Scene, node: Node) -> None:
         importance=max(node.importance, scene.importance),
         trust=least_trusted([node.trust, scene.trust]),
         reactivation_count=node.reactivation_count + recalled,
+        last_activated=max(node.last_activated or "", work.run.now),
         version=node.version + 1,
     )
     if stands_alone:

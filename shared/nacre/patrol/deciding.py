@@ -1,16 +1,19 @@
 """What becomes of a scene: a memory of its own, evidence of one that is there, or nothing."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import count
 
 from nacre.errors import InvalidInputError
+from nacre.limits import SIMILAR_MEMORIES
+from nacre.memory.analysis import fingerprint
 from nacre.memory.known_events import known_nodes
-from nacre.memory.model import Node, Scene
+from nacre.memory.model import UNDONE, Node, Scene
 from nacre.memory.nodes import Nodes
 from nacre.memory.room import has_room, sequel_of
 from nacre.memory.scenes import SceneDraft, checked_scene
+from nacre.patrol.compare.same import same_circumstances, same_event, same_text
 from nacre.patrol.geometry import cosine, numbers
-from nacre.patrol.guard import may_be_one
 from nacre.patrol.nearest import Home, Nearest
 from nacre.patrol.space import SAME, Space
 from nacre.ports.embedder import Vector
@@ -26,10 +29,14 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class New:
-    """Nothing like it is known that has room; it belongs to a cluster, or to none yet."""
+    """No memory with room says the same; it joins a cluster, or begins one.
+
+    `similar` are memories that are close to it, and may say something else.
+    """
 
     home: Home | None
-    fingerprint: str  # of the memory: the scene's own, unless that one is full
+    fingerprint: str  # of the memory: the scene's own, unless that one is taken
+    similar: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,65 +70,92 @@ class Deciding:
         if known is not None:
             return Known(known)
         near = self._nearest.around(vector, scene.action, self._space)
-        same = self._same(scene, vector, near.node_ids)
+        candidates = self._nodes.get_many(self._being_id, near.node_ids)
+        same = self._same(scene, near.node_ids, candidates)
         if same is not None:
             return Known(same)
         join = self._space.join(scene.action)
         home = self._nearest.best(vector, near.cluster_ids, self._space, join)
-        return New(home, fingerprint)
+        return New(home, fingerprint, self._similar(scene, vector, candidates))
 
     def _by_fingerprint(self, scene: Scene) -> tuple[Node | None, str]:
         """Return the memory of this event, and the fingerprint that it has or will have.
 
-        Where a memory is full, another goes on with the event.
+        Where a memory is full, or has the fingerprint and says something else, another one
+        continues: "Bob came?" is not "Bob came.".
         """
         for number in count(1):
-            fingerprint = sequel_of(scene.fingerprint, number)
-            node = self._standing(fingerprint)
-            if node is None or has_room([node], scene):
-                break
-        return node, fingerprint
+            name = sequel_of(scene.fingerprint, number)
+            first = known_nodes(self._table, self._being_id, [name]).get(name)
+            if first is None:
+                return None, name
+            if _clashes(scene, first):
+                continue
+            node = self._merged(first)
+            if has_room([node], scene):
+                return node, name
+        raise AssertionError("the count has no end")
 
-    def _standing(self, fingerprint: str) -> Node | None:
-        """Return the memory of this fingerprint, or what it was merged into."""
-        known = known_nodes(self._table, self._being_id, [fingerprint])
-        node = known.get(fingerprint)
+    def _merged(self, node: Node) -> Node:
+        """Return what a memory was merged into; itself if it was not, or if that is gone."""
         seen: set[str] = set()
-        while node is not None and node.status == "merged" and node.merged_into:
+        while node.status == "merged" and node.merged_into:
             seen.add(node.node_id)
             further = self._nodes.get(self._being_id, node.merged_into)
             if further is None or further.node_id in seen:
-                break  # what it was merged into is gone: it stands for itself again
+                break
             node = further
         return node
 
-    def _same(self, scene: Scene, vector: Vector, node_ids: tuple[str, ...]) -> Node | None:
-        """Return the nearest memory that says the same, if one does."""
-        found = self._nodes.get_many(self._being_id, node_ids)
-        candidates = [
-            node
-            for node in found.values()
-            if node.is_living
-            and has_room([node], scene)
-            and (
-                node.fingerprint == scene.fingerprint
-                or may_be_one(
-                    scene.action, node.action, actors=scene.actors, other_actors=node.actors
-                )
-            )
+    def _same(
+        self, scene: Scene, node_ids: tuple[str, ...], candidates: Mapping[str, Node]
+    ) -> Node | None:
+        """Return the nearest memory that says the same, a living one before a forgotten one.
+
+        A merged memory says what the memories said that it was made of.
+        """
+        usable = [
+            candidates[each]
+            for each in node_ids
+            if each in candidates
+            and candidates[each].status != "merged"
+            and candidates[each].reason != UNDONE
+            and has_room([candidates[each]], scene)
         ]
-        vectors = self._nearest.subjects(candidates, self._space)
-        here = numbers(vector)
-        ranked = sorted(
-            (-round(cosine(here, numbers(vectors[node.node_id])), 6), node.node_id)
-            for node in candidates
+        parents = self._nodes.get_many(
+            self._being_id, {parent: None for node in usable for parent in node.parents}
         )
-        least = max(SAME, self._space.alike(scene.action))
-        for less, node_id in ranked:
-            node = found[node_id]
-            if -less >= least or node.fingerprint == scene.fingerprint:
+        for node in sorted(usable, key=lambda each: not each.is_living):
+            told = [node, *(parents[each] for each in node.parents if each in parents)]
+            if any(same_event(scene, each) for each in told):
                 return node
         return None
+
+    def _similar(
+        self, scene: Scene, vector: Vector, candidates: Mapping[str, Node]
+    ) -> tuple[str, ...]:
+        """Return the living memories that are closest, if a cosine takes them for the same."""
+        living = [node for node in candidates.values() if node.is_living]
+        vectors = self._nearest.subjects(living, self._space)
+        here = numbers(vector)
+        least = max(SAME, self._space.alike(scene.action))
+        ranked = sorted(
+            (-round(cosine(here, numbers(vectors[node.node_id])), 6), node.node_id)
+            for node in living
+        )
+        return tuple(node_id for less, node_id in ranked if -less >= least)[:SIMILAR_MEMORIES]
+
+
+def _clashes(scene: Scene, node: Node) -> bool:
+    """Whether a memory has a scene's fingerprint and says something else.
+
+    A fingerprint knows no question marks, capitals or settings. A memory that its owner has
+    reworded still stands for what it was made of.
+    """
+    is_reworded = fingerprint(scene.action, (), ()) != fingerprint(node.action, (), ())
+    return not is_reworded and not (
+        same_text(scene.action, node.action) and same_circumstances(scene, node)
+    )
 
 
 def _fault(scene: Scene) -> str | None:

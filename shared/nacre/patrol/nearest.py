@@ -25,7 +25,8 @@ from nacre.ports.paging import every_item
 from nacre.ports.table import Item, Key, Range, Table
 from nacre.ports.vectors import Filter, Hit
 
-_LIVING = Filter(kinds=frozenset({"node"}), states=frozenset({"active", "dying"}))
+_KNOWN = Filter(kinds=frozenset({"node"}), states=frozenset({"active", "dying", "dead"}))
+"""Forgotten memories too: one that is told again comes back."""
 _HITS = 64  # from each channel
 _BY_VECTOR, _BY_WORDS = 8, 4  # memories that are looked at as what may be the same
 _CLUSTERS = 16  # that are compared
@@ -66,7 +67,7 @@ class Nearest:
             self._being_id,
             dense=vector if space.embedder is not None and any(vector) else None,
             sparse=tuple(dict.fromkeys(terms(text))),
-            where=_LIVING,
+            where=_KNOWN,
             limit=_HITS,
         )
         nearest = [*found.dense[:_BY_VECTOR], *found.sparse[:_BY_WORDS]]
