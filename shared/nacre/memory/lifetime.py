@@ -93,8 +93,8 @@ def _revival(node: Node) -> str:
         return "forgotten; it was asked for again, and the next patrol brings it back"
     missing = REVIVED_FROM - (node.reactivation_count - (node.count_at_death or 0))
     return (
-        f"forgotten; recalled {_times(missing)} more, or noted again, it comes back with the next patrol"
-        " (reading it here counts twice)"
+        f"forgotten; recalled {_times(missing)} more, or noted again, it comes back with the next"
+        " patrol (reading it here counts twice)"
     )
 
 

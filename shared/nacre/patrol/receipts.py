@@ -11,7 +11,7 @@ _WORDS = {
     "nodes_created": ("new memory", "new memories"),
     "evidence_added": ("scene added to a known memory", "scenes added to known memories"),
     "invalid": ("scene refused", "scenes refused"),
-    "refreshed": ("recalled memory strengthened", "recalled memories strengthened"),
+    "refreshed": ("memory strengthened", "memories strengthened"),
     "dying": ("memory fading", "memories fading"),
     "dead": ("memory forgotten", "memories forgotten"),
     "merged": ("memory merged", "memories merged"),

@@ -321,6 +321,7 @@ _PHRASES = (
     ("so as to", "to"),
     ("whether or not", "whether"),
     ("outside of", "outside"),
+    ("inside of", "inside"),
     ("off of", "off"),
     ("as soon as", "as-soon-as"),
     ("even though", "although"),
@@ -393,7 +394,7 @@ def _is_subject(word: Word | None) -> bool:
 
 def _is_idle_that(word: Word, previous: Word | None, following: Word | None) -> bool:
     return (
-        word.text == "that"
+        word.text in ("that", "whom")
         and previous is not None
         and previous.text not in en.PREPOSITIONS | en.CLAUSE_WORDS | en.BE | en.FOCUS
         and previous.text not in ("such", "given", "provided", "now", "to", "not", "all", ",")

@@ -10,9 +10,12 @@ from nacre.patrol.compare import words as en
 from nacre.patrol.compare.reading import Sentence, Word
 
 _CONJUNCTIONS = en.word_set(
-    "when whenever while because if unless although before after since until as-soon-as"
+    "when whenever while because if unless although before after since until once as-soon-as"
 )
 _PHRASES = en.word_set("during after before since")
+_STEADY = frozenset(("still", "already"))  # they say the same on either side of a clause
+_GO = frozenset(("go", "goes", "went"))
+_MOTION = _GO | en.word_set("come comes came walk walks walked drive drives drove")
 _PEOPLE = en.word_set("he she i we they")
 
 
@@ -44,7 +47,7 @@ def _sizes(words: Sentence) -> list[int]:
     """Return how many words at the beginning may be a phrase that moves."""
     if not words:
         return []
-    time = _time_at(words, 0)
+    time = time_at(words, 0)
     if time:
         return [time]
     first = words[0].text
@@ -87,18 +90,20 @@ def _is_span(words: Sequence[Word]) -> bool:
 def _may_end(phrase: Sentence, rest: Sentence) -> bool:
     """Whether the phrase says the same behind the rest as in front of it."""
     texts = {word.text for word in rest}
-    is_time = _time_at(phrase, 0) == len(phrase)
-    if not is_one_clause(rest) or texts & en.FOCUS or "," in {word.text for word in phrase}:
+    is_time = time_at(phrase, 0) == len(phrase)
+    is_clause = phrase[0].text in _CONJUNCTIONS and len(phrase) > 2
+    if not is_one_clause(rest, least=0 if is_clause else 1) or "," in {w.text for w in phrase}:
+        return False
+    if texts & (en.FOCUS - (_STEADY if is_clause else set())):
         return False
     if texts & (en.NEGATIVES | en.QUANTIFIERS) and not (
         is_time or phrase[0].text in ("if", "when", "although")
     ):
         return False
-    if {word.text for word in phrase} & en.FOCUS:
+    if {word.text for word in phrase[1:]} & en.FOCUS:
         return False
     if phrase[0].text in ("in", "at") and not is_time:
         return rest[-1].is_name or rest[-1].text in en.OBJECTS or rest[-1].text in en.VERBS
-    is_clause = phrase[0].text in _CONJUNCTIONS and len(phrase) > 2
     return is_clause or rest[-1].text.casefold() not in en.EVENTS
 
 
@@ -116,8 +121,11 @@ def _name_first(phrase: Sentence, rest: Sentence) -> Sentence | None:
     return None
 
 
-def is_one_clause(words: Sequence[Word]) -> bool:
-    """Whether there is one verb and nothing that begins or holds another clause."""
+def is_one_clause(words: Sequence[Word], *, least: int = 1) -> bool:
+    """Whether there is one verb and nothing that begins or holds another clause.
+
+    `least` 0 takes a clause whose verb is not known too.
+    """
     verbs = 0
     is_in_verb = False
     for place, word in enumerate(words):
@@ -127,16 +135,17 @@ def is_one_clause(words: Sequence[Word]) -> bool:
             return False
         if text == "to" and place + 1 < len(words):
             following = words[place + 1]
-            if following.text in en.BASES and not following.article:
+            is_place = following.text == "work" and before in _MOTION
+            if following.text in en.BASES and not following.article and not is_place:
                 return False
-        if text.endswith("ing") and text not in en.NOT_ING and before not in en.AUXILIARIES:
+        if text.endswith("ing") and text not in en.NOT_ING and before not in en.AUXILIARIES | _GO:
             return False
         if _is_verb(words, place):
             verbs += not is_in_verb
             is_in_verb = True
         elif text not in ("not", "never") and not text.endswith("ly"):
             is_in_verb = False
-    return verbs == 1
+    return least <= verbs <= 1
 
 
 def _is_verb(words: Sequence[Word], place: int) -> bool:
@@ -156,7 +165,7 @@ def _is_verb(words: Sequence[Word], place: int) -> bool:
     return word.text in en.VERBS or is_past
 
 
-def _time_at(words: Sequence[Word], place: int) -> int:
+def time_at(words: Sequence[Word], place: int) -> int:
     """Return how many words at a place say when; 0 for none."""
     texts = [word.text for word in words[place : place + 4]]
     articles = [word.article for word in words[place : place + 4]]
@@ -235,7 +244,7 @@ def _with_ordered_times(words: Sentence) -> Sentence:
 def _last_phrase(words: Sentence) -> tuple[int, Sentence] | None:
     """Return the phrase at the end: 0 and a place, or 1 and a time."""
     for size in (3, 2, 1):
-        if len(words) > size and _time_at(words, len(words) - size) == size:
+        if len(words) > size and time_at(words, len(words) - size) == size:
             return 1, words[-size:]
     if len(words) > 2 and words[-2].text in ("in", "at") and words[-1].is_name:
         return 0, words[-2:]

@@ -6,9 +6,13 @@ from typing import NamedTuple
 from nacre.patrol.compare import words as en
 from nacre.patrol.compare.articles import agree
 from nacre.patrol.compare.reading import Sentence, Word
+from nacre.patrol.compare.turning import time_at
 
 _AFTER_AGENT = en.word_set("in on at during after before since yesterday today last")
-_LATER = ("yesterday", "today", "last", *en.WEEKDAYS)
+
+
+_CLAUSES = en.CLAUSE_WORDS - {"and"}
+_PHRASES = en.PREPOSITIONS - {"of"}
 
 
 class _Passive(NamedTuple):
@@ -47,7 +51,8 @@ def _passives(words: Sentence) -> Iterator[_Passive]:
     if place >= by or not set(auxiliaries) & en.BE or by + 1 >= len(texts):
         return
     subject = words[:start]
-    if {word.text for word in subject} & (en.CLAUSE_WORDS - {"and"} | en.VERBS):
+    # A phrase behind the object would belong to the verb in the active voice.
+    if {word.text for word in subject if not word.article} & (_CLAUSES | en.VERBS | _PHRASES):
         return
     parts = (
         subject,
@@ -58,7 +63,8 @@ def _passives(words: Sentence) -> Iterator[_Passive]:
     )
     for end in range(by + 2, len(words) + 1):
         agent, rest = words[by + 1 : end], words[end:]
-        if _is_agent(agent) and (not rest or rest[0].text in (*_AFTER_AGENT, *_LATER)):
+        is_adjunct = not rest or rest[0].text in _AFTER_AGENT or time_at(rest, 0) > 0
+        if _is_agent(agent) and is_adjunct:
             yield _Passive(*parts, agent, rest)
 
 
@@ -68,11 +74,11 @@ _FIRST = en.AUXILIARIES
 def _is_agent(words: Sentence) -> bool:
     head = words[-1].text
     return (
-        not {word.text for word in words} & {*en.NOT_AGENTS, *en.CLAUSE_WORDS, "myself", "by"}
+        not {word.text for word in words} & {*en.NOT_AGENTS, *_CLAUSES, *_PHRASES}
+        and not {word.text for word in words[1:]} & en.VERBS
         and not head.endswith(("ing", "self", "selves"))
-        and head not in en.PREPOSITIONS
         and not head.isdecimal()
-        and words[0].text not in en.PREPOSITIONS
+        and "of" not in (head, words[0].text)
     )
 
 
@@ -102,10 +108,19 @@ def _endings(passive: _Passive) -> Iterator[Sentence]:
 
 def _is_scope(passive: _Passive) -> bool:
     """Whether two words that count or deny would change places."""
-    spans = [{word.text for word in part} for part in (passive.object, passive.agent)]
-    counts = [bool(span & (en.QUANTIFIERS | en.NEGATIVES)) for span in spans]
+    parts = (passive.object, passive.agent)
+    counts = [any(word.text in _COUNTS or word.text.isdecimal() for word in part) for part in parts]
+    is_any = [any(word.article == "a" for word in part) for part in parts]
     is_denied = bool(set(passive.auxiliaries) & en.NEGATIVES)
-    return all(counts) or (is_denied and any(counts))
+    return (
+        all(counts)
+        or (counts[0] and is_any[1])
+        or (counts[1] and is_any[0])
+        or (is_denied and any((*counts, *is_any)))
+    )
+
+
+_COUNTS = en.QUANTIFIERS | en.NEGATIVES
 
 
 def _as(words: Sentence, pronouns: dict[str, str]) -> Sentence:
