@@ -1,7 +1,9 @@
 """One SQLite file that several threads and processes use at once."""
 
 import os
+import shutil
 import sqlite3
+import tempfile
 import threading
 import time
 import weakref
@@ -62,6 +64,9 @@ class SqliteDatabase:
     Opening creates the file (0600) and its tables, and brings those of an older version up to
     date. A file that is damaged, of another program or of a newer version is refused and left
     as it is. `":memory:"` gives a store that ends with the object.
+
+    A store that may only be read, as in a snapshot, is read as it is; writing to it raises
+    StoreError.
     """
 
     def __init__(
@@ -82,6 +87,8 @@ class SqliteDatabase:
         # Threads queue here instead of polling SQLite's file lock against each other.
         self._writer = threading.Lock()
         self._closed = False
+        self._is_read_only = path != ":memory:" and _may_only_read(Path(path))
+        self._readable = ""  # the address of a store that may only be read
         with self._translated():
             self._prepare()
 
@@ -98,6 +105,11 @@ class SqliteDatabase:
         One that is not durable does not wait for the disk: a power cut may take it back, and
         then everything not durable after it too. It is for what follows from other items.
         """
+        if self._is_read_only:
+            raise StoreError(
+                f"{self.path}: the store can only be read, so nothing was changed. Make the file"
+                " and its folder writable, or choose another data folder."
+            )
         with (
             self._translated(),
             # Before a connection, or writers that wait would hold all that readers need.
@@ -157,7 +169,11 @@ class SqliteDatabase:
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(
-            self.path, timeout=self._busy_seconds, isolation_level=None, check_same_thread=False
+            self._readable or self.path,
+            timeout=self._busy_seconds,
+            isolation_level=None,
+            check_same_thread=False,
+            uri=self._is_read_only,
         )
         try:
             # FULL: an acknowledged write survives a power cut. fullfsync is the same for macOS.
@@ -169,6 +185,9 @@ class SqliteDatabase:
         return connection
 
     def _prepare(self) -> None:
+        if self._is_read_only:
+            self._prepare_to_read(Path(self.path))
+            return
         if self.path != ":memory:":
             _create_private(Path(self.path))
         connection = self._connect()
@@ -182,6 +201,33 @@ class SqliteDatabase:
         except BaseException:
             connection.close()
             raise
+        self._idle.append(connection)
+
+    def _prepare_to_read(self, path: Path) -> None:
+        """Find the way in which the store can be read: with its log, alone, or as a copy."""
+        log = path.with_name(f"{path.name}-wal")
+        has_log = log.exists() and log.stat().st_size > 0
+        self._readable = f"{path.absolute().as_uri()}?mode=ro"
+        if not _can_be_read(self._readable):
+            if has_log:
+                # SQLite needs a file beside the log. The copy goes with this object.
+                folder = Path(tempfile.mkdtemp(prefix="nacre-"))
+                weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+                for file in (path, log):
+                    shutil.copyfile(file, folder / file.name)
+                self._readable = (folder / path.name).as_uri()
+            else:
+                self._readable += "&immutable=1"
+        connection = self._connect()
+        try:
+            self._check_version(connection)
+            is_empty = self._version(connection) == 0
+        except BaseException:
+            connection.close()
+            raise
+        if is_empty:
+            connection.close()
+            raise StoreError(f"{path}: the store is empty and can only be read")
         self._idle.append(connection)
 
     def _version(self, connection: sqlite3.Connection) -> int:
@@ -307,6 +353,27 @@ def _waiting_for_disk(connection: sqlite3.Connection, *, wait: bool) -> Iterator
         yield
     finally:
         connection.execute("PRAGMA synchronous=FULL")
+
+
+def _may_only_read(path: Path) -> bool:
+    is_writable = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK | os.X_OK)
+    return not is_writable and os.access(path, os.R_OK)
+
+
+def _can_be_read(address: str) -> bool:
+    try:
+        connection = sqlite3.connect(address, uri=True)
+    except sqlite3.Error:
+        return False
+    try:
+        connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    except sqlite3.OperationalError as error:
+        if _code(error) in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
+            return False
+        raise
+    finally:
+        connection.close()
+    return True
 
 
 def _create_private(path: Path) -> None:

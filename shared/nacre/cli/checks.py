@@ -1,6 +1,7 @@
 """What doctor looks at, on this machine and on a stack."""
 
 import http.client
+import os
 import shlex
 import stat
 import sys
@@ -59,8 +60,12 @@ def _check_folder(folder: Path) -> Iterator[Finding]:
     if not folder.exists():
         yield Finding("data folder", "warn", f"{folder} is not there yet", "run 'nacre serve'")
         return
-    prepare_data_folder(folder)
-    yield Finding("data folder", "ok", f"{folder} can be written")
+    prepare_data_folder(folder, to_read=True)
+    if _can_be_written(folder):
+        yield Finding("data folder", "ok", f"{folder} can be written")
+    else:
+        found = f"{folder} can only be read: exports and lists work, a server does not"
+        yield Finding("data folder", "warn", found, "make the folder and its files writable")
     if sys.platform == "win32":  # permissions are not in the mode there
         return
     open_to_others = [path for path in [folder, *folder.rglob("*")] if _is_open(path)]
@@ -69,6 +74,13 @@ def _check_folder(folder: Path) -> Iterator[Finding]:
         yield Finding("permissions", "warn", found, f"run: chmod -R go= {shlex.quote(str(folder))}")
     else:
         yield Finding("permissions", "ok", "only you can read the data folder")
+
+
+def _can_be_written(folder: Path) -> bool:
+    from nacre.wiring.data_folder import DATABASE
+
+    store = folder / DATABASE
+    return os.access(folder, os.W_OK) and (not store.exists() or os.access(store, os.W_OK))
 
 
 def _is_open(path: Path) -> bool:
@@ -137,6 +149,8 @@ def _check_model(home: Home, place: Place) -> Iterable[Finding]:
 def _check_keys(folder: Path) -> Iterable[Finding]:
     from nacre.wiring.embedded import open_laptop
 
+    if not _can_be_written(folder):
+        return  # a server would be opened
     laptop = open_laptop(folder)
     try:
         laptop.keys()

@@ -10,11 +10,12 @@ VAULT = "vault.key"
 SECRETS = "secrets"
 
 
-def prepare_data_folder(path: str | Path) -> Path:
+def prepare_data_folder(path: str | Path, *, to_read: bool = False) -> Path:
     """Return the folder, made (0700) when it was not there.
 
     An existing folder keeps its permissions: it may be shared on purpose, and the files in
-    it are private in any case. Raises ConfigurationError when it cannot be used.
+    it are private in any case. With `to_read`, a folder with a store that may only be read
+    will do, as in a snapshot. Raises ConfigurationError when it cannot be used.
     """
     # What is left where HOME is empty: a folder at the root of the machine, which nobody asked for.
     if os.name == "posix" and str(path).startswith("//"):
@@ -29,7 +30,9 @@ def prepare_data_folder(path: str | Path) -> Path:
         raise _unusable(folder, "it is a file") from None
     except OSError as error:
         raise _unusable(folder, error.strerror or type(error).__name__) from error
-    if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
+    can_be_read = os.access(folder, os.R_OK | os.X_OK)
+    will_do = to_read and can_be_read and os.access(folder / DATABASE, os.R_OK)
+    if not will_do and not (can_be_read and os.access(folder, os.W_OK)):
         raise _unusable(folder, "it is not yours to write")
     return folder
 

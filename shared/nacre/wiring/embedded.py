@@ -68,7 +68,7 @@ class Laptop:
 
 def open_home(folder: str | Path) -> Home:
     """Return the data folder as the commands see it, made when it was not there."""
-    return _home(prepare_data_folder(folder), system_clock)[0]
+    return _home(prepare_data_folder(folder, to_read=True), system_clock)[0]
 
 
 def open_laptop(
