@@ -61,7 +61,9 @@ TARGETS: Mapping[str, tuple[str, ...]] = {
         *("policy.spans", "tools.validation"),
     ),
     "passkeys": ("access.cbor", "access.cose", "access.webauthn"),
-    "policy": ("policy.compiled", "policy.glob", "policy.loading", "policy.readings"),
+    "policy": (
+        *("policy.bases", "policy.compiled", "policy.glob", "policy.loading", "policy.readings"),
+    ),
     "sealed": (
         *("adapters.file_vault", "adapters.item_json", "adapters.item_query", "cli.audit"),
         *("policy.audit", "policy.replay", "protocol.request_state"),

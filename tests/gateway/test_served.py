@@ -598,14 +598,14 @@ def test_a_relative_path_is_read_from_the_declared_base(
     monkeypatch.setattr("nacre.gateway.looking.GATHERED_LOOK_SECONDS", 0.0)
     private = f'[[rule]]\naction = "deny"\ntool = "echo"\nargs.path = "{tmp_path}/private/**"\n'
     (tmp_path / "elsewhere").mkdir()
-    entry = odd(tmp_path, base="${NACRE_TEST_FOLDER}")
+    entry = odd(tmp_path, base="${NACRE_TEST_FOLDER}/private")
     rules = private + EVERYTHING_GOES + '[settings]\npins = "off"\n'
     with world(tmp_path / "w", {"odd": entry}, policy=rules) as gateway:
         gateway.tools()
-        refused = gateway.call("mcp__odd__echo", path="private/key")
+        refused = gateway.call("mcp__odd__echo", path="key")
         moved = {**entry, "base": str(tmp_path / "elsewhere")}
         (gateway.folder / "servers.json").write_text(json.dumps({"mcpServers": {"odd": moved}}))
-        wait_for(lambda: "isError" not in gateway.call("mcp__odd__echo", path="private/key"))
+        wait_for(lambda: "isError" not in gateway.call("mcp__odd__echo", path="key"))
         again = gateway.call("mcp__odd__echo", path="../private/key")
 
     assert refused["isError"] is True

@@ -3,13 +3,16 @@
 from collections.abc import Mapping
 from typing import Any
 
-from nacre.policy.condition import prepared
+from nacre.policy.condition import NO, YES, prepared
 from nacre.policy.evaluate import has_only
+from nacre.policy.forms import is_about_paths
 from nacre.policy.loading import load_policy
 from nacre.policy.policy import Policy
 from nacre.policy.rule import NOWHERE, Action, Subject, Surroundings
 from nacre.policy.subjects import is_about
 from nacre.policy.values import Values
+
+Decision = tuple[int, Action]
 
 PROJECTS = '[[rule]]\naction = "allow"\ntool = "read"\nargs.path = "/home/user/projects/**"\n'
 
@@ -39,21 +42,35 @@ def rule(action: str, argument: str, *, tool: str = "read") -> str:
 def decides_path(action: str, pattern: str, value: object, where: Surroundings = NOWHERE) -> bool:
     """Tell whether one rule about `path` matches the value."""
     text = f"[[rule]]\naction = '{action}'\ntool = 'read'\nargs.path = '{pattern}'\n"
-    return policy(text).decide(call("read", {"path": value}), where).rule == 1
+    decision = policy(text).decide(call("read", {"path": value}), where)
+    return (decision.rule, decision.action) == (1, action)
 
 
-def linear(rules: Policy, subject: Subject, where: Surroundings = NOWHERE) -> int | None:
-    """Return the number of the first rule that matches, one rule after the other."""
-    for each in rules.rules:
-        if (
-            is_about(each, subject.kind, subject.name, subject.server)
-            and all(
-                prepared(test, each.action, where).holds(
-                    Values(subject.arguments, test.keys, where)
-                )
-                for test in each.tests
+def linear(rules: Policy, subject: Subject, where: Surroundings = NOWHERE) -> Decision | None:
+    """Return the rule that decides and its action, one rule after the other, without an index."""
+    about = [
+        each for each in rules.rules if is_about(each, subject.kind, subject.name, subject.server)
+    ]
+    named = frozenset(
+        test.keys[-1]
+        for each in about
+        for test in each.tests
+        if any(is_about_paths(wanted) for wanted in test.wanted if isinstance(wanted, str))
+    )
+    is_sure = True
+    for each in about:
+        results = [
+            prepared(test, each.action, where).holds(
+                Values(subject.arguments, test.keys, where), named
             )
-            and (each.only is None or has_only(subject.arguments, each.only, subject.kind))
-        ):
-            return each.number
+            for test in each.tests
+        ]
+        result = min(results, default=YES)
+        if each.only is not None and not has_only(subject.arguments, each.only, subject.kind):
+            result = NO
+        if each.action == "allow" and result != NO:
+            return (each.number, "allow" if is_sure and result == YES else "prompt")
+        if result == YES:
+            return (each.number, each.action)
+        is_sure &= result == NO
     return None

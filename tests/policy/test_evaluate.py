@@ -342,7 +342,9 @@ def test_an_indexed_policy_decides_like_reading_rule_by_rule(
     rules = policy("".join(texts))
     subject = call(name, arguments)
     assert is_well_formed(subject)
-    assert rules.decide(subject, where).rule == linear(rules, subject, where)
+    decision = rules.decide(subject, where)
+    decided = None if decision.rule is None else (decision.rule, decision.action)
+    assert decided == linear(rules, subject, where)
 
 
 many_globs = st.tuples(
@@ -363,7 +365,9 @@ def test_many_rules_about_one_argument_decide_like_reading_rule_by_rule(
 ) -> None:
     rules = policy("".join(rule(action, f"p = '{glob}'") for action, glob in pairs))
     subject = call("read", {"p": value})
-    assert rules.decide(subject, where).rule == linear(rules, subject, where)
+    decision = rules.decide(subject, where)
+    decided = None if decision.rule is None else (decision.rule, decision.action)
+    assert decided == linear(rules, subject, where)
 
 
 def test_a_number_of_any_length_is_decided() -> None:

@@ -34,12 +34,14 @@ def decides(text: str, arguments: dict[str, Any]) -> bool:
     subject = call("use", arguments)
     decision = loaded.decide(subject)
     assert from_json(to_json(loaded)).decide(subject) == decision
-    assert linear(loaded, subject) == decision.rule
+    first = None if decision.rule is None else (decision.rule, decision.action)
+    assert linear(loaded, subject) == first
     assert explain(loaded, subject).decision == decision
     assert all(
-        step.matched is (step.rule == decision.rule) for step in explain(loaded, subject).steps
+        (step.matched or step.depends) is (step.rule == decision.rule)
+        for step in explain(loaded, subject).steps
     )
-    return decision.rule == 1
+    return (decision.rule, decision.action) == (1, loaded.rules[0].action)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from nacre.errors import InvalidInputError, NacreError
-from nacre.policy.bases import absolute_bases
+from nacre.policy.bases import declared
 from nacre.policy.rule import ArgumentTest, Surroundings
 from nacre.policy.wire import parse
 
@@ -34,12 +34,10 @@ def place_options(command: Function) -> Function:
 
 def facts_of(home: str | None, bases: tuple[str, ...]) -> Surroundings:
     """Return the facts that a proxy on this machine knows, with what the options say instead."""
-    home = home or str(Path.home())
-    return Surroundings(
-        home=home,
-        bases=absolute_bases(bases, "--base", home),
-        folds_case=sys.platform in ("darwin", "win32"),
+    where = Surroundings(
+        home=home or str(Path.home()), folds_case=sys.platform in ("darwin", "win32")
     )
+    return declared(where, bases, "--base")
 
 
 def arguments_of(words: tuple[str, ...]) -> dict[str, Any]:

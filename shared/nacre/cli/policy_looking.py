@@ -1,6 +1,7 @@
 """Policy commands that look at rules: lint, explain and prove."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +22,17 @@ from nacre.errors import InvalidInputError
 from nacre.policy.call import DescribedCall, decide, subject_of
 from nacre.policy.explain import Skipped, explain, skipped_rules
 from nacre.policy.fixtures import read_fixture
+from nacre.policy.forms import is_about_paths
 from nacre.policy.glob import is_literal
 from nacre.policy.lint import lint
 from nacre.policy.matching import matches
 from nacre.policy.prove import Shape, prove
-from nacre.policy.rule import Subject
+from nacre.policy.rule import Rule, Subject
+from nacre.policy.scope import globs_of
 from nacre.policy.subjects import kind_of
 from nacre.policy.wire import DECIDED_METHODS
+
+_NO_BASE = "Assumed: no server has a declared base, so relative paths are asked about."
 
 
 @click.command("lint")
@@ -38,7 +43,8 @@ def lint_command(given: Path | None, *, as_json: bool) -> int:
 
     Exit code 1: something was found.
     """
-    found = lint(policy_file(given))
+    policy = policy_file(given)
+    found = lint(policy)
     if as_json:
         show_json(
             [
@@ -50,7 +56,14 @@ def lint_command(given: Path | None, *, as_json: bool) -> int:
         click.echo(str(each))
     if not found:
         click.echo("Nothing looks wrong.", err=True)
+    if any(is_about_paths(glob) for rule in policy.rules for glob in _globs(rule)):
+        click.echo(_NO_BASE, err=True)
     return FAILURE if found else OK
+
+
+def _globs(rule: Rule) -> Iterator[str]:
+    for test in rule.tests:
+        yield from globs_of(test)
 
 
 @click.command("explain")
@@ -101,8 +114,9 @@ def explain_command(
     if as_json:
         facts = {"decision": decision.action, "rule": decision.rule, "text": decision.text}
         steps = [_step(each) for each in found.steps] if found else []
+        assumed = found.assumed if found else None
         skipped = [_skipped(each) for each in found.skipped] if found else []
-        show_json({**facts, "steps": steps, "skipped": skipped})
+        show_json({**facts, "assumed": assumed, "steps": steps, "skipped": skipped})
         return
     for line in lines:
         click.echo(line)
@@ -187,5 +201,6 @@ def _step(step: Any) -> dict[str, Any]:
         "origin": step.origin,
         "action": step.action,
         "matched": step.matched,
+        "depends_on_base": step.depends,
         "reasons": list(step.reasons),
     }

@@ -20,7 +20,7 @@ def run(options: ProxyOptions) -> int:
     from nacre.gateway.command_name import name_of
     from nacre.wiring.proxying import open_proxy
     from nacre.wiring.settings import Settings
-    from nacre.wiring.this_machine import declared_bases, on_this_machine
+    from nacre.wiring.this_machine import on_this_machine, with_bases
 
     if sys.stdin is None or sys.stdout is None:
         raise InvalidInputError(
@@ -32,7 +32,8 @@ def run(options: ProxyOptions) -> int:
         policy_file=options.policy or settings.policy_file,
     )
     name = options.name or name_of(options.command)
-    parts = open_proxy(settings, name, where=on_this_machine(declared_bases(options.base)))
+    where = with_bases(on_this_machine(), options.base)
+    parts = open_proxy(settings, name, where=where)
     try:
         server = ServerProcess(options.command)
         try:

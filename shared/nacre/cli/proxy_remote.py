@@ -13,7 +13,7 @@ from nacre.policy.rule import NOWHERE
 from nacre.wiring.environment import variable
 from nacre.wiring.proxying import ProxyParts, open_proxy
 from nacre.wiring.settings import Settings
-from nacre.wiring.this_machine import declared_bases
+from nacre.wiring.this_machine import with_bases
 
 
 def settings_of(options: ProxyOptions) -> Settings:
@@ -36,7 +36,7 @@ def open_before(upstream: Upstream, options: ProxyOptions, settings: Settings) -
     """Return what decides about the conversations with a remote server."""
     address = upstream.address
     name = options.name or name_of_url(address.authority, address.path)
-    where = NOWHERE._replace(bases=declared_bases(options.base))
+    where = with_bases(NOWHERE, options.base)
     return open_proxy(settings, name, where=where)
 
 

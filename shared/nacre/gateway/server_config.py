@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from nacre.errors import ConfigurationError, InvalidInputError, NacreError
 from nacre.gateway.names import server_name
 from nacre.limits import UPSTREAM_CALLS, UPSTREAM_OPEN_SECONDS, UPSTREAM_SECONDS
-from nacre.policy.bases import absolute_bases
+from nacre.policy.bases import NONE, absolute_bases
 from nacre.policy.digests import digest
 from nacre.policy.matching import matches
 from nacre.protocol import strict_json
@@ -271,9 +271,10 @@ def _base(name: str, entry: Mapping[str, Any]) -> tuple[str, ...]:
     folders = [value] if isinstance(value, str) else value
     if not isinstance(folders, list) or not all(isinstance(each, str) for each in folders):
         raise ConfigurationError(f"'{name}': 'base' must be a folder or a list of folders")
-    # A home folder and references are known when the server is opened.
-    plain = [each for each in folders if not each.startswith(("~", "$"))]
-    absolute_bases(plain, f"'{name}': 'base'")
+    if folders != [NONE]:
+        # A home folder and references are known when the server is opened.
+        plain = [each for each in folders if not each.startswith(("~", "$"))]
+        absolute_bases(plain, f"'{name}': 'base'")
     return tuple(folders)
 
 

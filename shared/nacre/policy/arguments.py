@@ -4,6 +4,10 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from nacre.policy.argument_names import meaning_of
+
+Named = tuple[str, Any]
+
 
 class JsonNumber(str):
     """A JSON number as the text that was received.
@@ -15,19 +19,21 @@ class JsonNumber(str):
     __slots__ = ()
 
 
-def reach(arguments: Any, keys: tuple[str, ...]) -> tuple[list[Any], list[Any]]:
+def reach(arguments: Any, keys: tuple[str, ...]) -> tuple[list[Named], list[Named]]:
     """Return the values at a place: those that an allow accepts, and all there are.
 
     An allow walks through objects only and takes one value, or each of a list. Denying
     also looks at every value below the place, and through lists on the way to it. What
-    an allow cannot accept makes the first list empty.
+    an allow cannot accept makes the first list empty. Each value comes with its name.
     """
     places: list[Any] = [arguments]
+    name = ""
     straight = True
     for key in keys:
         if key == "*":
-            leaves = [leaf for place in places for leaf in leaves_of(place)]
+            leaves = [leaf for place in places for leaf in leaves_of(place, name)]
             return (leaves if straight else [], leaves)
+        name = key
         found = []
         for place in places:
             for holder in holders_of(place):
@@ -36,13 +42,13 @@ def reach(arguments: Any, keys: tuple[str, ...]) -> tuple[list[Any], list[Any]]:
                 if value is not None:
                     found.append(value)
         places = found
-    every = [leaf for place in places for leaf in leaves_of(place)]
+    every = [leaf for place in places for leaf in leaves_of(place, name)]
     if not straight or len(places) != 1:
         return [], every
     value = places[0]
     if isinstance(value, (list, tuple)):
-        return (list(value) if all(map(is_scalar, value)) else []), every
-    return ([value] if is_scalar(value) else []), every
+        return ([(name, each) for each in value] if all(map(is_scalar, value)) else []), every
+    return ([(name, value)] if is_scalar(value) else []), every
 
 
 def is_left_out(arguments: Any, keys: tuple[str, ...]) -> bool:
@@ -66,16 +72,19 @@ def holders_of(value: Any) -> Iterator[Mapping[str, Any]]:
             yield from holders_of(element)
 
 
-def leaves_of(value: Any) -> Iterator[Any]:
-    """Yield every scalar in a value, null left out."""
+def leaves_of(value: Any, name: str = "") -> Iterator[Named]:
+    """Yield every scalar in a value, null left out, with the name that says most about it.
+
+    That is the nearest key; one that says nothing about its value leaves the key above it.
+    """
     if isinstance(value, Mapping):
-        for element in value.values():
-            yield from leaves_of(element)
+        for key, element in value.items():
+            yield from leaves_of(element, key if meaning_of(key) or not name else name)
     elif isinstance(value, (list, tuple)):
         for element in value:
-            yield from leaves_of(element)
+            yield from leaves_of(element, name)
     elif value is not None:
-        yield value
+        yield name, value
 
 
 def is_scalar(value: Any) -> bool:

@@ -25,6 +25,8 @@ class Automaton:
         self._named = re.compile("[" + "".join(map(re.escape, sorted(self.letters))) + "]")
         self.start = self._closed({0})
         self._known: dict[tuple[int, str], int] = {}
+        self._known_named: dict[tuple[int, str], int] = {}
+        self._below: int | None = None
 
     def covers(self, text: str) -> bool:
         """Tell whether the glob covers the whole text."""
@@ -44,6 +46,32 @@ class Automaton:
                 return False
             place += 1
         return self.accepts(state)
+
+    def covers_below(self, text: str) -> tuple[bool, bool]:
+        """Tell whether the glob covers `PARENT/text` for some parent.
+
+        The second answer is stricter: the text itself must hold a character that the glob
+        names, so that the glob's wildcards alone do not cover it.
+        """
+        state, named = self.after_any_parent, 0
+        for character in text:
+            state, named = self.step_below((state, named), character)
+            if not state:
+                return False, False
+        return self.accepts(state), self.accepts(named)
+
+    @property
+    def after_any_parent(self) -> int:
+        """The state after a text that is empty or ends in `/`, whatever it is."""
+        if self._below is None:
+            self._below = self._find_after_any_parent()
+        return self._below
+
+    def step_below(self, states: tuple[int, int], character: str) -> tuple[int, int]:
+        """Return both states of `covers_below` after one more character."""
+        state, named = states
+        named = self.step(named, character) | self._named_step(state, character)
+        return self.step(state, character), named
 
     def accepts(self, state: int) -> bool:
         """Tell whether a text may end here."""
@@ -70,6 +98,40 @@ class Automaton:
             if stays == "any" or (stays == "segment" and letter != "/"):
                 reached.add(place)
         return self._closed(reached)
+
+    def _named_step(self, state: int, character: str) -> int:
+        """Return the state after a character that the glob names at this place."""
+        if character == "/" or character not in self.letters or not state:
+            return 0
+        following = self._known_named.get((state, character))
+        if following is None:
+            if len(self._known_named) >= _MAX_KNOWN_STEPS:
+                self._known_named.clear()
+            following = self._known_named[state, character] = self._closed(
+                {
+                    target
+                    for place, (wanted, target) in enumerate(self._moves)
+                    if state >> place & 1 and wanted == character
+                }
+            )
+        return following
+
+    def _find_after_any_parent(self) -> int:
+        letters = (*self.letters, "")
+        seen: set[int] = set()
+        waiting = [self.start]
+        reached = self.start
+        while waiting:
+            state = waiting.pop()
+            if state in seen or not state:
+                continue
+            seen.add(state)
+            reached |= state
+            # One place at a time: a union of places behaves like its parts.
+            for place in range(len(self._moves)):
+                if state >> place & 1:
+                    waiting += [self._find_step(1 << place, letter) for letter in letters]
+        return self.start | self._find_step(reached, "/")
 
     def _closed(self, places: set[int]) -> int:
         waiting, state = list(places), 0

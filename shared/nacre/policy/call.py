@@ -10,7 +10,7 @@ from typing import Any
 
 from nacre.errors import InvalidInputError, NacreError
 from nacre.policy import wire
-from nacre.policy.bases import absolute_bases
+from nacre.policy.bases import declared
 from nacre.policy.policy import Policy
 from nacre.policy.rule import ACTIONS, NOWHERE, Action, Decision, Subject, Surroundings
 
@@ -95,7 +95,7 @@ def _where(value: Any, known: Surroundings, *, trusts_place: bool) -> Surroundin
     if not isinstance(value, Mapping):
         raise InvalidInputError('\'where\' must be an object, such as {"home": "/home/ann"}')
     facts = dict(value)
-    bases = _bases(facts.pop("base")) if "base" in facts else known.bases
+    folders = _folders(facts.pop("base")) if "base" in facts else known.bases
     for key, each in facts.items():
         wanted: type = str if key == "home" else bool
         if key not in _WHERE or type(each) is not wanted:
@@ -108,11 +108,11 @@ def _where(value: Any, known: Surroundings, *, trusts_place: bool) -> Surroundin
             "'where.is_local' cannot be said from elsewhere: links are followed only on the "
             "server's own machine; leave it out"
         )
-    return known._replace(bases=bases, **facts)
+    return declared(known._replace(bases=(), **facts), folders, "'where.base'")
 
 
-def _bases(value: Any) -> tuple[str, ...]:
+def _folders(value: Any) -> tuple[str, ...]:
     folders = [value] if type(value) is str else value
     if not isinstance(folders, (list, tuple)) or not all(type(each) is str for each in folders):
         raise InvalidInputError("'where.base' must be a folder or a list of folders")
-    return absolute_bases(folders, "'where.base'")
+    return tuple(folders)

@@ -36,12 +36,21 @@ class Seen:
 
 
 class Candidates:
-    """The rules about one tool, in their order, indexed by their paths where it pays."""
+    """The rules about one tool, in their order, indexed by their paths where it pays.
 
-    __slots__ = ("_always", "_indexes", "has_indexes", "places")
+    `named` are the arguments that rules about paths name.
+    """
+
+    __slots__ = ("_always", "_indexes", "has_indexes", "named", "places")
 
     def __init__(self, places: Sequence[int], conditions: Conditions) -> None:
         self.places = tuple(places)
+        self.named = frozenset(
+            condition.keys[-1]
+            for place in places
+            for condition in conditions[place]
+            if condition.is_about_paths and condition.keys[-1] != "*"
+        )
         indexed = {place: _indexable(conditions[place]) for place in places}
         counts = Counter(aspect for found in indexed.values() for aspect in found)
         chosen = [
@@ -67,7 +76,7 @@ class Candidates:
         for keys, as_place, index in self._indexes:
             for value in seen.at(keys).every:
                 read = value.read(as_place=as_place)
-                if not read.complete:
+                if not read.complete or read.relative:
                     return self.places
                 found |= index.find(read.possible)
         if not found:

@@ -170,6 +170,7 @@ class ClientSide:
 
     def _answers(self, wire: Wire) -> Forward | Answer:
         """Look at what the client gives the server for its questions."""
+        self._talk.learn_roots(wire.params["inputResponses"])
         policy = self._talk.judge.policy()
         given = wire.params["inputResponses"]
         screened = self._talk.screen.answer(given, policy)
@@ -217,6 +218,8 @@ class ClientSide:
         if wire.result is None:
             kept = self._note("pass", wire, note=f"refusal of {asked.method}")
             return Forward(wire.raw if kept else _unaudited(asked))
+        if asked.method == "roots/list":
+            self._talk.learn_roots(wire.result)
         screened = self._talk.screen.answer(wire.result, self._talk.judge.policy())
         enforces = self._talk.enforces()
         if screened.objection is not None and enforces:

@@ -1,17 +1,31 @@
 """One test of a rule, made ready for one place where servers run."""
 
 from collections.abc import Callable
+from typing import Final
 
-from nacre.policy.forms import names_a_place, possible_forms, sure_forms
+from nacre.policy.below import Below, below
+from nacre.policy.forms import is_about_paths, names_a_place, possible_forms, sure_forms
 from nacre.policy.matching import matcher
+from nacre.policy.readings import is_absolute
 from nacre.policy.rule import Action, ArgumentTest, Matcher, Surroundings
 from nacre.policy.values import Value, Values
 
+NO: Final = 0
+MAY: Final = 1  # it depends on a base that is not known
+YES: Final = 2
+
 
 class Condition:
-    """An allow holds if every reading of every value fits; others if any of any does."""
+    """An allow holds if every reading of every value fits; others if any of any does.
 
-    __slots__ = ("_globs", "_is_strict", "as_place", "equal", "forms", "keys", "optional")
+    A deny also covers a relative path that falls under it below some parent, as far as the
+    path's own segments show it.
+    """
+
+    __slots__ = (
+        *("_below", "_globs", "_is_strict", "as_place", "equal", "forms", "is_about_paths"),
+        *("keys", "optional"),
+    )
 
     def __init__(self, test: ArgumentTest, action: Action, where: Surroundings) -> None:
         self.keys = test.keys
@@ -23,7 +37,9 @@ class Condition:
             dict.fromkeys(form for pattern in patterns for form in forms(pattern, where))
         )
         self.as_place = any(names_a_place(pattern) for pattern in patterns)
+        self.is_about_paths = any(is_about_paths(pattern) for pattern in patterns)
         self._globs = [matcher(form) for form in self.forms]
+        self._below: list[Below] | None = None
         self.equal = tuple(each for each in test.wanted if not isinstance(each, str))
 
     @property
@@ -36,16 +52,27 @@ class Condition:
         """Whether the forms are held against the readings of values, and not parts of them."""
         return True
 
-    def holds(self, values: Values) -> bool:
-        """Tell whether the values at the condition's place fulfil it."""
+    def holds(self, values: Values, named: frozenset[str] = frozenset()) -> int:
+        """Return whether the values at the condition's place fulfil it: YES, NO or MAY.
+
+        `named` are the arguments that rules about paths name.
+        """
+        if self.optional and values.are_missing:
+            return YES
         if self._is_strict:
+            result: int = YES if values.accepted else NO
             for value in values.accepted:
                 if not self.fits_surely(value):
-                    return False
-            return bool(values.accepted) or (self.optional and values.are_missing)
-        if any(self.fits_possibly(value) for value in values.every):
-            return True
-        return self.optional and values.are_missing
+                    if not self.may_fit(value, named):
+                        return NO
+                    result = MAY
+            return result
+        for value in values.every:
+            if self.fits_possibly(value):
+                return YES
+        if self.is_about_paths and any(self.may_fit(value, named) for value in values.every):
+            return MAY
+        return NO
 
     def fits_surely(self, value: Value) -> bool:
         """Tell whether the value fits whatever it means."""
@@ -77,7 +104,41 @@ class Condition:
             for glob in self._globs:
                 if glob(text):
                     return True
-        return False
+        return bool(read.relative) and self.is_about_paths and self.falls_below(read.relative)
+
+    def falls_below(self, relative: tuple[str, ...]) -> bool:
+        """Tell whether a relative path's own segments fall under a glob, below some parent."""
+        return any(each.names(self.spelled(text)) for text in relative for each in self._belows())
+
+    def may_fit(self, value: Value, named: frozenset[str]) -> bool:
+        """Tell whether the value fits from some bases, where nobody knows them."""
+        if not self.is_about_paths or not value.has_unknown_base(named):
+            return False
+        read = value.read(as_place=True)
+        if not self._is_strict:
+            return any(self._may_cover(text) for text in read.relative)
+        return (
+            read.legible
+            and all(self._may_cover(text) or self.matches(text) for text in read.relative)
+            and all(self.matches(text) for text in read.sure if is_absolute(text))
+        )
+
+    def matches(self, text: str) -> bool:
+        """Tell whether a glob covers the text."""
+        text = self.spelled(text)
+        return any(glob(text) for glob in self._globs)
+
+    def spelled(self, text: str) -> str:
+        """Return the text as it is held against the forms."""
+        return text
+
+    def _may_cover(self, text: str) -> bool:
+        return any(each.covers(self.spelled(text)) for each in self._belows())
+
+    def _belows(self) -> list[Below]:
+        if self._below is None:
+            self._below = [each for form in self.forms if (each := below(form)) is not None]
+        return self._below
 
 
 class FoldedCondition(Condition):
@@ -112,12 +173,13 @@ class FoldedCondition(Condition):
         if any(value.equals(each, exactly=False) for each in self.equal):
             return True
         read = value.read(as_place=self.as_place)
-        return not read.complete or any(self.matches(text) for text in read.possible)
+        if not read.complete or any(self.matches(text) for text in read.possible):
+            return True
+        return self.is_about_paths and self.falls_below(read.relative)
 
-    def matches(self, text: str) -> bool:
-        """Tell whether a glob covers the text."""
-        text = text.casefold()
-        return any(glob(text) for glob in self._globs)
+    def spelled(self, text: str) -> str:
+        """Return the text as it is held against the forms."""
+        return text.casefold()
 
 
 class PartsCondition(FoldedCondition):
@@ -136,17 +198,21 @@ class PartsCondition(FoldedCondition):
         self._parts = parts_in(test.matcher)
         self._folds = test.ignores_case
         globs = [glob for glob in test.wanted if isinstance(glob, str)]
-        self.as_place = False
+        self.as_place = self.is_about_paths = False
         self.forms = tuple(_part_form(glob, test.matcher, folds=self._folds) for glob in globs)
         self._globs = [matcher(form) for form in self.forms]
 
-    def holds(self, values: Values) -> bool:
-        """Tell whether the values at the condition's place fulfil it."""
+    def holds(self, values: Values, named: frozenset[str] = frozenset()) -> int:
+        """Return whether the values at the condition's place fulfil it: YES or NO."""
         if not self._is_strict or self._matcher == "every_address":
             is_empty = all(value.is_text and not value.value.strip() for value in values.every)
-            return super().holds(values) or (self.optional and is_empty and bool(values.every))
+            if self.optional and is_empty and values.every:
+                return YES
+            return super().holds(values, named)
         # A list would be one command or statement after the other, or one in parts.
-        return len(values.accepted) <= 1 and not values.are_listed and super().holds(values)
+        if len(values.accepted) > 1 or values.are_listed:
+            return NO
+        return super().holds(values, named)
 
     def parts(self, value: Value) -> tuple[str, ...] | None:
         """Return what the matcher finds, or None where it cannot tell."""
@@ -162,10 +228,9 @@ class PartsCondition(FoldedCondition):
         parts = self.parts(value)
         return parts is None or any(map(self.matches, parts))
 
-    def matches(self, text: str) -> bool:
-        """Tell whether a glob covers the part."""
-        text = text.casefold() if self._folds else text
-        return any(glob(text) for glob in self._globs)
+    def spelled(self, text: str) -> str:
+        """Return a part as it is held against the forms."""
+        return text.casefold() if self._folds else text
 
 
 def prepared(test: ArgumentTest, action: Action, where: Surroundings) -> Condition:

@@ -1,11 +1,12 @@
 """What a guard remembers of one conversation: who waits for what, and what was agreed."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from nacre.limits import MAX_IN_FLIGHT
 from nacre.policy.arguments import JsonNumber
+from nacre.policy.bases import roots_in, with_roots
 from nacre.policy.judge import Call, Judge
 from nacre.policy.pins import Pins
 from nacre.policy.screen import Screen
@@ -98,6 +99,9 @@ class Conversation:
     # The states of servers' questions within calls that were approved, and those calls.
     continued: dict[str, str] = field(default_factory=dict)
     schemas: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    # The folders that the client gave the server when it asked for roots.
+    roots: dict[str, None] = field(default_factory=dict)
+    _known_roots: int = 0
     # The digests of the lists as they were last.
     seen: dict[str, str] = field(default_factory=dict)
     # What each request of the stateless generation says of its client, as the last one did.
@@ -109,9 +113,23 @@ class Conversation:
             *(self.judge, self.screen, self.pins, self.states, self.principal, self.being),
             continued=self.continued,
             schemas=self.schemas,
+            roots=self.roots,
+            _known_roots=self._known_roots,
             seen=self.seen,
             opening=dict(self.opening),
         )
+
+    def learn_roots(self, answer: Any) -> None:
+        """Remember the roots in a client's answer, before the server has it."""
+        self.roots.update(dict.fromkeys(roots_in(answer)))
+
+    def refresh_bases(self) -> None:
+        """Let the roots that the client gave meanwhile count for decisions."""
+        roots = tuple(self.roots)
+        if len(roots) != self._known_roots:
+            where = with_roots(self.judge.where, roots[self._known_roots :])
+            self.judge = replace(self.judge, where=where)
+            self._known_roots = len(roots)
 
     def can_elicit(self, wire: Wire) -> bool:
         """Tell whether the person behind the client can be shown a form for this request."""

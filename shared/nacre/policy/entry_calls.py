@@ -3,15 +3,17 @@
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from operator import is_not
 from typing import TYPE_CHECKING, Any
 
 from nacre.errors import BlockedError, NacreError
 from nacre.policy.approver import Question, Waiting
+from nacre.policy.bases import roots_in, with_roots
 from nacre.policy.digests import arguments_sha256
 from nacre.policy.judge import Allowed, Call, Denied, Judge, Pending, Ruling
 from nacre.policy.mounts import Kind, Mounts, Place
 from nacre.policy.replies import blocked_result
-from nacre.policy.rule import Subject
+from nacre.policy.rule import Subject, Surroundings
 from nacre.protocol.context import Context
 from nacre.protocol.principal import Principal
 from nacre.protocol.running import is_stepping
@@ -29,6 +31,8 @@ NAMED: Mapping[str, tuple[Kind, str]] = {
     "resources/read": ("resource", "uri"),
     "prompts/get": ("prompt", "name"),
 }
+
+_Facts = tuple[Judge, Surroundings, tuple[str, ...]]
 
 Judges = Callable[[str], Judge]
 """From a Being's id, or "" for nobody in particular, to who decides for it."""
@@ -55,7 +59,8 @@ class EntryCalls:
         self.server = server
         self.mounts = mounts
         self._judges = judges
-        self._of_servers: dict[tuple[str, str], tuple[Judge, Judge]] = {}
+        self._of_servers: dict[tuple[str, str], tuple[_Facts, Judge]] = {}
+        self._roots: dict[str, tuple[str, ...]] = {}
 
     # Who decides about what.
 
@@ -70,12 +75,24 @@ class EntryCalls:
             return own
         known = self._of_servers.get((being_id, server))
         where = self.mounts.where(server)
-        if known is None or known[0] is not own or known[1].where is not where:
+        roots = self._roots.get(server, ())
+        facts = (own, where, roots)
+        if known is None or any(map(is_not, known[0], facts)):
             if len(self._of_servers) >= _MOST_JUDGES:
                 self._of_servers.clear()
-            known = (own, replace(own, server=server, where=where))
-            self._of_servers[being_id, server] = known
+            judge = replace(own, server=server, where=with_roots(where, roots) if roots else where)
+            known = self._of_servers[being_id, server] = (facts, judge)
         return known[1]
+
+    def learn_roots(self, server: str, answer: Mapping[str, Any]) -> None:
+        """Remember the roots that a client gives a server, before the server has them.
+
+        Several clients share a server, so that the roots of each may be its bases.
+        """
+        roots = self._roots.get(server, ())
+        joined = tuple(dict.fromkeys([*roots, *roots_in(answer)]))
+        if joined != roots:
+            self._roots[server] = joined
 
     def place(self, kind: Kind, name: str) -> Place:
         """Return where something lives."""

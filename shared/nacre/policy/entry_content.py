@@ -125,6 +125,8 @@ class EntryContent:
         """Return the client's answer as the server may have it; raises BlockedError."""
         assert self._content is not None, "there are no other servers"
         judge = self._calls.judge(context, server)
+        if method == "roots/list":
+            self._calls.learn_roots(server, result)
         given: Mapping[str, Any] = self._content().answer(judge, method, result, context)
         return given
 

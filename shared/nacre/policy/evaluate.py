@@ -3,14 +3,16 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from nacre.own_server import OWN
 from nacre.policy.candidates import Candidates, Seen
-from nacre.policy.condition import Condition, prepared
+from nacre.policy.condition import NO, YES, Condition, prepared
 from nacre.policy.index import PrefixIndex
 from nacre.policy.rule import Decision, Kind, Rule, Subject, Surroundings
 from nacre.policy.subjects import is_about, spellings_of_name
 
 NO_RULE = Decision("deny", None, None, "Blocked by policy (no rule matches)")
 MALFORMED = Decision("deny", None, None, "Blocked by policy (the call is malformed)")
+_WHY = "a path in the call is relative, and the server's base is not declared"
 _REMEMBERED_TOOLS = 4096  # a flood of invented names must not fill the memory
 _REMEMBERED_SELECTIONS = 512
 
@@ -26,6 +28,7 @@ class Engine:
     def __init__(self, rules: Sequence[Rule], where: Surroundings) -> None:
         self.rules = tuple(rules)
         self.where = where = _with_slashes(where)
+        self._own = where._replace(opens_files=False)
         self.conditions: list[tuple[Condition, ...]] = [
             tuple([prepared(test, rule.action, where) for test in rule.tests])
             for rule in self.rules
@@ -38,27 +41,53 @@ class Engine:
 
     def decide(self, subject: Subject) -> Decision:
         """Return what happens to the call."""
-        place = self.place_of(subject)
+        if not is_well_formed(subject):
+            return MALFORMED
+        place, is_sure = self.first(subject)
         if place is None:
-            return NO_RULE if is_well_formed(subject) else MALFORMED
-        return self._decisions[place]
+            return NO_RULE
+        return self._decisions[place] if is_sure else _asking(self.rules[place])
 
     def place_of(self, subject: Subject) -> int | None:
-        """Return where the rule stands that decides about the call, if one does."""
+        """Return where the rule stands that surely matches the call first, if one does."""
         if not is_well_formed(subject):
             return None
+        place, is_sure = self.first(subject)
+        return place if is_sure else None
+
+    def first(self, subject: Subject) -> tuple[int | None, bool]:
+        """Return where the rule stands that decides about the call, if one does.
+
+        The second value is False where the rule allows the call only from some bases of
+        the server, and nobody knows its bases: then somebody is asked.
+        """
         kind, name, server, arguments = subject
-        seen = Seen(arguments, self.where)
+        seen = Seen(arguments, self.where_of(server))
         known = self._tools.get((kind, server, name)) or self.candidates(kind, name, server)
+        is_sure = True
         for place in known.pointed_to(seen) if known.has_indexes else known.places:
+            result = YES
             for condition in self.conditions[place]:
-                if not condition.holds(seen.at(condition.keys)):
-                    break
-            else:
-                only = self._only[place]
-                if only is None or has_only(arguments, only, kind):
-                    return place
-        return None
+                holds = condition.holds(seen.at(condition.keys), known.named)
+                if holds != YES:
+                    result = holds
+                    if holds == NO:
+                        break
+            if result == NO:
+                continue
+            only = self._only[place]
+            if only is not None and not has_only(arguments, only, kind):
+                continue
+            if self.rules[place].action == "allow":
+                return place, is_sure and result == YES
+            if result == YES:
+                return place, True
+            is_sure = False
+        return None, True
+
+    def where_of(self, server: str) -> Surroundings:
+        """Return the facts that count for a server; a Being's own tools open no files."""
+        return self._own if server == OWN else self.where
 
     def may_pass(self, kind: Kind, name: str, server: str) -> bool:
         """Tell whether any arguments could get a call of this name allowed or asked about."""
@@ -94,6 +123,12 @@ class Engine:
                 self._selections.clear()
             self._selections[places] = found
         return found
+
+
+def _asking(rule: Rule) -> Decision:
+    """Return the decision about a call that the rule allows only from some bases."""
+    origin = rule.origin or f"rule {rule.number}"
+    return Decision("prompt", rule.number, None, f"Approval needed by policy ({origin}: {_WHY})")
 
 
 def decision_of(rule: Rule) -> Decision:

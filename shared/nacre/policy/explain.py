@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from nacre.policy.condition import Condition, FoldedCondition, PartsCondition
+from nacre.policy.condition import MAY, NO, YES, Condition, PartsCondition
 from nacre.policy.evaluate import Engine, has_only, is_well_formed
 from nacre.policy.matching import matches
 from nacre.policy.policy import Policy
@@ -17,13 +17,17 @@ _QUALIFIED = "mcp__"
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One rule about calls of this name: whether it matched, and why or why not."""
+    """One rule about calls of this name: whether it matched, and why or why not.
+
+    `depends` says that it matches from some bases of the server, and nobody knows them.
+    """
 
     rule: int
     origin: str
     action: str
     matched: bool
     reasons: tuple[str, ...]
+    depends: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,18 +49,22 @@ class Explanation:
     """A decision with its reasons; rules about other tools are left out.
 
     `skipped` are the rules before the one that decided that would be about the call if it were
-    one of their server.
+    one of their server. `assumed` says where relative paths of the call were taken to begin,
+    if it has any.
     """
 
     decision: Decision
     steps: tuple[Step, ...]
     skipped: tuple[Skipped, ...] = ()
+    assumed: str | None = None
 
     def lines(self) -> list[str]:
         """Return the explanation as a person reads it."""
         lines = [f"{self.decision.action}: {self.decision.text}"]
+        if self.assumed is not None:
+            lines.append(f"  {self.assumed}")
         for step in self.steps:
-            verb = "matches" if step.matched else "does not match"
+            verb = "matches" if step.matched else "may match" if step.depends else "does not match"
             lines.append(f"  {step.origin} ({step.action}) {verb}")
             lines.extend(f"    {reason}" for reason in step.reasons)
         lines.extend(f"  {each.line()}" for each in self.skipped)
@@ -75,7 +83,26 @@ def explain(policy: Policy, subject: Subject, where: Surroundings = NOWHERE) -> 
         for each in skipped_rules(policy, subject.kind, subject.name, subject.server)
         if before is None or each.rule < before
     ]
-    return Explanation(decision, tuple(_steps(engine, subject, decision)), tuple(skipped))
+    where = engine.where_of(subject.server)
+    steps = tuple(_steps(engine, subject, decision, where))
+    return Explanation(decision, steps, tuple(skipped), _assumed(engine, subject, where))
+
+
+def _assumed(engine: Engine, subject: Subject, where: Surroundings) -> str | None:
+    """Say where the server's bases were taken to be, where a path of the call depends on them."""
+    known = engine.candidates(subject.kind, subject.name, subject.server)
+    keys = {
+        condition.keys
+        for place in known.places
+        for condition in engine.conditions[place]
+        if condition.is_about_paths
+    }
+    values = [each for key in keys for each in Values(subject.arguments, key, where).every]
+    if any(each.has_unknown_base(known.named) for each in values):
+        return "Relative paths: the server's base is not declared (declare it with --base DIR)"
+    if where.bases and any(each.is_text and each.read(as_place=True).relative for each in values):
+        return f"Relative paths begin at: {', '.join(where.bases)}"
+    return None
 
 
 def skipped_rules(policy: Policy, kind: Kind, name: str, server: str) -> list[Skipped]:
@@ -93,47 +120,54 @@ def skipped_rules(policy: Policy, kind: Kind, name: str, server: str) -> list[Sk
     return found
 
 
-def _steps(engine: Engine, subject: Subject, decision: Decision) -> Iterator[Step]:
-    for place in engine.candidates(subject.kind, subject.name, subject.server).places:
+def _steps(
+    engine: Engine, subject: Subject, decision: Decision, where: Surroundings
+) -> Iterator[Step]:
+    known = engine.candidates(subject.kind, subject.name, subject.server)
+    for place in known.places:
         rule = engine.rules[place]
         reasons = []
-        matched = True
+        result: int = YES
         for test, condition in zip(rule.tests, engine.conditions[place], strict=True):
-            holds, reason = _reason(rule, test, condition, subject, engine.where)
-            reasons.append(reason)
-            matched &= holds
+            values = Values(subject.arguments, test.keys, where)
+            holds = condition.holds(values, known.named)
+            if holds == MAY:
+                reason = "a relative path matches from some bases, and the base is not declared"
+                reasons.append(f"{test.path}: {reason}")
+            else:
+                reasons.append(_reason(rule, test, condition, values, holds=holds == YES))
+            result = min(result, holds)
         if rule.only is not None:
-            holds = has_only(subject.arguments, frozenset(rule.only), subject.kind)
+            if not has_only(subject.arguments, frozenset(rule.only), subject.kind):
+                result = NO
             reasons.append(_closed(rule.only, subject))
-            matched &= holds
         if rule.is_unconditional:
             reasons.append("it is about every call of this name")
-        yield Step(rule.number, rule.origin, rule.action, matched, tuple(reasons))
+        matched, depends = result == YES, result == MAY
+        yield Step(rule.number, rule.origin, rule.action, matched, tuple(reasons), depends)
         if rule.number == decision.rule:
             return
 
 
 def _reason(
-    rule: Rule, test: ArgumentTest, condition: Condition, subject: Subject, where: Surroundings
-) -> tuple[bool, str]:
-    values = Values(subject.arguments, test.keys, where)
-    holds = condition.holds(values)
+    rule: Rule, test: ArgumentTest, condition: Condition, values: Values, *, holds: bool
+) -> str:
     if not values.every or (holds and condition.optional and not _fits_any(condition, values)):
         missing = "the call has no such argument"
-        return holds, f"{test.path}: {missing}{', and it is optional' if holds else ''}"
+        return f"{test.path}: {missing}{', and it is optional' if holds else ''}"
     if isinstance(condition, PartsCondition):
-        return holds, f"{test.path}: {_parts(test, condition, values)}"
+        return f"{test.path}: {_parts(test, condition, values)}"
     if rule.action != "allow":
         for value in values.every:
             if condition.fits_possibly(value):
-                return holds, f"{test.path}: {_possible(condition, value)}"
-        return holds, f"{test.path}: no reading of {_shown(values.every[0])} matches"
+                return f"{test.path}: {_possible(condition, value)}"
+        return f"{test.path}: no reading of {_shown(values.every[0])} matches"
     if not values.accepted:
-        return holds, f"{test.path}: an allow takes one value, or a list of them, and nothing else"
+        return f"{test.path}: an allow takes one value, or a list of them, and nothing else"
     for value in values.accepted:
         if not condition.fits_surely(value):
-            return holds, f"{test.path}: {_unsure(condition, value)}"
-    return holds, f"{test.path}: every reading of {_shown(values.accepted[0])} matches"
+            return f"{test.path}: {_unsure(condition, value)}"
+    return f"{test.path}: every reading of {_shown(values.accepted[0])} matches"
 
 
 def _fits_any(condition: Condition, values: Values) -> bool:
@@ -165,10 +199,12 @@ def _possible(condition: Condition, value: Value) -> str:
         return f"{_shown(value)} can be read in more ways than are looked at"
     for text in read.possible:
         for form in condition.forms:
-            if matches(form, _spelled(condition, text)):
+            if matches(form, condition.spelled(text)):
                 if text == value.value:
                     return f"{_shown(value)} matches '{form}'"
                 return f"{_shown(value)} can be read as '{_cut(text)}', which matches '{form}'"
+    if condition.is_about_paths and condition.falls_below(read.relative):
+        return f"{_shown(value)} is relative, and falls under the rule below some folder"
     return f"{_shown(value)} is what the rule names"
 
 
@@ -179,15 +215,11 @@ def _unsure(condition: Condition, value: Value) -> str:
     if not read.legible:
         return f"{_shown(value)} holds a character that no name can have, or too much of it"
     for text in read.sure:
-        if not any(matches(form, _spelled(condition, text)) for form in condition.forms):
+        if not any(matches(form, condition.spelled(text)) for form in condition.forms):
             if text == value.value:
                 return f"{_shown(value)} does not match"
             return f"{_shown(value)} can be read as '{_cut(text)}', which does not match"
     return f"{_shown(value)} does not match"
-
-
-def _spelled(condition: Condition, text: str) -> str:
-    return text.casefold() if isinstance(condition, FoldedCondition) else text
 
 
 def _shown(value: Value) -> str:

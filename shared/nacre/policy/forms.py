@@ -10,6 +10,7 @@ from nacre.policy.rule import Surroundings
 
 _SCHEME = re.compile(r"[A-Za-z*][A-Za-z0-9+.*-]*://")
 _FILE_URL = re.compile(r"file:(?://(?:localhost)?(?=/))?", re.IGNORECASE)
+_ABSOLUTE = re.compile(r"[/\\~]|\*\*[/\\]|[A-Za-z]:[/\\]|file:", re.IGNORECASE)
 _HOME = re.compile(r"(?:/home/[^/*?]+|/Users/[^/*?]+|/root)(?=/|$)")
 _ANY_HOME = ("/home/*", "/Users/*", "/root", "C:/Users/*")
 
@@ -20,6 +21,13 @@ def names_a_place(pattern: str) -> bool:
     One with blanks is about commands, and `**` about anything.
     """
     return pattern != "**" and (" " not in pattern or pattern.startswith(("/", "~")))
+
+
+def is_about_paths(pattern: str) -> bool:
+    """Tell whether a pattern is about absolute paths: what a relative one leads to counts."""
+    if not names_a_place(pattern) or pattern == "*":
+        return False
+    return _ABSOLUTE.match(pattern) is not None
 
 
 def sure_forms(pattern: str, where: Surroundings) -> tuple[str, ...]:

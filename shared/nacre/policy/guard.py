@@ -131,6 +131,8 @@ class Guard:
         wire: Wire | None = None
         with self._lock:
             try:
+                if self._talk.roots:
+                    self._talk.refresh_bases()
                 value = read(raw, lines=self._lines)
                 if type(value) is dict and headers is None:
                     usual = self._usual.call(raw, value)

@@ -6,7 +6,7 @@ all others, would stop a call that is allowed now. A proof is sound: where the s
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice, product
 from typing import Any
 
@@ -16,6 +16,7 @@ from nacre.policy.languages import Language, TextSet, TooManyStatesError, member
 from nacre.policy.matching import matches
 from nacre.policy.policy import Policy
 from nacre.policy.possible_texts import any_text, possible_places, possible_words
+from nacre.policy.relative_texts import Caught
 from nacre.policy.rule import NOWHERE, ArgumentTest, Kind, Rule, Subject, Surroundings
 from nacre.policy.scope import Scope, text
 from nacre.policy.subjects import kind_of
@@ -116,12 +117,14 @@ class _Leaf:
     """One value of a call: where it is, the sets that its text is in, and how it was read.
 
     `as_place` is None for a text that is read the same way as a path and as words.
+    `is_relative` says that the text is a relative path.
     """
 
     keys: Keys
     inside: tuple[TextSet, ...]
     as_place: bool | None
     values: tuple[Any, ...] = ()  # numbers and truth values that fit
+    is_relative: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,27 +222,32 @@ class _Search:
         exact = {each.keys for each in self.conditions if each.keys[-1] != "*"}
         for keys in sorted(exact):
             if keys[: len(stem)] == stem:
-                yield self._leaf(catching, keys)
+                yield from self._leaves(catching, keys)
         if any(stem[: len(keys)] == keys for keys in exact):
             return
         only = self.rule.only
         if only is None or (stem and stem[0] in only):
-            yield self._leaf(catching, stem)
+            yield from self._leaves(catching, stem)
         elif not stem:
             for name in only:
                 if (name,) not in exact:
-                    yield self._leaf(catching, (name,))
+                    yield from self._leaves(catching, (name,))
 
-    def _leaf(self, catching: Condition, keys: Keys) -> _Leaf:
+    def _leaves(self, catching: Condition, keys: Keys) -> Iterator[_Leaf]:
         over = self._over(keys)
         if "**" in catching.forms:
-            return self._allowed_leaf(keys, over)
+            yield self._allowed_leaf(keys, over)
+            return
         possible = possible_places if catching.as_place else possible_words
         plain = [each for each in over if each.reads_values]
         inside = [possible(each, self.catching.where) for each in plain if not each.equal]
         inside += [_spellings(each.equal) for each in plain if not each.forms]
         values = tuple(value for each in over for value in each.equal)
-        return _Leaf(keys, (Language(catching.forms), *inside), catching.as_place, values)
+        leaf = _Leaf(keys, (Language(catching.forms), *inside), catching.as_place, values)
+        yield leaf
+        if catching.is_about_paths:
+            caught = Caught(catching, is_relative=True, plain=False)
+            yield replace(leaf, inside=(caught, *inside), is_relative=True)
 
     def _allowed_leaf(self, keys: Keys, over: Sequence[Condition]) -> _Leaf:
         """Return a value of which nothing is known but that the rule allows it."""
@@ -281,7 +289,13 @@ class _Search:
         ]
         for leaf in leaves:
             seen = [place for place, (_, each) in enumerate(marks) if _sees(each, leaf)]
-            masks = memberships(leaf.inside, [Language(marks[place][1].forms) for place in seen])
+            stopped = [
+                Caught(marks[place][1], is_relative=leaf.is_relative)
+                if marks[place][1].is_about_paths and leaf.as_place
+                else Language(marks[place][1].forms)
+                for place in seen
+            ]
+            masks = memberships(leaf.inside, stopped)
             options.append(
                 [
                     (whole, sum(1 << place for bit, place in enumerate(seen) if mask >> bit & 1), t)
@@ -379,7 +393,8 @@ def _values(leaf: _Leaf, witness: str) -> list[Any]:
         others.append(witness.partition(":")[2])  # `//host/…` is read as a URL too
     parts = witness.strip("/").split("/")
     tails = ["/".join(parts[place:]) for place in range(min(len(parts), 4))]
-    return [*others, *dict.fromkeys([witness, *tails, f"/{tails[0]}"])]
+    # Absolute first: a relative path may be asked about instead of allowed.
+    return [*others, *dict.fromkeys([f"/{tails[0]}", witness, *tails])]
 
 
 def _arguments(leaves: Sequence[_Leaf], values: Sequence[Any]) -> dict[str, Any] | None:

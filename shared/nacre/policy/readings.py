@@ -38,6 +38,7 @@ _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*)")
 _OTHER_HOME = re.compile(r"~([^/]*)(/.*)?", re.DOTALL)
 _BLANK = "".join(map(chr, range(1, 33)))
 _UPWARDS = re.compile(r"(?:\.\.?/)+")
+_DRIVE = re.compile(r"^[A-Za-z]:(?=[^/])")
 _DEVICE = re.compile(r"^//[?.]/")
 _WRAPPED = re.compile(r"^(?:[A-Za-z][A-Za-z-]{1,20}:){1,3}(?=[A-Za-z]{2,8}:/)")
 _LOOSE_URL = re.compile(
@@ -57,12 +58,19 @@ class Readings(NamedTuple):
     Where a value is not `legible`, nobody can know what it means: an allow never matches.
     Where it has more readings than are found, it is not `complete` either: then a deny
     or a question about its place matches.
+
+    `relative` are the readings that begin at a base of the server, without the `..` that
+    lead above it. `has_unknown_base` says that at least one of the bases is not known, and
+    `has_separator` that the value is written like a path.
     """
 
     sure: tuple[str, ...]
     possible: tuple[str, ...]
     legible: bool = True
     complete: bool = True
+    relative: tuple[str, ...] = ()
+    has_unknown_base: bool = False
+    has_separator: bool = False
 
 
 def readings(text: str, where: Surroundings) -> Readings:
@@ -78,7 +86,16 @@ def readings(text: str, where: Surroundings) -> Readings:
         follow = where.follow
         found = None if follow is None else follow(text)
         sure = possible = (text, resolved(text) if found is None else found)
-    return Readings(sure, possible)
+        return Readings(sure, possible)
+    if is_rooted:
+        return Readings(sure, possible)
+    return Readings(
+        sure,
+        possible,
+        relative=sure,
+        has_unknown_base=where.opens_files,
+        has_separator="/" in text,
+    )
 
 
 def _all_readings(text: str, where: Surroundings) -> Readings:
@@ -86,15 +103,29 @@ def _all_readings(text: str, where: Surroundings) -> Readings:
     legible = complete and len(text) <= LONGEST_NAME
     sure: dict[str, None] = {}
     possible: dict[str, None] = {}
+    relative: dict[str, None] = {}
+    has_unknown_base = False
     for spelling in spellings:
         legible &= _is_sound(spelling)
         sure |= dict.fromkeys(_places(spelling, where))
         possible |= dict.fromkeys(_guesses(spelling))
+        for place, is_below_home in _below_a_base(spelling, where):
+            relative[place] = None
+            has_unknown_base |= is_below_home or not where.bases
     possible = dict.fromkeys(spellings) | sure | possible
     if where.folds_case:
         possible |= dict.fromkeys(_folded(possible))
+        relative |= dict.fromkeys(_folded(relative))
     legible = legible and all(map(_is_sound, sure))
-    return Readings(tuple(sure), tuple(possible), legible, complete)
+    return Readings(
+        tuple(sure),
+        tuple(possible),
+        legible,
+        complete,
+        tuple(relative),
+        has_unknown_base and where.opens_files,
+        any("/" in each or each == ".." for each in spellings),
+    )
 
 
 def _folded(texts: Iterable[str]) -> tuple[str, ...]:
@@ -207,6 +238,8 @@ def _places(text: str, where: Surroundings) -> Iterable[str]:
     if url is not None and url[1].lower() != "file":
         yield text
         yield from _url_readings(text, url)
+        if _leads_out(text):
+            yield from _paths(text, where)
         return
     place = text
     file = _FILE_URL.match(text)
@@ -223,9 +256,14 @@ def _places(text: str, where: Surroundings) -> Iterable[str]:
 
 def _paths(place: str, where: Surroundings) -> Iterable[str]:
     """Yield the places of a path, below the server's home and bases where they are known."""
-    if where.home is not None and place.startswith("~") and place[1:2] in ("", "/"):
-        yield from _one_path(where.home + place[1:], where)
-    elif where.bases and not is_absolute(place):
+    if place.startswith("~"):
+        if where.home is not None and place[1:2] in ("", "/"):
+            yield from _one_path(where.home + place[1:], where)
+        else:
+            yield from _one_path(place, where)
+        if not _leads_out(place):
+            return  # a server that does not expand `~` finds a folder of that name, or nothing
+    if where.bases and not is_absolute(place):
         for base in where.bases:
             yield from _one_path(f"{base}/{place}", where)
     else:
@@ -241,6 +279,34 @@ def _one_path(place: str, where: Surroundings) -> Iterable[str]:
             yield f"{short}/"
     if where.is_local and is_absolute(place):
         yield _followed(place, where)
+
+
+def _leads_out(place: str) -> bool:
+    """Tell whether the `..` of a relative path leave the segment that it begins with."""
+    return ".." in place and not normal(place).startswith(place.partition("/")[0])
+
+
+def _below_a_base(text: str, where: Surroundings) -> Iterable[tuple[str, bool]]:
+    """Yield what a spelling names below a base of the server, as far as `..` leave it.
+
+    Each comes with whether that base is a home folder which is not known.
+    """
+    text = text.partition("\0")[0].strip(_BLANK)
+    for each in dict.fromkeys([text, _WRAPPED.sub("", text)]):
+        file = _FILE_URL.match(each)
+        place = each if file is None else each[file.end() :]
+        if file is None and _URL.match(each) is not None and not _leads_out(each):
+            continue
+        if where.folds_case:
+            place = _DRIVE.sub("", _as_windows_opens(place))
+        place = normal(place)
+        if is_absolute(place):
+            continue
+        home = _OTHER_HOME.fullmatch(place)
+        if home is None:
+            yield _UPWARDS.sub("", f"{place}/").strip("/"), False
+        elif where.home is None or home[1]:
+            yield (home[2] or "").strip("/"), True
 
 
 def _as_windows_opens(place: str) -> str:

@@ -36,11 +36,11 @@ class Surroundings(NamedTuple):  # hashed for each call
     """The facts about a server's machine that give a path its meaning.
 
     `bases` are all folders from which the server resolves relative paths, absolute and as
-    its owner declared them; without them nobody knows what a relative path means. `home`
-    is what `~` means. Links are followed only for a server on this machine. `folds_case`
-    is for file systems that do not tell `A` from `a`: macOS and Windows. `follow` follows
-    the links of a path faster than the usual way; None from it means that this has to be
-    used.
+    its owner declared them; without them nobody knows what a relative path means, unless
+    the owner says that the server opens no files. `home` is what `~` means. Links are
+    followed only for a server on this machine. `folds_case` is for file systems that do
+    not tell `A` from `a`: macOS and Windows. `follow` follows the links of a path faster
+    than the usual way; None from it means that this has to be used.
     """
 
     is_local: bool = False
@@ -48,6 +48,7 @@ class Surroundings(NamedTuple):  # hashed for each call
     bases: tuple[str, ...] = ()
     folds_case: bool = False
     follow: Callable[[str], str | None] | None = None
+    opens_files: bool = True
 
 
 NOWHERE = Surroundings()

@@ -39,6 +39,7 @@ class Usual:
         self._trust = trust
         self._relisting = relisting
         self._policy: Policy | None = None
+        self._where = NOWHERE
         self._engine = Engine((), NOWHERE)
         self._records: dict[tuple[str, int | None], tuple[AuditEntry, str]] = {}
 
@@ -65,8 +66,9 @@ class Usual:
         judge = talk.judge
         try:
             policy = judge.source.current()
-            if policy is not self._policy:
-                self._policy, self._engine = policy, policy.engine(judge.where)
+            if policy is not self._policy or judge.where is not self._where:
+                self._policy, self._where = policy, judge.where
+                self._engine = policy.engine(judge.where)
                 self._records.clear()
             decision = self._engine.decide(Subject("tool", name, judge.server, arguments))
         except Exception:  # noqa: BLE001 - the long way fails as well, and says of what

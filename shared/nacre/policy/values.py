@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from nacre.policy.argument_names import meaning_of
 from nacre.policy.arguments import JsonNumber, is_left_out, number, reach, spellings
 from nacre.policy.readings import Readings, readings, words
 from nacre.policy.rule import Surroundings
@@ -11,9 +12,10 @@ from nacre.policy.rule import Surroundings
 class Value:
     """A scalar of a call; its readings are found when a rule first asks."""
 
-    __slots__ = ("_place", "_word", "is_text", "value", "where")
+    __slots__ = ("_place", "_word", "is_text", "name", "value", "where")
 
-    def __init__(self, value: Any, where: Surroundings) -> None:
+    def __init__(self, value: Any, where: Surroundings, name: str = "") -> None:
+        self.name = name
         self.value = value
         self.where = where
         self.is_text = type(value) is str or (
@@ -31,6 +33,22 @@ class Value:
         if self._word is None:
             self._word = words(self.value, self.where) if self.is_text else self._scalar()
         return self._word
+
+    def has_unknown_base(self, named: frozenset[str]) -> bool:
+        """Tell whether this is a path of which nobody knows where it begins.
+
+        `named` are the arguments that rules about paths name. Other values are paths when
+        their name says so, or when they are written like one and their name says nothing.
+        """
+        if not self.is_text:
+            return False
+        read = self.read(as_place=True)
+        if not read.has_unknown_base:
+            return False
+        if self.name in named:
+            return True
+        meaning = meaning_of(self.name)
+        return meaning == "path" or (read.has_separator and meaning == "")
 
     def equals(self, wanted: float, *, exactly: bool) -> bool:
         """Compare with a number or a truth value, which are never equal to each other.
@@ -61,12 +79,14 @@ class Values:
         self._keys = keys
         text = arguments.get(keys[0]) if len(keys) == 1 else None
         if type(text) is str:  # as nearly always; what follows would say the same
-            self.accepted = self.every = [Value(text, where)]
+            self.accepted = self.every = [Value(text, where, keys[0])]
             return
         accepted, every = reach(arguments, keys)
-        known = {id(value): Value(value, where) for value in (*accepted, *every)}
-        self.accepted = [known[id(value)] for value in accepted]
-        self.every = [known[id(value)] for value in every]
+        known = {
+            (name, id(value)): Value(value, where, name) for name, value in (*accepted, *every)
+        }
+        self.accepted = [known[name, id(value)] for name, value in accepted]
+        self.every = [known[name, id(value)] for name, value in every]
 
     @property
     def are_missing(self) -> bool:

@@ -131,21 +131,17 @@ def _connecting(
 
 def surroundings(references: "References") -> "Callable[[ServerConfig], Surroundings]":
     """Return the function that gives the facts about each server's machine."""
-    from pathlib import Path
-
     from nacre.errors import NacreError
-    from nacre.policy.bases import absolute_bases
+    from nacre.policy.bases import declared
     from nacre.policy.rule import NOWHERE
     from nacre.wiring.this_machine import on_this_machine
 
     def where(config: "ServerConfig") -> "Surroundings":
-        is_local = config.kind == "stdio"
-        home = str(Path.home()) if is_local else None
+        facts = on_this_machine() if config.kind == "stdio" else NOWHERE
         try:
             folders = [references.filled(each) for each in config.base]
-            bases = absolute_bases(folders, f"'{config.name}': 'base'", home)
+            return declared(facts, folders, f"'{config.name}': 'base'")
         except NacreError:
-            bases = ()  # one folder that cannot be read leaves all of them unknown
-        return on_this_machine(bases) if is_local else NOWHERE._replace(bases=bases)
+            return facts  # one folder that cannot be read leaves all of them unknown
 
     return where

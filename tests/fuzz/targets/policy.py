@@ -11,6 +11,7 @@ from contextlib import suppress
 from urllib.parse import unquote
 
 from nacre.errors import PolicyError
+from nacre.policy.bases import roots_in, with_roots
 from nacre.policy.compiled import from_json, to_json
 from nacre.policy.explain import explain
 from nacre.policy.loading import load_policy
@@ -26,6 +27,8 @@ SEEDS = (
     b"\x01../../../etc/passwd",
     b'\x02{"path": ["/home/user/projects/a", {"x": null}], "n": 1e999}',
     b"\x02[[[[",
+    b'\x02{"roots": [{"uri": "file:///home/user/a%20b"}, {"uri": "https://x"}, 5]}',
+    b"\x01.ssh/id_rsa",
     b"\x03~/**/*.txt",
     b"\x03file:///a/../**",
     b"",
@@ -85,6 +88,11 @@ def _path(text: str) -> None:
                 path = posixpath.normpath(read)
                 assert path == FOLDER or path.startswith(f"{FOLDER}/"), (value, read)
         explain(DENY, subject, where)
+    relative = Subject("tool", "read", "fs", {"path": text})
+    if not text.startswith(("/", "~", " ")) and ALLOW.decide(relative, PLACES[1]).action == "allow":
+        for read in _decodings(text):
+            path = posixpath.normpath(posixpath.join(FOLDER, read))
+            assert path == FOLDER or path.startswith(f"{FOLDER}/"), (text, read)
     for read in _decodings("/" + text):
         if "\0" not in read and posixpath.normpath(read).startswith("/etc/"):
             denied = Subject("tool", "read", "fs", {"any": ["/" + text]})
@@ -105,7 +113,9 @@ def _arguments(text: str) -> None:
         arguments = text
     for policy in (ALLOW, DENY):
         decision = policy.decide(Subject("tool", "read", text[:40], arguments))
-        assert decision.action in ("allow", "deny")
+        assert decision.action in ("allow", "deny", "prompt")
+    where = with_roots(PLACES[1], list(roots_in(arguments)))
+    assert not where.bases or FOLDER in where.bases
 
 
 def _pairs(data: bytes) -> bool:
