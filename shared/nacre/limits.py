@@ -247,6 +247,7 @@ MAX_POLICY_BYTES = 256 * 1024  # thousands of rules, and an item with room to sp
 MAX_EVALUATED_CALLS = 100  # in one request: a build's fixtures, or what a proxy has waiting
 INJECTION_DECODINGS = 2  # layers of encoding looked under: what is wrapped deeper no model unwraps
 INJECTION_DECODED_RUNS = 64  # encoded runs of one text: more are data
+BASE64_RUN_CHARS = 8_192  # in a text: a run that no key, token or certificate is as long as
 SEQUENCE_EDGE_CHARS = 4_096  # of a long item: what can be one text with its neighbour
 OWN_PATTERN_CHARS = 500  # of one regular expression in a policy
 OWN_PATTERN_WAYS = 5_000  # tries from one place: what a pattern may cost where it almost matches

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nacre.policy.arguments import JsonNumber
+from nacre.policy.media import lifted
 from nacre.policy.secrets import (
     BUILT_IN,
     MARK,
@@ -42,10 +43,15 @@ def redact(value: Any, section: SecretsSection) -> Redacted:
     if is_plain(value, section):
         return Redacted(value, 0, ())
     redaction = _Redaction(section)
-    clean = redaction.of(value, 0)
+    parts = lifted(value)
+    clean = redaction.of(parts.value, 0)
+    if section.action == "deny":  # nothing can be taken out of a file
+        redaction.of(parts.shows, 0)
     if not redaction.rules:
         return Redacted(value, 0, ())
-    return Redacted(clean, len(redaction.rules), tuple(dict.fromkeys(redaction.rules)))
+    return Redacted(
+        parts.restored(clean), len(redaction.rules), tuple(dict.fromkeys(redaction.rules))
+    )
 
 
 def is_plain(value: Any, section: SecretsSection) -> bool:

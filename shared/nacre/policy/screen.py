@@ -1,13 +1,14 @@
 """What a guard asks about the content of messages: who tries to instruct, and what is secret."""
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from nacre.policy.arguments import JsonNumber
 from nacre.policy.injection import MARK, Finding, said, scan
 from nacre.policy.injection_definitions import scan_definition
 from nacre.policy.injection_places import mask_value, scan_value
+from nacre.policy.media import Lifted, lifted
 from nacre.policy.message_texts import Kind, opaque_members, texts_of
 from nacre.policy.policy import Policy
 from nacre.policy.redaction import is_plain, redact
@@ -98,11 +99,15 @@ class Screen:
     def _screened(self, source: Source, value: Any, policy: Policy) -> Screened:
         if not _looks(policy.injection, source):
             return _secrets(value, policy)
-        screened = _injection(value, source, policy)
+        parts = lifted(numbers(value))
+        screened = _injection(parts, source, policy)
         if screened.objection is not None:
             return screened._replace(value=value)
-        clean = _secrets(screened.value, policy)
-        return clean._replace(doubt=screened.doubt, note=_joined(screened.note, clean.note))
+        clean = _secrets(screened.value, policy, shows=parts.shows)
+        note = _joined(screened.note, clean.note)
+        if clean.objection is not None or clean.value is parts.value:
+            return Screened(value, clean.objection, screened.doubt, note)
+        return Screened(parts.restored(clean.value), None, screened.doubt, note)
 
     def listed(self, items: Mapping[str, Any], policy: Policy) -> Screened:
         """Look for secrets in the items of a list, each of which was looked at by itself."""
@@ -139,11 +144,13 @@ def _apart(value: Any, names: Collection[str]) -> tuple[Any, dict[str, Any]]:
     return {name: each for name, each in value.items() if name not in opaque}, opaque
 
 
-def _injection(value: Any, kind: Source, policy: Policy) -> Screened:
-    section = policy.injection
-    plain = numbers(value)
+def _injection(parts: Lifted, kind: Source, policy: Policy) -> Screened:
+    section, value = policy.injection, parts.value
+    in_files = scan_value(parts.shows, kind=kind, section=section)
+    if in_files and section.action == "redact":  # nothing can be taken out of a file
+        return Screened(value, f"Blocked by policy ({said(in_files)})", note=said(in_files))
     if section.action == "redact":
-        masked, found = mask_value(plain, kind=kind, section=section)
+        masked, found = mask_value(value, kind=kind, section=section)
         # Names of members cannot be masked, so what stands there is denied.
         left = scan_value(masked, kind=kind, section=section) if found else ()
         if left:
@@ -152,8 +159,8 @@ def _injection(value: Any, kind: Source, policy: Policy) -> Screened:
         if not found and not split.marks:
             return Screened(value)
         return Screened(split.taken_out(masked), note=_note_of(found, split))
-    found = scan_value(plain, kind=kind, section=section)
-    split = Crossing() if found else _split_instructions(plain, kind, section)
+    found = (*scan_value(value, kind=kind, section=section), *in_files)
+    split = Crossing() if found else _split_instructions(value, kind, section)
     if not found and not split.marks:
         return Screened(value)
     note = _note_of(found, split)
@@ -167,7 +174,8 @@ def _note_of(found: tuple[Finding, ...], split: Crossing) -> str:
     return _joined(said(found) if found else None, across) or ""
 
 
-def _secrets(value: Any, policy: Policy) -> Screened:
+def _secrets(value: Any, policy: Policy, shows: Sequence[str] = ()) -> Screened:
+    """Take secrets out; `shows` are texts within files, of which nothing can be taken out."""
     section = policy.secrets
     if section.action == "off":
         return Screened(value)
@@ -180,7 +188,8 @@ def _secrets(value: Any, policy: Policy) -> Screened:
         ],
         glues=("",),
     )
-    count = clean.count + len(split.marks)
+    in_files = [redact(each, section).count for each in shows if section.action == "deny"]
+    count = clean.count + len(split.marks) + sum(in_files)
     if not count:
         return Screened(value)
     rules = dict.fromkeys((*clean.rules, *(["split over items"] if split.marks else [])))
