@@ -259,3 +259,37 @@ def test_what_a_client_does_not_hand_on_is_written_down(
 def test_without_a_client_nothing_is_wrapped(nacre: Nacre, home: Path) -> None:
     assert nacre("wrap", "--all").code == 0
     assert nacre("wrap", "status").err == "No client has a server.\n"
+
+
+def test_declared_bases_stand_in_the_entry_and_are_kept(
+    nacre: Nacre, cursor: Path, folder: Path
+) -> None:
+    assert nacre("wrap", "files").code == 0
+    assert "--base" not in entry_of(cursor, "files")["args"]
+
+    declared = nacre("wrap", "files", "--base", "/srv/a", "--base", "/srv/b")
+    assert declared.code == 0
+    assert "renewed" in declared.out
+    args = entry_of(cursor, "files")["args"]
+    assert args[args.index("--base") : args.index("--")] == ["--base", "/srv/a", "--base", "/srv/b"]
+
+    again = nacre("wrap", "files")
+    assert "already wrapped" in again.out
+    assert entry_of(cursor, "files")["args"] == args
+    assert nacre("unwrap", "files").code == 0
+    assert cursor.read_text() == TEXT
+    assert folder.exists()
+
+
+def test_bases_are_not_declared_for_every_server_at_once(nacre: Nacre, cursor: Path) -> None:
+    refused = nacre("wrap", "--all", "--base", "/srv/a")
+    assert refused.code == 2
+    assert cursor.read_text() == TEXT
+
+
+def test_a_folder_that_may_be_the_base_is_proposed(nacre: Nacre, cursor: Path) -> None:
+    line = '"command": "uv", "args": ["--directory", "/srv/notes", "run", "server"]'
+    cursor.write_text('{"mcpServers": {"notes": {' + line + "}}}")
+    wrapped = nacre("wrap", "notes")
+    assert "nacre wrap notes --base /srv/notes" in wrapped.err
+    assert "--base" not in entry_of(cursor, "notes")["args"]

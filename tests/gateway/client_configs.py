@@ -29,7 +29,10 @@ def url(name: str, *options: str) -> list[str]:
 
 
 HEADER = ("--header-env", "Authorization=NACRE_HEADER_1")
-FILES = stdio("files", "npx", "-y", "@modelcontextprotocol/server-filesystem", "/home/user")
+FILES = [
+    *("proxy", "--name", "files", "--base", "/home/user", "--"),
+    *("npx", "-y", "@modelcontextprotocol/server-filesystem", "/home/user"),
+]
 
 CONFIGS = [
     Config(

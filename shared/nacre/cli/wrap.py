@@ -62,6 +62,14 @@ def server_options(command: Function) -> Function:
     default="",
     help="What rules, pins and the audit call the server. [default: its name in the client]",
 )
+@click.option(
+    "--base",
+    "bases",
+    metavar="DIR",
+    multiple=True,
+    help="A folder from which these servers resolve relative paths. Name all of them; 'none' is "
+    "for servers that open no files. [default: what their arguments say, if that is certain]",
+)
 @placed
 def wrap(
     servers: tuple[str, ...],
@@ -73,6 +81,7 @@ def wrap(
     dry_run: bool,
     as_json: bool,
     policy: Path | None,
+    bases: tuple[str, ...],
     place: Place,
 ) -> int:
     """Put the policy in front of servers that clients already use.
@@ -88,7 +97,9 @@ def wrap(
         from nacre.policy.loading import read_policy
 
         read_policy(policy)
-    opened = open_place(place, "wrap", str(policy or ""))
+    if bases and every:
+        raise InvalidInputError("--base is for servers that you name, not for --all")
+    opened = open_place(place, "wrap", str(policy or ""), bases)
     found, problems = look(opened.files, opened.records, opened.machine, chosen_clients(clients))
     if servers == _STATUS:
         return show_status(found, problems, missing_programs(found), as_json=as_json)
@@ -111,13 +122,15 @@ def wrap(
     return code or int(every and bool(problems))
 
 
-def open_place(place: Place, command: str, policy: str = "") -> "Wrapping":
+def open_place(
+    place: Place, command: str, policy: str = "", bases: tuple[str, ...] = ()
+) -> "Wrapping":
     """Return what wraps on this machine."""
     from nacre.wiring.wrapping import open_wrapping
 
     if place.stack:
         raise InvalidInputError(f"{command} works on this machine; leave --stack out")
-    return open_wrapping(place.folder(), program(), policy)
+    return open_wrapping(place.folder(), program(), policy, bases)
 
 
 def check_selection(servers: tuple[str, ...], *, every: bool) -> None:

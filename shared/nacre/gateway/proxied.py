@@ -18,6 +18,12 @@ def command_line(entry: Entry, shape: Shape) -> list[str] | None:
     return _line(command, entry.get(shape.args))
 
 
+def folder_of(entry: Entry) -> str:
+    """Return the working folder that an entry names, or nothing."""
+    folder = entry.get("cwd")
+    return folder if isinstance(folder, str) else ""
+
+
 def proxied(entry: Entry, shape: Shape) -> Proxied | None:
     """Return the proxy that an entry starts, if it does."""
     try:
@@ -50,6 +56,7 @@ def wrapped(entry: Entry, shape: Shape, name: str, launcher: Launcher) -> dict[s
     if line is not None and urls:
         raise InvalidInputError(f"it has both '{shape.command}' and '{urls[0]}'; remove one")
     if line is not None:
+        launcher = launcher.for_server(line, folder_of(entry))
         return _with_line(entry, shape, launcher.line(name, ["--", *line]))
     if not urls:
         raise InvalidInputError("the client brings this server itself; there is no command to wrap")

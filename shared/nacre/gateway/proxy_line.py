@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from nacre.gateway.proposed_base import proposed_base
 
 _FLAGS = frozenset({"--pass-authorization"})
 _KEPT = ("--data-dir", "--policy", "--base", "--timeout")
@@ -10,10 +12,16 @@ _KEPT = ("--data-dir", "--policy", "--base", "--timeout")
 
 @dataclass(frozen=True, slots=True)
 class Launcher:
-    """Our own program, as a client can start it, and what each proxy is told."""
+    """Our own program, as a client can start it, and what each proxy is told.
+
+    `bases` are the folders that the owner declares for the servers; `home` is the folder
+    that `~` means to them.
+    """
 
     program: tuple[str, ...]
     options: tuple[str, ...] = ()
+    bases: tuple[str, ...] = ()
+    home: str = ""
 
     def pairs(self) -> list[tuple[str, str]]:
         """Return the options with their values."""
@@ -21,13 +29,22 @@ class Launcher:
 
     def like(self, proxy: "Proxied") -> "Launcher":
         """Return this launcher, with what it leaves open taken from another proxy."""
-        told = {name for name, _ in self.pairs()}
+        told = {name for name, _ in self.pairs()} | ({"--base"} if self.bases else set())
         kept = [pair for pair in proxy.options if pair[0] in _KEPT and pair[0] not in told]
-        return Launcher(self.program, tuple(word for pair in kept for word in pair) + self.options)
+        words = tuple(word for pair in kept for word in pair)
+        return replace(self, options=words + self.options)
 
     def line(self, name: str, rest: Sequence[str]) -> list[str]:
         """Return the command line of a proxy."""
-        return [*self.program, "proxy", "--name", name, *self.options, *rest]
+        bases = [word for each in self.bases for word in ("--base", each)]
+        return [*self.program, "proxy", "--name", name, *self.options, *bases, *rest]
+
+    def for_server(self, line: Sequence[str], cwd: str) -> "Launcher":
+        """Return this launcher with the bases that a server's command line shows for certain."""
+        if self.bases or "--base" in self.options:
+            return self
+        proposed = proposed_base(line, cwd, self.home)
+        return replace(self, bases=proposed.folders) if proposed.is_certain else self
 
 
 @dataclass(frozen=True, slots=True)

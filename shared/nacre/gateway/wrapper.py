@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
+from shlex import quote
 from typing import Any
 from typing import Literal as Choice
 
@@ -12,6 +13,8 @@ from nacre.errors import ConfigurationError, InvalidInputError, NacreError
 from nacre.gateway.client_servers import Found, without
 from nacre.gateway.clients import Client
 from nacre.gateway.config_tree import Literal, Value
+from nacre.gateway.proposed_base import proposed_base
+from nacre.gateway.proxied import command_line, folder_of
 from nacre.gateway.proxy_line import Launcher, Proxied
 from nacre.gateway.wrapping import (
     Path,
@@ -143,7 +146,8 @@ class Wrapper:
                 )
             )
         result: Result = "wrapped" if server.proxy is None else "renewed"
-        return change.text, _outcome(found, result, _note(change.before, found.client))
+        notes = (_note(change.before, found.client), _base_note(change.before, found, launcher))
+        return change.text, _outcome(found, result, "; ".join(filter(None, notes)))
 
     def _unwrapped(self, text: str, found: Found, rehearse: bool) -> tuple[str, Outcome]:
         del rehearse
@@ -192,10 +196,31 @@ def _outcome(found: Found, result: Result, note: str = "") -> Outcome:
 
 
 def _is_as_wanted(proxy: Proxied, launcher: Launcher, name: str) -> bool:
+    bases = tuple(proxy.all("--base"))
+    wanted = launcher.bases or bases or launcher.for_server(proxy.inner or (), "").bases
     return (
         proxy.program == launcher.program
         and name in ("", proxy.first("--name"))
+        and bases == wanted
         and all(proxy.first(option) == value for option, value in launcher.pairs())
+    )
+
+
+def _base_note(before: Mapping[str, Value], found: Found, launcher: Launcher) -> str:
+    """Return where the server's relative paths begin, or how to declare it."""
+    if launcher.bases or "--base" in launcher.options:
+        return ""
+    line = command_line(before, found.client.shape)
+    proposed = proposed_base(line or (), folder_of(before), launcher.home)
+    folders = ", ".join(proposed.folders)
+    if proposed.is_certain:
+        return f"its relative paths begin at {folders}, as its arguments say"
+    if not folders:
+        return ""
+    options = " ".join(f"--base {quote(each)}" for each in proposed.folders)
+    return (
+        f"relative paths are asked about; if it resolves them from {folders}, run "
+        f"'nacre wrap {quote(found.server.name)} {options}'"
     )
 
 

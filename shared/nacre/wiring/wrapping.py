@@ -12,6 +12,7 @@ from nacre.clock import system_clock
 from nacre.gateway.clients import CLIENTS, Machine, managed_files
 from nacre.gateway.proxy_line import Launcher
 from nacre.gateway.wrapper import Wrapper
+from nacre.policy.bases import NONE
 from nacre.ports.config_files import ConfigFiles, WrapRecords
 from nacre.wiring.data_folder import prepare_data_folder
 from nacre.wiring.settings import Settings, user_policy_file
@@ -31,8 +32,12 @@ class Wrapping:
     wrapper: Wrapper
 
 
-def open_wrapping(folder: str, program: Sequence[str], policy: str = "") -> Wrapping:
+def open_wrapping(
+    folder: str, program: Sequence[str], policy: str = "", bases: Sequence[str] = ()
+) -> Wrapping:
     """Return what wraps servers; `program` starts this one, `policy` is a file of rules.
+
+    `bases` are the folders from which the servers resolve relative paths, as declared.
 
     A proxy is started by a client, which may hand on little of this process's environment:
     what does not follow from the user alone is written into its command line.
@@ -54,5 +59,8 @@ def open_wrapping(folder: str, program: Sequence[str], policy: str = "") -> Wrap
     managed = [pattern for client in CLIENTS for pattern in managed_files(client, machine)]
     files = LocalConfigFiles(place / _FOLDER, managed=managed, now=system_clock)
     records = FolderWrapRecords(place / _FOLDER / "entries")
-    launcher = Launcher(tuple(program), tuple(options))
+    folders = tuple(
+        [each if each == NONE else str(Path(each).expanduser().absolute()) for each in bases]
+    )
+    launcher = Launcher(tuple(program), tuple(options), folders, str(Path.home()))
     return Wrapping(files, records, machine, Wrapper(files, records, launcher, now=system_clock))
