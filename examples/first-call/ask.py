@@ -40,4 +40,6 @@ async def ask(url: str, token: str) -> None:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit("usage: ask.py URL TOKEN, both as the first start of the server printed them")
     asyncio.run(ask(sys.argv[1], sys.argv[2]))

@@ -49,6 +49,8 @@ class Handler(BaseHTTPRequestHandler):
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("usage: model.py PORT")
     server = ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler)
     print(f"A stand-in for a model: http://127.0.0.1:{server.server_port}/v1", flush=True)
     server.serve_forever()

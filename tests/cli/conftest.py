@@ -1,5 +1,6 @@
 """The command line over a data folder of its own."""
 
+import io
 import json
 import os
 from collections.abc import Callable, Iterator
@@ -64,3 +65,19 @@ def world(
     opened = laptop_world(folder, nacre) if request.param == "laptop" else stack_world(monkeypatch)
     with opened as world:
         yield world
+
+
+class Terminal(io.StringIO):
+    """What somebody types."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+Typed = Callable[[str], None]
+
+
+@pytest.fixture
+def typed(monkeypatch: pytest.MonkeyPatch) -> Typed:
+    """Type lines at a terminal, for the next command."""
+    return lambda text: monkeypatch.setattr("sys.stdin", Terminal(text))

@@ -20,7 +20,7 @@ from nacre.policy.sections import Settings
 from nacre.ports.table import Table
 from nacre.wiring.data_folder import DATABASE
 from tests.aws_stack import REGION
-from tests.cli.conftest import Nacre
+from tests.cli.conftest import Nacre, Typed
 from tests.policy.approving import wish
 from tests.wiring.deployed import deployed, outputs_of
 
@@ -156,3 +156,28 @@ def test_without_a_terminal_a_watcher_writes_lines(
 
     facts: dict[str, Any] = json.loads(watched.out)
     assert (watched.code, facts["ticket"]) == (130, ticket)
+
+
+@pytest.mark.parametrize(
+    ("answer", "state"),
+    [("y", "granted"), ("Y", "granted"), ("o", "granted"), ("n", "denied"), ("d", "denied")],
+)
+def test_a_watcher_takes_yes_and_no(
+    nacre: Nacre,
+    world: World,
+    typed: Typed,
+    monkeypatch: pytest.MonkeyPatch,
+    answer: str,
+    state: str,
+) -> None:
+    ticket = world.wait()
+
+    def stop(_seconds: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("nacre.cli.approvals.time.sleep", stop)
+    typed(f"{answer}\n")
+    nacre("approvals", "watch", *world.options)
+
+    [facts] = nacre("approvals", "list", "--json", *world.options).json()
+    assert (facts["ticket"], facts["state"]) == (ticket, state)

@@ -3,6 +3,8 @@
 import json
 import socket
 import sqlite3
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import closing
@@ -257,3 +259,75 @@ def test_a_stack_that_is_not_there_is_broken(nacre: Nacre, monkeypatch: pytest.M
         "there is no stack 'other'"
     )
     assert MCP_URL not in outcome.out
+
+
+def test_a_program_that_is_not_there_is_told(nacre: Nacre, port: int) -> None:
+    nacre("being", "create", "Ann")
+    nacre("server", "add", "far", "--", "no-such-program-here", "x")
+    cursor = Path.home() / ".cursor" / "mcp.json"
+    cursor.parent.mkdir(parents=True)
+    cursor.write_text('{"mcpServers": {"files": {"command": "/no/such/npx", "args": ["a"]}}}')
+    nacre("wrap", "files")
+
+    outcome = nacre("doctor", "--port", str(port), "--json")
+
+    assert outcome.code == 1
+    found = json.loads(outcome.out)
+    assert finding(found, "servers")["found"] == (
+        "far starts 'no-such-program-here', which is not here"
+    )
+    assert finding(found, "wrapped servers")["found"] == (
+        "files of Cursor starts '/no/such/npx', which is not here"
+    )
+
+
+def test_a_misspelt_setting_is_told(
+    nacre: Nacre, port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NACRE_LLM_MODLE", "x")
+    monkeypatch.setenv("nacre_home", "/x")
+    monkeypatch.setenv("NACRE_ZZZ", "x")
+
+    found = nacre("doctor", "--port", str(port), "--json").json()
+
+    assert [(each["found"], each["advice"]) for each in found if each["check"] == "settings"] == [
+        ("NACRE_LLM_MODLE is no setting, so it has no effect", "did you mean NACRE_LLM_MODEL?"),
+        ("NACRE_ZZZ is no setting, so it has no effect", "see docs/reference/settings.md"),
+        ("nacre_home is no setting, so it has no effect", "did you mean NACRE_HOME?"),
+    ]
+
+
+def test_an_unreadable_policy_is_told_once(
+    nacre: Nacre, port: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "policy.toml").write_text("[[rule]]")
+    monkeypatch.setenv("NACRE_POLICY", str(tmp_path / "policy.toml"))
+    for name in ("Ann", "Bob", "Cleo"):
+        nacre("being", "create", name)
+
+    found = json.loads(nacre("doctor", "--port", str(port), "--json").out)
+
+    assert [each["check"] for each in found if "policy" in each["check"]] == ["policy"]
+    assert sum("policy.toml" in each["found"] for each in found) == 1
+
+
+def test_the_port_of_the_server_that_runs_is_looked_at(nacre: Nacre) -> None:
+    with serving() as server:
+        found = nacre("doctor", "--json").json()
+        link = nacre("owner", "bootstrap").out
+
+    base = server.url.removesuffix("/mcp")
+    assert f"the server at {base}/mcp answers" in finding(found, "port")["found"]
+    assert link.startswith(f"{base}/")
+
+
+def test_a_server_that_was_killed_is_not_taken_for_one_that_runs(
+    nacre: Nacre, folder: Path
+) -> None:
+    nacre("being", "create", "Ann")
+    (folder / "serving").mkdir(mode=0o700)
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    (folder / "serving" / str(ended.pid)).write_text("http://127.0.0.1:1/mcp")
+
+    assert "http://127.0.0.1:1" not in nacre("doctor").out

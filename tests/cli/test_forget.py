@@ -21,7 +21,7 @@ from nacre.policy.approvals import Approvals
 from nacre.policy.sections import Settings as PolicySettings
 from nacre.ports.table import Key
 from nacre.tasks.task import result_of
-from tests.cli.conftest import Nacre
+from tests.cli.conftest import Nacre, Typed
 from tests.cli.worlds import World
 from tests.memory.keeping import a_node
 from tests.policy.approving import wish
@@ -264,3 +264,15 @@ def test_another_being_cannot_be_reached(nacre: Nacre, world: World, being_id: s
 
     assert refused.code == 3
     assert scene.scene_id.encode() in world.content
+
+
+@pytest.mark.parametrize("answer", ["n", "N", "no", ""])
+def test_a_no_says_that_nothing_was_erased(nacre: Nacre, typed: Typed, answer: str) -> None:
+    nacre("being", "create", "Ann")
+    typed(f"{answer}\n")
+
+    refused = nacre("forget", "being", "Ann")
+
+    assert refused.code == 6
+    assert refused.err.endswith("Nothing was erased.\n")
+    assert "Ann" in nacre("being", "list").out

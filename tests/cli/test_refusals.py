@@ -182,3 +182,23 @@ def test_a_reader_that_has_left_is_no_traceback() -> None:
         code, _, err = finish(start("status", stdout=nobody.fileno()))
 
     assert (code, err) == (1, "")
+
+
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [
+        (("serv",), " (did you mean 'serve'?)"),
+        (("policy", "explian"), " (did you mean 'explain'?)"),
+        (("tokn", "create"), " (did you mean 'token'?)"),
+        (("qqqq",), ""),
+    ],
+    ids=repr,
+)
+def test_a_misspelt_command_is_told_what_was_meant(
+    nacre: Nacre, line: tuple[str, ...], meant: str
+) -> None:
+    refused = nacre(*line)
+
+    assert refused.code == 2
+    wrong = line[-1] if line[0] == "policy" else line[0]
+    assert refused.err.startswith(f"error: No such command '{wrong}'{meant}\n")

@@ -88,7 +88,7 @@ def test_later_starts_show_the_url_and_no_token(nacre: Nacre) -> None:
     shown, _, link = out.partition("\nSign in, once: ")
     assert shown == f"Ann: {server.url}/{being_id}\n"
     assert link.startswith(f"{server.url.removesuffix('/mcp')}/sign-in#bos_")
-    assert re.search(r"^For a token: .*token create --being NAME --scope full$", err, re.MULTILINE)
+    assert re.search(r"^For a token: .*token create --being \w+ --scope full$", err, re.MULTILINE)
     assert nacre("token", "list", "--json").json() == []
 
 

@@ -68,3 +68,17 @@ def test_what_does_not_exist_is_found_out() -> None:
     assert wrong("token create --scop full") == "no option --scop"
     assert wrong("wrap files --dry-run") == wrong("wrap status") == ""
     assert wrong("proxy --name x -- COMMAND --its-own") == ""
+
+
+def test_every_command_runs_as_it_is_written_in_a_clone() -> None:
+    """`make setup` puts the command into .venv/bin, which is on nobody's PATH."""
+    bare = [
+        (name_of(page), command.text)
+        for page in PAGES
+        for block in blocks_of(page)
+        if block.kind.startswith("console")
+        for command in commands_of(block)
+        if re.match(r"(?:.*[|;&(] *)?nacre ", command.text)
+    ]
+
+    assert bare == []

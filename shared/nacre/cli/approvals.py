@@ -128,13 +128,15 @@ def _answer(desk: Desk, ticket: Ticket, said: Grant | Denial) -> None:
 def _asked() -> Grant | Denial | None:
     choices: dict[str, Grant | Denial] = {
         "o": Grant(),
+        "y": Grant(),
         "m": Grant("minutes"),
         "s": Grant("session"),
         "d": Denial(),
+        "n": Denial(),
     }
     said = click.prompt(
-        "Allow [o]nce, for ten [m]inutes, for this [s]ession, [d]eny, or [l]eave it",
-        type=click.Choice(["o", "m", "s", "d", "l"]),
+        "Allow once [y], for ten [m]inutes, for this [s]ession, deny [n], or [l]eave it",
+        type=click.Choice([*choices, "l"], case_sensitive=False),
         default="l",
         show_choices=False,
         err=True,

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from pathlib import Path
 from random import SystemRandom
-from typing import Literal
 from urllib.parse import urlsplit
 
 from nacre.cli.finding import Finding, attempt
@@ -22,7 +21,7 @@ _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _TIMEOUT_SECONDS = 5
 
 
-def check_laptop(place: Place, port: int) -> list[Finding]:
+def check_laptop(place: Place, port: int | None) -> list[Finding]:
     """Look at the data folder, what is in it, and the port."""
     folder = Path(place.folder()).expanduser().absolute()
     findings = attempt("data folder", lambda: _check_folder(folder))
@@ -33,8 +32,9 @@ def check_laptop(place: Place, port: int) -> list[Finding]:
             findings += attempt("beings", lambda: _check_home(place.open(), place))
             findings += attempt("policy", lambda: _check_policy(place.open(), place))
             findings += attempt("language model", lambda: _check_model(place.open(), place))
+            findings += attempt("servers", lambda: _check_servers(place.open(), place))
             findings += attempt("keys", lambda: _check_keys(folder))
-    return findings + attempt("port", lambda: _check_port(port))
+    return findings + attempt("port", lambda: _check_port(folder, port))
 
 
 def check_stack(place: Place) -> list[Finding]:
@@ -130,11 +130,14 @@ def _check_home(home: Home, place: Place) -> Iterator[Finding]:
 def _check_policy(home: Home, place: Place) -> Iterator[Finding]:
     from nacre.cli.model_settings import policy_line
 
+    broken: set[str] = set()
     for being in home.beings.of_owner(place.owner_name):
         told = policy_line(home, place, being.being_id)
-        state: Literal["ok", "fail"] = "fail" if told.startswith("cannot") else "ok"
-        advice = "run 'nacre policy lint'" if state == "fail" else ""
-        yield Finding(f"policy of {being.name}", state, told, advice)
+        if not told.startswith("cannot"):
+            yield Finding(f"policy of {being.name}", "ok", told)
+        elif told not in broken:  # one file counts for all Beings
+            broken.add(told)
+            yield Finding("policy", "fail", told, "run 'nacre policy lint'")
 
 
 def _check_model(home: Home, place: Place) -> Iterable[Finding]:
@@ -144,6 +147,20 @@ def _check_model(home: Home, place: Place) -> Iterable[Finding]:
     llm_keys = LlmKeys(home.data, home.vault, clock=system_clock, rng=SystemRandom())
     beings = home.beings.of_owner(place.owner_name)
     return check_model(has_own_keys=any(llm_keys.status(being.being_id) for being in beings))
+
+
+def _check_servers(home: Home, place: Place) -> Iterator[Finding]:
+    """Look whether the programs of the servers behind this one are there."""
+    import shutil
+
+    from nacre.cli.server_looking import configured
+
+    for _, config in configured(home.data, place):
+        program = config.command
+        if not program or config.is_disabled or "$" in program or shutil.which(program):
+            continue
+        told = f"{config.name} starts {program!r}, which is not here"
+        yield Finding("servers", "fail", told, f"install it, or: nacre server remove {config.name}")
 
 
 def _check_keys(folder: Path) -> Iterable[Finding]:
@@ -159,7 +176,16 @@ def _check_keys(folder: Path) -> Iterable[Finding]:
     yield Finding("keys", "ok", "the keys that seal open calls can be read")
 
 
-def _check_port(port: int) -> Iterator[Finding]:
+def _check_port(folder: Path, port: int | None) -> Iterator[Finding]:
+    from nacre.cli.serve import PORT
+    from nacre.wiring.serving import running_urls
+
+    running = running_urls(folder)
+    if port is None and running:
+        for url in running:
+            yield from _check_running(url)
+        return
+    port = port or PORT
     status = _status(f"http://127.0.0.1:{port}/mcp")
     if status is None:
         yield Finding("port", "ok", f"{port} is free")
@@ -168,6 +194,15 @@ def _check_port(port: int) -> Iterator[Finding]:
     else:
         advice = "start with another one: nacre serve --port NUMBER"
         yield Finding("port", "warn", f"another program answers on {port}", advice)
+
+
+def _check_running(url: str) -> Iterator[Finding]:
+    status = _status(url)
+    if status == 401:
+        yield Finding("port", "ok", f"the server at {url} answers and asks for a token")
+    else:
+        told = f"the server at {url} runs, but this machine cannot reach it there"
+        yield Finding("port", "warn", told, "check NACRE_PUBLIC_URL, or what stands in front of it")
 
 
 def _check_url(url: str) -> Iterator[Finding]:

@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import re
 import sys
 
 import click
@@ -26,7 +27,7 @@ COMMANDS = {
     "server": "Serve the tools of other MCP servers too.",
     "policy": "Write, test and put in force the rules that decide every call.",
     "approvals": "See and decide which calls wait for your word.",
-    "approve": "Look at the tools of SERVER that are new or have changed, and trust them.",
+    "approve": "Show what SERVER offers that is new or has changed, and trust it.",
     "audit": "Read, check and copy the record of what was decided.",
     "status": "Show what is here and which credentials are set.",
     "sessions": "List, show and delete the sessions that orders have left.",
@@ -93,7 +94,7 @@ def run_commands(arguments: list[str]) -> int:
         return error.exit_code
     except click.ClickException as error:
         problem = " ".join(error.format_message().split()).rstrip(".")
-        tell(f"{problem}; see '{_help_command(error)}'")
+        tell(f"{problem}{_meant(error)}; see '{_help_command(error)}'")
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
         sys.stderr.write("\n")
@@ -113,6 +114,19 @@ def run_commands(arguments: list[str]) -> int:
         tell(f"the answer cannot be written ({error.strerror}); write it to another place")
         return FAILURE
     return outcome if isinstance(outcome, int) else OK
+
+
+def _meant(error: click.ClickException) -> str:
+    """Return which command was meant, where a group does not know the one that was given."""
+    context = getattr(error, "ctx", None)
+    group = context.command if context else None
+    given = re.search(r"No such command '(.*)'", error.format_message())
+    if given is None or context is None or not isinstance(group, click.Group):
+        return ""
+    import difflib
+
+    close = difflib.get_close_matches(given[1], group.list_commands(context), 1)
+    return f" (did you mean '{close[0]}'?)" if close else ""
 
 
 def _help_command(error: click.ClickException) -> str:

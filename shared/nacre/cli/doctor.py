@@ -15,20 +15,18 @@ from nacre.cli.outcome import FAILURE, OK
 from nacre.cli.place import Place, placed
 from nacre.cli.serve import PORT
 from nacre.cli.wrap_checks import check_wrapped
-from nacre.wiring.settings import Settings
+from nacre.wiring.settings import Settings, unknown_variables
 
 
 @click.command()
 @click.option(
     "--port",
     type=click.IntRange(1, 65535),
-    default=PORT,
-    show_default=True,
-    help="Port that the server listens on, or is to listen on.",
+    help=f"Port that the server is to listen on. [default: of the server that runs, else {PORT}]",
 )
 @json_option
 @placed
-def doctor(port: int, *, as_json: bool, place: Place) -> int:
+def doctor(port: int | None, *, as_json: bool, place: Place) -> int:
     """Check that everything works, and say what to do where it does not.
 
     Ends with exit code 1 when something is broken.
@@ -44,7 +42,7 @@ def doctor(port: int, *, as_json: bool, place: Place) -> int:
     return FAILURE if any(finding.state == "fail" for finding in findings) else OK
 
 
-def _findings(place: Place, port: int) -> list[Finding]:
+def _findings(place: Place, port: int | None) -> list[Finding]:
     python = f"Nacre {__version__} on Python {platform.python_version()}"
     findings = [Finding("version", "ok", python)]
     settings = attempt("settings", _check_settings)
@@ -60,4 +58,15 @@ def _findings(place: Place, port: int) -> list[Finding]:
 
 def _check_settings() -> list[Finding]:
     Settings.from_environment()
-    return [Finding("settings", "ok", "the environment holds no wrong value")]
+    unknown = unknown_variables()
+    if not unknown:
+        return [Finding("settings", "ok", "the environment holds no wrong value")]
+    return [
+        Finding(
+            "settings",
+            "warn",
+            f"{name} is no setting, so it has no effect",
+            f"did you mean {meant}?" if meant else "see docs/reference/settings.md",
+        )
+        for name, meant in unknown
+    ]

@@ -10,7 +10,7 @@ import click
 
 from nacre.access.beings import Being
 from nacre.cli.display import json_option, show_json
-from nacre.cli.outcome import FAILURE, OK
+from nacre.cli.outcome import FAILURE, OK, REFUSED
 from nacre.cli.place import Place, placed
 from nacre.cli.progress import telling
 from nacre.clock import system_clock
@@ -166,7 +166,10 @@ def _forget(
     home = place.open()
     being = place.choose(home)
     if not yes:
-        _ask(f"Erase {what}{'' if erase is None else f' of {being.name}'} for good?")
+        whose = "" if erase is None else f" of {being.name}"
+        if not _agreed(f"Erase {what}{whose} for good?"):
+            click.echo("Nothing was erased.", err=True)
+            return REFUSED
     eraser = _eraser(home)
     if erase is None:
         with eraser.undisturbed(being.being_id):
@@ -184,10 +187,10 @@ def _forget(
     return FAILURE if left else OK
 
 
-def _ask(question: str) -> None:
+def _agreed(question: str) -> bool:
     if not sys.stdin.isatty():
         raise InvalidInputError("nobody is here to confirm; give --yes")
-    click.confirm(question, abort=True, err=True)
+    return click.confirm(question, err=True)
 
 
 def _eraser(home: Home) -> Eraser:

@@ -1,10 +1,13 @@
 """Owner commands: add, list, and sign in."""
 
+from pathlib import Path
+
 import click
 
 from nacre.cli.display import json_option, moment, show_json, show_table
 from nacre.cli.place import Place, placed
 from nacre.wiring.home import Home
+from nacre.wiring.serving import running_urls
 from nacre.wiring.settings import Settings
 
 _LAPTOP = "http://127.0.0.1:8642"
@@ -82,7 +85,8 @@ def list_owners(*, as_json: bool, place: Place) -> None:
 def _address(home: Home) -> str:
     if home.mcp_url is not None:
         return home.mcp_url.removesuffix("/mcp")
-    return Settings.from_environment().public_url or _LAPTOP
+    running = [url.removesuffix("/mcp") for url in running_urls(Path(home.where))]
+    return Settings.from_environment().public_url or next(iter(running), _LAPTOP)
 
 
 def _take_back(home: Home, owner_name: str) -> None:

@@ -38,6 +38,7 @@ from nacre.protocol.http_messages import HttpRequest
 from nacre.protocol.principal import Principal
 from nacre.wiring.embedded import Laptop, first_being, open_laptop
 from nacre.wiring.policies import laptop_policies
+from nacre.wiring.serving import noted
 from nacre.wiring.settings import Settings
 
 HOST = "127.0.0.1"
@@ -80,7 +81,8 @@ def serve(host: str, port: int, *, place: Place) -> None:
             app = _app(laptop, place, host, settings, log, hurried=lambda: server.force_exit)
             server = _server(app, log, settings)
             log.write("info", "serving", url=url, folder=str(laptop.folder))
-            server.run(sockets=[listener])
+            with noted(laptop.folder, url):
+                server.run(sockets=[listener])
             log.write("info", "stopped")
     finally:
         laptop.close()
@@ -260,7 +262,7 @@ def _show(laptop: Laptop, place: Place, url: str) -> None:
     if first is None:
         for being in home.beings.of_owner(owner):
             click.echo(f"{being.name}: {url}/{being.being_id}")
-        click.echo(f"For a token: {token_command('NAME', place.options())}", err=True)
+            click.echo(f"For a token: {token_command(being.name, place.options())}", err=True)
         return
     issued = home.tokens.issue(
         API,

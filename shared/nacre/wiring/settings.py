@@ -582,6 +582,17 @@ def user_data_folder(environment: Mapping[str, str] = os.environ) -> str:
     return _user_data_folder(sys.platform, environment)
 
 
+def unknown_variables(environment: Mapping[str, str] = os.environ) -> list[tuple[str, str]]:
+    """Return variables that look like settings and are none, each with the one that is meant."""
+    from difflib import get_close_matches
+
+    known = [variable.name for variable in VARIABLES.values()]
+    strange = sorted(
+        name for name in environment if name.upper().startswith("NACRE_") and name not in known
+    )
+    return [(name, "".join(get_close_matches(name.upper(), known, 1, 0.75))) for name in strange]
+
+
 def is_on_path(environment: Mapping[str, str] = os.environ) -> bool:
     """Tell whether a shell finds the command `nacre`."""
     folders = [folder for folder in environment.get("PATH", "").split(os.pathsep) if folder]
