@@ -23,9 +23,10 @@ from nacre.gateway.config_tree import (
 )
 from nacre.limits import MAX_CONFIG_DEPTH
 
-_GAP = re.compile(r"(?:[\s\ufeff]++|//[^\n\r\u2028\u2029]*+|/\*.*?\*/)*+", re.DOTALL)
+# Atomic groups: Python before 3.11.5 misreads the possessive `(?:…)*+` that would say the same.
+_GAP = re.compile(r"(?>(?:[\s\ufeff]++|//[^\n\r\u2028\u2029]*+|/\*.*?\*/)*)", re.DOTALL)
 _STRING = re.compile(
-    r'"(?:[^"\\\n\r]++|\\(?:\r\n|.))*+"' r"|'(?:[^'\\\n\r]++|\\(?:\r\n|.))*+'", re.DOTALL
+    r'"(?>(?:[^"\\\n\r]++|\\(?:\r\n|.))*)"' r"|'(?>(?:[^'\\\n\r]++|\\(?:\r\n|.))*)'", re.DOTALL
 )
 _WORD = re.compile(r"[^\s\ufeff,:\[\]{}\"'/]+")
 _NAME = re.compile(r"(?:[^\W\d]|\$)[\w$]*")
@@ -35,7 +36,7 @@ _NUMBER = re.compile(
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(\r\n|.))", re.DOTALL)
 _MEANINGS = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "0": "\0"}
 _LINE_ENDS = frozenset({"\n", "\r", "\r\n", "\u2028", "\u2029"})
-_BRACKET = re.compile(r'"(?:[^"\\]++|\\.)*+"|[\[\]{}]', re.DOTALL)
+_BRACKET = re.compile(r'"(?>(?:[^"\\]++|\\.)*)"|[\[\]{}]', re.DOTALL)
 _WORDS = frozenset({"true", "false", "null"})
 
 

@@ -21,13 +21,14 @@ from nacre.gateway.config_tree import (
 )
 from nacre.gateway.spans_json import quoted
 
-_GAP = re.compile(r"(?:[ \t\r\n]++|#[^\n]*+)*+")
+# Atomic groups: Python before 3.11.5 misreads the possessive `(?:…)*+` that would say the same.
+_GAP = re.compile(r"(?>(?:[ \t\r\n]++|#[^\n]*+)*)")
 _BLANK = re.compile(r"[ \t]*+")
 _BARE = re.compile(r"[A-Za-z0-9_-]++")
 _STRING = re.compile(
-    r'"""(?:[^"\\]++|\\.|"(?!""))*+"{3,5}'
-    r"|'''(?:[^']++|'(?!''))*+'{3,5}"
-    r'|"(?:[^"\\\n]++|\\.)*+"'
+    r'"""(?>(?:[^"\\]++|\\.|"(?!""))*)"{3,5}'
+    r"|'''(?>(?:[^']++|'(?!''))*)'{3,5}"
+    r'|"(?>(?:[^"\\\n]++|\\.)*)"'
     r"|'[^'\n]*+'",
     re.DOTALL,
 )

@@ -15,8 +15,9 @@ Scan = Callable[[str, int], tuple[Any, int]]
 
 _BOM = ("\ufeff", "\\ufeff")  # as it is, and as `_escaped` spells it
 _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
-# Possessive, with an optional end: linear even on hostile, unterminated input.
-_STRINGS = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
+# Atomic, with an optional end: linear even on hostile, unterminated input. Python before 3.11.5
+# misreads the possessive `(?:…)*+` that would say the same.
+_STRINGS = re.compile(rb'"(?>(?:[^"\\]++|\\.)*)"?', re.DOTALL)
 # Perhaps a backslash of its own before a character that is not ASCII, which no JSON has.
 _FOREIGN_ESCAPE = re.compile(rb"\\[\x80-\xff]")
 _BLANKS = b" \t\n\r"

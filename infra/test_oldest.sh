@@ -1,0 +1,29 @@
+#!/bin/sh
+# Run the default tests on the oldest Python that is promised, and as an ordinary user:
+#   infra/test_oldest.sh WORKERS [OPTIONS OF PYTEST]
+# Root may write everywhere, so root hands a clone of this checkout to `nobody` first.
+set -eu
+cd "$(dirname "$0")/.."
+workers=$1
+shift
+
+python=$(.venv/bin/python -m infra.oldest_python) || {
+    printf '\n!!! NOT RUN on the oldest Python: there is no Python 3.11 with venv here\n\n' >&2
+    exit 0
+}
+environment=$PWD/.tools/venv-oldest
+PYTHON=$python UV_PROJECT_ENVIRONMENT=$environment infra/setup.sh dev
+set -- "$environment/bin/python" -m pytest -n "$workers" -p no:cacheprovider "$@"
+"$1" --version
+
+if [ "$(id -u)" -ne 0 ]; then
+    exec "$@"
+fi
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+git clone --quiet --no-hardlinks . "$folder/nacre"
+chown -R nobody:nogroup "$folder"
+cd "$folder/nacre"
+# Nothing of root's environment comes along but where the registries and certificates are.
+setpriv --reuid=nobody --regid=nogroup --clear-groups \
+    env HOME="$folder" TMPDIR="$folder" USER=nobody LOGNAME=nobody PYTHONDONTWRITEBYTECODE=1 "$@"
