@@ -71,10 +71,20 @@ test-313: .venv/.ready-dev ## The same types and tests on Python 3.13, which AWS
 	.tools/venv-3.13/bin/mypy && \
 	.tools/venv-3.13/bin/python -m pytest -n $(WORKERS) -p no:cacheprovider $(ARGS)
 
+.PHONY: test-oldest
+test-oldest: .venv/.ready-dev ## The same tests on the oldest Python that is promised, as an ordinary user
+	@infra/test_oldest.sh $(WORKERS) $(ARGS)
+
 .tools/node/.ready: infra/node/package-lock.json infra/node_tools.sh
 	@echo "Setting up .tools/node"
 	@infra/node_tools.sh
 	@touch $@
+
+# For suites that run without npm too: their tests say what they left out.
+.PHONY: node-if-possible
+node-if-possible:
+	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory .tools/node/.ready; else \
+		printf '\n!!! NOT RUN: what needs npm, which is not installed\n\n' >&2; fi
 
 SLOW := $(PYTEST) -m slow
 
@@ -87,7 +97,7 @@ template: .venv/.ready-dev ## The AWS template and its layers: built, validated,
 	$(SLOW) tests/infra tests/functions --ignore tests/infra/test_stack.py $(ARGS)
 
 .PHONY: stack
-stack: .venv/.ready-dev ## A whole deployment to an emulator on loopback, then calls over HTTP
+stack: .venv/.ready-dev .tools/node/.ready ## A whole deployment to an emulator on loopback, then calls over HTTP
 	$(SLOW) tests/infra/test_stack.py $(ARGS)
 
 .PHONY: browser
@@ -95,23 +105,27 @@ browser: .venv/.ready-dev .tools/node/.ready ## Chromium on the owner's pages: w
 	$(SLOW) tests/browser $(ARGS)
 
 .PHONY: slow
-slow: .venv/.ready-dev ## Every other slow test: the wheel, crashes, long runs
+slow: .venv/.ready-dev node-if-possible ## Every other slow test: the wheel, crashes, long runs
 	$(SLOW) tests $(foreach part,attacks browser clients conformance faults functions fuzz infra,--ignore tests/$(part)) $(ARGS)
 
 .PHONY: faults
-faults: .venv/.ready-dev ## What fails: every test that docs/concepts/faults.md names, with real processes
+faults: .venv/.ready-dev node-if-possible ## What fails: every test that docs/concepts/faults.md names, with real processes
 	$(PYTEST) -m "not benchmark" -n $(WORKERS) --dist loadfile $$($(BIN)/python -m tests.faults.listed) $(ARGS)
 
 .PHONY: crashes
 crashes: .venv/.ready-dev ## Stop patrols of random histories a hundred thousand times (NACRE_CRASHES=1000)
 	NACRE_CRASHES=$${NACRE_CRASHES:-100000} $(SLOW) -s tests/patrol/test_random_crashes.py $(ARGS)
 
+.PHONY: mutate
+mutate: .venv/.ready-dev node-if-possible ## Break each promise on purpose: do its tests notice? (ARGS="003.auth.hashed")
+	@$(BIN)/python -m tests.mutate.run $(ARGS)
+
 .PHONY: load
 load: .venv/.ready-dev ## Mixed traffic for minutes: speed, memory, nothing lost (ARGS="laptop --seconds 60")
 	@$(BIN)/python -m tests.load $(ARGS)
 
 .PHONY: attack
-attack: .venv/.ready-dev ## What attackers try, with a table of what came of it; then known weaknesses
+attack: .venv/.ready-dev node-if-possible ## What attackers try, with a table of what came of it; then known weaknesses
 	@$(BIN)/python -m tests.attacks.run $(ARGS)
 	@$(BIN)/python -m infra.advisories || [ $$? -eq 3 ]
 

@@ -8,6 +8,8 @@ import pytest
 from botocore.loaders import JSONFileLoader
 from hypothesis import HealthCheck, settings
 
+from tests.repetitions import is_repetition
+
 TESTS = Path(__file__).parent
 
 # The promises that some test carries, known where all tests were collected.
@@ -39,7 +41,13 @@ def pytest_configure() -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep what all tests carry, before those that do not run now are left out."""
+    """Mark what is repeated, and keep what all tests carry, before any of it is left out."""
+    for item in items:
+        parameters = getattr(item, "callspec", None)
+        if parameters is not None and is_repetition(
+            item.path.relative_to(TESTS.parent).as_posix(), parameters.params.values()
+        ):
+            item.add_marker(pytest.mark.slow)
     collected = [Path(each).absolute() for each in config.args]
     if collected == [TESTS] and not config.getoption("ignore"):
         marks = (mark for item in items for mark in item.iter_markers("requirement"))

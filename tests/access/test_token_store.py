@@ -1,5 +1,6 @@
 """Tokens that were issued."""
 
+import hashlib
 import json
 from datetime import timedelta
 from random import Random
@@ -12,7 +13,7 @@ from nacre.access.token_store import Issued, TokenStore
 from nacre.access.tokens import digest, kind_of
 from nacre.errors import ConditionFailedError, InvalidInputError, NotFoundError
 from nacre.limits import TOKEN_ROW_DAYS
-from nacre.ports.table import Table
+from nacre.ports.table import Item, Table
 from tests.access.conftest import Time
 
 BEING = "11111111-1111-4111-8111-111111111111"
@@ -43,9 +44,18 @@ def opens(tokens: TokenStore, issued: Issued, time: Time) -> bool:
 
 
 @pytest.mark.requirement("003.auth.hashed")
-def test_a_token_is_found_by_its_hash_and_stored_nowhere(tokens: TokenStore, table: Table) -> None:
+def test_a_token_is_found_by_its_hash_and_stored_nowhere(
+    tokens: TokenStore, table: Table, time: Time
+) -> None:
     issued = issue(tokens)
+    asked: list[str] = []
 
+    def lookup(sha256: str) -> Item | None:
+        asked.append(sha256)
+        return tokens.lookup(sha256)
+
+    assert admission(f"Bearer {issued.token}", lookup, now=time().timestamp())["auth"] == "ok"
+    assert asked == [hashlib.sha256(issued.token.encode()).hexdigest()]
     row = tokens.lookup(digest(issued.token))
 
     assert row is not None

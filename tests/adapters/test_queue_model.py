@@ -236,7 +236,7 @@ def _run(examples: int, steps: int) -> None:
 
 @pytest.mark.usefixtures("stack")
 def test_all_queues_give_the_same_answers() -> None:
-    _run(examples=25, steps=25)
+    _run(examples=10, steps=25)
 
 
 @pytest.mark.slow

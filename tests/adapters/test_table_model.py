@@ -391,7 +391,7 @@ def _run(stack: Stack, examples: int) -> None:
 
 
 def test_all_stores_give_the_same_answers(stack: Stack) -> None:
-    _run(stack, examples=50)
+    _run(stack, examples=20)
 
 
 @pytest.mark.slow

@@ -24,7 +24,6 @@ def keep(mind: Minded, target: str, content: str, **arguments: Any) -> None:
     mind.text("update_memory", target=target, action="append", content=content, **arguments)
 
 
-@pytest.mark.requirement("003.get_context.capability-tools")
 @pytest.mark.requirement("003.get_context.shape")
 def test_an_empty_being_has_every_field(mind: Minded) -> None:
     found = context(mind)

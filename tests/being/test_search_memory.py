@@ -9,6 +9,18 @@ CAT = "Bo fed the black cat"
 
 
 @pytest.mark.requirement("003.search_memory.vector")
+def test_a_memory_is_found_by_its_meaning_without_a_word_of_the_query(mind: Minded) -> None:
+    mind.remember(
+        a_node(1, action="Aiko adopted a grey cat"), a_node(2, action="the bank raised its rates")
+    )
+
+    lines = mind.text("search_memory", query="kittens").splitlines()
+
+    assert lines[0].endswith("by vector search")
+    assert "Aiko adopted a grey cat" in lines[1]
+
+
+@pytest.mark.requirement("003.search_memory.vector")
 def test_ten_memories_are_found_unless_more_are_wanted(mind: Minded) -> None:
     mind.remember(*(a_node(each, action=f"the cat slept {each}") for each in range(35)))
 

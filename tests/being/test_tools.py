@@ -142,6 +142,8 @@ def test_a_read_only_token_causes_no_write_at_all(mind: Minded) -> None:
     assert mind.table.writes > before
 
 
+@pytest.mark.requirement("003.scope.read-only")
+@pytest.mark.requirement("003.scope.write-tools")
 @pytest.mark.parametrize("mind", ["lambda"], indirect=True)
 @pytest.mark.parametrize("name", sorted(WRITE_TOOLS))
 def test_a_write_with_a_read_only_token_is_forbidden_by_the_face(mind: Minded, name: str) -> None:

@@ -115,6 +115,19 @@ def test_without_a_being_nothing_is_done(tools: Served, name: str) -> None:
 # update_notes
 
 
+@pytest.mark.requirement("003.update_memory.targets")
+def test_every_target_of_the_document_can_be_read(mind: Minded) -> None:
+    targets = [
+        *("preferences", "knowledge", "relationship", "partner_tools", "partner_map"),
+        *("diary", "notes", "party_message", "partner_rules", "souls"),
+    ]
+    for target in targets:
+        answer = json.loads(mind.text("update_memory", target=target, action="get"))
+        assert (answer["success"], answer["target"]) == (True, target)
+    with pytest.raises(RefusedError, match="target"):
+        mind.text("update_memory", target="others", action="get")
+
+
 @pytest.mark.requirement("003.update_notes.scenes")
 def test_scenes_of_the_documented_shape_are_recorded(tools: Served) -> None:
     full = SCENE | {

@@ -74,6 +74,7 @@ def test_an_empty_folder_stays_empty(nacre: Nacre, folder: Path, port: int) -> N
     assert list(folder.iterdir()) == []
 
 
+@pytest.mark.requirement("000.cli.doctor")
 def test_a_wrong_setting_is_the_last_thing_looked_at(
     nacre: Nacre, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -95,6 +95,8 @@ def test_a_client_with_the_printed_command_needs_no_token(printed: Printed, mode
     async def main() -> str:
         parameters = StdioServerParameters(**printed.claude_desktop)
         async with Client(parameters, mode=mode) as client:
+            noted = await client.call_tool("update_notes", {"notes": ["written without a token"]})
+            assert not noted.is_error
             return await tell_the_time(client)
 
     assert asyncio.run(main()) == "Asia/Tokyo"

@@ -220,6 +220,7 @@ def test_a_list_is_whole_though_a_call_came_just_before(tmp_path: Path) -> None:
         assert "mcp__odd__echo" in gateway.tools()
 
 
+@pytest.mark.requirement("003.get_context.capability-tools")
 def test_get_context_names_them(tmp_path: Path) -> None:
     list_tools(tmp_path, "echo", description="Says it again")
     with behind(tmp_path) as gateway:

@@ -1,3 +1,4 @@
+import pytest
 from cfnlint.api import lint, lint_file
 from cfnlint.config import ManualArgs
 
@@ -7,10 +8,12 @@ from tests.infra.declared import PATH
 CONFIG = ManualArgs(regions=["us-east-1", "eu-central-1"], include_checks=["I"])
 
 
+@pytest.mark.slow
 def test_cfn_lint_has_nothing_to_say() -> None:
     assert [str(match) for match in lint_file(PATH, config=CONFIG)] == []
 
 
+@pytest.mark.slow
 def test_cfn_lint_does_look() -> None:
     planted = PATH.read_text().replace("MemorySize: 512", "MemorySize: 12", 1)
 

@@ -78,6 +78,7 @@ def direction(vector: Vector | None) -> list[float]:
     return list(struct.unpack(f"<{len(vector) // 4}f", vector))
 
 
+@pytest.mark.requirement("003.merge_nodes.embedding")
 def test_a_merge_renews_the_mean_of_its_cluster(searched: Searched) -> None:
     being_id, memory = searched.being_id, searched.memory
     memory.clusters.add(being_id, Cluster(cluster_id="c", created_at="t", n_active=3))

@@ -107,7 +107,6 @@ def test_the_sources_stay_and_point_on(kept: Keeper) -> None:
     assert [node.node_id for node in kept.memory.nodes.recent(kept.id).nodes] == [merged]
 
 
-@pytest.mark.requirement("003.merge_nodes.embedding")
 def test_the_vectors_of_all_clusters_concerned_are_renewed(kept: Keeper) -> None:
     add_clusters(kept, c=2, d=1)
     ids = add(kept, ONE, TWO, a_node(3, cluster_id="d"))

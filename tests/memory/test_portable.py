@@ -493,6 +493,7 @@ def test_a_write_between_reading_and_writing_is_not_overwritten(
     assert entry.text == "Someone else"
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_what_is_moved(laptop: Keeper, clock: StillClock) -> None:
     """Both sides go through the records one by one; only the file is as long as they are."""
     import tempfile

@@ -70,6 +70,7 @@ def opened(stack: Stack, database: SqliteDatabase, being_id: str | None = None) 
     )
 
 
+@pytest.mark.slow
 def test_stopped_on_dynamodb_it_ends_the_same(stack: Stack) -> None:
     database = SqliteDatabase(":memory:")
     world = opened(stack, database)

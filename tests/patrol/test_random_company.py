@@ -38,6 +38,9 @@ def small_clusters_split(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(splitting, "SPLIT_FROM", 6)
 
 
+examples = pytest.mark.parametrize("examples", [15, pytest.param(100, marks=pytest.mark.slow)])
+
+
 def lived(data: st.DataObject) -> World:
     """Return a Being with a past, for which something waits."""
     thinking = StandIn() if data.draw(st.booleans(), label="with a model") else None
@@ -53,7 +56,8 @@ def lived(data: st.DataObject) -> World:
     return world.process()
 
 
-def test_what_users_write_between_the_writes_of_a_patrol_stays() -> None:
+@examples
+def test_what_users_write_between_the_writes_of_a_patrol_stays(examples: int) -> None:
     def body(data: st.DataObject) -> None:
         world = lived(data)
         meanwhile = data.draw(
@@ -73,7 +77,7 @@ def test_what_users_write_between_the_writes_of_a_patrol_stays() -> None:
         promised.check(last)
         world.database.close()
 
-    hypothesised(body, examples=60)
+    hypothesised(body, examples=examples)
 
 
 class Promised:
@@ -117,7 +121,8 @@ def plant(process: World, meanwhile: dict[int, UserStep], promised: Promised) ->
     process.fuse.before = before
 
 
-def test_of_two_workers_one_does_the_patrol() -> None:
+@examples
+def test_of_two_workers_one_does_the_patrol(examples: int) -> None:
     taken_over = 0
 
     def body(data: st.DataObject) -> None:
@@ -157,11 +162,12 @@ def test_of_two_workers_one_does_the_patrol() -> None:
         for world in (start, whole, slow):
             world.database.close()
 
-    hypothesised(body, examples=60)
-    assert taken_over > 20
+    hypothesised(body, examples=examples)
+    assert taken_over > examples // 3
 
 
-def test_a_model_that_fails_at_any_question_harms_nothing() -> None:
+@examples
+def test_a_model_that_fails_at_any_question_harms_nothing(examples: int) -> None:
     failed = 0
 
     def body(data: st.DataObject) -> None:
@@ -186,8 +192,8 @@ def test_a_model_that_fails_at_any_question_harms_nothing() -> None:
             hold(last)
         start.database.close()
 
-    hypothesised(body, examples=60)
-    assert failed > 60
+    hypothesised(body, examples=examples)
+    assert failed > examples
 
 
 def leased(world: World, *, ahead: timedelta = timedelta()) -> Receipt:
@@ -199,7 +205,8 @@ def leased(world: World, *, ahead: timedelta = timedelta()) -> Receipt:
     )
 
 
-def test_messages_that_come_twice_and_in_any_order_do_one_patrol() -> None:
+@examples
+def test_messages_that_come_twice_and_in_any_order_do_one_patrol(examples: int) -> None:
     def body(data: st.DataObject) -> None:
         start = lived(data)
         once = start.copy()
@@ -221,7 +228,7 @@ def test_messages_that_come_twice_and_in_any_order_do_one_patrol() -> None:
         for each in (start, once, world):
             each.database.close()
 
-    hypothesised(body, examples=60)
+    hypothesised(body, examples=examples)
 
 
 def deliver(world: World, attempt: int) -> None:

@@ -104,6 +104,7 @@ def normal(value: Any) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
+@pytest.mark.requirement("002.server.handle-jsonrpc")
 @pytest.mark.parametrize(
     ("request_text", "response_text"),
     [

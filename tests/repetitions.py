@@ -1,0 +1,35 @@
+"""What the slower suites repeat: cases that run the same code as others, on another store or face.
+
+The default run keeps every case of the laptop, and for AWS those files that go through each tool,
+command and store once. `make slow` runs all of them.
+"""
+
+from collections.abc import Collection
+from typing import NamedTuple
+
+
+class Repetition(NamedTuple):
+    """The cases of a folder that have one of these values, outside the files that are kept."""
+
+    folder: str
+    values: frozenset[str]
+    kept: Collection[str]
+
+    def holds(self, file: str, values: Collection[object]) -> bool:
+        """Tell whether a case with these parameters is one of them."""
+        path, _, name = file.rpartition("/")
+        inside = path == self.folder or path.startswith(f"{self.folder}/")
+        texts = {value for value in values if isinstance(value, str)}
+        return inside and name not in self.kept and not self.values.isdisjoint(texts)
+
+
+REPETITIONS = (
+    Repetition("tests/being", frozenset({"lambda"}), ("test_tools.py", "test_get_context.py")),
+    Repetition("tests/cli", frozenset({"stack"}), ("test_data_commands.py", "test_dlq.py")),
+    Repetition("tests/memory", frozenset({"aws"}), ("test_recall.py", "test_search.py")),
+)
+
+
+def is_repetition(file: str, values: Collection[object]) -> bool:
+    """Tell whether a case of a test file belongs to the slower suites."""
+    return any(repetition.holds(file, values) for repetition in REPETITIONS)
