@@ -24,6 +24,10 @@ args.path = "/srv/**"
 action = "allow"
 tool = "count"
 args.n = 5
+
+[[rule]]
+action = "deny"
+method = "**"
 """
 
 
@@ -51,8 +55,8 @@ def test_what_looks_wrong_is_said_with_its_rule(nacre: Nacre, policy: Path) -> N
     [finding] = json.loads(nacre("policy", "lint", "--policy", str(policy), "--json").out)
 
     assert linted.code == 1
-    assert linted.out.startswith("rule 4: ")
-    assert (finding["rule"], finding["kind"]) == (4, "deny-after-allow")
+    assert linted.out.startswith("rule 5: ")
+    assert (finding["rule"], finding["kind"]) == (5, "deny-after-allow")
 
 
 def test_a_policy_that_does_not_load_is_not_linted(nacre: Nacre, policy: Path) -> None:

@@ -1,8 +1,7 @@
 """Policy commands that hold a policy against what there is: coverage and replay."""
 
-import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +13,13 @@ from nacre.cli.outcome import FAILURE, OK
 from nacre.cli.place import Place, placed
 from nacre.cli.policy_arguments import facts_of, place_options
 from nacre.cli.policy_file import policy_in_force, policy_option
+from nacre.cli.policy_tools import Definitions, definitions_in, pinned_definitions
 from nacre.clock import system_clock
-from nacre.errors import InvalidInputError, NotFoundError
+from nacre.errors import NotFoundError
 from nacre.policy.approval_form import printable
 from nacre.policy.coverage import Coverage, coverage
 from nacre.policy.matching import matches
-from nacre.policy.pins import GLOBAL, Pins
 from nacre.policy.replay import Replayed, read_records, replayed
-from nacre.wiring.data_folder import DATABASE
 from nacre.wiring.guarding import laptop_records, stack_records
 
 OWN = "nacre"
@@ -45,7 +43,7 @@ def coverage_command(given: Path | None, file: Path | None, *, as_json: bool, pl
     because no rule is about it. Exit code 1: a tool is unmentioned, or a rule is about none.
     """
     policy = policy_in_force(given, place)
-    tools = pinned_tools(place) if file is None else _from_file(file)
+    tools = pinned_tools(place) if file is None else _names(definitions_in(file))
     found = coverage(policy, tools)
     origins = {rule.number: rule.origin for rule in policy.rules}
     strangers = {
@@ -118,31 +116,15 @@ def replay_command(
 def pinned_tools(place: Place) -> dict[str, list[str]]:
     """Return the tools of every server that has listed them, and our own."""
     own = [str(tool["name"]) for tool in being_server(_nothing, patrols=_nothing).tools()]
-    if not place.stack and not (Path(place.folder()) / DATABASE).exists():
-        return {OWN: own}
-    pins = Pins(place.open().data, GLOBAL)
-    return {OWN: own, **{server: sorted(pins.of(server)) for server in pins.servers()}}
+    return {OWN: own, **_names(pinned_definitions(place))}
+
+
+def _names(servers: Definitions) -> dict[str, list[str]]:
+    return {server: [tool["name"] for tool in tools] for server, tools in servers.items()}
 
 
 def _nothing() -> Any:
     raise AssertionError("no tool is called")
-
-
-def _from_file(path: Path) -> dict[str, list[str]]:
-    try:
-        found = json.loads(path.read_bytes())
-    except OSError as error:
-        raise NotFoundError(f"{path}: cannot be read ({error.strerror})") from error
-    except (ValueError, RecursionError) as error:
-        raise InvalidInputError(f"{path}: is not JSON ({error})") from error
-    if not isinstance(found, Mapping) or not all(
-        isinstance(names, list) and all(isinstance(name, str) for name in names)
-        for names in found.values()
-    ):
-        raise InvalidInputError(
-            f'{path}: must be an object of lists; write {{"server": ["tool", "tool"]}}'
-        )
-    return dict(found)
 
 
 def _recorded(place: Place) -> Iterator[bytes]:

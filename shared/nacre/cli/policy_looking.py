@@ -18,6 +18,7 @@ from nacre.cli.policy_arguments import (
     tests_of,
 )
 from nacre.cli.policy_file import file_option, policy_file, policy_in_force, policy_option
+from nacre.cli.policy_tools import definitions_in, pinned_definitions
 from nacre.errors import InvalidInputError
 from nacre.policy.call import DescribedCall, decide, subject_of
 from nacre.policy.explain import Skipped, explain, skipped_rules
@@ -37,14 +38,24 @@ _NO_BASE = "Assumed: no server has a declared base, so relative paths are asked 
 
 @click.command("lint")
 @file_option
+@click.option(
+    "--tools",
+    "file",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help='JSON with what each server answers to tools/list, such as {"files": [{"name": "read", '
+    '"inputSchema": {…}}]}, instead of the pins.',
+)
 @json_option
-def lint_command(given: Path | None, *, as_json: bool) -> int:
-    """Find rules that never match, that others hide, or that say more than they seem to.
+@placed
+def lint_command(given: Path | None, file: Path | None, *, as_json: bool, place: Place) -> int:
+    """Find rules that never match, that others hide, or that say more or less than they seem to.
 
-    Exit code 1: something was found.
+    Where the tools of your servers are known, their arguments are compared with the rules. No
+    advice lets a call through that the policy does not allow. Exit code 1: something was found.
     """
     policy = policy_file(given)
-    found = lint(policy)
+    found = lint(policy, pinned_definitions(place) if file is None else definitions_in(file))
     if as_json:
         show_json(
             [

@@ -11,7 +11,8 @@ from nacre.errors import InvalidInputError, NacreError, PolicyError
 from nacre.policy.call import DescribedCall, decide, subject_of
 from nacre.policy.coverage import coverage
 from nacre.policy.explain import explain
-from nacre.policy.lint import Finding, lint
+from nacre.policy.findings import Finding
+from nacre.policy.lint import lint
 from nacre.policy.loading import load_policy
 from nacre.policy.pins import GLOBAL, Pins
 from nacre.policy.policy import Policy

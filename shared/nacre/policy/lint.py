@@ -1,13 +1,13 @@
 """What looks wrong in a policy that loads: rules that never decide, globs that say too little."""
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from nacre.policy.condition import prepared
-from nacre.policy.forms import names_a_place
+from nacre.policy.findings import Finding, Kind
 from nacre.policy.languages import overlap
+from nacre.policy.lint_arguments import PATHS, Definitions, in_arguments, only_about_tools
 from nacre.policy.matching import matches
 from nacre.policy.policy import Policy
 from nacre.policy.rule import NOWHERE, ArgumentTest, Rule
@@ -15,56 +15,36 @@ from nacre.policy.scope import Scope, globs_of, implies
 from nacre.policy.values import Value
 from nacre.policy.wire import DECIDED_METHODS
 
-Kind = Literal[
-    "never-matches",
-    "unreachable",
-    "redundant",
-    "deny-after-allow",
-    "star-in-command",
-    "question-mark",
-    "broad-allow",
-    "one-argument",
-]
-
-_COMMANDS = {"args", "cmd", "code", "command", "query", "script", "shell", "sql"}
-_PATHS = re.compile(r"path|file|dir|folder|uri|url|source|destination|target", re.IGNORECASE)
 _PARAMETERS = {
     "resources/read": {"uri"},
     "prompts/get": {"name", "arguments"},
 }
-_SINGLE_STAR = re.compile(r"(?<!\*)\*(?!\*)")
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing that looks wrong; `rule` is the number of the rule it is about."""
+def lint(policy: Policy, tools: Definitions | None = None) -> tuple[Finding, ...]:
+    """Return what looks wrong, in the order in which the rules are read.
 
-    rule: int
-    origin: str
-    kind: Kind
-    text: str
-    hint: str
-
-    def __str__(self) -> str:
-        return f"{self.origin}: {self.text} ({self.hint})"
-
-
-def lint(policy: Policy) -> tuple[Finding, ...]:
-    """Return what looks wrong, in the order in which the rules are read."""
-    return tuple(
+    `tools` are the definitions that servers list, where they are known.
+    """
+    rules = policy.rules
+    found = [
         finding
-        for place, rule in enumerate(policy.rules)
+        for place, rule in enumerate(rules)
         for finding in (
             *_never(rule),
-            *_hidden(policy.rules, place),
+            *_hidden(rules, place),
             *_wild(rule),
-            *_narrow(policy.rules, place),
+            *_narrow(rules, place),
+            *in_arguments(rules, place, tools or {}),
         )
-    )
+    ]
+    return (*found, *only_about_tools(rules))
 
 
-def _finding(rule: Rule, kind: Kind, text: str, hint: str) -> Finding:
-    return Finding(rule.number, rule.origin, kind, text, hint)
+def _finding(
+    rule: Rule, kind: Kind, text: str, hint: str, fix: Iterable[Rule] | None = None
+) -> Finding:
+    return Finding(rule.number, rule.origin, kind, text, hint, None if fix is None else tuple(fix))
 
 
 def _never(rule: Rule) -> Iterator[Finding]:
@@ -82,7 +62,9 @@ def _never(rule: Rule) -> Iterator[Finding]:
             rule,
             "never-matches",
             f"no tool is called '{rule.name}'",
-            f"write '{rule.name}__**' for all tools of that server",
+            f"name one of its tools, such as '{rule.name}__read', or leave the rule out"
+            if rule.action == "allow"
+            else f"write '{rule.name}__**' for all tools of that server",
         )
     owners = Scope.of(rule).server
     if len(owners) > 1 and not overlap([owners[0]], [owners[1]]):
@@ -90,7 +72,7 @@ def _never(rule: Rule) -> Iterator[Finding]:
             rule,
             "never-matches",
             f"the tool is of server '{owners[1]}', and server is '{owners[0]}'",
-            "leave out one of them",
+            "name the same server in both" if rule.action == "allow" else "leave out one of them",
         )
     known = _PARAMETERS.get(rule.name)
     for test in rule.tests:
@@ -141,6 +123,7 @@ def _hidden(rules: tuple[Rule, ...], place: int) -> Iterator[Finding]:
                 "redundant",
                 f"{earlier.origin} already decides the same about all of its calls",
                 "leave it out",
+                [*rules[:place], *rules[place + 1 :]],
             )
         elif earlier.action == "allow" and not earlier.is_unconditional:
             # The deny still sees readings that the allow does not vouch for.
@@ -149,6 +132,7 @@ def _hidden(rules: tuple[Rule, ...], place: int) -> Iterator[Finding]:
                 "deny-after-allow",
                 f"{earlier.origin} has already allowed the plain calls of this one",
                 f"move it before {earlier.origin}",
+                _moved(rules, place, earlier),
             )
         elif earlier.action == "allow":
             yield _finding(
@@ -156,15 +140,26 @@ def _hidden(rules: tuple[Rule, ...], place: int) -> Iterator[Finding]:
                 "deny-after-allow",
                 f"{earlier.origin} has already allowed all of its calls",
                 f"move it before {earlier.origin}",
+                _moved(rules, place, earlier),
             )
         else:
             yield _finding(
                 rule,
                 "unreachable",
                 f"{earlier.origin} decides all of its calls first",
-                f"move it before {earlier.origin}, or leave it out",
+                f"move it before {earlier.origin}, or leave it out"
+                if rule.action == "deny"
+                else "leave it out; moved up, it would let calls through",
+                _moved(rules, place, earlier)
+                if rule.action == "deny"
+                else [*rules[:place], *rules[place + 1 :]],
             )
         return
+
+
+def _moved(rules: tuple[Rule, ...], place: int, earlier: Rule) -> list[Rule]:
+    others = [*rules[:place], *rules[place + 1 :]]
+    return [*others[: rules.index(earlier)], rules[place], *others[rules.index(earlier) :]]
 
 
 def _is_within(names: tuple[str, ...] | None, others: tuple[str, ...]) -> bool:
@@ -185,21 +180,13 @@ def _wild(rule: Rule) -> Iterator[Finding]:
                 rule, "broad-allow", "it allows every tool of every server", "write mcp__server__*"
             )
     for test in rule.tests:
-        is_command = test.keys[-1].lower() in _COMMANDS
         for pattern in globs_of(test) if test.matcher is None else ():
-            if _SINGLE_STAR.search(pattern) and (is_command or not names_a_place(pattern)):
-                yield _finding(
-                    rule,
-                    "star-in-command",
-                    f"{test.path} = '{pattern}': '*' stops at '/', and commands hold paths",
-                    f"write '{_SINGLE_STAR.sub('**', pattern)}'",
-                )
             if "?" in pattern and "/" in pattern and not re.search(r"\w\?\w+=", pattern):
                 yield _finding(
                     rule,
                     "question-mark",
                     f"{test.path} = '{pattern}': '?' is any character, '/' too",
-                    "write '*' to stay within a folder",
+                    "name the files, or deny what lies below the folder first",
                 )
 
 
@@ -209,7 +196,7 @@ def _narrow(rules: tuple[Rule, ...], place: int) -> Iterator[Finding]:
     if rule.action == "allow" or len(rule.tests) != 1 or not re.search(r"[*?]", rule.name):
         return
     test = rule.tests[0]
-    if "*" in test.keys or not _PATHS.search(test.keys[-1]):
+    if "*" in test.keys or not PATHS.search(test.keys[-1]):
         return
     scope = Scope.of(rule)
     for later in rules[place + 1 :]:
@@ -219,5 +206,10 @@ def _narrow(rules: tuple[Rule, ...], place: int) -> Iterator[Finding]:
                 "one-argument",
                 f"a tool that calls its path otherwise than {test.path} passes by {later.origin}",
                 'write args."*" to look at every argument',
+                [
+                    *rules[:place],
+                    replace(rule, tests=(replace(test, keys=("*",)),)),
+                    *rules[place + 1 :],
+                ],
             )
             return

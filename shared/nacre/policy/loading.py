@@ -184,7 +184,7 @@ class _Loading:
         for key, value in table.items():
             path = ArgumentTest((*keys, key), ())
             if isinstance(value, dict) and _has_words(value):
-                yield self._worded(value, path, place)
+                yield from self._worded(value, path, place)
             elif not isinstance(value, dict):
                 yield ArgumentTest(path.keys, self._wanted(value, path.path, place))
             elif key == "*":
@@ -196,8 +196,10 @@ class _Loading:
             else:
                 yield from self._walk(value, path.keys, place)
 
-    def _worded(self, table: Mapping[str, Any], path: ArgumentTest, place: int) -> ArgumentTest:
-        """Read a test in words: `optional`, and one of `glob` and the matchers."""
+    def _worded(
+        self, table: Mapping[str, Any], path: ArgumentTest, place: int
+    ) -> Iterable[ArgumentTest]:
+        """Read tests in words: `glob` and one of the matchers, and `optional` for both."""
         what = path.path
         if path.keys[-1] == "*":
             raise self._error(
@@ -214,22 +216,22 @@ class _Loading:
                 hint="write true, or leave it out; for an argument inside that is called "
                 f"optional, write {what}.optional = [false]",
             )
-        given = [key for key in table if key != "optional"]
-        if len(given) != 1:
+        matchers = [each for each in _MATCHERS if each in table]
+        if len(matchers) > 1 or not (matchers or "glob" in table):
             raise self._error(
-                f"{what} has {' and '.join(given) or 'nothing that it must look like'}",
+                f"{what} has {' and '.join(matchers) or 'nothing that it must look like'}",
                 rule=place,
                 hint=f"write one of {', '.join(_ARGUMENT[:-1])}; an argument that may be anything "
                 "needs no line",
             )
-        (key,) = given
-        wanted = self._wanted(table[key], f"{what}.{key}", place)
-        if key == "glob":
-            return ArgumentTest(path.keys, wanted, optional=optional)
-        matcher: Matcher = next(each for each in _MATCHERS if each == key)
-        for each in wanted:
-            self._check_part(each, matcher, f"{what}.{key}", place)
-        return ArgumentTest(path.keys, wanted, matcher, optional)
+        if "glob" in table:
+            wanted = self._wanted(table["glob"], f"{what}.glob", place)
+            yield ArgumentTest(path.keys, wanted, optional=optional)
+        for matcher in matchers:
+            wanted = self._wanted(table[matcher], f"{what}.{matcher}", place)
+            for each in wanted:
+                self._check_part(each, matcher, f"{what}.{matcher}", place)
+            yield ArgumentTest(path.keys, wanted, matcher, optional)
 
     def _check_part(self, wanted: Wanted, matcher: Matcher, what: str, place: int) -> None:
         if not isinstance(wanted, str):
