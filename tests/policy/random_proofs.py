@@ -16,6 +16,7 @@ PLACES = (
     Surroundings(),
     Surroundings(),
     Surroundings(home="/home/ann"),
+    Surroundings(opens_files=False),
     Surroundings(bases=("/srv/app",)),
     Surroundings(home="/home/ann", bases=("/home/ann/code", "/srv")),
     Surroundings(folds_case=True),
@@ -29,8 +30,8 @@ TOOL_GLOBS = (
 )
 METHODS = ("resources/read", "prompts/get", "sampling/createMessage", "roots/list")
 METHOD_GLOBS = ("resources/read", "resources/*", "prompts/get", "sampling/*", "**", "*/*")
-SERVERS = ("fs", "files", "a__b", "git", "")
-SERVER_GLOBS = ("fs", "f*", "**", "*", "git", "a__b", "?s")
+SERVERS = ("fs", "files", "a__b", "git", "nacre", "")
+SERVER_GLOBS = ("nacre", "fs", "f*", "**", "*", "git", "a__b", "?s")
 KEYS = ("path", "q", "opt", "path.sub", '"*"', 'path."*"', "opt.deep.x", "uri", "name")
 
 NAMES = ("path", "q", "opt", "uri", "name", "zz")
