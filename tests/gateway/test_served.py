@@ -613,6 +613,25 @@ def test_a_relative_path_is_read_from_the_declared_base(
     assert again["isError"] is True
 
 
+def test_a_relative_path_does_not_lead_around_a_rule(tmp_path: Path) -> None:
+    """The server's root holds a file with tokens, and the gateway runs in another folder."""
+    (tmp_path / "served").mkdir()
+    (tmp_path / "served" / "output.log").write_text("Token: nacre_of_the_owner")
+    (tmp_path / "served" / "notes.md").write_text("notes")
+    server = Path(__file__).parents[1] / "proxy" / "rooted_server.py"
+    entry = {"command": sys.executable, "args": ["-I", "-S", str(server), str(tmp_path / "served")]}
+    private = f'[[rule]]\naction = "deny"\ntool = "*"\nargs.path = "{tmp_path}/served/output.log"\n'
+    rules = private + EVERYTHING_GOES + '[settings]\npins = "off"\n'
+    with world(tmp_path / "w", {"files": entry}, policy=rules) as gateway:
+        gateway.tools()
+        for path in ("output.log", "./output.log", "served/output.log", "x/../output.log"):
+            told = gateway.call("mcp__files__read_text_file", path=path)
+            assert told["isError"] is True, path
+            assert "Token" not in json.dumps(told), path
+        told = gateway.call("mcp__files__read_text_file", path="notes.md")
+        assert "notes" in told["content"][0]["text"]
+
+
 def test_a_secret_in_a_result_is_taken_out(tmp_path: Path) -> None:
     with behind(tmp_path) as gateway:
         told = gateway.call("mcp__odd__leaks")["content"][0]["text"]
