@@ -284,6 +284,62 @@ def test_links_are_followed_for_a_server_on_this_machine(tmp_path: Path) -> None
     assert decides_path("deny", f"{outside}/**", f"{root}/link/x", here)
 
 
+@pytest.mark.parametrize(
+    ("stored", "asked"),
+    [
+        (unicodedata.normalize("NFD", "café"), unicodedata.normalize("NFC", "café")),
+        (unicodedata.normalize("NFC", "café"), unicodedata.normalize("NFD", "café")),
+        ("\uff4c\uff49\uff4e\uff4b", "link"),
+        ("link", "\uff4c\uff49\uff4e\uff4b"),
+        ("\u212b", "\u00c5"),
+        ("\u1100\u1161", "\uac00"),
+    ],
+)
+def test_a_link_is_followed_in_every_spelling_of_its_name(
+    tmp_path: Path, stored: str, asked: str
+) -> None:
+    """A server that compares names in one normal form opens it, whatever the file system says."""
+    root, outside = tmp_path / "root", tmp_path / "outside"
+    root.mkdir()
+    outside.mkdir()
+    (root / stored).symlink_to(outside)
+    below = root / "below" / stored
+    below.parent.mkdir()
+    below.symlink_to(outside)
+    here = Surroundings(is_local=True)
+    based = Surroundings(is_local=True, bases=(str(root),))
+
+    for path in (f"{root}/{asked}", f"{root}/{asked}/x", f"{root}/below/{asked}/x/y"):
+        assert not decides_path("allow", f"{root}/**", path, here)
+        assert decides_path("deny", f"{outside}/**", path, here)
+    assert not decides_path("allow", f"{root}/**", f"{asked}/x", based)
+    assert decides_path("allow", f"{root}/**", f"{root}/other{asked}/x", here)
+
+
+def test_a_name_of_its_own_is_allowed_in_every_spelling(tmp_path: Path) -> None:
+    composed, apart = (unicodedata.normalize(form, "résumé.md") for form in ("NFC", "NFD"))
+    here = Surroundings(is_local=True)
+    for stored, asked in ((composed, apart), (apart, composed), (composed, composed)):
+        root = tmp_path / f"root{len(list(tmp_path.iterdir()))}"
+        root.mkdir()
+        (root / stored).touch()
+        assert decides_path("allow", f"{root}/**", f"{root}/{asked}", here)
+        assert decides_path("allow", f"{root}/**", f"{root}/new-{asked}", here)
+
+
+def test_more_names_that_are_called_alike_than_are_looked_at_allow_nothing(
+    tmp_path: Path,
+) -> None:
+    for number in range(20):
+        (tmp_path / "".join(chr(0xFF41) if number >> bit & 1 else "a" for bit in range(5))).touch()
+    assert not decides_path(
+        "allow",
+        f"{tmp_path}/**",
+        f"{tmp_path}/\uff41\uff41\uff41\uff41a",
+        Surroundings(is_local=True),
+    )
+
+
 def test_a_root_that_is_a_link_allows_what_is_in_it(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "home").symlink_to(tmp_path / "real")

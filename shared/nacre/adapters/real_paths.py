@@ -17,8 +17,8 @@ _ENCODING = sys.getfilesystemencoding()
 def resolved(place: str) -> str | None:
     """Return where a path leads, None where that has to be found out step by step.
 
-    The last part need not exist. Nothing is opened for reading, so a pipe or a device may
-    stand there.
+    A path that exists and has no link is returned itself. The last part need not exist.
+    Nothing is opened for reading, so a pipe or a device may be there.
     """
     if not _CAN:
         return None

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from urllib.parse import unquote, unquote_to_bytes
 
 from nacre.policy.rule import Surroundings
+from nacre.policy.stored_names import UNREADABLE, stored_spellings
 
 MAX_READINGS = 256  # more spellings of one value than any honest one has
 LONGEST_NAME = 32_767  # no system opens a longer name; what is longer is read in one order
@@ -85,7 +86,9 @@ def readings(text: str, where: Surroundings) -> Readings:
     if where.is_local and is_rooted:
         follow = where.follow
         found = None if follow is None else follow(text)
-        sure = possible = (text, resolved(text) if found is None else found)
+        # The very same text comes back for a path that exists and has no link.
+        stored = () if found is text else tuple(_stored(text, where))
+        sure = possible = (text, resolved(text) if found is None else found, *stored)
         return Readings(sure, possible)
     if is_rooted:
         return Readings(sure, possible)
@@ -279,6 +282,18 @@ def _one_path(place: str, where: Surroundings) -> Iterable[str]:
             yield f"{short}/"
     if where.is_local and is_absolute(place):
         yield _followed(place, where)
+        yield from _stored(short, where)
+
+
+def _stored(place: str, where: Surroundings) -> Iterable[str]:
+    """Yield where the names lead that are stored in another spelling than the path's."""
+    if len(place) > _LONGEST_PATH or not place.startswith("/"):
+        return
+    for each in stored_spellings(place):
+        if each == UNREADABLE:
+            yield each
+        else:
+            yield unicodedata.normalize("NFC", _followed(each, where))
 
 
 def _leads_out(place: str) -> bool:
