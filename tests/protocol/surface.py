@@ -134,12 +134,10 @@ class SmallServer:
         return {"values": [f"{argument['value']}a"], "total": 1, "hasMore": False}
 
 
-def small_dispatcher(*, logging: bool = False, subscriptions: bool = False) -> Dispatcher:
+def small_dispatcher(*, logging: bool = False) -> Dispatcher:
     """Return a dispatcher over the small server, at a fixed moment."""
     states = RequestStates(lambda: KEYS, lambda: NOW)
-    return Dispatcher(
-        SmallServer(), rules=Rules(), states=states, logging=logging, subscriptions=subscriptions
-    )
+    return Dispatcher(SmallServer(), rules=Rules(), states=states, logging=logging)
 
 
 def _name(answer: Mapping[str, Any]) -> str:

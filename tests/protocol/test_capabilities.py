@@ -105,3 +105,32 @@ def test_a_modern_client_names_the_level_with_each_call(face: str) -> None:
         loud = ask(wire, "tools/call", {**call, "_meta": META | level}, 3)
 
     assert ("logging" in said, logged(silent), logged(loud)) == (True, [], ["info"] * 3)
+
+
+LIVE = {"http": True, "stdio": True, "lambda": False, "lambda that remembers nothing": False}
+
+
+@pytest.mark.parametrize("face", FACES)
+def test_changes_are_promised_where_a_client_can_be_told_of_them(face: str) -> None:
+    told = {"listChanged": True} if LIVE[face] else {}
+    with FACES[face](conformance_application()) as wire:
+        legacy = ask(wire, "initialize", HELLO)[0]["result"]["capabilities"]
+        modern = ask(wire, "server/discover", {"_meta": META})[0]["result"]["capabilities"]
+
+    for capabilities in (legacy, modern):
+        followed = {"subscribe": True} if LIVE[face] else {}
+        assert capabilities["tools"] == capabilities["prompts"] == told
+        assert capabilities["resources"] == told | followed
+
+
+@pytest.mark.parametrize("face", FACES)
+def test_a_resource_is_followed_or_the_client_is_told_that_it_cannot_be(face: str) -> None:
+    with FACES[face](conformance_application()) as wire:
+        ask(wire, "initialize", HELLO)
+        [known] = ask(wire, "resources/subscribe", {"uri": "test://watched-resource"}, 2)
+        [unknown] = ask(wire, "resources/subscribe", {"uri": "test://none"}, 3)
+
+    if LIVE[face]:
+        assert (known["result"], unknown["error"]["code"]) == ({}, -32002)
+    else:
+        assert [answer["error"]["code"] for answer in (known, unknown)] == [-32601, -32601]

@@ -173,8 +173,8 @@ def test_ping_is_answered() -> None:
 
 
 @pytest.mark.parametrize("method", ["resources/subscribe", "resources/unsubscribe"])
-def test_subscribing_is_accepted_without_being_kept(method: str) -> None:
-    assert body_of(legacy(method, {"uri": "test://one"}))["result"] == {}
+def test_subscribing_is_refused_where_nobody_can_be_told(method: str) -> None:
+    assert error_of(legacy(method, {"uri": "test://one"})) == (200, -32601)
 
 
 def test_a_log_level_is_refused_where_nobody_remembers_it() -> None:

@@ -1,11 +1,13 @@
 """What a client may read or pick without calling a tool: the context, the notes, a prompt."""
 
 from collections.abc import Callable
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from nacre.being.caller import caller
 from nacre.errors import UnknownResourceError
 from nacre.protocol.context import Context
+from nacre.protocol.principal import Principal
 from nacre.tools.server import ToolServer
 
 if TYPE_CHECKING:
@@ -76,6 +78,21 @@ def add_context_resources(server: ToolServer, blocks: "Callable[[], ContextBlock
         if text is None:
             raise UnknownResourceError(f"{NOTES_URI}/{id}")
         return text
+
+    def version(uri: str, principal: Principal | None) -> object | None:
+        being_id = principal.being_id if principal else ""
+        match uri:
+            case "nacre://context/system_prompt":
+                text: object = blocks().system_prompt(being_id)
+            case "nacre://context/snapshot":
+                text = blocks().snapshot(being_id)
+            case "nacre://notes":
+                text = blocks().notes(being_id)
+            case _:
+                text = blocks().note(being_id, uri.removeprefix(f"{NOTES_URI}/"))
+        return None if text is None else sha256(repr(text).encode()).digest()
+
+    server.version_resources("nacre://", version)
 
 
 def add_memory_prompt(server: ToolServer) -> None:

@@ -33,6 +33,7 @@ from nacre.faces.policy_http import policy_endpoint
 from nacre.faces.task_rules import TaskRules
 from nacre.jobs.loop import WorkerLoop
 from nacre.limits import API_TOKEN_DAYS, DRAIN_SECONDS, KEEP_ALIVE_SECONDS
+from nacre.protocol.changes import Changes
 from nacre.protocol.fences import Fences
 from nacre.protocol.http_messages import HttpRequest
 from nacre.protocol.principal import Principal
@@ -78,8 +79,11 @@ def serve(host: str, port: int, *, place: Place) -> None:
             link = laptop.home.authority().sign_in.links.make(place.owner_name)
             click.echo(f"\nSign in, once: {url.removesuffix('/mcp')}{link.path}")
             log = log_at(settings.log_level)
-            app = _app(laptop, place, host, settings, log, hurried=lambda: server.force_exit)
-            server = _server(app, log, settings)
+            changes = Changes(laptop.application.surface)
+            app = _app(
+                laptop, place, host, settings, log, changes, hurried=lambda: server.force_exit
+            )
+            server = _server(app, log, settings, stopping=changes.close)
             log.write("info", "serving", url=url, folder=str(laptop.folder))
             with noted(laptop.folder, url):
                 server.run(sockets=[listener])
@@ -94,6 +98,7 @@ def _app(
     host: str,
     settings: Settings,
     log: Log,
+    changes: Changes,
     *,
     hurried: Callable[[], bool],
 ) -> AsgiApp:
@@ -136,6 +141,7 @@ def _app(
         lifespan=working,
         elsewhere=elsewhere,
         base=base,
+        changes=changes,
     )
 
 
@@ -174,8 +180,11 @@ async def _stop(loop: WorkerLoop, hurried: Callable[[], bool]) -> None:
 class _Server(uvicorn.Server):
     """A server with limits for its connections, which a second interrupt ends at once."""
 
-    def __init__(self, config: uvicorn.Config, crowd: Crowd, rare: RareLog) -> None:
+    def __init__(
+        self, config: uvicorn.Config, crowd: Crowd, rare: RareLog, stopping: Callable[[], None]
+    ) -> None:
         super().__init__(config)
+        self._stopping = stopping
         self._crowd = crowd
         self._rare = rare
 
@@ -189,6 +198,11 @@ class _Server(uvicorn.Server):
         if counter % 10 == 0:
             self._crowd.sweep()
         return await super().on_tick(counter)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End subscriptions, and finish the calls in flight."""
+        self._stopping()
+        await super().shutdown(sockets)
 
     def _complain(self, _loop: asyncio.AbstractEventLoop, context: Mapping[str, Any]) -> None:
         # Without a free descriptor the loop complains at every connection that waits.
@@ -206,8 +220,13 @@ class _Server(uvicorn.Server):
                 connection.transport.abort()
 
 
-def _server(app: AsgiApp, log: Log, settings: Settings) -> uvicorn.Server:
-    """Return a server that a signal stops, once it has finished the calls in flight."""
+def _server(
+    app: AsgiApp, log: Log, settings: Settings, *, stopping: Callable[[], None]
+) -> uvicorn.Server:
+    """Return a server that a signal stops, once it has finished the calls in flight.
+
+    `stopping` ends what would go on for ever.
+    """
     rare, proxies = RareLog(log), settings.trusted_proxies
     server_log = logging.getLogger("uvicorn")
     server_log.handlers = [_JsonLines(rare)]
@@ -243,6 +262,7 @@ def _server(app: AsgiApp, log: Log, settings: Settings) -> uvicorn.Server:
         ),
         crowd,
         rare,
+        stopping,
     )
 
     def stop(_number: int, _frame: object) -> None:

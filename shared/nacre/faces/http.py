@@ -24,8 +24,10 @@ from nacre.faces.live_call import LiveCall
 from nacre.faces.logs import Log
 from nacre.faces.mcp import BaseOf, CallLog, endpoint
 from nacre.faces.peers import LocalPeers
+from nacre.faces.telling import telling
 from nacre.faces.threads import CallThreads
 from nacre.limits import HTTP_THREADS
+from nacre.protocol.changes import Changes
 from nacre.protocol.fences import Fences
 from nacre.protocol.http import Admit, Endpoint
 from nacre.protocol.http_messages import HttpReply
@@ -47,11 +49,17 @@ def asgi_app(
     lifespan: Lifespan = _nothing,
     elsewhere: AsgiApp | None = None,
     base: BaseOf | None = None,
+    changes: Changes | None = None,
 ) -> AsgiApp:
-    """Return the server: MCP under `/mcp`, everything else answered by `elsewhere`."""
+    """Return the server: MCP under `/mcp`, everything else answered by `elsewhere`.
+
+    Whoever passes `changes` closes them when the server is to stop: subscriptions end then.
+    """
     peers = LocalPeers()
-    served = endpoint(app, admit=admit, fences=fences, peers=peers, base=base)
-    return _Server(served, peers, CallLog(log or Log()), lifespan, elsewhere or not_found)
+    changes = changes or Changes(app.surface)
+    served = endpoint(app, admit=admit, fences=fences, peers=peers, changes=changes, base=base)
+    calls = CallLog(log or Log())
+    return _Server(served, peers, changes, calls, lifespan, elsewhere or not_found)
 
 
 class _Server:
@@ -59,12 +67,14 @@ class _Server:
         self,
         served: Endpoint,
         peers: LocalPeers,
+        changes: Changes,
         calls: CallLog,
         lifespan: Lifespan,
         elsewhere: AsgiApp,
     ) -> None:
         self._endpoint = served
         self._peers = peers
+        self._changes = changes
         self._calls = calls
         self._lifespan = lifespan
         self._elsewhere = elsewhere
@@ -109,7 +119,9 @@ class _Server:
             self._calls.end(started, begun)
             return
         caller = begun.caller.principal
-        done = await LiveCall(begun, self._peers, self._threads, receive, send).finish()
+        live = LiveCall(begun, self._peers, self._threads, receive, send)
+        with telling(begun, self._changes, live.notify):
+            done = await live.finish()
         self._calls.end(
             started,
             done,

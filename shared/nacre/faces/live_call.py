@@ -7,10 +7,12 @@ from typing import Any, Literal
 from nacre.errors import ClientCapabilityError
 from nacre.faces.asgi import Receive, Send, chunk, head, write
 from nacre.faces.peers import LocalPeers
+from nacre.limits import STREAM_ALIVE_SECONDS
 from nacre.protocol.context import capability_of
 from nacre.protocol.http_messages import HttpCall, HttpReply
 from nacre.protocol.messages import notification, question
 from nacre.protocol.running import step
+from nacre.protocol.sse import ALIVE
 from nacre.protocol.sse import event as sse_event
 from nacre.protocol.versions import is_modern
 
@@ -58,9 +60,16 @@ class LiveCall:
         streaming = False
         while not work.done():
             message = asyncio.create_task(self._outbox.get())
-            await asyncio.wait({work, message, gone, given_up}, return_when=asyncio.FIRST_COMPLETED)
+            # A client that is gone without a word shows when something is sent to it.
+            ended, _ = await asyncio.wait(
+                {work, message, gone, given_up},
+                timeout=STREAM_ALIVE_SECONDS if streaming else None,
+                return_when=asyncio.FIRST_COMPLETED,
+            )
             if not message.done():
                 message.cancel()
+            if not ended:
+                await self._send(chunk(ALIVE, more=True))
             if (gone.done() or given_up.done()) and not work.done():
                 if not gone.done():
                     await self._end_without_answer(streaming=streaming)
@@ -82,6 +91,10 @@ class LiveCall:
             await self._send(chunk(b"", more=False))
         else:
             await write(self._send, HttpReply(202, self._call.cors))
+
+    def notify(self, method: str, params: dict[str, Any]) -> None:
+        """Send a notification over the answer."""
+        self._channel.notify(method, params)
 
     async def _work(self) -> HttpReply:
         if not self._call.blocking:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nacre.access.addresses import base_of
 from nacre.access.challenge import metadata_url, www_authenticate
@@ -20,6 +20,9 @@ from nacre.protocol.http_messages import HttpReply, HttpRequest
 from nacre.protocol.peers import Peers
 from nacre.protocol.surface import Definitions, Surface
 
+if TYPE_CHECKING:
+    from nacre.protocol.changes import Changes
+
 _NAME = 200  # characters of a tool's name, as in the audit
 BaseOf = Callable[[HttpRequest], str | None]
 """From a request to the address it was sent to; None where its Host header is no name."""
@@ -33,16 +36,20 @@ class Rules:
     permit = staticmethod(authorize)
 
 
-def dispatcher(app: Application, *, logging: bool = False) -> Dispatcher:
+def dispatcher(
+    app: Application, *, logging: bool = False, changes: "Changes | None" = None
+) -> Dispatcher:
     """Return the dispatcher of an application.
 
     `logging` tells whether the face knows which level a client of an older revision has chosen.
+    `changes` tells clients what has changed, where the face can reach them.
     """
     return Dispatcher(
         app.surface,
         rules=Rules(),
         states=app.states,
         logging=logging,
+        changes=changes,
         tasks=app.tasks,
     )
 
@@ -53,6 +60,7 @@ def endpoint(
     admit: Admit,
     fences: Fences | None = None,
     peers: Peers | None = None,
+    changes: "Changes | None" = None,
     base: BaseOf | None = None,
 ) -> Endpoint:
     """Return the HTTP endpoint of an application.
@@ -72,7 +80,7 @@ def endpoint(
         return www_authenticate(error, resource_metadata=metadata)
 
     return Endpoint(
-        dispatcher(app, logging=peers is not None),
+        dispatcher(app, logging=peers is not None, changes=changes),
         rules=Rules(),
         admit=admit,
         challenge=challenge,

@@ -16,6 +16,7 @@ from typing import Any
 from nacre.errors import ClientCapabilityError, UnansweredError
 from nacre.limits import ASK_SECONDS, REMEMBERED_PEERS
 from nacre.protocol.caller import Peer
+from nacre.protocol.changes import Seen
 from nacre.protocol.context import capability_of
 from nacre.protocol.http_messages import HttpCall, HttpRequest
 from nacre.protocol.messages import RequestId, Response
@@ -34,7 +35,7 @@ class LocalPeers:
     def of(self, request: HttpRequest, principal: Principal | None) -> Peer:
         """Return the record of the client that sends the request."""
         key = client_key(request, principal)
-        peer = self._peers.setdefault(key, Peer())
+        peer = self._peers.setdefault(key, Peer(seen=Seen()))
         self._peers.move_to_end(key)
         if len(self._peers) > REMEMBERED_PEERS:
             self._peers.popitem(last=False)

@@ -7,11 +7,12 @@ signal gives up those that take longer than a moment.
 """
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from time import monotonic
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from nacre.app import Application
 from nacre.errors import (
@@ -31,6 +32,7 @@ from nacre.limits import DRAIN_SECONDS
 from nacre.protocol.answers import Answer, refusal
 from nacre.protocol.caller import Caller, Peer, declared_peer
 from nacre.protocol.calls import Call
+from nacre.protocol.changes import Changes, Seen
 from nacre.protocol.http_messages import reply
 from nacre.protocol.messages import (
     Notification,
@@ -38,6 +40,7 @@ from nacre.protocol.messages import (
     RequestId,
     Response,
     is_request_id,
+    notification,
     parse_message,
 )
 from nacre.protocol.principal import Principal
@@ -46,6 +49,12 @@ from nacre.protocol.versions import META_VERSION, SUPPORTED_VERSIONS, is_modern,
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
+_SEEING = frozenset(
+    {
+        *("tools/list", "prompts/list", "resources/list", "resources/templates/list"),
+        "resources/subscribe",
+    }
+)
 _PIECE = 1024 * 1024  # of a line that is read at once
 _GRACE_SECONDS = 1.0  # after a signal; clients kill two seconds after it
 
@@ -89,13 +98,17 @@ class _Session:
     """One client: what it has said, what runs for it, and what it is asked."""
 
     def __init__(self, app: Application, principal: Principal, output: Output, log: Log) -> None:
-        self._dispatcher = dispatcher(app, logging=True)
+        self._changes = Changes(app.surface)
+        self._seen = Seen()
+        self._watching = ExitStack()
+        self._is_watching = False
+        self._dispatcher = dispatcher(app, logging=True, changes=self._changes)
         self._call_bytes = app.call_bytes
         self._principal = principal
         self._output = output
         self._calls = CallLog(log)
         self._details = Details(log)
-        self._peer = Peer()
+        self._peer = Peer(seen=self._seen)
         self._version = negotiate(None)
         self._initialized = False
         self._workers = Workers()
@@ -131,6 +144,8 @@ class _Session:
 
     def drain(self) -> None:
         """Finish what is in flight; questions to the client will not be answered now."""
+        self._changes.close()
+        self._watching.close()
         self._questions.close()
         self._await_landings(DRAIN_SECONDS)
         self._workers.close()
@@ -152,12 +167,25 @@ class _Session:
         except NacreError as error:
             self._refuse(message.id, error)
             return
+        if message.method in _SEEING and not is_modern(caller.version):
+            self._watch()
         begun = self._dispatcher.begin(message, caller)
         if isinstance(begun, Answer):
             self._output.write(begun.body)
             self._log(started, message, begun)
         else:
             self._start(begun, message, caller, started)
+
+    def _watch(self) -> None:
+        """Tell the client from now on what changes in the lists that it asks for."""
+        if self._is_watching:
+            return
+        self._is_watching = True
+
+        def tell(method: str, params: Mapping[str, Any]) -> None:
+            self._output.write(notification(method, dict(params)))
+
+        self._watching.enter_context(self._changes.watching(self._principal, self._seen, tell))
 
     def _caller(self, message: Request) -> Caller:
         version = message.meta.get(META_VERSION)

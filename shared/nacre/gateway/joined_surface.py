@@ -45,6 +45,10 @@ class Behind(Protocol):
         """Return where something lives."""
         ...
 
+    def resource_version(self, place: "Place") -> object | None:
+        """Return a value that differs once a resource has changed, None where nobody knows."""
+        ...
+
     def template_place(self, template: str) -> "Place | None":
         """Return the server of a resource template."""
         ...
@@ -111,6 +115,18 @@ class JoinedSurface(WrappedSurface):
     def get_tool(self, name: str) -> WireTool | None:
         """Return the tool, None for an unknown name."""
         return self._behind().tool(name) if name.startswith(PREFIX) else super().get_tool(name)
+
+    def resource_version(self, uri: str, principal: Principal | None) -> object | None:
+        """Return a value that differs once the resource has changed.
+
+        Servers outside this process tell nothing here, so that theirs cannot be followed.
+        """
+        if uri.startswith(OWN_SCHEME):
+            return super().resource_version(uri, principal)
+        place = self._behind().place("resource", uri)
+        if place is None:
+            return super().resource_version(uri, principal)
+        return self._behind().resource_version(place)
 
     async def read_resource(self, uri: str, context: Context) -> dict[str, Any]:
         """Return the contents; raises NotFoundError for an unknown URI."""

@@ -37,7 +37,6 @@ class Looking:
         self._seconds = STACK_LOOK_SECONDS if is_stack else GATHERED_LOOK_SECONDS
         self._guard = threading.RLock()
         self._looked_at = -math.inf
-        self._local: Locals | None = None
         self.view: View | None = None  # as far as it is known without a look
 
     def is_recent(self, moment: float) -> bool:
@@ -88,10 +87,7 @@ class Looking:
 
     def locals(self) -> Locals:
         """Return the servers of this process."""
-        with self._guard:
-            if self._local is None:
-                self._local = self._sources.local()
-            return self._local
+        return self._sources.local()
 
     def _read(
         self, entries: Entries, *, needs_configs: bool

@@ -156,6 +156,11 @@ class Mounts:
             return await local.request(method, params, context)
         return await self._external(place.server).request(method, params, context)
 
+    def resource_version(self, place: Place) -> object | None:
+        """Return a value that differs once a resource has changed, None where nobody knows."""
+        local = self._local_server(place.server)
+        return None if local is None else local.server.resource_version(place.name)
+
     def template_place(self, template: str) -> Place | None:
         """Return the server of a resource template."""
         return self._template_place(template)

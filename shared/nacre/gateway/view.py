@@ -35,6 +35,8 @@ class View:
     problems: tuple[Problem, ...]
     meta: Mapping[str, Any] | None
     tools: dict[str, WireTool] = field(default_factory=dict)
+    local: Locals | None = None
+    parts: tuple[Part, ...] = ()  # what our own servers offer, which may change as they run
 
 
 def viewed(
@@ -48,10 +50,13 @@ def viewed(
     lasting = tuple(problems)
     kept = {name: entry for name, entry in entries.items() if _counts(name, entry, configs)}
     meta = _meta(kept, configs, (*lasting, *local.problems))
-    if old is None or old.entries != kept or old.meta != meta:
-        return View(_joined(kept, local), kept, configs, lasting, meta)
+    parts = tuple(Part(each.name, each.offered()) for each in local.servers)
+    is_same = old is not None and (old.local, old.parts) == (local, parts)
+    if old is None or not is_same or old.entries != kept or old.meta != meta:
+        lists = _joined(kept, parts)
+        return View(lists, kept, configs, lasting, meta, local=local, parts=parts)
     tools = old.tools if old.configs == configs else {}
-    return View(old.lists, kept, configs, lasting, meta, tools)
+    return View(old.lists, kept, configs, lasting, meta, tools, local, parts)
 
 
 def _counts(name: str, entry: Entry, configs: Configs | None) -> bool:
@@ -74,9 +79,8 @@ def _meta(
     return {MISSING: dict(sorted(missing.items()))} if missing else None
 
 
-def _joined(entries: Entries, local: Locals) -> Joined:
+def _joined(entries: Entries, own: Iterable[Part]) -> Joined:
     parts = [
         Part(name, entry.offered) for name, entry in entries.items() if entry.offered is not None
     ]
-    parts += [Part(each.name, each.offered()) for each in local.servers]
-    return joined(sorted(parts, key=lambda part: part.server))
+    return joined(sorted([*parts, *own], key=lambda part: part.server))

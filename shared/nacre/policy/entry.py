@@ -30,6 +30,10 @@ class Entry(Protocol):
         """Return the prompts, resources or templates that do not wait for their owner."""
         ...
 
+    def may_read(self, uri: str, principal: Principal | None) -> bool:
+        """Tell whether a resource may be read without asking anybody; nothing is recorded."""
+        ...
+
     async def refused(
         self, tool: str, arguments: Mapping[str, Any], context: Context
     ) -> WireResult | None:
@@ -121,6 +125,12 @@ class GuardedSurface(WrappedSurface):
 
     def _offered(self, kind: "Kind", whole: Definitions) -> Definitions:
         return self._entry().offered(kind, whole) if self._has_gathered else whole
+
+    def resource_version(self, uri: str, principal: Principal | None) -> object | None:
+        """Return a value that differs once the resource has changed, if it may be read."""
+        if not self._entry().may_read(uri, principal):
+            return None
+        return super().resource_version(uri, principal)
 
     async def read_resource(self, uri: str, context: Context) -> dict[str, Any]:
         """Return the contents, if they may be read; raises BlockedError."""

@@ -84,6 +84,18 @@ class EntryJudge(EntryContent):
         held = None if self._mounts is None else self._mounts.held(kind, name)
         return held is None or not held.holds(policy)
 
+    def may_read(self, uri: str, principal: Principal | None) -> bool:
+        """Tell whether a resource may be read without asking anybody; nothing is recorded."""
+        place, named = self._calls.named("resources/read", {"uri": uri})
+        judge = self._calls.judge_of(being_of(principal), place.server)
+        try:
+            policy = judge.policy()
+        except NacreError:
+            return False
+        subject = Subject("method", "resources/read", place.server, named)
+        is_allowed = policy.decide(subject, judge.where).action == "allow"
+        return is_allowed or policy.settings.mode == "monitor"
+
     async def refused(
         self, tool: str, arguments: Mapping[str, Any], context: Context
     ) -> WireResult | None:

@@ -2,12 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nacre.errors import InvalidParamsError
 from nacre.protocol.messages import Request
 from nacre.protocol.principal import Principal
 from nacre.protocol.versions import META_CAPABILITIES, META_CLIENT, TASKS, is_modern
+
+if TYPE_CHECKING:
+    from nacre.protocol.changes import Seen
 
 
 @dataclass(slots=True)
@@ -16,6 +19,8 @@ class Peer:
 
     capabilities: Mapping[str, Any] = field(default_factory=dict)
     client_info: Mapping[str, Any] = field(default_factory=dict)
+    # What it saw last, where it can be told of changes.
+    seen: "Seen | None" = None
     _log_level: str | None = None
 
     def log_level(self) -> str | None:

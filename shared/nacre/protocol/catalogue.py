@@ -31,21 +31,27 @@ class Catalogue:
         definitions = (
             self._surface.tools() if selective is None else selective.tools_for(caller.principal)
         )
+        _note(caller, "tools", definitions)
         if not is_modern(caller.version):
             definitions = self._legacy_tools(definitions)
         return self._page(request, caller, "tools", definitions)
 
     def prompts(self, request: Request, caller: Caller) -> bytes:
         """Answer `prompts/list`."""
-        return self._page(request, caller, "prompts", self._surface.prompts())
+        definitions = self._surface.prompts()
+        _note(caller, "prompts", definitions)
+        return self._page(request, caller, "prompts", definitions)
 
     def resources(self, request: Request, caller: Caller) -> bytes:
         """Answer `resources/list`."""
-        return self._page(request, caller, "resources", self._surface.resources())
+        definitions = self._surface.resources()
+        _note(caller, "resources", definitions)
+        return self._page(request, caller, "resources", definitions)
 
     def templates(self, request: Request, caller: Caller) -> bytes:
         """Answer `resources/templates/list`."""
         definitions = self._surface.resource_templates()
+        _note(caller, "resourceTemplates", definitions)
         return self._page(request, caller, "resourceTemplates", definitions)
 
     def _legacy_tools(self, definitions: Definitions) -> Definitions:
@@ -67,6 +73,12 @@ class Catalogue:
 
     def _encode(self, page: Mapping[str, Any], *, modern: bool) -> bytes:
         return self._results.encode(cacheable(page, modern=modern), modern=modern)
+
+
+def _note(caller: Caller, kind: str, definitions: Definitions) -> None:
+    """Remember what a client saw, where it is told of changes."""
+    if caller.peer.seen is not None:
+        caller.peer.seen.lists[kind] = definitions
 
 
 def _page(

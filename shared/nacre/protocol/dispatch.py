@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from nacre.errors import UnknownMethodError
+from nacre.errors import UnknownMethodError, UnknownResourceError
 from nacre.protocol.answers import Answer, answer, refusal
 from nacre.protocol.caller import Caller
 from nacre.protocol.calls import Call, Calls
@@ -19,6 +19,7 @@ from nacre.protocol.surface import GatheringSource, Surface
 from nacre.protocol.versions import is_modern
 
 if TYPE_CHECKING:
+    from nacre.protocol.changes import Changes
     from nacre.protocol.tasks import TaskMethods, Tasks
 
 Immediate = Callable[[Request, Caller], bytes]
@@ -34,7 +35,7 @@ class Dispatcher:
         rules: Rulebook,
         states: RequestStates,
         logging: bool = False,
-        subscriptions: bool = False,
+        changes: "Changes | None" = None,
         tasks: "Callable[[], Tasks] | None" = None,
     ) -> None:
         self._surface = surface
@@ -45,7 +46,7 @@ class Dispatcher:
             surface,
             results,
             logging=logging,
-            subscriptions=subscriptions,
+            changes=changes is not None,
             tasks=tasks is not None,
         )
         lists = Catalogue(surface, results)
@@ -62,8 +63,6 @@ class Dispatcher:
             **shared,
             "initialize": says.initialize,
             "ping": _pong,
-            "resources/subscribe": _take_uri,
-            "resources/unsubscribe": _take_uri,
         }
         if logging:
             self._legacy["logging/setLevel"] = _set_level
@@ -74,6 +73,19 @@ class Dispatcher:
             "completion/complete": calls.complete,
         }
         self._modern_calls = dict(self._calls)
+        if changes is not None:
+            self._legacy |= {
+                "resources/subscribe": partial(_subscribe, changes),
+                "resources/unsubscribe": _unsubscribe,
+            }
+
+            def subscribed(request: Request, caller: Caller) -> Call:
+                # It waits on an event loop, which is not loaded to start.
+                from nacre.protocol.listening import listen  # noqa: PLC0415
+
+                return listen(request, caller, changes, results, rules)
+
+            self._modern_calls["subscriptions/listen"] = subscribed
         if tasks is not None:
 
             def methods() -> "TaskMethods":
@@ -150,6 +162,17 @@ def _set_level(request: Request, caller: Caller) -> bytes:
     return b"{}"
 
 
-def _take_uri(request: Request, _caller: Caller) -> bytes:
-    request.text("uri")
+def _subscribe(changes: "Changes", request: Request, caller: Caller) -> bytes:
+    uri, seen = request.text("uri"), caller.peer.seen
+    if seen is None:
+        raise UnknownMethodError(request.method)
+    if not changes.follow(caller.principal, seen, uri):
+        raise UnknownResourceError(uri)
+    return b"{}"
+
+
+def _unsubscribe(request: Request, caller: Caller) -> bytes:
+    uri = request.text("uri")
+    if caller.peer.seen is not None:
+        caller.peer.seen.versions.pop(uri, None)
     return b"{}"

@@ -43,6 +43,7 @@ from nacre.protocol.versions import is_modern
 PATH = "/mcp"
 _BEING_PATH = re.compile(r"/mcp(?:/([0-9A-Za-z_-]{1,64}))?/?")
 _INVALID_REQUEST = -32600
+_LISTEN = "subscriptions/listen"
 
 Admit = Callable[[HttpRequest, str | None, str | None], Principal | None]
 Challenge = Callable[[Exception, HttpRequest], str | None]
@@ -170,12 +171,15 @@ class Endpoint:
                 peer = self._peers.of(request, principal)
         except NacreError as error:
             return self._refuse(request, error, message.id)
+        accept = request.headers.get("accept")
+        streams = accept is not None and _takes_stream(accept)
         caller = Caller(version, principal, peer, request.headers.get("x-llm-api-key"))
         outcome = self._dispatcher.begin(message, caller)
         if isinstance(outcome, Answer):
             return self._challenged(request, outcome)
-        accept = request.headers.get("accept")
-        return HttpCall(message, accept is not None and _takes_stream(accept), caller, outcome)
+        if message.method == _LISTEN and not streams:
+            return _unfitting(406, f"a subscription is a stream; accept {STREAM}", message.id)
+        return HttpCall(message, streams, caller, outcome)
 
     def _notified(
         self, request: HttpRequest, message: Notification, principal: Principal | None
@@ -227,8 +231,8 @@ def _unfit(headers: Mapping[str, str]) -> HttpReply | None:
     return None
 
 
-def _unfitting(status: int, text: str) -> HttpReply:
-    return reply(refusal(None, Failure(_INVALID_REQUEST, text, status=status)))
+def _unfitting(status: int, text: str, request_id: RequestId | None = None) -> HttpReply:
+    return reply(refusal(request_id, Failure(_INVALID_REQUEST, text, status=status)))
 
 
 # A client sends the same path and the same header with each of its requests.

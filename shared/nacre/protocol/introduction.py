@@ -18,13 +18,13 @@ class Introduction:
         results: Results,
         *,
         logging: bool,
-        subscriptions: bool,
+        changes: bool,
         tasks: bool,
     ) -> None:
         self._surface = surface
         self._results = results
         self._logging = logging
-        self._subscriptions = subscriptions
+        self._changes = changes
         self._tasks = tasks
 
     def initialize(self, request: Request, caller: Caller) -> bytes:
@@ -53,12 +53,13 @@ class Introduction:
         return result
 
     def _capabilities(self, *, modern: bool) -> dict[str, Any]:
-        capabilities: dict[str, Any] = {"tools": {}}
+        told = {"listChanged": True} if self._changes else {}
+        capabilities: dict[str, Any] = {"tools": dict(told)}
         if self._surface.resources() or self._surface.resource_templates():
-            subscribable = self._subscriptions and not modern
-            capabilities["resources"] = {"subscribe": True} if subscribable else {}
+            followed = {"subscribe": True} if self._changes else {}
+            capabilities["resources"] = {**followed, **told}
         if self._surface.prompts():
-            capabilities["prompts"] = {}
+            capabilities["prompts"] = dict(told)
             capabilities["completions"] = {}
         if self._logging or modern:  # a modern request names the level itself
             capabilities["logging"] = {}

@@ -73,6 +73,18 @@ class GatheringSource(Protocol):
         ...
 
 
+@runtime_checkable
+class VersionedSource(Protocol):
+    """Resources that tell when they have changed."""
+
+    def resource_version(self, uri: str, principal: Principal | None) -> object | None:
+        """Return a value that differs once the resource has changed for this caller.
+
+        None for a resource that the caller may not read, or whose changes nobody notices.
+        """
+        ...
+
+
 class ResourceSource(Protocol):
     """Resources by URI."""
 

@@ -11,6 +11,7 @@ META_VERSION = "io.modelcontextprotocol/protocolVersion"
 META_CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
 META_CLIENT = "io.modelcontextprotocol/clientInfo"
 META_SERVER = "io.modelcontextprotocol/serverInfo"
+META_SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
 META_LOG_LEVEL = "io.modelcontextprotocol/logLevel"
 TASKS = "io.modelcontextprotocol/tasks"  # the extension, in what client and server declare
 # A request without a version header comes from a client older than the header.

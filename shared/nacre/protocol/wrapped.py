@@ -5,7 +5,7 @@ from typing import Any
 
 from nacre.protocol.context import Context
 from nacre.protocol.principal import Principal
-from nacre.protocol.surface import Definitions, SelectiveSource, Surface, WireTool
+from nacre.protocol.surface import Definitions, SelectiveSource, Surface, VersionedSource, WireTool
 
 
 class WrappedSurface:
@@ -58,6 +58,13 @@ class WrappedSurface:
     async def read_resource(self, uri: str, context: Context) -> dict[str, Any]:
         """Return the contents; raises NotFoundError for an unknown URI."""
         return await self._inner.read_resource(uri, context)
+
+    def resource_version(self, uri: str, principal: Principal | None) -> object | None:
+        """Return a value that differs once the resource has changed, None for an unknown one."""
+        inner = self._inner
+        return (
+            inner.resource_version(uri, principal) if isinstance(inner, VersionedSource) else None
+        )
 
     def prompts(self) -> Definitions:
         """Return the prompts."""

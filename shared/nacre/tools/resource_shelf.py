@@ -2,11 +2,13 @@
 
 import json
 import sys
+import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from nacre.errors import UnknownResourceError
 from nacre.protocol.context import Context
+from nacre.protocol.principal import Principal
 from nacre.tools.content import Annotations, ResourceContents
 from nacre.tools.encode import encode
 from nacre.tools.resources import Resource, ResourceTemplate
@@ -14,6 +16,8 @@ from nacre.tools.signature import locals_of
 from nacre.tools.text_functions import documentation, text_runner, text_signature
 from nacre.tools.uri_template import UriTemplate
 
+Version = Callable[[str, Principal | None], object | None]
+"""From a URI and a caller to a value that differs once the resource has changed."""
 F = TypeVar("F", bound=Callable[..., Awaitable[Any]])
 
 
@@ -25,6 +29,10 @@ class ResourceShelf:
         self._templates: dict[str, tuple[UriTemplate, ResourceTemplate]] = {}
         self._resource_definitions: tuple[dict[str, Any], ...] = ()
         self._template_definitions: tuple[dict[str, Any], ...] = ()
+        self._versions: dict[str, int] = {}
+        self._counting = threading.Lock()
+        self._life = object()  # a server that is loaded again counts anew
+        self._versioned: list[tuple[str, Version]] = []
 
     def register_resource(self, resource: Resource) -> None:
         """Add a resource; one with the same URI is replaced."""
@@ -127,6 +135,25 @@ class ResourceShelf:
     def has_resource(self, uri: str) -> bool:
         """Whether a resource or a template is registered under this very URI."""
         return uri in self._templates or uri in self._resources
+
+    def resource_updated(self, uri: str) -> None:
+        """Tell the clients that follow a resource that it has changed."""
+        with self._counting:
+            self._versions[uri] = self._versions.get(uri, 0) + 1
+
+    def resource_version(self, uri: str, principal: Principal | None = None) -> object | None:
+        """Return a value that differs once `resource_updated` was called; None if unknown."""
+        for prefix, version in self._versioned:
+            if uri.startswith(prefix):
+                return version(uri, principal)
+        fits = uri in self._resources or any(
+            template.values(uri) is not None for template, _ in self._templates.values()
+        )
+        return (self._life, self._versions.get(uri, 0)) if fits else None
+
+    def version_resources(self, prefix: str, version: Version) -> None:
+        """Let a function tell the version of every resource whose URI begins so."""
+        self._versioned.append((prefix, version))
 
     async def read_resource(self, uri: str, context: Context | None = None) -> dict[str, Any]:
         """Return `{"contents": [...]}`; a fixed resource comes before any template.

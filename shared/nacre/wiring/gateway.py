@@ -77,9 +77,9 @@ def laptop_gateway(
         from nacre.gateway.server_store import ServerStore
         from nacre.gateway.sources import Sources
         from nacre.wiring.server_opening import laptop_references, opening, surroundings
-        from nacre.wiring.server_sources import own_servers, server_file
+        from nacre.wiring.server_sources import reloaded_servers, server_file
 
-        local = Once(lambda: own_servers(settings, tell))
+        local = reloaded_servers(settings, tell)
         store = ServerStore(table)
         file = server_file(settings)
 

@@ -38,6 +38,33 @@ def server_file(settings: "Settings") -> "Callable[[], ServerList]":
     return read
 
 
+def reloaded_servers(settings: "Settings", tell: Tell) -> "Callable[[], Locals]":
+    """Return what loads a user's own servers, again when one of their files has changed."""
+    from pathlib import Path
+    from threading import Lock
+
+    places = [reference.rpartition(":")[0] for reference in settings.tool_servers]
+    files = [Path(place).expanduser() for place in places if place.endswith(".py")]
+    loading = Lock()
+    known: list[tuple[list[tuple[int, int] | None], Locals]] = []
+
+    def version(path: Path) -> tuple[int, int] | None:
+        try:
+            stat = path.stat()
+        except OSError:
+            return None
+        return stat.st_mtime_ns, stat.st_size
+
+    def read() -> "Locals":
+        versions = [version(path) for path in files]
+        with loading:
+            if not known or known[0][0] != versions:
+                known[:] = [(versions, own_servers(settings, tell))]
+            return known[0][1]
+
+    return read
+
+
 def own_servers(settings: "Settings", tell: Tell) -> "Locals":
     """Load a user's own servers; one that fails is named, and the others count."""
     import re

@@ -1,0 +1,277 @@
+"""Telling clients what changed: the lists they see, and the resources they follow.
+
+Tools may be approved by another process, servers added, a policy edited. So one thread looks at
+what each client sees, as long as there is a client to tell, and compares it with what that client
+saw last.
+"""
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from nacre.errors import InvalidParamsError, NacreError, RateLimitedError, UnavailableError
+from nacre.limits import (
+    CHANGES_SECONDS,
+    FOLLOWED_RESOURCES,
+    RECENT_SECONDS,
+    SUBSCRIPTIONS,
+    SUBSCRIPTIONS_OF_TOKEN,
+)
+from nacre.protocol.principal import Principal
+from nacre.protocol.surface import (
+    Definitions,
+    GatheringSource,
+    SelectiveSource,
+    Surface,
+    VersionedSource,
+)
+
+Tell = Callable[[str, Mapping[str, Any]], None]
+"""Takes the method and the parameters of a notification; must not block."""
+
+_LISTS: Mapping[str, tuple[str, str]] = {
+    "tools": ("toolsListChanged", "notifications/tools/list_changed"),
+    "prompts": ("promptsListChanged", "notifications/prompts/list_changed"),
+    "resources": ("resourcesListChanged", "notifications/resources/list_changed"),
+    "resourceTemplates": ("resourcesListChanged", "notifications/resources/list_changed"),
+}
+_AGAIN_SECONDS = 60
+_UPDATED = "notifications/resources/updated"
+
+
+def definitions(surface: Surface, kind: str, principal: Principal | None) -> Definitions:
+    """Return a list as this caller sees it."""
+    match kind:
+        case "tools":
+            if isinstance(surface, SelectiveSource):
+                return surface.tools_for(principal)
+            return surface.tools()
+        case "prompts":
+            return surface.prompts()
+        case "resources":
+            return surface.resources()
+        case _:
+            return surface.resource_templates()
+
+
+@dataclass(slots=True)
+class Seen:
+    """What a client saw last: lists by their kind, and versions of the resources it follows.
+
+    A client that has a stream only while a call runs is told by `tells` then, and what it
+    missed is `pending`.
+    """
+
+    lists: dict[str, Definitions] = field(default_factory=dict)
+    versions: dict[str, object] = field(default_factory=dict)
+    tells: list[Tell] = field(default_factory=list)
+    pending: dict[tuple[str, str], None] = field(default_factory=dict)
+
+    def miss(self, method: str, params: Mapping[str, Any]) -> None:
+        """Keep a notification until the client can be told."""
+        self.pending[method, str(params.get("uri", ""))] = None
+
+
+@dataclass(eq=False, slots=True)
+class Watch:
+    """One client that is told."""
+
+    principal: Principal | None
+    seen: Seen
+    tell: Tell
+    end: Callable[[], None]
+
+
+class Changes:
+    """Looks for changes while somebody is to be told; any number of threads may use it."""
+
+    def __init__(self, surface: Surface, *, seconds: float = CHANGES_SECONDS) -> None:
+        self._surface = surface
+        self._seconds = seconds
+        self._guard = threading.Condition()
+        self._watches: list[Watch] = []
+        self._recent: OrderedDict[int, tuple[float, Principal | None, Seen]] = OrderedDict()
+        self._is_open = True
+        self._is_looking = False
+
+    @contextmanager
+    def watching(
+        self,
+        principal: Principal | None,
+        seen: Seen,
+        tell: Tell,
+        end: Callable[[], None] = lambda: None,
+    ) -> Iterator[None]:
+        """Tell a client what changes until the block ends; `end` is called when the server stops.
+
+        Raises RateLimitedError when there are too many subscriptions already.
+        """
+        watch = Watch(principal, seen, tell, end)
+        self._add(watch)
+        try:
+            yield
+        finally:
+            with self._guard:
+                self._watches.remove(watch)
+                self._guard.notify_all()
+
+    def remember(self, principal: Principal | None, seen: Seen) -> None:
+        """Look for a while what changes for a client that has no stream of its own."""
+        if not (seen.lists or seen.versions):
+            return
+        with self._guard:
+            self._recent[id(seen)] = (time.monotonic(), principal, seen)
+            self._recent.move_to_end(id(seen))
+            if len(self._recent) > SUBSCRIPTIONS:
+                self._recent.popitem(last=False)
+            self._start()
+
+    def baseline(self, principal: Principal | None, wanted: "Wanted") -> Seen:
+        """Return what a client sees now of what it wants to hear about; may wait for servers."""
+        self._gather()
+        seen = Seen()
+        for kind in wanted.kinds:
+            seen.lists[kind] = definitions(self._surface, kind, principal)
+        for uri in wanted.uris:
+            self.follow(principal, seen, uri)
+        return seen
+
+    def follow(self, principal: Principal | None, seen: Seen, uri: str) -> bool:
+        """Follow a resource from now on; False for one whose changes cannot be told."""
+        if len(seen.versions) >= FOLLOWED_RESOURCES and uri not in seen.versions:
+            raise InvalidParamsError(f"at most {FOLLOWED_RESOURCES} resources can be followed")
+        version = self._version(principal, uri)
+        if version is not None:
+            seen.versions[uri] = version
+        return version is not None
+
+    def look(self) -> None:
+        """Tell every client what has changed since the last look."""
+        with self._guard:
+            watches = list(self._watches)
+            oldest = time.monotonic() - RECENT_SECONDS
+            for key in [key for key, (at, _, _) in self._recent.items() if at < oldest]:
+                del self._recent[key]
+            recent = [(principal, seen) for _, principal, seen in self._recent.values()]
+        if any(seen.lists for seen in (*(each.seen for each in watches), *(s for _, s in recent))):
+            self._gather()
+        for watch in watches:
+            for method, params in self._news(watch.principal, watch.seen):
+                watch.tell(method, params)
+        for principal, seen in recent:
+            for method, params in self._news(principal, seen):
+                tells = seen.tells[-1:]
+                (tells[0] if tells else seen.miss)(method, params)
+
+    def close(self) -> None:
+        """End every subscription, for good."""
+        with self._guard:
+            self._is_open = False
+            watches = list(self._watches)
+            self._guard.notify_all()
+        for watch in watches:
+            watch.end()
+
+    def _add(self, watch: Watch) -> None:
+        with self._guard:
+            if not self._is_open:
+                raise UnavailableError("the server is stopping")
+            of_token = sum(_subject(each) == _subject(watch) for each in self._watches)
+            if len(self._watches) >= SUBSCRIPTIONS or of_token >= SUBSCRIPTIONS_OF_TOKEN:
+                raise RateLimitedError("subscriptions of this token", seconds=_AGAIN_SECONDS)
+            self._watches.append(watch)
+            self._start()
+
+    def _start(self) -> None:
+        if not self._is_looking:
+            self._is_looking = True
+            threading.Thread(target=self._run, name="changes", daemon=True).start()
+
+    def _run(self) -> None:
+        while True:
+            with suppress(Exception):  # what cannot be read now is compared at the next look
+                self.look()
+            with self._guard:
+                self._guard.wait_for(lambda: not self._is_needed(), self._seconds)
+                if not self._is_needed():
+                    self._is_looking = False
+                    return
+
+    def _is_needed(self) -> bool:
+        return self._is_open and bool(self._watches or self._recent)
+
+    def _gather(self) -> None:
+        surface = self._surface
+        if isinstance(surface, GatheringSource) and not surface.is_gathered():
+            surface.gather()
+
+    def _news(
+        self, principal: Principal | None, seen: Seen
+    ) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        told = set()
+        for kind, old in list(seen.lists.items()):
+            now = definitions(self._surface, kind, principal)
+            if now is old or now == old:
+                continue
+            seen.lists[kind] = now
+            method = _LISTS[kind][1]
+            if method not in told:
+                told.add(method)
+                yield method, {}
+        for uri, version in list(seen.versions.items()):
+            current = self._version(principal, uri)
+            if current is not None and current != version and uri in seen.versions:
+                seen.versions[uri] = current
+                yield _UPDATED, {"uri": uri}
+
+    def _version(self, principal: Principal | None, uri: str) -> object | None:
+        surface = self._surface
+        if not isinstance(surface, VersionedSource):
+            return None
+        try:
+            return surface.resource_version(uri, principal)
+        except NacreError:
+            return None  # it cannot be read now
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a client asks to hear about."""
+
+    kinds: tuple[str, ...]
+    uris: tuple[str, ...]
+
+    @classmethod
+    def of(cls, params: Mapping[str, Any]) -> "Wanted":
+        """Read the parameters of `subscriptions/listen`; raises InvalidParamsError."""
+        asked = params.get("notifications")
+        if not isinstance(asked, Mapping):
+            raise InvalidParamsError("subscriptions/listen: 'notifications' must be an object")
+        for name in {name for name, _ in _LISTS.values()}:
+            if not isinstance(asked.get(name, False), bool | None):
+                raise InvalidParamsError(
+                    f"subscriptions/listen: 'notifications.{name}' must be true or false"
+                )
+        uris = asked.get("resourceSubscriptions") or []
+        if not isinstance(uris, list) or not all(isinstance(uri, str) for uri in uris):
+            raise InvalidParamsError(
+                "subscriptions/listen: 'notifications.resourceSubscriptions' must be a list of URIs"
+            )
+        kinds = tuple(kind for kind, (name, _) in _LISTS.items() if asked.get(name))
+        return cls(kinds, tuple(dict.fromkeys(uris)))
+
+
+def honoured(seen: Seen) -> dict[str, Any]:
+    """Return what a client will be told, as the acknowledgement says it."""
+    told: dict[str, Any] = {_LISTS[kind][0]: True for kind in seen.lists}
+    if seen.versions:
+        told["resourceSubscriptions"] = list(seen.versions)
+    return told
+
+
+def _subject(watch: Watch) -> str:
+    return watch.principal.subject if watch.principal else ""
