@@ -122,9 +122,8 @@ class Deciding:
             and candidates[each].reason != UNDONE
             and has_room([candidates[each]], scene)
         ]
-        parents = self._nodes.get_many(
-            self._being_id, {parent: None for node in usable for parent in node.parents}
-        )
+        wanted = dict.fromkeys(parent for node in usable for parent in node.parents)
+        parents = self._nodes.get_many(self._being_id, wanted) if wanted else {}
         for node in sorted(usable, key=lambda each: not each.is_living):
             told = [node, *(parents[each] for each in node.parents if each in parents)]
             if any(same_event(scene, each) for each in told):

@@ -23,6 +23,9 @@ def _lacks(short: Sequence[Word], full: Sequence[Word]) -> bool:
 def _may_miss(words: Sequence[Word], place: int) -> bool:
     """Whether the article at a place may be left out: not before names, plurals and idioms."""
     word = words[place]
+    before = words[place - 1].text if place else ""
+    if before in _LEADING | en.FOCUS or [each.text for each in words[:place]][-2:] == _OUT:
+        return False
     following = words[place + 1].text if place + 1 < len(words) else ""
     if word.is_name or word.text in en.MARKED_NOUNS:
         return False
@@ -30,14 +33,17 @@ def _may_miss(words: Sequence[Word], place: int) -> bool:
         return False
     if word.text.endswith("est") or word.text.isdecimal() or word.text in en.QUANTIFIERS:
         return False
-    return word.article == "a" or not (_is_plural(word.text) or _is_plural(following))
+    return word.article == "a" or not (is_plural(word.text) or is_plural(following))
 
 
-def _is_plural(text: str) -> bool:
+def is_plural(text: str) -> bool:
+    """Whether a word looks like several."""
     if text in _MANY:
         return True
     return text.endswith("s") and not text.endswith(("ss", "us", "is", "'s")) and text not in _ONES
 
 
+_LEADING = frozenset(("quite", "such", "so", "how", "too", "rather", "more", "less", "by", "per"))
+_OUT = ["out", "of"]
 _MANY = en.word_set("people children men women mice feet teeth geese police data media")
 _ONES = frozenset({*en.THIRDS, "was", "has", "does", "as", "news", "gas", "bus", "lens"})

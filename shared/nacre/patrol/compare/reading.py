@@ -21,6 +21,8 @@ _TITLE = re.compile(r"\b(dr|mrs?|ms|st|vs)\.(?=\s)", re.IGNORECASE)
 _HALF_OF_DAY = re.compile(r"\b([ap])\.m\.", re.IGNORECASE)
 _SAME_SIGNS = str.maketrans("\u2018\u2019\u02bc\u201c\u201d\u2013\u2212", "'''\"\"--")
 _END = ".!\u2026\u3002\uff0e\uff01 \t\n"
+_MONEY = {"$": "dollars", "\u20ac": "euros"}
+_TITLES = en.WEEKDAYS | en.MONTHS | {"doctor", "euros", "dollars"}
 _IZE = re.compile(r"(.+)i[sz](e|ed|es|er|ers|ing|ation|ations)")
 _YZE = re.compile(r"(anal|paral|catal)y[sz](e|ed|es|ing)")
 _COMMON = (
@@ -118,18 +120,22 @@ def _language(tokens: Sequence[str]) -> Literal["english", "other", "unknown"]:
     if foreign or strange or unspaced:
         return "other"
     weak = (low & en.WEAK_ENGLISH) | {"'s" for token in low if token.endswith("'s")}
-    is_english = low & (en.ENGLISH | en.ENGLISH_VERBS) or len(weak) > 1
+    is_english = (
+        low & (en.ENGLISH | en.ENGLISH_VERBS | en.WEEKDAYS | en.TIMES)
+        or any(token.endswith(("n't", "'m", "'re", "'ve", "'ll")) for token in low)
+        or (len(weak) > 1 and weak & en.FIRM_ENGLISH)
+    )
     return "english" if is_english else "unknown"
 
 
 def _split(tokens: Sequence[str]) -> Iterator[list[str]]:
     sentence: list[str] = []
-    for token in tokens:
-        if token in (";", ".", "!", "?", "\u2014"):
-            yield sentence
+    for part in tokens:
+        if part in (";", ".", "!", "?", "\u2014"):
+            yield [*sentence, "?"] if part == "?" else sentence
             sentence = []
         else:
-            sentence.append(token)
+            sentence.append(part)
     yield sentence
 
 
@@ -147,16 +153,16 @@ def _expanded(tokens: Sequence[str]) -> list[tuple[str, bool]]:
         if is_letter or (len(low) > 1 and raw.isupper() and low in _COMMON and not shouted):
             spelled.append((raw, True))  # "US" is not "us"
             continue
-        if low == "$":
+        if low in _MONEY:
+            if not following[:1].isdigit():
+                spelled.append((_MONEY[low], False))
             continue
         if _GROUPED.fullmatch(low):
             low = low.replace(",", "")
         spelled += [(part, is_name) for part in _uncontracted(low, following)]
-        if place and tokens[place - 1] in ("$", "\u20ac") and low[0].isdigit():
-            spelled.append(("dollars" if tokens[place - 1] == "$" else "euros", False))
-    return _dated(
-        _numbered([(_spelling(text), name) for text, name in spelled if text != "\u20ac"])
-    )
+        if place and tokens[place - 1] in _MONEY and low[0].isdigit():
+            spelled.append((_MONEY[tokens[place - 1]], False))
+    return _dated(_numbered([(_spelling(text, is_name=name), name) for text, name in spelled]))
 
 
 def _uncontracted(word: str, following: str) -> list[str]:
@@ -180,8 +186,11 @@ def _uncontracted(word: str, following: str) -> list[str]:
     return [word]
 
 
-def _spelling(word: str) -> str:
-    word = en.SPELLINGS.get(word, word)
+def _spelling(word: str, *, is_name: bool) -> str:
+    spelled = en.SPELLINGS.get(word, word)
+    if is_name and spelled not in _TITLES:
+        return word  # Gray is not Grey
+    word = spelled
     if match := _IZE.fullmatch(word):
         stem = match[1]
         return f"{stem}is{match[2]}" if stem in en.IZE else word
@@ -305,12 +314,12 @@ def rewritten(words: list[Word]) -> list[Word]:
         following = words[place + 1] if place + 1 < len(words) else None
         previous = kept[-1] if kept else None
         if not (
-            _is_idle_that(word, previous, following)
+            _is_idle_that(word, previous, words[place + 1 : place + 3])
             or _is_idle_on(word, previous, words[place + 1 : place + 3])
             or _is_idle_of(word, previous, following)
             or _is_idle_to(word, kept, following)
             or _is_idle_got(word, previous, following)
-            or _is_idle_comma(word, kept, following)
+            or (word.text == "," and following is not None and following.text == "but")
         ):
             kept.append(word)
     return kept
@@ -383,8 +392,8 @@ def _without_fillers(words: list[Word]) -> list[Word]:
     return words
 
 
-def _is_subject(word: Word | None) -> bool:
-    return word is not None and (
+def _is_subject(word: Word) -> bool:
+    return (
         word.text in en.PRONOUNS
         or word.text in en.POSSESSIVES
         or word.is_name
@@ -392,13 +401,15 @@ def _is_subject(word: Word | None) -> bool:
     )
 
 
-def _is_idle_that(word: Word, previous: Word | None, following: Word | None) -> bool:
+def _is_idle_that(word: Word, previous: Word | None, following: Sequence[Word]) -> bool:
     return (
         word.text in ("that", "whom")
         and previous is not None
         and previous.text not in en.PREPOSITIONS | en.CLAUSE_WORDS | en.BE | en.FOCUS
         and previous.text not in ("such", "given", "provided", "now", "to", "not", "all", ",")
-        and _is_subject(following)
+        and len(following) == 2
+        and _is_subject(following[0])
+        and following[1].text.isalpha()
     )
 
 
@@ -442,10 +453,3 @@ def _is_idle_got(word: Word, previous: Word | None, following: Word | None) -> b
         and following is not None
         and (following.article == "a" or following.text.isdecimal())
     )
-
-
-def _is_idle_comma(word: Word, kept: Sequence[Word], following: Word | None) -> bool:
-    if word.text != "," or following is None:
-        return False
-    is_list = following.text in ("and", "or") and any(each.text == "," for each in kept[-3:])
-    return is_list or following.text == "but"

@@ -100,6 +100,8 @@ def _may_end(phrase: Sentence, rest: Sentence) -> bool:
         is_time or phrase[0].text in ("if", "when", "although")
     ):
         return False
+    if not is_clause and texts & en.SCHEDULING:
+        return False
     if {word.text for word in phrase[1:]} & en.FOCUS:
         return False
     if phrase[0].text in ("in", "at") and not is_time:
@@ -235,7 +237,7 @@ def _with_ordered_times(words: Sentence) -> Sentence:
         rest = rest[: -len(part[1])]
     if len(tail) < 2 or not is_one_clause(rest) or sum(kind == 0 for kind, _ in tail) > 1:
         return words
-    if rest[-1].text in en.EVENTS or {word.text for word in rest} & en.FOCUS:
+    if rest[-1].text in en.EVENTS or {word.text for word in rest} & (en.FOCUS | en.SCHEDULING):
         return words
     ordered = sorted(tail, key=lambda part: (part[0], [word.text for word in part[1]]))
     return (*rest, *(word for _, phrase in ordered for word in phrase))

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from nacre.patrol.compare import words as en
-from nacre.patrol.compare.articles import agree
+from nacre.patrol.compare.articles import agree, is_plural
 from nacre.patrol.compare.reading import Sentence, Word
 from nacre.patrol.compare.turning import time_at
 
@@ -158,7 +158,8 @@ def _actives(passive: _Passive) -> Iterator[tuple[tuple[str, ...], str]]:
         case ("is",) | ("are",) | ("am",) if deny:
             yield from ((("do", "not"), base) for base in _bases(part))
         case ("is",) | ("are",) | ("am",):
-            yield from (((), form) for base in _bases(part) for form in (base, en.third(base)))
+            forms = (form for base in _bases(part) for form in _present(base, passive.agent))
+            yield from (((), form) for form in forms)
         case (modal, "be") if modal in en.MODALS:
             yield from (((modal, *deny), base) for base in _bases(part))
         case ("has" | "have" | "had", "been"):
@@ -166,6 +167,16 @@ def _actives(passive: _Passive) -> Iterator[tuple[tuple[str, ...], str]]:
         case (being, "being") if being in en.BE:
             ings = (ing for base in _bases(part) for ing in _ings(base))
             yield from (((*_tense((being,)), *deny), ing) for ing in ings)
+
+
+def _present(base: str, agent: Sentence) -> list[str]:
+    """Return the forms of the present that an agent may have, if they are not the past as well."""
+    head = agent[-1].text
+    if head in ("him", "her"):
+        return [en.third(base)]
+    is_several = head in en.OBJECTS or head == "you" or is_plural(head) or len(agent) > 2
+    bare = [base] if is_several and base not in en.PASTS else []
+    return [en.third(base), *bare]
 
 
 def _tense(helpers: Sequence[str]) -> tuple[str, ...]:

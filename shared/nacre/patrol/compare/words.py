@@ -103,21 +103,22 @@ VERBS = frozenset(
 
 ENGLISH = word_set(
     """
-    the and were with his her she he they from that has had will would not their this because
-    when while if who which it its be been are you my your our we i does did should could can
-    cannot must not bought went sold told left said took gave made came got lent paid met saw
-    knew thought
+    the and were with his she he they from that will would not their this because when while if
+    who which its been you my your our does did should could can cannot must bought went sold
+    told left said took gave came got lent paid saw knew thought ago years months weeks days
     """
 )
+"""Words that show by themselves that a text is English."""
 ENGLISH_VERBS = VERBS - word_set(
     """
     is am are was had let set put come use note bent hit rang sang sank rose spread visite lies
-    dies cut shut quit sit fit list led mette done dine
+    dies cut shut quit sit fit list led mette done dine sent lit made met rent
     """
 )
 """Verbs that are not words of another language too."""
-WEAK_ENGLISH = word_set("is are of by for at on to")
-"""Words that are English where two of them stand together."""
+WEAK_ENGLISH = word_set("is are of has had her by for at on to it be we me")
+FIRM_ENGLISH = word_set("is are of has had her 's")
+"""Two of the first show it, if one of them is among the second."""
 FOREIGN = word_set(
     """
     der das und nicht ist ein eine einen dem den mit auf ich er wir hat haben wird wurde le les
@@ -147,9 +148,9 @@ NEGATIVES = word_set(
 )
 FOCUS = word_set(
     """
-    only even just also too almost nearly mainly mostly especially always again still already
-    often usually sometimes simply merely either first then once twice both respectively instead
-    else about
+    1st only even just also too almost nearly mainly mostly especially always again still
+    already often usually sometimes simply merely either first then once twice both respectively
+    instead else about
     """
 )
 QUANTIFIERS = word_set(
@@ -201,16 +202,17 @@ NOT_ING = word_set(
 # Nouns whose article changes what is said, as in "in prison" and "in the prison".
 MARKED_NOUNS = word_set(
     """
-    question way fire table case front time times board office air hand side power course last
-    charge school church prison jail bed sea court college university class place end day night
-    future past moment fact view light sight line order effect point least most back top bottom
-    stage record duty leave demand sale hold track ball run house road move job mark part town
-    work home few little lot bit number couple dozen hundred thousand million while only same
-    next other best first second third chicken lamb fish glass paper iron room space hair wood
-    cloth business experience change stone rock beauty youth more less worst better tin lead
-    gold rest one man woman god world people children men women mice feet teeth police data
-    media hospital half good great kind sort egg duck turkey salmon rabbit onion oak pine cake
-    pie war law life death love truth
+    1st blue cold rule week month year hour minute decade century weekend question way fire
+    table case front time times board office air hand side power course last charge school
+    church prison jail bed sea court college university class place end day night future past
+    moment fact view light sight line order effect point least most back top bottom stage record
+    duty leave demand sale hold track ball run house road move job mark part town work home few
+    little lot bit number couple dozen hundred thousand million while only same next other best
+    first second third chicken lamb fish glass paper iron room space hair wood cloth business
+    experience change stone rock beauty youth more less worst better tin lead gold rest one man
+    woman god world people children men women mice feet teeth police data media hospital half
+    good great kind sort egg duck turkey salmon rabbit onion oak pine cake pie war law life
+    death love truth
     """
 )
 
@@ -291,6 +293,19 @@ BARE_FILLERS = tuple(
 )
 """Fillers that need no comma at the beginning of a sentence."""
 
+SCHEDULING = word_set(
+    """
+    book books booked reserve reserves reserved plan plans planned schedule schedules scheduled
+    arrange arranges arranged announce announces announced cancel cancels cancelled canceled
+    postpone postpones postponed prepare prepares prepared discuss discusses discussed propose
+    proposes proposed suggest suggests suggested mention mentions mentioned promise promises
+    promised expect expects expected order orders ordered invite invites invited need needs
+    needed want wants wanted request requests requested demand demands demanded offer offers
+    offered
+    """
+)
+"""Verbs whose object may have a time of its own: "booked a table on Monday"."""
+
 HOMOGRAPHS = word_set(
     """
     polish turkey china march may august mark bill will rose hope apple amazon frank pat jack
@@ -302,13 +317,17 @@ HOMOGRAPHS = word_set(
 
 NOT_AGENTS = word_set(
     """
-    river lake sea road street window door side hand mistake accident chance car train bus plane
-    boat ship bike bicycle taxi foot post mail phone email telephone letter law name default
-    noon midnight morning evening night today tomorrow tonight now then monday tuesday wednesday
-    thursday friday saturday sunday january february march april june july august september
-    october november december spring summer autumn winter week month year weekend end time
-    deadline far half percent % accident design force nature candlelight moonlight bridge
-    station beach coast fire fireplace entrance gate church wall fence tree canal
+    garage garden pool house tent mill well castle tower harbour shore sink stove oven desk
+    table bed sofa chair lamp clock stairs steps park field hill mountain forest barn shed pond
+    creek kitchen office corner border roadside square stage bar counter shop store school
+    hospital airport dock river lake sea road street window door side hand mistake accident
+    chance car train bus plane boat ship bike bicycle taxi foot post mail phone email telephone
+    letter law name default noon midnight morning evening night today tomorrow tonight now then
+    monday tuesday wednesday thursday friday saturday sunday january february march april june
+    july august september october november december spring summer autumn winter week month year
+    weekend end time deadline far half percent % accident design force nature candlelight
+    moonlight bridge station beach coast fire fireplace entrance gate church wall fence tree
+    canal
     """
 )
 """What follows "by" without having done anything."""
@@ -320,5 +339,5 @@ STATES = word_set(
     """
 )
 SEQUENCE = word_set(
-    "respectively then first second order former latter followed next finally later"
+    "1st respectively then first second order former latter followed next finally later"
 )
