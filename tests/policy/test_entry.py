@@ -140,7 +140,7 @@ def test_the_person_behind_the_client_is_asked(tmp_path: Path) -> None:
         ((name, question),) = first["inputRequests"].items()
         again = {"requestState": first["requestState"], "inputResponses": {name: YES}}
         second = own.ask("tools/call", {**NOW, **again}, {"elicitation": {}})["result"]
-        replayed = own.ask("tools/call", {**NOW, **again}, {"elicitation": {}})["result"]
+        replayed = own.ask("tools/call", {**NOW, **again}, {"elicitation": {}})
         other = {**NOW, **again, "arguments": {"timezone": "Asia/Tokyo"}}
         changed = own.ask("tools/call", other, {"elicitation": {}})
         outcomes = [each["outcome"] for each in own.records()]
@@ -148,10 +148,9 @@ def test_the_person_behind_the_client_is_asked(tmp_path: Path) -> None:
     assert question["method"] == "elicitation/create"
     assert "Ask first" in question["params"]["message"]
     assert "isError" not in second
-    assert replayed["resultType"] == "input_required"
-    assert list(replayed["inputRequests"]) != [name]
+    assert "used already" in replayed["error"]["message"]
     assert changed["error"]["code"] == -32602
-    assert outcomes == ["prompt", "prompt", "allow", "prompt"]
+    assert outcomes == ["prompt", "prompt", "allow"]
 
 
 def test_a_no_denies(tmp_path: Path) -> None:

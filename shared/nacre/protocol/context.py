@@ -216,7 +216,7 @@ class Context:
         `sampling/createMessage`, or `roots/list`. With a modern client the call
         ends here and is made again with the answers, so what a handler does
         before `ask` must be repeatable. Raises ClientCapabilityError when the
-        client cannot be asked.
+        client cannot be asked, InvalidParamsError when its answer does not fit the question.
         """
         for request in requests.values():
             self.require(capability_of(request["method"]))
@@ -224,8 +224,14 @@ class Context:
             missing = {key: request for key, request in requests.items() if key not in self.answers}
             if missing:
                 raise InputRequired(missing)
-            return {key: self.answers[key] for key in requests}
-        return {
-            key: await self.channel.ask(request["method"], dict(request.get("params", {})))
-            for key, request in requests.items()
-        }
+            answers = {key: self.answers[key] for key in requests}
+        else:
+            answers = {
+                key: await self.channel.ask(request["method"], dict(request.get("params", {})))
+                for key, request in requests.items()
+            }
+        from nacre.protocol.asked_answers import check_answer  # noqa: PLC0415 - see there
+
+        for key, request in requests.items():
+            check_answer(key, request, answers[key])
+        return answers

@@ -9,6 +9,7 @@ import base64
 import binascii
 import hashlib
 import hmac
+import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -32,11 +33,21 @@ class SigningKeys:
 
 
 class RequestStates:
-    """Seals and opens the state of multi-round-trip calls."""
+    """Seals and opens the state of multi-round-trip calls.
 
-    def __init__(self, keys: Callable[[], SigningKeys], clock: Clock) -> None:
+    `use` uses up a state by its id, and says whether it was the first to do so.
+    """
+
+    def __init__(
+        self,
+        keys: Callable[[], SigningKeys],
+        clock: Clock,
+        *,
+        use: Callable[[str], bool] = lambda _state_id: True,
+    ) -> None:
         self._keys = keys
         self._clock = clock
+        self._use = use
 
     def seal(
         self, answers: dict[str, Any], asked: list[str], request: Request, caller: Principal | None
@@ -47,6 +58,7 @@ class RequestStates:
                 "answers": answers,
                 "asked": asked,
                 "caller": _caller(caller),
+                "id": secrets.token_hex(16),
                 "expires": int(self._clock().timestamp()) + REQUEST_STATE_SECONDS,
                 "request": _digest(request),
             }
@@ -60,12 +72,18 @@ class RequestStates:
         return sealed
 
     def open(self, state: object, request: Request, caller: Principal | None) -> dict[str, Any]:
-        """Return what was sealed; raises InvalidParamsError for any state but our own."""
+        """Return what was sealed, this once.
+
+        Raises InvalidParamsError for any state but our own, and for one that was opened before.
+        """
         payload = self._verified(state)
         if payload["caller"] != _caller(caller) or payload["request"] != _digest(request):
             raise InvalidParamsError("'requestState' belongs to another call; start it again")
         if payload["expires"] <= self._clock().timestamp():
             raise InvalidParamsError("'requestState' has expired; start the call again")
+        # States that were sealed before an upgrade have no id, and end within minutes.
+        if "id" in payload and not self._use(payload["id"]):
+            raise InvalidParamsError("'requestState' was used already; start the call again")
         return payload
 
     def _verified(self, state: object) -> dict[str, Any]:

@@ -62,7 +62,19 @@ def mcp_application(settings: "Settings") -> "Application":
     from nacre.wiring.mind import Once, stack_mind
 
     settings.require("data_table", "queue_url", "key_arn")
-    states = RequestStates(request_state_keys(settings), system_clock)
+
+    @cache
+    def table() -> "Table":
+        from nacre.adapters.dynamodb_table import DynamoTable
+
+        return DynamoTable(_Clients(settings)("dynamodb"), settings.data_table)
+
+    def use(state_id: str) -> bool:
+        from nacre.protocol.used_states import UsedStates
+
+        return UsedStates(table, system_clock).use(state_id)
+
+    states = RequestStates(request_state_keys(settings), system_clock, use=use)
     minded = stack_mind(lambda: _Clients(settings), settings, system_clock)
 
     def tasking() -> "Tasking":

@@ -19,6 +19,7 @@ from nacre.errors import ConflictError
 from nacre.jobs.announcing import AnnouncingQueue, Bell
 from nacre.limits import MAX_CALL_BYTES
 from nacre.protocol.request_state import RequestStates, SigningKeys
+from nacre.protocol.used_states import UsedStates
 from nacre.wiring.admitting import cached_authority
 from nacre.wiring.data_folder import DATABASE, SECRETS, VAULT, prepare_data_folder
 from nacre.wiring.gateway import laptop_gateway
@@ -150,7 +151,7 @@ def open_laptop(
         gate=Gate(home.tokens.lookup, clock),
         application=Application(
             surface,
-            RequestStates(keys, clock),
+            RequestStates(keys, clock, use=UsedStates(lambda: home.data, clock).use),
             call_bytes=MAX_CALL_BYTES,
             tasks=lambda: tasking().desk,
         ),
