@@ -182,3 +182,29 @@ def test_a_closed_being_has_a_name_only_until_it_is_removed(beings: Beings) -> N
     again = beings.create("Pearl", owner="me")
     beings.remove(being)  # the name is another's now
     assert beings.named("Pearl", owner="me") == again
+
+
+@pytest.mark.parametrize("new", ["Bob", "ANN", "Änn"])
+def test_a_being_gets_another_name_and_stays_the_same(beings: Beings, new: str) -> None:
+    being = beings.create("Ann", owner="me")
+    beings.name_orders(being.being_id, "Desk")
+
+    renamed = beings.rename(being, new)
+
+    assert (renamed.being_id, renamed.name) == (being.being_id, new)
+    assert beings.get(being.being_id) == renamed
+    assert beings.named(new, owner="me") == renamed
+    assert beings.of_owner("me") == [renamed]
+    assert beings.order_name(being.being_id) == "Desk"
+    if name_key(new) != "ann":
+        assert beings.create("Ann", owner="me").being_id != being.being_id
+
+
+def test_a_name_that_another_being_has_is_not_given(beings: Beings) -> None:
+    ann, bob = beings.create("Ann", owner="me"), beings.create("Bob", owner="me")
+
+    with pytest.raises(ConflictError, match="already has a Being named 'bob'"):
+        beings.rename(ann, "bob")
+
+    assert [each.name for each in beings.of_owner("me")] in (["Ann", "Bob"], ["Bob", "Ann"])
+    assert beings.get(bob.being_id) == bob

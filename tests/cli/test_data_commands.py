@@ -183,3 +183,17 @@ def test_status_says_what_is_here_and_which_credentials_are_set(
     text = nacre("status", *place).out
     assert "Secrets: OPENAI_API_KEY" in text
     assert "sesame" not in text + json.dumps(status)
+
+
+def test_a_being_is_renamed(nacre: Nacre) -> None:
+    being_id = nacre("being", "create", "me").out.strip()
+    nacre("being", "create", "Bob")
+
+    renamed = nacre("being", "rename", "me", "Pearl")
+    taken = nacre("being", "rename", "Pearl", "bob")
+    unknown = nacre("being", "rename", "me", "Iris")
+
+    assert (renamed.code, renamed.err) == (0, "me is called Pearl now.\n")
+    assert (taken.code, unknown.code) == (5, 3)
+    listed = nacre("being", "list", "--json").json()
+    assert {each["name"]: each["being_id"] for each in listed}["Pearl"] == being_id

@@ -58,7 +58,7 @@ def test_a_client_is_served_until_its_input_ends(nacre: Nacre) -> None:
     assert answers[0]["result"]["serverInfo"]["version"] == __version__
     assert len(answers[1]["result"]["tools"]) == 12
     assert answers[2]["result"]["structuredContent"]["timezone"] == "UTC"
-    assert [being["name"] for being in nacre("being", "list", "--json").json()] == ["me"]
+    assert [being["name"] for being in nacre("being", "list", "--json").json()] == ["Pearl"]
 
 
 @pytest.mark.requirement("000.cli.mcp-server.verbose")

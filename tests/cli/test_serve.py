@@ -12,12 +12,14 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from nacre.access.naming import BEING_NAMES
 from nacre.access.tokens import SCANNER_PATTERN
 from nacre.cli.listening import fences, is_loopback, url_of
+from nacre.cli.serve import asked_name
 from nacre.limits import REGISTRATIONS_A_MINUTE
 from nacre.protocol.fences import Fences
 from nacre.wiring.settings import Settings
-from tests.cli.conftest import Nacre
+from tests.cli.conftest import Nacre, Terminal
 from tests.cli.processes import Server, finish, serving, start
 
 PING = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
@@ -31,7 +33,7 @@ def test_the_first_start_shows_a_url_and_a_token_that_work(nacre: Nacre) -> None
         _, out, _ = server.stop(signal.SIGTERM)
         token = re.findall(SCANNER_PATTERN, out)[0]
 
-    assert being["name"] == "me"
+    assert being["name"] == "Pearl"
     assert f"URL:   {server.url}{path}\n" in out
     assert f"Token: {token}\n" in out
     assert without[0] == 401
@@ -101,7 +103,7 @@ def test_the_advice_names_the_place_that_was_served(nacre: Nacre, tmp_path: Path
     advice = next(line for line in out.splitlines() if "Another one: " in line)
     command = shlex.split(advice.partition("Another one: ")[2])
     made = nacre(*command[command.index("token") :], "--json").json()
-    assert made["being"] == "me"
+    assert made["being"] == "Pearl"
 
 
 def test_what_is_shown_can_be_pasted(nacre: Nacre, folder: Path) -> None:
@@ -126,7 +128,7 @@ def test_what_is_shown_can_be_pasted(nacre: Nacre, folder: Path) -> None:
         "command": sys.executable,
         "args": [
             *("-m", "nacre.cli", "mcp-server", "--data-dir", str(folder)),
-            *("--owner", "me", "--being", "me"),
+            *("--owner", "me", "--being", "Pearl"),
         ],
     }
     assert cursor == {"mcpServers": {"nacre": remote}}
@@ -311,3 +313,21 @@ def test_only_a_trusted_proxy_says_who_attempts_are_counted_by(
         another = register("192.0.2.2")
 
     assert (many[0], many[-1], another) == (201, 429, by_another)
+
+
+@pytest.mark.parametrize(
+    ("typed", "name"), [("Iris\n", "Iris"), ("\n", "Pearl"), ("  \n\x07\nWren\n", "Wren")]
+)
+def test_the_first_start_asks_for_a_name_at_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], typed: str, name: str
+) -> None:
+    monkeypatch.setattr("sys.stdin", Terminal(typed))
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+
+    assert asked_name() == name
+    assert "You are NAME" in capsys.readouterr().err
+
+
+def test_no_proposed_name_is_me() -> None:
+    assert "me" not in {each.lower() for each in BEING_NAMES}
+    assert len(set(BEING_NAMES)) == len(BEING_NAMES) >= 5

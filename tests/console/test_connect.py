@@ -52,6 +52,21 @@ def test_links_that_open_a_client_hold_its_configuration() -> None:
     assert json.loads(unquote(encoded)) == {"name": "nacre", "type": "http", "url": url}
 
 
+def test_claude_desktop_on_the_same_machine_starts_the_server_itself() -> None:
+    url = "http://127.0.0.1:8642/mcp/b"
+    local = {each.key: each for each in recipes(url, ["/opt/nacre", "mcp-server", "--being", "b"])}
+    remote = {each.key: each for each in recipes(url)}
+
+    desktop = local["claude-desktop"]
+    [entry] = [json.loads(step.copied) for step in desktop.steps if step.copied]
+    assert entry == {
+        "mcpServers": {"nacre": {"command": "/opt/nacre", "args": ["mcp-server", "--being", "b"]}}
+    }
+    assert not desktop.needs_internet
+    assert local["claude-ai"].needs_internet
+    assert remote["claude-desktop"].needs_internet
+
+
 def test_a_key_is_kept_sealed_and_never_shown(desk: Desk) -> None:
     page = desk.get("model")
     assert "There is none." in page.text

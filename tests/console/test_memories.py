@@ -277,4 +277,30 @@ def test_the_overview_counts_and_shows_the_latest(desk: Desk) -> None:
 
     assert re.findall(r"<dt>Memories</dt><dd>(\d+)", page.text) == ["3"]
     assert re.findall(r"<dt>Waiting scenes</dt><dd>(\d+)", page.text) == ["1"]
-    assert set(links(page)) == set(CATS)
+    assert set(links(page)) == {*CATS, "Eva called"}
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_what_waits_for_a_patrol_is_shown_with_a_button_that_runs_one(
+    desk: Desk, count: int
+) -> None:
+    actions = [f"Eva called {number}" for number in range(count)]
+    desk.own.mind.memory.scenes.record(desk.being, [told(each) for each in actions])
+
+    for name in ("overview", "memories"):
+        page = desk.get(name)
+        assert set(links(page)) == set(actions), name
+        assert "No memories here yet" not in page.text
+        assert f'action="{desk.at("patrols", "run")}"' in page.text
+    drawing = desk.get("map").text
+    counted = "1 noted scene waits" if count == 1 else "2 noted scenes wait"
+    assert f"{counted} for the next patrol" in drawing
+    assert f'action="{desk.at("patrols", "run")}"' in drawing
+    assert desk.submit(desk.get("memories"), "patrols", "run").status == 200
+    assert "No memories here yet" in desk.get("memories", state="dead").text
+
+
+def test_one_thing_is_counted_in_the_singular(desk: Desk) -> None:
+    patrolled(desk, CATS[0])
+
+    assert "1 memory in 1 group." in desk.get("map").text

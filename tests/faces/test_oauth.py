@@ -141,7 +141,7 @@ def test_an_owner_without_a_being_gets_one(place: Site) -> None:
     browser.sign_in(place.authority.sign_in.links.make("eve").secret)
     connected(place, browser)
 
-    assert [being.name for being in place.authority.beings.of_owner("eve")] == ["me"]
+    assert [being.name for being in place.authority.beings.of_owner("eve")] == ["Pearl"]
 
 
 def test_another_owners_being_cannot_be_asked_for(place: Site) -> None:

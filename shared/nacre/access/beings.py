@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from random import Random
 
@@ -13,7 +13,20 @@ from nacre.errors import ConditionFailedError, ConflictError, InvalidInputError,
 from nacre.ids import new_uuid
 from nacre.ports.item_schema import ItemSchema
 from nacre.ports.paging import every_item
-from nacre.ports.table import SCHEMA, Absent, Change, Compare, Item, Key, Put, Range, Table
+from nacre.ports.table import (
+    SCHEMA,
+    Absent,
+    Change,
+    Compare,
+    Delete,
+    Item,
+    Key,
+    Put,
+    Range,
+    Table,
+    Update,
+    Write,
+)
 
 _SCHEMA = ItemSchema("being", 1)
 _NAME = "NAME#"
@@ -63,6 +76,29 @@ class Beings:
                 f"{owner} already has a Being named {being.name!r}; choose another name"
             ) from None
         return being
+
+    def rename(self, being: Being, name: str) -> Being:
+        """Return the Being under another name; raises ConflictError when the owner has it already.
+
+        Its id, and so its URL and tokens, stay. Letters keep the name that they were sent with.
+        """
+        renamed = replace(being, name=checked_name(name, what="Being's name"))
+        mine = Compare("being_id", "=", being.being_id)
+        old, new = name_key(being.name), name_key(renamed.name)
+        writes: list[Write] = [
+            Update(Key(f"B#{being.being_id}", "META"), Change(set={"name": renamed.name})),
+            Put(_name(renamed), mine if old == new else Absent()),
+        ]
+        if old != new:
+            writes.append(Delete(Key(f"U#{being.owner}", _NAME + old), mine))
+        try:
+            self._table.transact(writes)
+        except ConditionFailedError:
+            raise ConflictError(
+                f"{being.owner} already has a Being named {renamed.name!r}, or {being.name!r} "
+                "was changed just now; see 'nacre being list'"
+            ) from None
+        return renamed
 
     def close(self, being: Being) -> None:
         """Let nothing more be written for a Being; it can still be named, to be removed."""

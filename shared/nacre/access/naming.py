@@ -6,6 +6,8 @@ import unicodedata
 from nacre.errors import InvalidInputError
 from nacre.limits import MAX_NAME_LENGTH, MAX_ORDER_NAME
 
+BEING_NAMES = ("Pearl", "Coral", "Juniper", "Wren", "Iris", "Marlow", "Sable", "Linnet")
+"""Names for a first Being whose owner gives it none; the first is the one that it gets."""
 _SECRET_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
 
 

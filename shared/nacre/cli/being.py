@@ -1,4 +1,4 @@
-"""Being commands: create and list."""
+"""Being commands: create, rename and list."""
 
 import click
 
@@ -12,7 +12,7 @@ from nacre.wiring.settings import Settings
 
 @click.group()
 def being() -> None:
-    """Create and list Beings."""
+    """Create, rename and list Beings."""
 
 
 @being.command()
@@ -28,6 +28,22 @@ def create(name: str, *, as_json: bool, place: Place) -> None:
         return
     click.echo(created.being_id)
     click.echo(f"Created the Being {created.name}.", err=True)
+
+
+@being.command()
+@click.argument("old", metavar="NAME")
+@click.argument("new", metavar="NEW_NAME")
+@json_option
+@placed
+def rename(old: str, new: str, *, as_json: bool, place: Place) -> None:
+    """Give the Being NAME another name. Its URL, tokens and memories stay."""
+    home = place.open()
+    beings = home.beings
+    renamed = beings.rename(beings.choose(old, owner=place.owner_name), new)
+    if as_json:
+        show_json(_facts(renamed))
+        return
+    click.echo(f"{old} is called {renamed.name} now.", err=True)
 
 
 @being.command("list")

@@ -18,7 +18,7 @@ COMMANDS = {
     "wrap": "Put the policy in front of servers that clients already use.",
     "unwrap": "Let clients start their servers themselves again.",
     "proxy": "Stand between a client and an MCP server, and decide every call.",
-    "being": "Create and list Beings.",
+    "being": "Create, rename and list Beings.",
     "token": "Create, list and revoke tokens.",
     "client": "List and delete connected clients.",
     "secret": "Set, list and unset secrets.",

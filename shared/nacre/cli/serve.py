@@ -5,6 +5,7 @@ import logging
 import shlex
 import signal
 import socket
+import sys
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from datetime import timedelta
@@ -14,6 +15,7 @@ from typing import Any
 import click
 import uvicorn
 
+from nacre.access.naming import BEING_NAMES, checked_name
 from nacre.access.scopes import NAMES
 from nacre.access.tokens import API
 from nacre.cli.client_config import link_command, stdio_command, token_command, welcome
@@ -154,6 +156,7 @@ def _portal(laptop: Laptop, place: Place, fenced: Fences, settings: Settings, lo
     from nacre.wiring.console import laptop_console
     from nacre.wiring.controlling import laptop_control
 
+    stdio = stdio_command(being="{being}", owner=place.owner_name, folder=laptop.folder)
     return portal_app(
         Portal(
             laptop.home.authority,
@@ -163,7 +166,7 @@ def _portal(laptop: Laptop, place: Place, fenced: Fences, settings: Settings, lo
             takes_documents=bool(settings.public_url),
             link_command=link_command(place.options()),
         ),
-        console(laptop_console(laptop, shlex.join(place.options()))),
+        console(laptop_console(laptop, shlex.join(place.options()), stdio)),
         controls(laptop_control(laptop, settings)),
     )
 
@@ -278,7 +281,7 @@ def _server(
 def _show(laptop: Laptop, place: Place, url: str) -> None:
     """Say where the Beings are; on the first start make one, with its token."""
     home, owner = laptop.home, place.owner_name
-    first = first_being(home, owner)
+    first = first_being(home, owner, asked_name)
     if first is None:
         for being in home.beings.of_owner(owner):
             click.echo(f"{being.name}: {url}/{being.being_id}")
@@ -301,6 +304,26 @@ def _show(laptop: Laptop, place: Place, url: str) -> None:
             options=place.options(),
         )
     )
+
+
+def asked_name() -> str:
+    """Return the name of the first Being: what is typed at a terminal, else a proposed one."""
+    proposed = BEING_NAMES[0]
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return proposed
+    click.echo(
+        f"What is your Being called? Your agents will hear 'You are NAME'. Some names: "
+        f"{', '.join(BEING_NAMES)}.",
+        err=True,
+    )
+    return str(click.prompt("Name", default=proposed, value_proc=_being_name, err=True))
+
+
+def _being_name(text: str) -> str:
+    try:
+        return checked_name(text, what="Being's name")
+    except InvalidInputError as error:
+        raise click.UsageError(str(error)) from None
 
 
 def _warn(host: str) -> None:

@@ -38,6 +38,7 @@ class Glance:
     relations: int
     days: int  # active ones
     recent: tuple[Remembered, ...]
+    waiting: tuple[Remembered, ...]  # scenes that no patrol has taken, the newest first
     diary: Entry | None
     last_run: Run | None
 
@@ -54,6 +55,8 @@ def glance(table: Table, mind: Mind, being_id: str) -> Glance:
     groups = memory.clusters.active(being_id)
     recent = memory.nodes.recent(being_id, limit=_RECENT).nodes
     shown: dict[str, Kind] = {node.node_id: "node" for node in recent}
+    pending = memory.scenes.pending(being_id, limit=_RECENT).scenes
+    scenes: dict[str, Kind] = dict.fromkeys((each.scene_id for each in pending), "scene")
     loose = [node for node in memory.nodes.in_cluster(being_id, None).nodes if node.is_living]
     diary = memory.profile.page(being_id, targets.DIARY, newest_first=True, limit=1).entries
     return Glance(
@@ -68,6 +71,7 @@ def glance(table: Table, mind: Mind, being_id: str) -> Glance:
         relations=count_in(meta, "n_relations"),
         days=count_in(meta, CLOCK),
         recent=tuple(Shelf(table).read(being_id, shown)),
+        waiting=tuple(Shelf(table).read(being_id, scenes)),
         diary=memory.profile.with_text(being_id, targets.DIARY, diary[0]) if diary else None,
         last_run=next(iter(Runs(table).page(being_id, limit=1).runs), None),
     )

@@ -20,3 +20,6 @@ class Console:
     # The command that exports a Being, whose id stands for {being}; and what is too large here.
     export_command: str = "nacre export FILE --being {being}"
     largest_answer: int | None = None
+    # The command line that serves a Being over stdio to a client on this machine, with {being}
+    # for its id; empty where there is none.
+    stdio: tuple[str, ...] = ()

@@ -3,6 +3,7 @@
 import json
 import shlex
 from base64 import b64encode
+from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import quote, urlencode
 
@@ -28,8 +29,12 @@ class Recipe:
     needs_internet: bool = False  # the client's maker calls the server, not this machine
 
 
-def recipes(url: str) -> tuple[Recipe, ...]:
-    """Return what each client does with a URL; all of them then ask the owner in a browser."""
+def recipes(url: str, stdio: Sequence[str] = ()) -> tuple[Recipe, ...]:
+    """Return what each client does with a URL; all of them then ask the owner in a browser.
+
+    `stdio` is the command line that a client on the same machine can start instead; Claude
+    Desktop, which calls URLs from the internet only, then gets that one.
+    """
     cursor = b64encode(json.dumps({"url": url}).encode()).decode()
     code = json.dumps({"name": NAME, "type": "http", "url": url}, separators=(",", ":"))
     return (
@@ -44,12 +49,8 @@ def recipes(url: str) -> tuple[Recipe, ...]:
         Recipe(
             "claude-desktop",
             "Claude Desktop",
-            (
-                Step("Open Settings, then Connectors, and choose “Add custom connector”."),
-                Step("As the name, write Nacre. As the URL, paste:", url),
-                Step("Choose “Connect” and allow it on the page that opens."),
-            ),
-            needs_internet=True,
+            _started(stdio) if stdio else _CONNECTOR + _pasted(url),
+            needs_internet=not stdio,
         ),
         Recipe(
             "claude-ai",
@@ -135,6 +136,25 @@ def recipes(url: str) -> tuple[Recipe, ...]:
                 ),
             ),
         ),
+    )
+
+
+_CONNECTOR = (Step("Open Settings, then Connectors, and choose “Add custom connector”."),)
+
+
+def _pasted(url: str) -> tuple[Step, ...]:
+    return (
+        Step("As the name, write Nacre. As the URL, paste:", url),
+        Step("Choose “Connect” and allow it on the page that opens."),
+    )
+
+
+def _started(stdio: Sequence[str]) -> tuple[Step, ...]:
+    entry = {"command": stdio[0], "args": list(stdio[1:])}
+    return (
+        Step("Open Settings, then Developer, and choose “Edit Config”."),
+        Step("Write this into claude_desktop_config.json:", _shown({"mcpServers": {NAME: entry}})),
+        Step("Quit Claude Desktop, then start it again."),
     )
 
 

@@ -7,6 +7,7 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 
 from nacre.access.beings import Being
+from nacre.access.naming import BEING_NAMES
 from nacre.access.oauth_clients import OAuthClient
 from nacre.access.oauth_requests import AccessRequest, answer_address, read_access_request
 from nacre.access.redirects import is_loopback, is_own_scheme, shown_host
@@ -24,7 +25,6 @@ from nacre.protocol.principal import FULL
 routes = APIRouter()
 
 _DECIDED = "this request was decided already, or is too old; start again from your client"
-_FIRST_BEING = "me"
 Form = Annotated[OwnForm, Depends(require_form)]
 
 
@@ -62,7 +62,7 @@ def ask(request: Request) -> Response:
         on_this_machine=is_loopback(asked.redirect_uri),
         by_scheme=is_own_scheme(asked.redirect_uri),
         may_write=asked.scopes >= FULL,
-        first_being=_FIRST_BEING,
+        first_being=BEING_NAMES[0],
     )
 
 
@@ -134,6 +134,6 @@ def _chosen(request: Request, owner: SignedIn, asked: AccessRequest, wanted: str
 def _first_being(request: Request, owner: SignedIn) -> Being:
     beings = portal_of(request).authority.beings
     try:
-        return beings.create(_FIRST_BEING, owner=owner.owner)
+        return beings.create(BEING_NAMES[0], owner=owner.owner)
     except ConflictError:  # another page made it
-        return beings.choose(_FIRST_BEING, owner=owner.owner)
+        return beings.choose(BEING_NAMES[0], owner=owner.owner)

@@ -4,7 +4,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from nacre.console.recipes import recipes
-from nacre.faces.console_shell import At, show
+from nacre.faces.console_shell import At, console_of, show
 from nacre.faces.portal_parts import base_url
 
 routes = APIRouter(prefix="/beings/{being_id}")
@@ -15,12 +15,14 @@ def connect(request: Request, at: At) -> Response:
     """Show the Being's URL, and what each client makes of it."""
     base = base_url(request)
     url = f"{base}/mcp/{at.being_id}"
+    is_public = base.startswith("https://")
+    stdio = [word.replace("{being}", at.being_id) for word in console_of(request).stdio]
     return show(
         request,
         at,
         "connect.html",
         here="connect",
         url=url,
-        recipes=recipes(url),
-        is_public=base.startswith("https://"),
+        recipes=recipes(url, () if is_public else stdio),
+        is_public=is_public,
     )

@@ -17,6 +17,7 @@ _EACH_A_LINK = 1500  # dots; a browser is slow with more links in one picture
 _COLOURS = 8
 _SIZES = (0.25, 0.5, 0.75, 1.01)  # of a dot where there are too many for a shape each
 _NUMBERED = 60  # of the largest: more numbers would lie over one another
+_NAMED = 12  # of the largest: names need more room than numbers
 _LISTED = 24  # groups beside the map; the others are folded away
 
 
@@ -51,6 +52,7 @@ def show_map(request: Request, at: At) -> Response:
         forgotten=forgotten,
         listed=_LISTED,
         numbered=_NUMBERED,
+        named=_NAMED,
     )
 
 

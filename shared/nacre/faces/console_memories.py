@@ -37,9 +37,12 @@ def show_memories(request: Request, at: At) -> Response:
         place=fields.get("place", ""),
     )
     parts = console_of(request)
-    problem, found = "", Listed()
+    problem, found, waiting = "", Listed(), Listed()
     try:
         found = listed(parts.table(), parts.mind(), at.being_id, asked)
+        if asked == Asked() and not found.memories:  # what was noted is remembered already
+            pending = Asked(state="pending")
+            waiting = listed(parts.table(), parts.mind(), at.being_id, pending)
     except InvalidInputError as error:
         problem = str(error)
     named = asked.group not in ("", NO_GROUP)
@@ -53,6 +56,7 @@ def show_memories(request: Request, at: At) -> Response:
         problem=problem,
         asked=asked,
         listed=found,
+        waiting=waiting,
         group=clusters.get(at.being_id, asked.group) if named else None,
         states=STATES,
     )

@@ -12,6 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from nacre import __version__
 from nacre.faces.portal_parts import base_url
+from nacre.memory.rendering import counted
 
 PAGES = Path(__file__).with_name("pages")
 STATIC = PAGES / "static"
@@ -86,6 +87,11 @@ def _files() -> Mapping[str, tuple[bytes, str, str]]:
     return found
 
 
+def _counted(count: int, one: str, many: str = "") -> str:
+    """Return a count with its noun, as `counted` does, with commas between thousands."""
+    return f"{count:,}{counted(count, one, many).removeprefix(str(count))}"
+
+
 @cache
 def _templates() -> Environment:
     environment = Environment(
@@ -96,5 +102,5 @@ def _templates() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    environment.globals |= {"static": static_url, "version": __version__}
+    environment.globals |= {"static": static_url, "version": __version__, "counted": _counted}
     return environment

@@ -8,6 +8,8 @@ from nacre.clock import system_clock
 from nacre.console.parts import Console
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from nacre.jobs.lease import Leases
     from nacre.memory.eraser import Eraser
     from nacre.memory.mind import Mind
@@ -17,10 +19,11 @@ if TYPE_CHECKING:
     from nacre.wiring.settings import Settings
 
 
-def laptop_console(laptop: "Laptop", options: str = "") -> Console:
+def laptop_console(laptop: "Laptop", options: str = "", stdio: "Sequence[str]" = ()) -> Console:
     """Return what the pages of a server on this machine stand on.
 
-    `options` are those with which a command reaches the same folder.
+    `options` are those with which a command reaches the same folder, `stdio` serves one of its
+    Beings to a client that starts programs.
     """
 
     @cache
@@ -44,6 +47,7 @@ def laptop_console(laptop: "Laptop", options: str = "") -> Console:
         mind=lambda: laptop.minded().mind,
         eraser=eraser,
         export_command=f"nacre export FILE --being {{being}} {options}".strip(),
+        stdio=tuple(stdio),
     )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from nacre.access.beings import Being, Beings
 from nacre.access.gate import Gate
+from nacre.access.naming import BEING_NAMES
 from nacre.access.owners import DEFAULT_OWNER, Owners
 from nacre.access.token_store import TokenStore
 from nacre.adapters.file_secrets import FileSecrets
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
 
 QUEUE = "jobs"
 BLOBS = "blobs"
-FIRST_BEING = "me"
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,12 +172,19 @@ def store_problems(folder: Path) -> list[str]:
         database.close()
 
 
-def first_being(home: Home, owner: str = DEFAULT_OWNER) -> Being | None:
-    """Return a new Being where the owner has none yet; None where there is one."""
+def first_being(
+    home: Home,
+    owner: str = DEFAULT_OWNER,
+    name: Callable[[], str] = lambda: BEING_NAMES[0],
+) -> Being | None:
+    """Return a new Being where the owner has none yet; None where there is one.
+
+    `name` is asked for its name when one is made.
+    """
     if home.beings.of_owner(owner):
         return None
     try:
-        return home.beings.create(FIRST_BEING, owner=owner)
+        return home.beings.create(name(), owner=owner)
     except ConflictError:  # another process was faster
         return None
 
