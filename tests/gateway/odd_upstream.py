@@ -154,6 +154,8 @@ def called(request: Message) -> None:  # noqa: C901 - one branch for each oddity
     elif name == "links":
         link = {"type": "resource_link", "uri": "odd://hidden", "name": "hidden"}
         answer(request, {"content": [link]})
+    elif name == "large":
+        answer(request, text("words " * 200_000 + "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"))
     elif name == "leaks":
         answer(request, text("the key is ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"))
     else:

@@ -44,11 +44,11 @@ class Entry(Protocol):
         """Raise BlockedError unless the request may be made."""
         ...
 
-    def screened(self, tool: str, result: WireResult, context: Context) -> WireResult:
+    async def screened(self, tool: str, result: WireResult, context: Context) -> WireResult:
         """Return a tool's result as its caller may have it."""
         ...
 
-    def screened_value(
+    async def screened_value(
         self, method: str, params: Mapping[str, Any], value: dict[str, Any], context: Context
     ) -> dict[str, Any]:
         """Return a resource or a prompt as its caller may have it; raises BlockedError."""
@@ -140,7 +140,7 @@ class GuardedSurface(WrappedSurface):
             read = await self._inner.read_resource(uri, context)
         except RelayedError as error:
             raise self._entry().screened_error("resources/read", uri, error, context) from None
-        return self._entry().screened_value("resources/read", params, read, context)
+        return await self._entry().screened_value("resources/read", params, read, context)
 
     # Prompts.
 
@@ -154,7 +154,7 @@ class GuardedSurface(WrappedSurface):
             prompt = await self._inner.get_prompt(name, arguments, context)
         except RelayedError as error:
             raise self._entry().screened_error("prompts/get", name, error, context) from None
-        return self._entry().screened_value("prompts/get", params, prompt, context)
+        return await self._entry().screened_value("prompts/get", params, prompt, context)
 
     async def complete(
         self,
@@ -197,4 +197,4 @@ class GuardedTool:
             result = await self._tool.call(arguments, context)
         except RelayedError as error:
             raise entry.screened_error("tools/call", self._name, error, context) from None
-        return entry.screened(self._name, result, context)
+        return await entry.screened(self._name, result, context)

@@ -41,14 +41,14 @@ class EntryContent:
 
     # What comes back.
 
-    def screened(self, tool: str, result: WireResult, context: Context) -> WireResult:
+    async def screened(self, tool: str, result: WireResult, context: Context) -> WireResult:
         """Return the result of a tool as its caller may have it."""
         server = self._calls.place("tool", tool).server
         if server == self._calls.server or self._content is None:
             return result
         value = result.to_dict()
         try:
-            passed = self._content().result(
+            passed = await self._content().large(
                 self._calls.judge(context, server), "tools/call", value, context
             )
         except BlockedError as error:
@@ -56,14 +56,14 @@ class EntryContent:
             return Blocked(denied, is_modern=is_modern(context.version))
         return result if passed is value else _Changed(passed)
 
-    def screened_value(
+    async def screened_value(
         self, method: str, params: Mapping[str, Any], value: dict[str, Any], context: Context
     ) -> dict[str, Any]:
         """Return a resource or a prompt as its caller may have it; raises BlockedError."""
         server = self._calls.named(method, params)[0].server
         if server == self._calls.server or self._content is None:
             return value
-        passed: dict[str, Any] = self._content().result(
+        passed: dict[str, Any] = await self._content().large(
             self._calls.judge(context, server), method, value, context
         )
         return passed

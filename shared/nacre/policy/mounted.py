@@ -8,6 +8,7 @@ from nacre.errors import BlockedError
 from nacre.policy.audit_entry import Direction
 from nacre.policy.digests import digest
 from nacre.policy.judge import Call, Judge
+from nacre.policy.large import Screening, is_large, screened_elsewhere
 from nacre.policy.mounts import Watched
 from nacre.policy.pins import PinKind, Pins, label, pin_name
 from nacre.policy.rule import Subject
@@ -26,13 +27,35 @@ _LISTS: tuple[tuple[str, PinKind, str], ...] = (
 class MountedContent:
     """Looks at content of one server after another, and keeps their pins."""
 
-    def __init__(self, pins: Callable[[], Pins], screen: Screen | None = None) -> None:
+    def __init__(
+        self,
+        pins: Callable[[], Pins],
+        screen: Screen | None = None,
+        screening: Screening | None = None,
+    ) -> None:
         self._pins = pins
         self._screen = screen or Screen()
+        self._screening = screening
 
     def result(self, judge: Judge, method: str, value: Any, context: Context) -> Any:
         """Return a result as its caller may have it; raises BlockedError."""
         screened = self._screen.result(value, judge.policy(), method)
+        return self._passed(judge, method, screened, value, context, sender="server")
+
+    async def large(self, judge: Judge, method: str, value: Any, context: Context) -> Any:
+        """Return a result as `result` does, without holding up other calls for a large one."""
+        screening = self._screening
+        if screening is None or not is_large(value):
+            return self.result(judge, method, value, context)
+        import asyncio  # noqa: PLC0415 - a function without other servers never loads it
+
+        screened = await asyncio.to_thread(
+            screened_elsewhere, value, method, judge.policy(), screening
+        )
+        if screened is None:
+            return self.result(judge, method, value, context)
+        if screened.doubt is not None and screened.objection is None:
+            screened = screened._replace(objection=screened.doubt)
         return self._passed(judge, method, screened, value, context, sender="server")
 
     def answer(self, judge: Judge, method: str, value: Any, context: Context) -> Any:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from nacre.policy.entry_judge import EntryJudge
     from nacre.policy.judge import Judge
     from nacre.policy.laptop import LaptopPolicies
+    from nacre.policy.large import Screening
     from nacre.policy.mounted import MountedContent
     from nacre.policy.sections import Settings as PolicySettings
     from nacre.policy.told_commands import Commands
@@ -96,19 +97,32 @@ def laptop_entry(
             asker = LateApprover(approver)
             return Judge(source, trail, tell, OWN, approver=asker, commands=commands)
 
-        return _entry_judge(judge, mounts, table)
+        return _entry_judge(judge, mounts, table, screening)
+
+    def start_screening() -> "Screening":
+        from nacre.adapters.screening_processes import ScreeningProcesses
+
+        return ScreeningProcesses()
+
+    screening = Once(start_screening)
 
     def close() -> None:
         for each in opened:
             each.close()
+        if screening.is_made:
+            screening().close()
 
     decides = Once(entry)
     return GuardedSurface(surface, decides), close
 
 
 def _entry_judge(
-    judges: "Callable[[str], Judge]", mounts: "LateMounts | None", table: "Callable[[], Table]"
+    judges: "Callable[[str], Judge]",
+    mounts: "LateMounts | None",
+    table: "Callable[[], Table]",
+    screening: "Callable[[], Screening] | None" = None,
 ) -> "EntryJudge":
+    """Return who decides; without `screening`, large results are looked at in this process."""
     from nacre.policy.entry_judge import EntryJudge
 
     if mounts is None:
@@ -118,7 +132,8 @@ def _entry_judge(
         from nacre.policy.mounted import MountedContent
         from nacre.policy.pins import GLOBAL, Pins
 
-        return MountedContent(lambda: Pins(table(), GLOBAL))
+        helpers = None if screening is None else screening()
+        return MountedContent(lambda: Pins(table(), GLOBAL), screening=helpers)
 
     return EntryJudge(judges, mounts=mounts, content=Once(content))
 

@@ -1,0 +1,56 @@
+"""A process that screens large results, one after another, as they come by standard input.
+
+    python -m nacre.adapters.screening_process < REQUESTS > ANSWERS
+
+A message is the length of a head and of a body, eight bytes each, then the head as JSON and the
+body. It ends when its input does.
+"""
+
+import json
+import struct
+import sys
+from typing import Any, BinaryIO
+
+_LENGTHS = struct.Struct(">QQ")
+
+
+def send(stream: BinaryIO, head: dict[str, Any], body: bytes) -> None:
+    """Write one message."""
+    spelled = json.dumps(head).encode()
+    stream.write(_LENGTHS.pack(len(spelled), len(body)) + spelled)
+    stream.write(body)
+    stream.flush()
+
+
+def receive(stream: BinaryIO) -> tuple[dict[str, Any], bytes] | None:
+    """Read one message; None when there are no more."""
+    lengths = stream.read(_LENGTHS.size)
+    if len(lengths) < _LENGTHS.size:
+        return None
+    head_size, body_size = _LENGTHS.unpack(lengths)
+    head, body = stream.read(head_size), stream.read(body_size)
+    if len(head) < head_size or len(body) < body_size:
+        return None
+    facts: dict[str, Any] = json.loads(head)
+    return facts, body
+
+
+def main() -> None:
+    """Screen what comes until nothing comes any more."""
+    from nacre.policy.large import look  # noqa: PLC0415 - whoever sends needs none of it
+
+    reading, writing = sys.stdin.buffer, sys.stdout.buffer
+    while (message := receive(reading)) is not None:
+        head, body = message
+        found = look(body, head["method"], head["sections"])
+        facts = {
+            "objection": found.objection,
+            "doubt": found.doubt,
+            "note": found.note,
+            "is_changed": found.changed is not None,
+        }
+        send(writing, facts, found.changed or b"")
+
+
+if __name__ == "__main__":
+    main()

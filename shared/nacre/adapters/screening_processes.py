@@ -1,0 +1,96 @@
+"""Helpers that screen large results, so that this process goes on answering."""
+
+import contextlib
+import subprocess
+import sys
+import threading
+from typing import Any, BinaryIO, cast
+
+from nacre.adapters.screening_process import receive, send
+from nacre.limits import SCREENING_PROCESSES
+from nacre.policy.large import Looked
+
+_COMMAND = (sys.executable, "-m", "nacre.adapters.screening_process")
+
+
+class ScreeningProcesses:
+    """Starts a helper when one is needed and none is idle, and keeps it for the next result."""
+
+    def __init__(self, most: int = SCREENING_PROCESSES) -> None:
+        self._room = threading.Semaphore(most)
+        self._guard = threading.Lock()
+        self._idle: list[subprocess.Popen[bytes]] = []
+        self._is_closed = False
+
+    def look(self, result: bytes, method: str, sections: dict[str, Any]) -> Looked | None:
+        """Return what is found in a result, None where no helper could look; blocks."""
+        with self._room:
+            helper = self._taken()
+            if helper is None:
+                return None
+            try:
+                assert helper.stdin is not None
+                assert helper.stdout is not None
+                send(
+                    cast("BinaryIO", helper.stdin), {"method": method, "sections": sections}, result
+                )
+                answer = receive(cast("BinaryIO", helper.stdout))
+            except (OSError, ValueError):
+                answer = None
+            if answer is None:  # it has ended; whoever asked looks for himself
+                _end(helper)
+                return None
+            self._keep(helper)
+        facts, body = answer
+        return Looked(
+            facts["objection"],
+            facts["doubt"],
+            facts["note"],
+            body if facts["is_changed"] else None,
+        )
+
+    def close(self) -> None:
+        """End the helpers."""
+        with self._guard:
+            self._is_closed = True
+            idle, self._idle = self._idle, []
+        for helper in idle:
+            _end(helper)
+
+    def _taken(self) -> "subprocess.Popen[bytes] | None":
+        with self._guard:
+            if self._idle:
+                return self._idle.pop()
+        try:
+            return subprocess.Popen(  # noqa: S603 - our own interpreter and module
+                _COMMAND,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+                env=_environment(),
+            )
+        except OSError:
+            return None
+
+    def _keep(self, helper: "subprocess.Popen[bytes]") -> None:
+        with self._guard:
+            if not self._is_closed:
+                self._idle.append(helper)
+                return
+        _end(helper)
+
+
+def _environment() -> dict[str, str]:
+    """Return what a helper needs to know: where the packages are, and none of our secrets."""
+    return {"PYTHONPATH": ":".join(path for path in sys.path if path)}
+
+
+def _end(helper: "subprocess.Popen[bytes]") -> None:
+    with contextlib.suppress(OSError):
+        if helper.stdin is not None:
+            helper.stdin.close()
+        if helper.stdout is not None:
+            helper.stdout.close()
+    helper.kill()
+    helper.wait()

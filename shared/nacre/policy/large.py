@@ -1,0 +1,142 @@
+"""Large results: screened in another process, so that nobody else waits for it.
+
+Rules that run over megabytes hold the interpreter, which stops every other call of this
+process. A result that is large enough is therefore sent to a helper as JSON; what comes back is
+what was found, and the result without it where something was taken out.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any, NamedTuple, Protocol
+
+from nacre.limits import LARGE_RESULT_BYTES, LARGE_RESULT_VALUES
+from nacre.policy.policy import Policy
+from nacre.policy.screen import Screen, Screened
+from nacre.policy.sections import InjectionSection, NamedPattern, SecretsSection
+from nacre.protocol import strict_json
+
+_PIECE = 64 * 1024
+
+
+class Looked(NamedTuple):
+    """What was found in a result; `changed` is its JSON where something was taken out."""
+
+    objection: str | None
+    doubt: str | None
+    note: str | None
+    changed: bytes | None
+
+
+class Screening(Protocol):
+    """Looks at results somewhere else; ScreeningProcesses does."""
+
+    def look(self, result: bytes, method: str, sections: dict[str, Any]) -> Looked | None:
+        """Return what is found in a result, None where nobody could look; blocks."""
+        ...
+
+    def close(self) -> None:
+        """End the helpers."""
+        ...
+
+
+def is_large(value: Any) -> bool:
+    """Tell whether a result is too large to be screened beside other calls."""
+    size = count = 0
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        count += 1
+        kind = type(each)
+        if kind is str:
+            size += len(each)
+        elif kind is dict:
+            waiting += each.values()
+        elif kind is list:
+            waiting += each
+        if size >= LARGE_RESULT_BYTES or count + len(waiting) >= LARGE_RESULT_VALUES:
+            return True
+    return False
+
+
+def spelled(value: Any) -> bytes:
+    """Return a value as JSON, in steps between which other threads run."""
+    return b"".join(pieces(value))
+
+
+def pieces(value: Any) -> Iterator[bytes]:
+    """Yield a value as JSON in pieces, each of which takes a moment."""
+    kind = type(value)
+    if kind is dict and value and is_large(value):
+        mark = b"{"
+        for name, inner in value.items():
+            yield mark + strict_json.encode(name) + b":"
+            yield from pieces(inner)
+            mark = b","
+        yield b"}"
+    elif kind is list and value and is_large(value):
+        mark = b"["
+        for start in range(0, len(value), _AT_ONCE):
+            some = value[start : start + _AT_ONCE]
+            yield mark
+            if is_large(some):
+                for place, inner in enumerate(some):
+                    yield b"," if place else b""
+                    yield from pieces(inner)
+            else:
+                yield strict_json.encode(some)[1:-1]
+            mark = b","
+        yield b"]"
+    elif kind is str and len(value) > _PIECE:
+        yield b'"'
+        for start in range(0, len(value), _PIECE):
+            yield strict_json.encode(value[start : start + _PIECE])[1:-1]
+        yield b'"'
+    else:
+        yield strict_json.encode(value)
+
+
+_AT_ONCE = 256
+
+
+def sections_of(policy: Policy) -> dict[str, Any]:
+    """Return what of a policy is about texts, as JSON holds it."""
+    return {"injection": asdict(policy.injection), "secrets": asdict(policy.secrets)}
+
+
+def policy_of(sections: dict[str, Any]) -> Policy:
+    """Return a policy with these sections, and without rules."""
+
+    def tuples(section: dict[str, Any]) -> dict[str, Any]:
+        patterns = tuple(NamedPattern(**each) for each in section["patterns"])
+        kept = {
+            name: tuple(each) if isinstance(each, list) else each for name, each in section.items()
+        }
+        return {**kept, "patterns": patterns}
+
+    return Policy(
+        "",
+        "",
+        (),
+        injection=InjectionSection(**tuples(sections["injection"])),
+        secrets=SecretsSection(**tuples(sections["secrets"])),
+    )
+
+
+def look(result: bytes, method: str, sections: dict[str, Any]) -> Looked:
+    """Screen a result, as the helper does."""
+    value = strict_json.parse(result)
+    screened = Screen().result(value, policy_of(sections), method)
+    changed = None if screened.value is value else strict_json.encode(screened.value)
+    return Looked(screened.objection, screened.doubt, screened.note, changed)
+
+
+def screened_elsewhere(
+    value: Any, method: str, policy: Policy, screening: Screening
+) -> Screened | None:
+    """Return a result as its caller may have it, None where nobody could look; blocks."""
+    looked = screening.look(spelled(value), method, sections_of(policy))
+    if looked is None:
+        return None
+    changed = value if looked.changed is None else json.loads(looked.changed)
+    return Screened(changed, looked.objection, looked.doubt, looked.note)

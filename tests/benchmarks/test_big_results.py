@@ -1,0 +1,124 @@
+"""How long one server's 9 MB hold up the calls of others, behind one gateway."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.benchmarks.table import show
+
+pytestmark = pytest.mark.benchmark
+
+ROOT = Path(__file__).parents[2]
+MOST_MS = 50.0
+ROUNDS = 2
+SERVE = """
+import sys
+from pathlib import Path
+
+from nacre.policy import mounted
+from tests.gateway_world import EVERYTHING_GOES, world
+
+BIG = {"command": sys.executable, "args": ["tests/benchmarks/big_server.py"]}
+if sys.argv[2] == "inline":
+    mounted.is_large = lambda value: False
+policy = EVERYTHING_GOES + sys.argv[3]
+with world(Path(sys.argv[1]), {"big": BIG, "small": BIG}, policy=policy) as gateway:
+    gateway.tools()
+    with gateway.over_http() as url:
+        print(url, flush=True)
+        sys.stdin.read()
+"""
+SCANNED = '[injection]\nsources = ["result", "sampling", "definition", "elicitation"]\n'
+
+
+@contextmanager
+def gateway(folder: Path, way: str, policy: str) -> Iterator[str]:
+    process = subprocess.Popen(
+        [sys.executable, "-c", SERVE, str(folder), way, policy],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+        env={"PYTHONPATH": f"{ROOT}/shared:{ROOT}", "PATH": os.defpath},
+    )
+    with process:
+        assert process.stdout is not None
+        assert process.stdin is not None
+        yield process.stdout.readline().strip()
+        process.stdin.close()
+
+
+class Caller:
+    def __init__(self, url: str) -> None:
+        self._parts = urlsplit(url)
+        self._connection = HTTPConnection(str(self._parts.hostname), self._parts.port)
+
+    def call(self, tool: str, **arguments: Any) -> int:
+        params = {"name": tool, "arguments": arguments}
+        body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
+        headers = {
+            "content-type": "application/json",
+            "accept": "application/json, text/event-stream",
+            "mcp-protocol-version": "2025-11-25",
+        }
+        self._connection.request("POST", self._parts.path, body, headers)
+        return len(self._connection.getresponse().read())
+
+
+def delays(url: str, shape: str) -> tuple[list[float], float]:
+    """Return how long each small call took while big ones ran, and how long those took."""
+    took: list[float] = []
+    done = threading.Event()
+
+    def small() -> None:
+        caller = Caller(url)
+        caller.call("mcp__small__echo")
+        while not done.is_set():
+            began = time.perf_counter()
+            caller.call("mcp__small__echo")
+            took.append((time.perf_counter() - began) * 1000)
+            time.sleep(0.002)
+
+    callers = [threading.Thread(target=small) for _ in range(2)]
+    big = Caller(url)
+    assert big.call("mcp__big__big", shape=shape) > 8_000_000
+    for each in callers:
+        each.start()
+    began = time.perf_counter()
+    for _ in range(ROUNDS):
+        big.call("mcp__big__big", shape=shape)
+    whole = (time.perf_counter() - began) / ROUNDS
+    done.set()
+    for each in callers:
+        each.join()
+    return sorted(took), whole
+
+
+def test_a_big_result_of_one_server_holds_up_no_other(tmp_path: Path) -> None:
+    rows, late = [], {}
+    for policy, checks in (("", "secrets"), (SCANNED, "and instructions")):
+        for way in ("inline", "helper"):
+            with gateway(tmp_path / f"{way}{len(policy)}", way, policy) as url:
+                for shape in ("text", "items", "rows"):
+                    took, whole = delays(url, shape)
+                    p99 = took[int(len(took) * 0.99)]
+                    rows.append(
+                        (shape, checks, way, f"{p99:.0f}", f"{took[-1]:.0f}", f"{whole:.2f}")
+                    )
+                    if way == "helper" and p99 > MOST_MS:
+                        late[shape, checks] = p99
+
+    header = ("9 MB of", "checks", "screened", "others' p99 ms", "longest ms", "itself s")
+    show("Calls of other servers beside a 9 MB result", header, rows)
+    assert late == {}
