@@ -1,5 +1,7 @@
 """What every test shares."""
 
+import os
+from collections.abc import Generator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ from hypothesis import HealthCheck, settings
 from tests.repetitions import is_repetition
 
 TESTS = Path(__file__).parent
+ATTACKS = TESTS / "attacks"
 
 # The promises that some test carries, known where all tests were collected.
 CARRIED = pytest.StashKey[set[str]]()
@@ -52,3 +55,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if collected == [TESTS] and not config.getoption("ignore"):
         marks = (mark for item in items for mark in item.iter_markers("requirement"))
         config.stash[CARRIED] = {mark.args[0] for mark in marks}
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """In the pipeline a security test that was skipped has failed."""
+    report = yield
+    if report.skipped and "NACRE_PIPELINE" in os.environ and is_about_security(item):
+        report.outcome = "failed"
+        report.longrepr = f"skipped, and a security test may not be: {report.longrepr}"
+    return report
+
+
+def is_about_security(item: pytest.Item) -> bool:
+    """Tell whether a test is one that attackers are meant to meet."""
+    return item.get_closest_marker("security") is not None or ATTACKS in item.path.parents

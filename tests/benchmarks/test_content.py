@@ -17,18 +17,17 @@ from tests.benchmarks.table import show
 from tests.policy.content_cases import (
     EVERYTHING,
     HALVES,
-    VECTORS,
     Judged,
     is_strict,
     judged_definitions,
     judged_texts,
-    rows,
     share,
 )
+from tests.vectors.sets import BESIDE, rows
 
 pytestmark = [
     pytest.mark.benchmark,
-    pytest.mark.skipif(not VECTORS.is_dir(), reason="no vectors beside the checkout"),
+    pytest.mark.skipif(not BESIDE.is_dir(), reason="no vectors beside the checkout"),
 ]
 
 
@@ -42,16 +41,16 @@ def counts(judged: list[Judged]) -> list[str]:
 
 
 def test_what_is_found_in_each_half() -> None:
-    attacks = judged_texts("injection_attacks.jsonl")
-    benign = judged_texts("injection_benign.jsonl")
+    attacks = judged_texts("beside", "injection_attacks")
+    benign = judged_texts("beside", "injection_benign")
     plain = [each for each in attacks if not each.is_hard]
     sets = {
         "attacks, not hard": plain,
         "attacks, hard": [each for each in attacks if each.is_hard],
         "benign": benign,
         "benign, strict groups": [each for each in benign if is_strict(each)],
-        "poisoned definitions": judged_definitions(poisoned=True),
-        "clean definitions": judged_definitions(poisoned=False),
+        "poisoned definitions": judged_definitions("beside", poisoned=True),
+        "clean definitions": judged_definitions("beside", poisoned=False),
     }
     show(
         "Flagged",
@@ -80,8 +79,8 @@ def test_what_is_found_in_each_half() -> None:
 def test_what_a_text_costs() -> None:
     texts = [
         row["text"]
-        for name in ("injection_attacks.jsonl", "injection_benign.jsonl")
-        for row in rows(name)
+        for name in ("injection_attacks", "injection_benign")
+        for row in rows("beside", name)
     ]
     table: list[tuple[str, int, int, int]] = []
     checks: dict[str, Callable[[str], object]] = {

@@ -1,17 +1,13 @@
-"""Texts for the content rules: our own, and those that lie beside the checkout."""
+"""Texts for the content rules, judged: the product's own, and those beside the checkout."""
 
 import hashlib
-import json
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 from nacre.policy.injection import scan
 from nacre.policy.injection_definitions import scan_definition
 from nacre.policy.sections import SOURCES, InjectionSection
+from tests.vectors.sets import rows
 
-VECTORS = Path(__file__).parents[3] / "shared" / "vectors"
 EVERYTHING = InjectionSection(sources=SOURCES)
 HALVES = ("seen", "held out")
 
@@ -35,24 +31,19 @@ def half_of(text: str) -> str:
     return HALVES[hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[0] % 2]
 
 
-def rows(name: str) -> Iterator[Mapping[str, Any]]:
-    for line in (VECTORS / name).read_text(encoding="utf-8").splitlines():
-        yield json.loads(line)
-
-
-def judged_texts(name: str) -> list[Judged]:
+def judged_texts(which: str, name: str) -> list[Judged]:
     return [
         Judged(
             half_of(row["text"]),
-            row["kind"],
+            row.get("kind") or row["family"],
             bool(row.get("hard")),
             tuple(each.rule for each in scan(row["text"], kind="result", section=EVERYTHING)),
         )
-        for row in rows(name)
+        for row in rows(which, name)
     ]
 
 
-def judged_definitions(*, poisoned: bool) -> list[Judged]:
+def judged_definitions(which: str, *, poisoned: bool) -> list[Judged]:
     return [
         Judged(
             half_of(f"{row['name']}\n{row['description']}"),
@@ -60,7 +51,7 @@ def judged_definitions(*, poisoned: bool) -> list[Judged]:
             False,
             tuple(each.rule for each in scan_definition(tool, section=EVERYTHING, peers=peers)),
         )
-        for row in rows("tool_definitions.jsonl")
+        for row in rows(which, "tool_definitions")
         if row["poisoned"] is poisoned
         for tool in [
             {

@@ -1,4 +1,4 @@
-"""The goals of the content checks, on texts from elsewhere; nobody read the held-out half."""
+"""The goals of the content checks, on the product's own texts and on those beside the checkout."""
 
 import json
 from typing import Any
@@ -8,48 +8,48 @@ import pytest
 from nacre.policy.redaction import redact
 from nacre.policy.secrets import BUILT_IN, redact_text
 from tests.policy.content_cases import (
-    VECTORS,
     is_strict,
     judged_definitions,
     judged_texts,
-    rows,
     share,
 )
+from tests.vectors.sets import SETS, rows
 
-pytestmark = pytest.mark.skipif(not VECTORS.is_dir(), reason="no vectors beside the checkout")
+pytestmark = [pytest.mark.security, pytest.mark.parametrize("which", SETS)]
 
 
 @pytest.mark.parametrize("half", ["seen", "held out"])
-def test_half_of_the_attacks_with_a_lexical_signal_are_found(half: str) -> None:
+def test_half_of_the_attacks_with_a_lexical_signal_are_found(which: str, half: str) -> None:
     attacks = [
         each
-        for each in judged_texts("injection_attacks.jsonl")
+        for each in judged_texts(which, "injection_attacks")
         if not each.is_hard and each.half == half
     ]
     assert len(attacks) > 80
     assert share(attacks) >= 0.5
 
 
-def test_benign_texts_are_left_alone() -> None:
-    benign = judged_texts("injection_benign.jsonl")
+def test_benign_texts_are_left_alone(which: str) -> None:
+    benign = judged_texts(which, "injection_benign")
     strict = [each for each in benign if is_strict(each)]
-    assert (len(benign), len(strict)) == (705, 383)
+    assert len(benign) >= 705
+    assert len(strict) >= 50
     assert share(benign) <= 0.015
     assert share(strict) <= 0.005
 
 
-def test_poisoned_definitions_are_found() -> None:
-    assert share(judged_definitions(poisoned=True)) >= 0.8
+def test_poisoned_definitions_are_found(which: str) -> None:
+    assert share(judged_definitions(which, poisoned=True)) >= 0.8
 
 
-def test_clean_definitions_are_left_alone() -> None:
-    assert share(judged_definitions(poisoned=False)) <= 0.02
+def test_clean_definitions_are_left_alone(which: str) -> None:
+    assert share(judged_definitions(which, poisoned=False)) <= 0.02
 
 
 @pytest.mark.parametrize("wrapped", ["text", "result", "nested"])
-def test_secrets_are_redacted_and_look_alikes_kept(wrapped: str) -> None:
+def test_secrets_are_redacted_and_look_alikes_kept(which: str, wrapped: str) -> None:
     wrong = []
-    for row in rows("secrets.jsonl"):
+    for row in rows(which, "secrets"):
         text = "".join(row["parts"])
         if wrapped == "text":
             clean, count = redact_text(text, BUILT_IN)

@@ -25,8 +25,8 @@ from nacre.protocol.request_state import RequestStates
 from nacre.protocol.running import step
 from nacre.protocol.strict_json import parse
 from tests.policy.guarding import FORM, MODERN, Person, Scene, encoded
-from tests.policy.test_vectors import VECTORS, rows
 from tests.protocol.surface import KEYS, NOW, Said, SmallServer
+from tests.vectors.sets import SETS, policies, rows
 
 ELICITS: dict[str, Any] = {"elicitation": {}}
 OWN = """
@@ -76,10 +76,9 @@ def cases() -> list[tuple[Policy, str, Surroundings, dict[str, Any], list[str]]]
         (own, "fs", Surroundings(), {"method": method, "params": params}, [expected])
         for method, params, expected in OWN_CASES
     ]
-    if VECTORS.is_dir():
-        texts = json.loads((VECTORS / "decision_policies.json").read_text())
-        known = {name: load_policy(text, source=name) for name, text in texts.items()}
-        for row in rows("decision_cases.jsonl"):
+    for which in SETS:
+        known = {name: load_policy(text, source=name) for name, text in policies(which).items()}
+        for row in rows(which, "decision_cases"):
             where = Surroundings(home=row.get("env", {}).get("HOME"))
             found.append(
                 (known[row["policy"]], row["server"], where, row["message"], row["expected"])

@@ -1,8 +1,6 @@
-"""Vectors from elsewhere, read from beside the checkout when they are there."""
+"""Decisions, globs and paths: the product's own vectors, and those beside the checkout."""
 
-import json
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,17 +13,17 @@ from nacre.policy.matching import matches
 from nacre.policy.policy import Policy
 from nacre.policy.rule import Subject, Surroundings
 from tests.policy.deciding import call, linear
+from tests.vectors import sets
+from tests.vectors.sets import SETS, rows
 
-VECTORS = Path(__file__).parents[3] / "shared" / "vectors"
-pytestmark = pytest.mark.skipif(not VECTORS.is_dir(), reason="no vectors beside the checkout")
+pytestmark = [pytest.mark.security, pytest.mark.parametrize("which", SETS)]
+ROOT = (
+    '[[rule]]\naction = "allow"\ntool = "filesystem_read"\nargs.path = "/home/user/projects/**"\n'
+)
 
 
-def rows(name: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (VECTORS / name).read_text().splitlines()]
-
-
-def policies() -> dict[str, Policy]:
-    texts = json.loads((VECTORS / "decision_policies.json").read_text())
+def policies(which: str) -> dict[str, Policy]:
+    texts = sets.policies(which)
     return {name: load_policy(text, source=name) for name, text in texts.items()}
 
 
@@ -39,12 +37,12 @@ def subject_of(row: dict[str, Any]) -> Subject:
 
 
 @pytest.mark.parametrize("is_compiled", [False, True])
-def test_every_decision_is_one_that_the_vectors_expect(is_compiled: bool) -> None:
-    known = policies()
+def test_every_decision_is_one_that_the_vectors_expect(which: str, is_compiled: bool) -> None:
+    known = policies(which)
     if is_compiled:
         known = {name: from_json(to_json(policy)) for name, policy in known.items()}
     wrong = []
-    for row in rows("decision_cases.jsonl"):
+    for row in rows(which, "decision_cases"):
         where = Surroundings(home=row.get("env", {}).get("HOME"))
         decision = known[row["policy"]].decide(subject_of(row), where)
         if decision.action not in row["expected"]:
@@ -53,9 +51,9 @@ def test_every_decision_is_one_that_the_vectors_expect(is_compiled: bool) -> Non
     assert wrong == []
 
 
-def test_every_decision_is_that_of_reading_rule_by_rule() -> None:
-    known = policies()
-    for row in rows("decision_cases.jsonl"):
+def test_every_decision_is_that_of_reading_rule_by_rule(which: str) -> None:
+    known = policies(which)
+    for row in rows(which, "decision_cases"):
         subject, policy = subject_of(row), known[row["policy"]]
         if is_well_formed(subject):
             decided = policy.decide(subject)
@@ -63,10 +61,10 @@ def test_every_decision_is_that_of_reading_rule_by_rule() -> None:
             assert found == linear(policy, subject), row["id"]
 
 
-def test_every_glob_matches_as_recommended() -> None:
+def test_every_glob_matches_as_recommended(which: str) -> None:
     wrong = [
         row
-        for row in rows("glob_vectors.jsonl")
+        for row in rows(which, "glob_vectors")
         if not (
             matches(row["pattern"], row["text"])
             is Automaton(row["pattern"]).covers(row["text"])
@@ -77,11 +75,11 @@ def test_every_glob_matches_as_recommended() -> None:
     assert wrong == []
 
 
-def test_no_traversal_is_allowed_and_no_ordinary_path_is_denied() -> None:
-    policy = policies()["seed_no_default"]
+def test_no_traversal_is_allowed_and_no_ordinary_path_is_denied(which: str) -> None:
+    policy = load_policy(ROOT, source="root")
     seen = Counter(
         (row["expected"], policy.decide(call("filesystem_read", {"path": row["path"]})).action)
-        for row in rows("path_traversal.jsonl")
+        for row in rows(which, "path_traversal")
     )
 
     assert seen["not_allow", "allow"] == 0
@@ -90,7 +88,9 @@ def test_no_traversal_is_allowed_and_no_ordinary_path_is_denied() -> None:
     assert seen["allow", "allow"] > 0
 
 
-def test_every_traversal_out_of_the_root_meets_a_rule_that_denies_all_else() -> None:
+def test_every_traversal_out_of_the_root_meets_a_rule_that_denies_all_else(
+    which: str,
+) -> None:
     # What leaves /home/user/projects is found by a rule that denies everything outside it.
     policy = load_policy(
         '[[rule]]\naction = "deny"\ntool = "*"\nargs.path = ["/etc/**", "**/etc/**", "**/passwd"]\n'
@@ -99,7 +99,7 @@ def test_every_traversal_out_of_the_root_meets_a_rule_that_denies_all_else() -> 
     )
     missed = [
         row["path"]
-        for row in rows("path_traversal.jsonl")
+        for row in rows(which, "path_traversal")
         if row["path"].endswith("etc/passwd")
         and policy.decide(call("read", {"path": row["path"]})).action != "deny"
     ]

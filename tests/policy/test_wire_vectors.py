@@ -1,4 +1,4 @@
-"""Raw messages from elsewhere, read from beside the checkout when they are there."""
+"""Raw messages: the product's own, and those beside the checkout."""
 
 import base64
 import json
@@ -9,17 +9,17 @@ import pytest
 from nacre.policy.loading import load_policy
 from nacre.policy.verdicts import Answer, Drop, Forward, Verdict
 from tests.policy.guarding import Scene, encoded, request
-from tests.policy.test_vectors import VECTORS, rows
+from tests.vectors.sets import SETS, policies, rows
 
-pytestmark = pytest.mark.skipif(not VECTORS.is_dir(), reason="no vectors beside the checkout")
+pytestmark = pytest.mark.security
+READ = {"name": "filesystem_read", "arguments": {"path": "/home/user/projects/a"}}
 
 
-def sent(row: dict[str, Any]) -> tuple[bytes, Verdict, Scene]:
-    texts = json.loads((VECTORS / "decision_policies.json").read_text())
-    scene = Scene(load_policy(texts[row["policy"]], source=row["policy"]))
+def sent(which: str, row: dict[str, Any]) -> tuple[bytes, Verdict, Scene]:
+    scene = Scene(load_policy(policies(which)[row["policy"]], source=row["policy"]))
     raw = base64.b64decode(row["raw_b64"])
     if row["direction"] == "server_to_client":
-        call = {"name": "filesystem_read", "arguments": {"path": "/home/user/projects/a"}}
+        call = row.get("call", READ)
         assert isinstance(scene.guard.from_client(encoded(request(1, "tools/call", call))), Forward)
         return raw, scene.guard.from_server(raw), scene
     held = json.loads(raw) if b'"headers"' in raw else None
@@ -30,8 +30,8 @@ def sent(row: dict[str, Any]) -> tuple[bytes, Verdict, Scene]:
     return raw, scene.guard.from_client(raw), scene
 
 
-def as_expected(row: dict[str, Any]) -> bool:
-    raw, verdict, scene = sent(row)
+def as_expected(which: str, row: dict[str, Any]) -> bool:
+    raw, verdict, scene = sent(which, row)
     expected = row["expected"]
     is_audited = bool(scene.audit.entries)
     if expected.startswith(("allow", "passed through")):
@@ -50,7 +50,8 @@ def as_expected(row: dict[str, Any]) -> bool:
     return "error" in answer or answer["result"]["isError"] is True
 
 
-def test_every_message_is_handled_as_the_vectors_expect() -> None:
-    wrong = [row["id"] for row in rows("wire_cases.jsonl") if not as_expected(row)]
+@pytest.mark.parametrize("which", SETS)
+def test_every_message_is_handled_as_the_vectors_expect(which: str) -> None:
+    wrong = [row["id"] for row in rows(which, "wire_cases") if not as_expected(which, row)]
 
     assert wrong == []

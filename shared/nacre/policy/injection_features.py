@@ -17,7 +17,7 @@ from nacre.policy.injection_tokens import Token
 from nacre.policy.injection_words import Word as W  # noqa: N817 (it is in every line below)
 
 THRESHOLD = 7
-REACH = 70  # words: features further apart belong to different places
+REACH = 35  # words: features further apart belong to different places
 STRONG = 5  # what a feature must weigh to count in letters that were taken apart
 _MORE = 3  # what further features of one kind add at most
 _REPEATED = 12  # words: one feature repeated within them counts as one
@@ -30,7 +30,8 @@ SQUEEZED = frozenset(
 _ENCODED = {"base64": 4, "hexadecimal": 4, "tag characters": 6, "rot13": 4, "reversed": 4}
 _DISGUISED = 4
 _MOST_EXTRA = max(_ENCODED.values()) + _DISGUISED
-_TALK, _TALK_TERMS = 4, 3
+# Text that talks about attacks: what a place loses when so many terms stand around it.
+_TALK, _TALK_TERMS, _ABOUT = 5, 3, 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +84,10 @@ COMBINATIONS: tuple[Combination, ...] = (
     Combination("override-instructions", 10, (W.DROP, W.ALL, _PAST), 7, ordered=True, begins=True),
     Combination("override-instructions", 8, (W.NOT | W.STOP, W.FOLLOW, _ITS | _PAST, _TOLD), 8, begins=True),
     Combination("override-instructions", 8, (_TOLD | W.PROMPT, _ITS | _PAST, W.GONE), 7),
+    Combination("override-instructions", 5, (_TOLD | W.PROMPT, _ITS | _PAST, W.LONGER), 7),
     Combination("override-instructions", 7, (W.DROP, W.TOLD, W.EARLIER), 6, begins=True),
     Combination("override-instructions", 3, (W.DROP, _TOLD), 5, begins=True),
-    Combination("override-instructions", 7, (W.TOLD, W.YOU, W.GONE | W.DROP), 9),
+    Combination("override-instructions", 7, (W.TOLD, W.YOU, W.GONE | W.DROP | W.LONGER), 9),
     Combination("override-instructions", 5, (W.URGENT, W.ALL, W.ORDERS), 6, ordered=True),
     Combination("override-instructions", 4, (W.DROP, W.ALL, W.USER), 4, ordered=True, begins=True),
     Combination("new-instructions", 4, (W.NEW, W.ORDERS | W.TASK), 3, ordered=True, begins=True),
@@ -99,16 +101,16 @@ COMBINATIONS: tuple[Combination, ...] = (
     Combination("jailbreak-persona", 4, (W.BECOME, W.YOU | W.MODEL | W.AGENT), 4, begins=True),
     Combination("jailbreak-persona", 5, (W.FREE, W.MODEL | W.AGENT | W.ANSWER), 4),
     Combination("jailbreak-persona", 5, (W.WITHOUT | W.NOT, W.LIMITS, W.MODEL | W.ANSWER | W.BECOME), 7),
-    Combination("jailbreak-persona", 5, (W.YOU, W.GONE, W.MODEL | W.LIMITS), 6, ordered=True),
+    Combination("jailbreak-persona", 5, (W.YOU, W.GONE | W.LONGER, W.MODEL | W.LIMITS), 6, ordered=True),
     Combination("jailbreak-persona", 6, (W.CHIEF | W.FREE, W.MODE), 2),
     # The model's own prompt.
-    Combination("prompt-extraction", 9, (W.SHOW, W.INNER, W.PROMPT), 6, begins=True),
+    Combination("prompt-extraction", 9, (W.SHOW | W.READ, W.INNER, W.PROMPT), 6, begins=True),
     Combination("prompt-extraction", 8, (W.SHOW, W.OWN, W.PROMPT), 6, begins=True),
     Combination("prompt-extraction", 4, (W.SHOW, W.INNER | W.OWN, W.PROMPT), 6),
     Combination("prompt-extraction", 9, (W.WHAT, W.OWN | W.INNER, W.ORDERS), 5, begins=True),
     Combination("prompt-extraction", 3, (W.OWN, W.INNER, W.PROMPT | W.CHAT), 3),
     Combination("prompt-extraction", 5, (W.SHOW, W.OWN | W.INNER, W.CHAT), 5, begins=True),
-    Combination("prompt-extraction", 6, (W.SHOW, W.WORDS | W.ORDERS, _PAST), 6, begins=True),
+    Combination("prompt-extraction", 7, (W.SHOW, W.WORDS | W.ORDERS, _PAST), 6, begins=True),
     Combination("prompt-extraction", 3, (W.SHOW, W.WORDS | W.ORDERS, _PAST, W.YOU | W.CHAT | W.FIRST_PERSON), 8, begins=True),
     Combination("prompt-extraction", 5, (W.WHAT, W.ORDERS | W.WORDS, _PAST | W.CHAT), 6, begins=True),
     Combination("prompt-extraction", 3, (W.ORDERS | W.WORDS, _PAST, W.CHAT), 8),
@@ -120,9 +122,9 @@ COMBINATIONS: tuple[Combination, ...] = (
     Combination("exfiltration", 4, (W.GET, _DATA | W.CHAT, W.SEND, W.ADDRESS), 20, begins=True),
     # The user kept out.
     Combination("concealment", 8, (W.NOT | W.WITHOUT, W.TELL, W.USER), 6, begins=True),
-    Combination("concealment", 6, (W.NOT | W.WITHOUT, W.USER, W.KNOW), 6),
+    Combination("concealment", 7, (W.NOT | W.WITHOUT, W.USER, W.KNOW), 6),
     Combination("concealment", 4, (W.NOT, W.TELL, W.ANSWER | W.CHAT), 5, begins=True),
-    Combination("concealment", 6, (W.KEEP, W.SECRET, W.USER), 7),
+    Combination("concealment", 7, (W.KEEP, W.SECRET, W.USER), 7),
     Combination("concealment", 7, (W.NOT | W.WITHOUT, W.TELL, W.USER), 6),
     Combination("concealment", 7, (W.NOT | W.WITHOUT, W.USER, W.KNOW), 6, begins=True),
     Combination("concealment", 3, (W.NOT, W.TELL, W.THIS), 4, begins=True),
@@ -149,7 +151,7 @@ COMBINATIONS: tuple[Combination, ...] = (
     Combination("answer-hijack", 4, (W.OWN, W.ANSWER), 3, ordered=True),
     Combination("answer-hijack", 5, (W.ANSWER, W.ONLY), 4, ordered=True, begins=True),
     Combination("answer-hijack", 4, (W.WHATEVER, W.ANSWER | W.TASK), 12),
-    Combination("answer-hijack", 2, (W.ANSWER, W.MUST | W.ONLY), 4),
+    Combination("answer-hijack", 1, (W.ANSWER, W.MUST), 4),
     Combination("answer-hijack", 3, (W.ANSWER, W.WORDS), 5, begins=True),
     Combination("tool-order", 5, (W.RUN | W.ACT, W.DEED), 3, ordered=True, begins=True),
     Combination("tool-order", 1, (W.RUN, W.DEED), 2),
@@ -164,20 +166,20 @@ COMBINATIONS: tuple[Combination, ...] = (
     Combination("urgency", 1, (W.YOU, W.MUST), 2),
     # Checks avoided, claims to be remembered, encodings.
     Combination("guard-bypass", 8, (W.DROP | W.DANGER, W.OWN, W.CHECK | W.LIMITS), 5, ordered=True, begins=True),
-    Combination("guard-bypass", 5, (W.DROP | W.WITHOUT | W.DANGER | W.NOT, W.CHECK), 5, ordered=True),
+    Combination("guard-bypass", 4, (W.DROP | W.WITHOUT | W.DANGER | W.NOT, W.CHECK), 5, ordered=True),
     Combination("guard-bypass", 5, (W.APPROVE, W.ALL | W.NEW, W.TOOL | W.ORDERS), 6, begins=True),
     Combination("false-memory", 5, (W.KEEP, W.LATER), 8, begins=True),
     Combination("false-memory", 4, (W.OWN, W.LATER, W.KEEP), 4),
     Combination("false-memory", 3, (W.KEEP, _TOLD), 5, begins=True),
     Combination("false-memory", 3, (W.KEEP, W.USER | W.CHIEF), 9, begins=True),
-    Combination("decode-and-obey", 6, (W.DECODE, W.FOLLOW | W.RUN), 12, begins=True),
+    Combination("decode-and-obey", 7, (W.DECODE, W.FOLLOW | W.RUN), 12, begins=True),
     Combination("decode-and-obey", 5, (W.CODE, W.FOLLOW | W.RUN), 12),
 )  # fmt: skip
 
 _STEP = r"(?:^|\n|[>\])}|]|--|\*\*|[.!?]\s)\W{0,4}"
 
 # Somebody spoken to: "Assistant, ..." or "<!-- AI: ..." or "@copilot please ...".
-_VOCATIVE = r"(?:^|[\n<({\[#*/!\"-]|(?:[.!]|\b(?:dear|hey|hi|attention|to all))\s)\s{0,3}@?"
+_VOCATIVE = r"(?:^|[\n<({\[#*/!\"]|--|(?:[.!]|\b(?:dear|hey|hi|attention|to all))\s)\s{0,3}@?"
 _CALLED = r"(?:\s?[:,](?=\s)|\s(?=please\b))"
 
 SHAPES: tuple[Shape, ...] = (
@@ -191,8 +193,8 @@ SHAPES: tuple[Shape, ...] = (
           _VOCATIVE + r"(?:ai|ki|ia|llm|assistant|copilot|claude|chatgpt|gpt|gemini)s?(?: (?:assistants?|agents?|models?|systems?|reviewers?|readers?|instructions?))?" + _CALLED),
     Shape("addressed-to-model", 5, ("agent", "model", "bot"),
           _VOCATIVE + r"(?:model|agent|bot)s?" + _CALLED),
-    Shape("secret-file", 3, ("ssh", ".env", "id_rsa", ".aws", "passwd", "shadow", ".netrc", ".kube", "authorized_keys"),
-          r"~?/?\.ssh\b|\bid_(?:rsa|ed25519|dsa)|(?<!\w)\.env\b|\.aws/|/etc/(?:passwd|shadow)|\.netrc|\.kube/config|authorized_keys"),
+    Shape("secret-file", 2, ("ssh", ".env", "id_rsa", ".aws", "passwd", "shadow", ".netrc", ".kube", "authorized_keys"),
+          r"~?/?\.ssh\b|\bid_(?:rsa|ed25519|dsa)|(?<!\w)\.env\b(?!\.)|\.aws/|/etc/(?:passwd|shadow)|\.netrc|\.kube/config|authorized_keys"),
     Shape("boundary", 5, ("end of", "end_of", "begin", "</", "start of"),
           r"\bbegin(?:ning)?[ _](?:of[ _])?(?:new |hidden |secret |system ){0,2}(?:instructions?|prompt|directives?)\b|(?:^|[\n\-=#*\[<.!(]\s{0,2})(?:end|begin(?:ning)?|start)[ _-]of[ _-](?:the )?(?:\w{1,12}[ _-])?(?:document|page|context|tool|output|input|data|results?|content|user|search|conversation|prompt|instructions?|untrusted)\b(?=\W{0,4}(?:\n|[-=#*\]>]))"
           r"|</(?:tool_?(?:result|output|response)|function_results?|document|context|data|user_?(?:input|query|data)|untrusted\w{0,10}|search_?results?|email|conversation|system)>"),
@@ -342,7 +344,7 @@ def places(hits: list[Evidence], found: list[Token], way: str) -> Iterator[Place
             last += 1
         window = hits[first:last]
         if sum(hit.weight for hit in window) + _MOST_EXTRA >= THRESHOLD:
-            near = _between(found, window[0].at - REACH, window[-1].at + REACH)
+            near = _between(found, window[0].at - _ABOUT, window[-1].at + _ABOUT)
             scores = _scores(window, near, way)
             if sum(scores.values()) - _discount(near) >= THRESHOLD:
                 start, end = min(hit.start for hit in window), max(hit.end for hit in window)

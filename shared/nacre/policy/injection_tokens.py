@@ -73,6 +73,8 @@ def tokens(low: str) -> list[Token]:  # noqa: C901 (one loop over all words, tog
         if following is not None:
             if text in following:
                 found[-1].classes |= following[text]
+                if following[text] == Word.ABOUT:
+                    found[-1].classes &= ~Word.TOLD
                 found[-1].end = piece.end()
             following = None
         if classes:

@@ -86,6 +86,8 @@ class Word:
     APPROVE = 1 << 68
     PHRASE = 1 << 69  # begins a phrase
     SECURITY = 1 << 70  # how people talk about attacks
+    LONGER = 1 << 71
+    ABOUT = 1 << 72  # what was told is told about something
     BEGINS = 1 << 66  # where an imperative may stand
     AGENT = 1 << 51  # names for a model that other things have too
     NAME = 1 << 52  # an identifier such as send_mail
@@ -95,7 +97,7 @@ class Word:
 _LISTS: dict[int, str] = {
     Word.DROP: """
         ignore ignoring disregard disregarding forget forgetting override overriding overwrite bypass bypassing
-        neglect discard dismiss overlook abandon nullify supersede supersedes revoke unlearn disobey invalidate
+        neglect discard dismiss overlook abandon nullify revoke unlearn disobey invalidate
         ignorier* vergiss vergesst vergessen missacht* verwirf verwerfen uberschreib* umgeh* ubergeh* aufgehoben
         ignorez ignorer oublie oubliez oublier negligez outrepasse* ecarte* contourne* annule annulez
         ignora ignore ignorar ignoren olvida olvide olvidar olviden descarta descarte omite omita desatiende anula
@@ -187,7 +189,7 @@ _LISTS: dict[int, str] = {
     """,
     Word.SHOW: """
         reveal show print output display repeat tell give leak disclose expose dump share write recite list return echo
-        reproduce spell paste quote provide state summarize summarise translate describe include restate recall
+        reproduce spell paste quote provide state describe include restate recall
         zeig* verrat* nenn* gib gebe ausgeben wiederhol* druck* offenbar*
         affiche* revele* montre* repete* donne* imprime* divulgue* quelles ecris
         muestra* muestr* revel* imprim* repit* dime dame cuales escribe
@@ -341,7 +343,7 @@ _LISTS: dict[int, str] = {
     Word.STOP: "stop halt pause nevermind cease quit hor stopp arrete* arretez deten* basta fermati pare остановись прекрати 停止 停下 やめて 中止 중지 멈추",
     Word.ATTENTION: "attention note notice dear hey hi hello instruction instructions reminder memo achtung hinweis nachricht hallo cher bonjour atencion nota aviso hola attenzione avviso ciao atencao ola mensagem внимание сообщение заметка привет уважаемый 注意 通知 提示 亲爱的 你好 メッセージ 注意 お知らせ 주의 알림 안녕",
     Word.GONE: """
-        withdrawn void expired revoked superseded overridden cancelled canceled suspended lifted longer
+        withdrawn void expired revoked superseded overridden cancelled canceled suspended lifted
         ungultig aufgehoben abgelaufen nichtig annulees perimees caduques anuladas obsolet* annullat* revocad* отменен* недействительн* 作废 失效 撤销 过期 無効 무효
     """,
     Word.THIS: "this these that dies diese dieser dieses diesen ce cette ces cet este esta estos estas esto questo questa questi isto этот эту это этого 这 本 该 この これ 이",
@@ -368,7 +370,8 @@ _PHRASES: dict[str, int] = {
     "language model": Word.MODEL, "language models": Word.MODEL,
     "non dire": Word.NOT | Word.TELL, "non dirlo": Word.NOT | Word.TELL, "non informare": Word.NOT | Word.TELL,
     "non menzionare": Word.NOT | Word.TELL, "non seguire": Word.NOT | Word.FOLLOW, "set aside": Word.DROP, "turn off": Word.DROP | Word.DANGER, "switch off": Word.DROP | Word.DANGER,
-    "turned off": Word.GONE, "no longer": Word.GONE, "carry out": Word.RUN, "act on": Word.RUN, "act as": Word.BECOME, "are now": Word.BECOME, "content policy": Word.INNER,
+    "turned off": Word.GONE, "no longer": Word.LONGER,
+    "told about": Word.ABOUT, "said about": Word.ABOUT, "written about": Word.ABOUT, "carry out": Word.RUN, "act on": Word.RUN, "act as": Word.BECOME, "are now": Word.BECOME, "content policy": Word.INNER,
     "content rules": Word.INNER, "content filter": Word.INNER, "ethical guidelines": Word.INNER | Word.ORDERS,
     "safety rules": Word.INNER, "safety policy": Word.INNER, "safety guidelines": Word.INNER | Word.ORDERS,
     "from now": Word.LATER,     "long term": Word.LATER,

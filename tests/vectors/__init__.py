@@ -1,0 +1,1 @@
+"""The product's own security vectors, and the programs that make them."""
