@@ -35,7 +35,7 @@ def test_a_key_is_read_from_standard_input_and_shown_nowhere(
     outcome = nacre("llm-key", "set", *place)
 
     assert (outcome.code, outcome.out) == (0, "")
-    assert outcome.err == "Set the key of Ann; its patrols use it from now on.\n"
+    assert outcome.err == "Set the key of Ann; its orders and patrols use it from now on.\n"
     told = nacre("llm-key", "status", *place)
     found = nacre("llm-key", "status", "--json", *place)
     assert told.out.startswith("Ann has a key, set at 20")

@@ -89,3 +89,9 @@ def test_what_is_no_key_is_refused_and_not_repeated(desk: Desk, key: str) -> Non
     assert answer.status == 400
     assert not key or key not in answer.text
     assert desk.controls.keys.status(desk.being) is None
+
+
+def test_the_page_says_what_a_key_is_used_for(desk: Desk) -> None:
+    text = " ".join(desk.get("model").text.split())
+
+    assert "orders and patrols only, unless a call brings a key of its own" in text

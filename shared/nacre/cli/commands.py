@@ -22,7 +22,7 @@ COMMANDS = {
     "token": "Create, list and revoke tokens.",
     "client": "List and delete connected clients.",
     "secret": "Set, list and unset secrets.",
-    "llm-key": "Set or clear the key that a Being's patrols use.",
+    "llm-key": "Set or clear the key that a Being's orders and patrols use.",
     "owner": "Add and list owners, and let one sign in.",
     "server": "Serve the tools of other MCP servers too.",
     "policy": "Write, test and put in force the rules that decide every call.",

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @click.group("llm-key")
 def llm_key() -> None:
-    """Set or clear the key that a Being's patrols use."""
+    """Set or clear the key that a Being's orders and patrols use."""
 
 
 @llm_key.command("set")
@@ -27,11 +27,12 @@ def set_key(*, place: Place) -> None:
     """Keep a provider's key for the Being, in the place of one that it has.
 
     It is typed unseen, or read from standard input, and is stored encrypted. Keys that begin
-    with sk-ant- go to Anthropic, others to NACRE_LLM_BASE_URL.
+    with sk-ant- go to Anthropic, others to NACRE_LLM_BASE_URL. Orders and patrols use it, unless a
+    call brings a key of its own in the header X-LLM-API-Key.
     """
     being, llm_keys = _opened(place)
     llm_keys.set(being.being_id, unseen_value("Key"))
-    click.echo(f"Set the key of {being.name}; its patrols use it from now on.", err=True)
+    click.echo(f"Set the key of {being.name}; its orders and patrols use it from now on.", err=True)
 
 
 @llm_key.command()

@@ -1,4 +1,4 @@
-"""The language model of a Being: the key that its patrols use, and what they have spent today."""
+"""The key of a Being's language model, and what its orders and patrols have spent today."""
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response

@@ -121,9 +121,10 @@ VARIABLES: Mapping[str, Variable] = {
     ),
     "llm_api_key": Variable(
         "NACRE_LLM_API_KEY",
-        "Key for orders and patrols that somebody asks for without a key of their own; patrols "
-        "that begin by themselves use the Being's (nacre llm-key set). A server that needs no key "
-        "takes any word. Without it OPENAI_API_KEY is used, for OpenAI itself only.",
+        "Key for orders and for patrols that somebody asks for, where neither the call nor the "
+        "Being has one (nacre llm-key set). Patrols that begin by themselves use the Being's key "
+        "only. A server that needs no key takes any word. Without it OPENAI_API_KEY is used, for "
+        "OpenAI itself only.",
     ),
     "llm_secret": Variable(
         "NACRE_LLM_SECRET",
