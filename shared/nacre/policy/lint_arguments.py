@@ -185,7 +185,7 @@ def _copies(rules: Sequence[Rule], place: int, tools: Definitions) -> Iterator[F
     if rule.action != "allow" or rule.only is not None:
         return
     tested = {test.keys[0].lower() for test in rule.tests}
-    if "*" in tested or "to" not in tested or not any(map(_is_of_addresses, rule.tests)):
+    if "*" in tested or not any(map(_is_of_recipients, rule.tests)):
         return
     takes = [name.lower() for _, _, names in _tools_of(rule, tools) for name in names]
     open_to = [each for each in _COPIES if each not in tested and (not takes or each in takes)]
@@ -198,8 +198,9 @@ def _copies(rules: Sequence[Rule], place: int, tools: Definitions) -> Iterator[F
         )
 
 
-def _is_of_addresses(test: ArgumentTest) -> bool:
-    return test.keys[-1].lower() == "to" and any("@" in each for each in globs_of(test))
+def _is_of_recipients(test: ArgumentTest) -> bool:
+    is_named = test.keys[-1].lower() in ("to", "recipient", "recipients")
+    return is_named and any("@" in each for each in globs_of(test))
 
 
 def _closed(rules: Sequence[Rule], place: int, kind: Kind, text: str) -> Finding:
