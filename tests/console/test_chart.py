@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from random import Random
 
 import pytest
 
-from nacre.console.chart import NO_GROUP, Chart, chart
+from nacre.console.chart import NO_GROUP, Chart, Island, chart
+from nacre.faces.console_map import captions
 from nacre.memory import keys
 from nacre.memory.model import UNDONE, Cluster, Node
 from nacre.ports.table import Change, Put, Write
@@ -93,3 +95,33 @@ def test_ten_thousand_memories_make_a_page_that_a_browser_can_draw(desk: Desk) -
     # Each group is a link in the picture and one in the legend, with those of the menu.
     assert page.text.count("<a ") < 560
     assert len(page.body) < 800_000
+
+
+@pytest.mark.parametrize("count", [1, 2, 7, 24, 40])
+def test_groups_carry_their_names_and_no_name_hides_another(count: int) -> None:
+    rng = Random(count)
+    islands = tuple(
+        Island(
+            n,
+            f"c{n}",
+            f"violin, orchestra, concert {n}",
+            rng.uniform(0, 900),
+            rng.uniform(0, 560),
+            20.0,
+            (),
+        )
+        for n in range(1, count + 1)
+    )
+    drawing = Chart(islands, left=-20, top=-20, width=940, height=600)
+
+    told = captions(drawing)
+
+    assert [each.text.split()[0] for each in told] == [str(n) for n in range(1, count + 1)]
+    names = [each for each in told if "violin" in each.text]
+    assert len(names) >= min(count, 5)
+    for place, each in enumerate(names):
+        assert not any(each.meets(other) for other in names[:place])
+        half = len(each.text) * each.size * 0.6 / 2
+        assert each.x - half >= -20
+        assert each.x + half <= 920
+    assert max(each.size for each in told) < 20

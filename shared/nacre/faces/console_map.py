@@ -17,7 +17,9 @@ _EACH_A_LINK = 1500  # dots; a browser is slow with more links in one picture
 _COLOURS = 8
 _SIZES = (0.25, 0.5, 0.75, 1.01)  # of a dot where there are too many for a shape each
 _NUMBERED = 60  # of the largest: more numbers would lie over one another
-_NAMED = 12  # of the largest: names need more room than numbers
+_NAMED = 24  # of the largest: names need more room than numbers
+_LONGEST_NAME = 28
+_LETTER = 0.6  # how wide a letter is, in its font's size
 _LISTED = 24  # groups beside the map; the others are folded away
 
 
@@ -28,6 +30,21 @@ class Drawn(NamedTuple):
     colour: int
     dots: Sequence[Dot]
     paths: Sequence[tuple[float, str]]  # how thick the dots of a path are, and where they lie
+
+
+class Caption(NamedTuple):
+    """A text on the map, its middle and its base line."""
+
+    text: str
+    x: float
+    y: float
+    size: float
+
+    def meets(self, other: "Caption") -> bool:
+        """Tell whether two texts lie over one another."""
+        width = (len(self.text) * self.size + len(other.text) * other.size) * _LETTER / 2
+        height = max(self.size, other.size)
+        return abs(self.x - other.x) < width and abs(self.y - other.y) < height
 
 
 @routes.get("/map")
@@ -51,8 +68,7 @@ def show_map(request: Request, at: At) -> Response:
         group=group,
         forgotten=forgotten,
         listed=_LISTED,
-        numbered=_NUMBERED,
-        named=_NAMED,
+        captions=captions(found),
     )
 
 
@@ -67,6 +83,34 @@ def drawn_groups(found: Chart) -> list[Drawn]:
             () if one_by_one else _paths(found, each),
         )
         for each in found.islands
+    ]
+
+
+def captions(found: Chart) -> list[Caption]:
+    """Return the names of the groups, above or below them; a number where a name has no room."""
+    size = round(found.width / 62, 1)
+    placed: list[Caption] = []
+    for place, each in enumerate(found.islands[:_NUMBERED]):
+        texts = [str(each.number)]
+        if place < _NAMED:
+            label = each.label
+            short = label if len(label) <= _LONGEST_NAME else f"{label[: _LONGEST_NAME - 1]}…"
+            texts.insert(0, f"{each.number} {short}")
+        tried = [spot for text in texts for spot in _spots(found, each, text, size)]
+        free = (spot for spot in tried if not any(map(spot.meets, placed)))
+        placed.append(next(free, tried[-1]))
+    return placed
+
+
+def _spots(found: Chart, island: Island, text: str, size: float) -> list[Caption]:
+    """Return where a text may stand, within the picture."""
+    half = len(text) * size * _LETTER / 2
+    x = min(max(island.x, found.left + half), found.left + found.width - half)
+    above = island.y - island.radius - size * 0.4
+    below = island.y + island.radius + size
+    return [
+        Caption(text, round(x, 1), round(y, 1), size)
+        for y in (max(above, found.top + size), min(below, found.top + found.height - size * 0.3))
     ]
 
 
