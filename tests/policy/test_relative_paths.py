@@ -8,12 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nacre.errors import InvalidInputError
-from nacre.policy.argument_names import meaning_of
+from nacre.policy.argument_names import meaning_of, path_arguments
 from nacre.policy.bases import absolute_bases
 from nacre.policy.matching import matches
 from nacre.policy.packs import text_of
 from nacre.policy.rule import NOWHERE, Surroundings
+from nacre.policy.verdicts import Forward, Hold
 from tests.policy.deciding import call, policy
+from tests.policy.guarding import FORM, Person, Scene, encoded, request
 
 ALLOW_ALL = '[[rule]]\naction = "allow"\ntool = "*"\n'
 GUIDE = """
@@ -173,6 +175,27 @@ def test_a_name_says_what_its_value_is(name: str, meaning: str) -> None:
     assert meaning_of(name) == meaning
 
 
+def test_a_schema_says_which_arguments_are_paths() -> None:
+    schema = {
+        "properties": {
+            "where": {"type": "string", "description": "Path of the notebook"},
+            "notebook": {"type": "string", "format": "uri-reference"},
+            "content": {"type": "string", "description": "Text for the file at the path"},
+            "label": {"type": "string", "description": "A name for people"},
+            "several": {"type": "array", "items": {"properties": {"one": {"format": "path"}}}},
+        }
+    }
+    paths = path_arguments(schema)
+    assert paths == {"where", "notebook", "one"}
+    assert path_arguments(None) == path_arguments({"properties": [1]}) == frozenset()
+
+    rules = policy(ANY_KEYS + ALLOW_ALL)
+    for name in ("where", "notebook", "label", "content"):
+        subject = call("read", {name: "hello"})._replace(paths=paths)
+        expected = "prompt" if name in paths else "allow"
+        assert rules.decide(subject).action == expected
+
+
 def test_the_policies_that_come_with_nacre_allow_a_word_in_a_text() -> None:
     starter = policy(text_of("starter"))
     assert starter.decide(call("note", {"text": "hello"}, server="nacre")).action == "allow"
@@ -277,3 +300,19 @@ def test_no_value_is_allowed_that_opens_a_file_which_is_not(
         for base in folders:
             for file in opened(value, base):
                 assert meant(written, file) == "allow", (file, base)
+
+
+def test_the_proxy_knows_the_schemas_that_a_server_listed() -> None:
+    scene = Scene(ANY_KEYS + ALLOW_ALL, pins=False, approver=Person(FORM))
+    scene.opened("2025-11-25", {"elicitation": {}})
+    schema = {"type": "object", "properties": {"notebook": {"description": "Path to open"}}}
+    tools = [{"name": "read", "inputSchema": schema}]
+    assert isinstance(scene.answered(request(1, "tools/list"), {"tools": tools}), Forward)
+
+    def told(id_: int, **arguments: str) -> object:
+        params = {"name": "read", "arguments": arguments}
+        return scene.guard.from_client(encoded(request(id_, "tools/call", params)))
+
+    assert isinstance(told(2, notebook="key"), Hold)
+    assert isinstance(told(3, label="key"), Forward)
+    assert isinstance(told(4, notebook="/srv/key"), Forward)

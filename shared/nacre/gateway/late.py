@@ -24,6 +24,10 @@ class LateMounts:
         """Return where a server runs."""
         return self._mounts().where(server)
 
+    def path_arguments(self, tool: str) -> frozenset[str]:
+        """Return the arguments of a tool of which its schema says that they are paths."""
+        return self._mounts().path_arguments(tool) if tool.startswith(PREFIX) else frozenset()
+
     def held(self, kind: "Kind", name: str) -> "Held | None":
         """Return what is to be said against using something, None for nothing."""
         return None if _is_own(kind, name) else self._mounts().held(kind, name)

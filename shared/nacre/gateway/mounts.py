@@ -20,6 +20,7 @@ from nacre.gateway.names import OWN_SCHEME, PREFIX, server_of
 from nacre.gateway.server_config import ServerConfig
 from nacre.gateway.sources import Sources
 from nacre.gateway.view import Configs, Locals, View
+from nacre.policy.argument_names import path_arguments
 from nacre.policy.mounts import Held, Kind, Place
 from nacre.policy.pins import PinKind, label, may_name
 from nacre.policy.rule import NOWHERE, Surroundings
@@ -45,6 +46,7 @@ class Mounts:
         self._gathered_at = self._asked_at = -math.inf
         self._open: dict[str, External] = {}
         self._places: dict[str, tuple[str, Surroundings]] = {}
+        self._paths: tuple[Joined, dict[str, frozenset[str]]] | None = None
         self._links = Links()
         self._looking = Looking(
             sources, clock, is_stack=is_stack, tick=tick, read=self._close_outdated
@@ -105,6 +107,17 @@ class Mounts:
         if known is None or known[0] != config.digest:
             known = self._places[server] = (config.digest, self._sources.where(config))
         return known[1]
+
+    def path_arguments(self, tool: str) -> frozenset[str]:
+        """Return the arguments of a tool of which its schema says that they are paths."""
+        lists = self._looking.known().lists
+        known = self._paths
+        if known is None or known[0] is not lists:
+            paths = {
+                str(each["name"]): path_arguments(each.get("inputSchema")) for each in lists.tools
+            }
+            known = self._paths = (lists, paths)
+        return known[1].get(tool, frozenset())
 
     def held(self, kind: Kind, name: str) -> Held | None:
         """Return what is to be said against using something, None for nothing."""

@@ -13,7 +13,7 @@ from nacre.policy.mirrors import mirrored
 from nacre.policy.pins import PinKind
 from nacre.policy.relisting import Relisting
 from nacre.policy.rewriting import numbers, rewritten
-from nacre.policy.rule import Subject
+from nacre.policy.rule import NO_PATHS, Subject
 from nacre.policy.trust import Trust
 from nacre.policy.verdicts import Answer, Drop, Forward, Verdict
 from nacre.policy.wire import DECIDED_DOWN, DECIDED_UP, LISTS, Wire, WireError
@@ -158,7 +158,8 @@ class ClientSide:
             raise WireError("tools/call: 'name' must be a text", code=-32602, id=wire.id)
         if arguments is not None and type(arguments) is not dict:
             raise WireError("tools/call: 'arguments' must be an object", code=-32602, id=wire.id)
-        return Subject("tool", name, server, arguments or {})
+        paths = self._talk.paths.get(name, NO_PATHS)
+        return Subject("tool", name, server, arguments or {}, paths)
 
     def _continues(self, wire: Wire, subject: Subject) -> bool:
         """Tell whether this is the next round of a call that was approved."""

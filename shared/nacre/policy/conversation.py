@@ -99,6 +99,8 @@ class Conversation:
     # The states of servers' questions within calls that were approved, and those calls.
     continued: dict[str, str] = field(default_factory=dict)
     schemas: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    # Of each tool, the arguments of which its schema says that they are paths.
+    paths: dict[str, frozenset[str]] = field(default_factory=dict)
     # The folders that the client gave the server when it asked for roots.
     roots: dict[str, None] = field(default_factory=dict)
     _known_roots: int = 0
@@ -113,6 +115,7 @@ class Conversation:
             *(self.judge, self.screen, self.pins, self.states, self.principal, self.being),
             continued=self.continued,
             schemas=self.schemas,
+            paths=self.paths,
             roots=self.roots,
             _known_roots=self._known_roots,
             seen=self.seen,

@@ -10,7 +10,7 @@ from nacre.policy.entry_calls import NAMED, Blocked, EntryCalls, Judges, being_o
 from nacre.policy.entry_content import EntryContent
 from nacre.policy.judge import Allowed, Denied, Judge
 from nacre.policy.mounts import Kind, Mounts
-from nacre.policy.rule import Subject
+from nacre.policy.rule import NO_PATHS, Subject
 from nacre.protocol.context import Context
 from nacre.protocol.principal import Principal
 from nacre.protocol.surface import Definitions, WireResult
@@ -101,7 +101,8 @@ class EntryJudge(EntryContent):
     ) -> WireResult | None:
         """Return None for a call that may be made, else what its caller gets."""
         place = self._calls.place("tool", tool)
-        subject = Subject("tool", place.name, place.server, arguments)
+        paths = NO_PATHS if self._mounts is None else self._mounts.path_arguments(tool)
+        subject = Subject("tool", place.name, place.server, arguments, paths)
         ruling = await self._ruled(subject, context, ("tool", tool))
         if isinstance(ruling, Allowed):
             return None

@@ -61,14 +61,15 @@ class Engine:
         The second value is False where the rule allows the call only from some bases of
         the server, and nobody knows its bases: then somebody is asked.
         """
-        kind, name, server, arguments = subject
+        kind, name, server, arguments, paths = subject
         seen = Seen(arguments, self.where_of(server))
         known = self._tools.get((kind, server, name)) or self.candidates(kind, name, server)
+        named = known.named | paths if paths else known.named
         is_sure = True
         for place in known.pointed_to(seen) if known.has_indexes else known.places:
             result = YES
             for condition in self.conditions[place]:
-                holds = condition.holds(seen.at(condition.keys), known.named)
+                holds = condition.holds(seen.at(condition.keys), named)
                 if holds != YES:
                     result = holds
                     if holds == NO:

@@ -98,7 +98,7 @@ def _assumed(engine: Engine, subject: Subject, where: Surroundings) -> str | Non
         if condition.is_about_paths
     }
     values = [each for key in keys for each in Values(subject.arguments, key, where).every]
-    if any(each.has_unknown_base(known.named) for each in values):
+    if any(each.has_unknown_base(known.named | subject.paths) for each in values):
         return "Relative paths: the server's base is not declared (declare it with --base DIR)"
     if where.bases and any(each.is_text and each.read(as_place=True).relative for each in values):
         return f"Relative paths begin at: {', '.join(where.bases)}"
@@ -130,7 +130,7 @@ def _steps(
         result: int = YES
         for test, condition in zip(rule.tests, engine.conditions[place], strict=True):
             values = Values(subject.arguments, test.keys, where)
-            holds = condition.holds(values, known.named)
+            holds = condition.holds(values, known.named | subject.paths)
             if holds == MAY:
                 reason = "a relative path matches from some bases, and the base is not declared"
                 reasons.append(f"{test.path}: {reason}")

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from nacre.errors import MalformedMessageError
+from nacre.policy.argument_names import path_arguments
 from nacre.policy.conversation import Asked, Conversation
 from nacre.policy.digests import digest
 from nacre.policy.pins import INSTRUCTIONS, PinKind
@@ -138,6 +139,7 @@ class Listing:
     def _keep_schemas(self, tools: list[Any]) -> None:
         for each in tools:
             schema = each.get("inputSchema")
+            self._talk.paths[each["name"]] = path_arguments(schema)
             if type(schema) is dict and any(annotated(schema)):
                 self._talk.schemas[each["name"]] = schema
 

@@ -62,6 +62,10 @@ class Mounts(Protocol):
         """Return where a server runs."""
         ...
 
+    def path_arguments(self, tool: str) -> frozenset[str]:
+        """Return the arguments of a tool of which its schema says that they are paths."""
+        ...
+
     def held(self, kind: Kind, name: str) -> Held | None:
         """Return what is to be said against using something, None for nothing."""
         ...

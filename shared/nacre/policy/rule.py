@@ -13,18 +13,23 @@ Matcher = Literal["every_address", "one_command", "one_statement"]
 ACTIONS: tuple[Action, ...] = ("allow", "deny", "prompt")
 
 
+NO_PATHS: frozenset[str] = frozenset()
+
+
 class Subject(NamedTuple):  # made for each call, in a fifth of the time
     """One call: a tool with its arguments, or another method with its parameters.
 
     `server` is the name that our own configuration gives it, never the one it tells
     about itself. Numbers among the arguments may be `arguments.JsonNumber`, which keeps
-    the text that was received.
+    the text that was received. `paths` are the arguments of which the tool's schema says
+    that they are paths.
     """
 
     kind: Kind
     name: str
     server: str
     arguments: Mapping[str, Any]
+    paths: frozenset[str] = NO_PATHS
 
     @property
     def qualified(self) -> str:

@@ -15,7 +15,7 @@ from nacre.policy.evaluate import Engine
 from nacre.policy.judge import Denied
 from nacre.policy.policy import Policy
 from nacre.policy.relisting import Relisting
-from nacre.policy.rule import NOWHERE, Subject
+from nacre.policy.rule import NO_PATHS, NOWHERE, Subject
 from nacre.policy.trust import Trust
 from nacre.policy.verdicts import Answer, Forward
 from nacre.policy.wire import LISTS, MAX_ID, OPENING
@@ -70,7 +70,9 @@ class Usual:
                 self._policy, self._where = policy, judge.where
                 self._engine = policy.engine(judge.where)
                 self._records.clear()
-            decision = self._engine.decide(Subject("tool", name, judge.server, arguments))
+            decision = self._engine.decide(
+                Subject("tool", name, judge.server, arguments, talk.paths.get(name, NO_PATHS))
+            )
         except Exception:  # noqa: BLE001 - the long way fails as well, and says of what
             return None
         if decision.action != "allow" or policy.settings.mode != "enforce":
