@@ -9,6 +9,7 @@ from random import Random
 import pytest
 
 from nacre.gateway.relay import Relay
+from nacre.policy.large import LargeMessage, Looked
 from nacre.policy.verdicts import Answer, Forward, Hold, Release, Verdict
 from tests.policy.guarding import Scene
 from tests.policy.test_guard_fuzz import conversation, is_decided, mangled, readings
@@ -36,6 +37,12 @@ class Watched:
 
     def delays(self, raw: bytes) -> bool:
         return self._guard.delays(raw)
+
+    def large(self, raw: bytes) -> LargeMessage | None:
+        return None
+
+    def from_screening(self, raw: bytes, large: LargeMessage, looked: Looked | None) -> Verdict:
+        raise AssertionError
 
     def poll(self) -> list[Release]:
         return self._guard.poll()

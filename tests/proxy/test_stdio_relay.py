@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from nacre.gateway.relay import Decides, Relay
 from nacre.policy.approver import Waiting
+from nacre.policy.large import LargeMessage, Looked
 from nacre.policy.verdicts import Answer, Drop, Forward, Hold, Release, Verdict
 from tests.policy.guarding import Person, Scene, encoded, request, response
 
@@ -27,6 +28,12 @@ class Script:
 
     def delays(self, raw: bytes) -> bool:
         return False
+
+    def large(self, raw: bytes) -> LargeMessage | None:
+        return None
+
+    def from_screening(self, raw: bytes, large: LargeMessage, looked: Looked | None) -> Verdict:
+        raise AssertionError
 
     def poll(self) -> list[Release]:
         released, self._released = self._released, []

@@ -37,13 +37,25 @@ def receive(stream: BinaryIO) -> tuple[dict[str, Any], bytes] | None:
 
 def main() -> None:
     """Screen what comes until nothing comes any more."""
-    from nacre.policy.large import look  # noqa: PLC0415 - whoever sends needs none of it
+    from nacre.policy.arguments import JsonNumber  # noqa: PLC0415 - as below
+    from nacre.policy.large import look, look_at_message  # noqa: PLC0415 - whoever sends needs none of it
 
     reading, writing = sys.stdin.buffer, sys.stdout.buffer
     while (message := receive(reading)) is not None:
         head, body = message
-        found = look(body, head["method"], head["sections"])
+        method, sections, lines = head["method"], head["sections"], head["lines"]
+        found = (
+            look(body, method, sections)
+            if lines is None
+            else look_at_message(body, method, sections, lines=lines)
+        )
+        if found is None:
+            send(writing, {"is_other": True}, b"")
+            continue
         facts = {
+            "is_other": False,
+            "id": found.id,
+            "is_number": type(found.id) is JsonNumber,
             "objection": found.objection,
             "doubt": found.doubt,
             "note": found.note,

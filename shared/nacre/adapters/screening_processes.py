@@ -8,6 +8,7 @@ from typing import Any, BinaryIO, cast
 
 from nacre.adapters.screening_process import receive, send
 from nacre.limits import SCREENING_PROCESSES
+from nacre.policy.arguments import JsonNumber
 from nacre.policy.large import Looked
 
 _COMMAND = (sys.executable, "-m", "nacre.adapters.screening_process")
@@ -22,8 +23,11 @@ class ScreeningProcesses:
         self._idle: list[subprocess.Popen[bytes]] = []
         self._is_closed = False
 
-    def look(self, result: bytes, method: str, sections: dict[str, Any]) -> Looked | None:
+    def look(
+        self, body: bytes, method: str, sections: dict[str, Any], *, lines: bool | None = None
+    ) -> Looked | None:
         """Return what is found in a result, None where no helper could look; blocks."""
+        head = {"method": method, "sections": sections, "lines": lines}
         with self._room:
             helper = self._taken()
             if helper is None:
@@ -31,9 +35,7 @@ class ScreeningProcesses:
             try:
                 assert helper.stdin is not None
                 assert helper.stdout is not None
-                send(
-                    cast("BinaryIO", helper.stdin), {"method": method, "sections": sections}, result
-                )
+                send(cast("BinaryIO", helper.stdin), head, body)
                 answer = receive(cast("BinaryIO", helper.stdout))
             except (OSError, ValueError):
                 answer = None
@@ -41,12 +43,15 @@ class ScreeningProcesses:
                 _end(helper)
                 return None
             self._keep(helper)
-        facts, body = answer
+        facts, changed = answer
+        if facts["is_other"]:
+            return None
         return Looked(
             facts["objection"],
             facts["doubt"],
             facts["note"],
-            body if facts["is_changed"] else None,
+            changed if facts["is_changed"] else None,
+            JsonNumber(facts["id"]) if facts["is_number"] else facts["id"],
         )
 
     def close(self) -> None:
@@ -87,10 +92,9 @@ def _environment() -> dict[str, str]:
 
 
 def _end(helper: "subprocess.Popen[bytes]") -> None:
-    with contextlib.suppress(OSError):
-        if helper.stdin is not None:
-            helper.stdin.close()
-        if helper.stdout is not None:
-            helper.stdout.close()
+    for pipe in (helper.stdin, helper.stdout):
+        with contextlib.suppress(OSError):  # what it did not read any more
+            if pipe is not None:
+                pipe.close()
     helper.kill()
     helper.wait()

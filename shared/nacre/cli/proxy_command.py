@@ -37,7 +37,7 @@ def run(options: ProxyOptions) -> int:
     try:
         server = ServerProcess(options.command)
         try:
-            code = proxy_stdio(parts.new_guard(), server)
+            code = proxy_stdio(parts.new_guard(), server, look=parts.look)
         finally:
             server.let_go()
     except NoServerError as error:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from nacre.errors import InvalidInputError, NacreError
 from nacre.faces.http_proxy_headers import SESSION
+from nacre.faces.http_proxy_screening import decided
 from nacre.faces.http_proxy_server import Reply
 from nacre.faces.http_proxy_talks import Talk, Talks, new_session
 from nacre.faces.http_upstream import Upstream
@@ -48,7 +49,7 @@ class Relay:
         if not body.strip():
             await self.nothing(exchange, status)
             return
-        verdict = exchange.talk.guard.from_server(body)
+        verdict = await decided(exchange.talk.guard, body)
         match verdict:
             case Forward(raw, back):
                 self._back(exchange.talk, back)
@@ -156,7 +157,7 @@ class Relay:
 
     async def _message(self, exchange: Exchange, event: Event, data: bytes) -> None:
         reply, talk = exchange.reply, exchange.talk
-        verdict = talk.guard.from_server(data)
+        verdict = await decided(talk.guard, data)
         match verdict:
             case Forward(raw, back):
                 self._back(talk, back)

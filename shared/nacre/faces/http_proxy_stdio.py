@@ -7,6 +7,7 @@ from time import monotonic
 from typing import Any
 
 from nacre.errors import NacreError
+from nacre.faces.http_proxy_screening import decided
 from nacre.faces.http_upstream import Upstream
 from nacre.faces.http_upstream_connection import UpstreamError
 from nacre.faces.http_upstream_messages import UNAVAILABLE, name_of, read, waiting_ids
@@ -225,7 +226,7 @@ class StdioProxy:
     async def _deliver(self, said: bytes) -> None:
         """Decide about what the server said; blanks at its line ends are as good as those."""
         raw = said.translate(_LINE_ENDS) if b"\n" in said or b"\r" in said else said
-        verdict = self._guard.from_server(raw)
+        verdict = await decided(self._guard, raw)
         match verdict:
             case Forward(on, back):
                 await self._write(on)

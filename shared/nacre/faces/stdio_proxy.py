@@ -10,12 +10,12 @@ import os
 import select
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from time import monotonic
 
 from nacre.faces.stdio_proxy_pipes import Sink, close
 from nacre.faces.stdio_proxy_server import ServerProcess
-from nacre.gateway.relay import Decides, Relay
+from nacre.gateway.relay import Decides, Look, Relay
 from nacre.limits import (
     DRAIN_SECONDS,
     PROXY_AWAKE_SECONDS,
@@ -26,6 +26,7 @@ from nacre.limits import (
 
 _CHUNK = 1 << 16  # larger ones are mapped and unmapped for each read
 _QUIET = 0.1
+_SCREENED = 0  # no signal: a large result has been screened
 _IN = select.POLLIN
 _OUT = select.POLLOUT
 _GONE = select.POLLERR | select.POLLHUP | select.POLLNVAL
@@ -34,11 +35,18 @@ _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT)
 _PASSED = (*_ENDING, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 
 
-def proxy_stdio(guard: Decides, server: ServerProcess, *, stdin: int = 0, stdout: int = 1) -> int:
+def proxy_stdio(
+    guard: Decides,
+    server: ServerProcess,
+    *,
+    stdin: int = 0,
+    stdout: int = 1,
+    look: Look | None = None,
+) -> int:
     """Relay until the server has ended, and return its exit code as `ServerProcess.wait` does."""
     gc.freeze()  # what was imported stays, so that no call waits until it is looked through
-    with _signals() as woken:
-        _Loop(guard, server, stdin, stdout, woken).run()
+    with _signals() as (woken, waking):
+        _Loop(guard, server, stdin, stdout, woken, look, lambda: _wake(waking)).run()
     return server.wait()
 
 
@@ -46,7 +54,14 @@ class _Loop:
     """The descriptors of one conversation and what is done when each is ready."""
 
     def __init__(
-        self, guard: Decides, server: ServerProcess, stdin: int, stdout: int, woken: int
+        self,
+        guard: Decides,
+        server: ServerProcess,
+        stdin: int,
+        stdout: int,
+        woken: int,
+        look: Look | None,
+        wake: Callable[[], None],
     ) -> None:
         self._server = server
         self._client_in = stdin
@@ -54,7 +69,13 @@ class _Loop:
         os.set_blocking(server.stdout, False)
         self._client = Sink(stdout, shared_with=2)
         self._upstream = Sink(server.stdin)
-        self._relay = Relay(guard, to_client=self._client.put, to_server=self._upstream.put)
+        self._relay = Relay(
+            guard,
+            to_client=self._client.put,
+            to_server=self._upstream.put,
+            look=look,
+            wake=wake,
+        )
         self._woken = woken
         self._reads_client = True
         self._reads_server = True
@@ -117,7 +138,12 @@ class _Loop:
                 return
 
     def _is_needed(self) -> bool:
-        return not self._has_ended or self._reads_server or self._client.size > 0
+        return (
+            not self._has_ended
+            or self._reads_server
+            or self._client.size > 0
+            or (self._relay.is_screening and self._client.is_open)
+        )
 
     def _timeout(self) -> float | None:
         """Return how many milliseconds to wait at most."""
@@ -204,11 +230,12 @@ class _Loop:
     def _on_signal(self, _events: int) -> None:
         self._is_usual = False
         for number in os.read(self._woken, 4096):
-            if number == signal.SIGCHLD:
+            if number in (signal.SIGCHLD, _SCREENED):
                 continue
             self._server.send(number)
             if number in _ENDING:
                 self._asked_to_end()
+        self._relay.take_screened()
         if not self._has_ended and self._server.has_ended():
             self._has_ended = True
             self._heard_at = monotonic()
@@ -227,7 +254,7 @@ class _Loop:
             self._hang_up()
         if not self._reads_client and not self._upstream.size:
             self._close(self._upstream)
-        if not self._reads_server and not self._client.size:
+        if not self._reads_server and not self._client.size and not self._relay.is_screening:
             self._close(self._client)
 
     # How it ends.
@@ -299,8 +326,8 @@ def _read(descriptor: int) -> bytes | None:
 
 
 @contextmanager
-def _signals() -> Iterator[int]:
-    """Give the descriptor from which the numbers of signals can be read."""
+def _signals() -> Iterator[tuple[int, int]]:
+    """Give the descriptor from which the numbers of signals are read, and the other end."""
     reading, writing = os.pipe()
     os.set_blocking(reading, False)
     os.set_blocking(writing, False)
@@ -313,13 +340,19 @@ def _signals() -> Iterator[int]:
             kept[number] = signal.signal(number, _noted)
     try:
         os.write(writing, bytes([signal.SIGCHLD]))  # the server may have ended before
-        yield reading
+        yield reading, writing
     finally:
         for number, handler in kept.items():
             signal.signal(number, handler)
         signal.set_wakeup_fd(before)
         os.close(reading)
         os.close(writing)
+
+
+def _wake(waking: int) -> None:
+    """Wake the loop from a thread; a pipe that is full wakes it anyway."""
+    with suppress(OSError):
+        os.write(waking, bytes([_SCREENED]))
 
 
 def _noted(_number: int, _frame: object) -> None:

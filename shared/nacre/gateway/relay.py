@@ -1,12 +1,15 @@
 """A conversation over two pairs of pipes: what arrives is decided, what may go on is gathered."""
 
+import threading
 from collections.abc import Callable
+from queue import SimpleQueue
 from time import monotonic
 from typing import Protocol
 
 from nacre.gateway.lines import Lines
-from nacre.limits import CHANGED_LIST_SECONDS
+from nacre.limits import CHANGED_LIST_SECONDS, LARGE_RESULT_BYTES
 from nacre.policy.identity import cancelled_id, id_of
+from nacre.policy.large import LargeMessage, Looked
 from nacre.policy.verdicts import Answer, Drop, Forward, Hold, Release, Verdict
 
 
@@ -30,13 +33,28 @@ class Decides(Protocol):
         """Tell whether a message of the client should be brought a little later."""
         ...
 
+    def large(self, raw: bytes) -> LargeMessage | None:
+        """Return what of a server's message is to be screened elsewhere."""
+        ...
+
+    def from_screening(self, raw: bytes, large: LargeMessage, looked: Looked | None) -> Verdict:
+        """Decide about what was screened elsewhere."""
+        ...
+
     def poll(self) -> list[Release]:
         """Return what becomes of held messages."""
         ...
 
 
+Look = Callable[[bytes, LargeMessage], Looked | None]
+
+
 class Relay:
-    """Takes bytes of either side; `to_client` and `to_server` take what each is to get."""
+    """Takes bytes of either side; `to_client` and `to_server` take what each is to get.
+
+    `look` screens a large result, in a thread; `wake` is called there when that is done, so that
+    `take_screened` is called here.
+    """
 
     def __init__(
         self,
@@ -44,8 +62,14 @@ class Relay:
         *,
         to_client: Callable[[bytes], None],
         to_server: Callable[[bytes], None],
+        look: Look | None = None,
+        wake: Callable[[], None] = lambda: None,
     ) -> None:
         self._guard = guard
+        self._look = look
+        self._wake = wake
+        self._screened: SimpleQueue[tuple[bytes, LargeMessage, Looked | None]] = SimpleQueue()
+        self._screening = 0
         self._to_client = to_client
         self._to_server = to_server
         self._of_client = Lines()
@@ -74,6 +98,8 @@ class Relay:
     def from_server(self, chunk: bytes) -> None:
         """Take what the server wrote."""
         for line in self._of_server.feed(chunk):
+            if len(line) >= LARGE_RESULT_BYTES and self._goes_elsewhere(line):
+                continue
             verdict = self._guard.from_server(line)
             if type(verdict) is Forward and verdict.answer is None:
                 self._to_client(verdict.raw)
@@ -81,6 +107,37 @@ class Relay:
                 self._settle(verdict, self._to_client, self._to_server)
         if self._delayed:
             self._bring()
+
+    @property
+    def is_screening(self) -> bool:
+        """Whether a large result is being screened, which its client still waits for."""
+        return self._screening > 0
+
+    def take_screened(self) -> None:
+        """Pass on what was screened elsewhere."""
+        while not self._screened.empty():
+            line, large, looked = self._screened.get()
+            self._screening -= 1
+            verdict = self._guard.from_screening(line, large, looked)
+            self._settle(verdict, self._to_client, self._to_server)
+
+    def _goes_elsewhere(self, line: bytes) -> bool:
+        """Have a large result screened, so that what comes after it need not wait."""
+        look, large = self._look, self._guard.large(line)
+        if look is None or large is None:
+            return False
+
+        def screen() -> None:
+            looked = None
+            try:
+                looked = look(line, large)
+            finally:
+                self._screened.put((line, large, looked))
+                self._wake()
+
+        self._screening += 1
+        threading.Thread(target=screen, name="screening", daemon=True).start()
+        return True
 
     def client_ended(self) -> None:
         """Take what the client wrote without an end of line, as it writes no more."""

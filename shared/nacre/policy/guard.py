@@ -18,13 +18,14 @@ from nacre.errors import (
     NacreError,
     TooLargeError,
 )
-from nacre.limits import MAX_WIRE_BYTES
+from nacre.limits import LARGE_RESULT_BYTES, MAX_WIRE_BYTES
 from nacre.policy import replies
 from nacre.policy.arguments import JsonNumber
 from nacre.policy.client_side import ClientSide
 from nacre.policy.conversation import Conversation
 from nacre.policy.holding import Holding
 from nacre.policy.judge import Judge
+from nacre.policy.large import LargeMessage, Looked, Screening, sections_of
 from nacre.policy.listing import Listing
 from nacre.policy.mirrors import made
 from nacre.policy.pins import Pins
@@ -35,7 +36,7 @@ from nacre.policy.server_side import ServerSide
 from nacre.policy.trust import Trust
 from nacre.policy.usual import Usual
 from nacre.policy.verdicts import Answer, Drop, Forward, Hold, Release, Verdict
-from nacre.policy.wire import Id, Wire, WireError, message, read
+from nacre.policy.wire import LISTS, OPENING, Id, Wire, WireError, message, read
 from nacre.protocol import strict_json
 from nacre.protocol.request_state import RequestStates
 
@@ -70,7 +71,9 @@ class Guard:
         being: str = "",
         lines: bool = True,
         tick: Callable[[], float] = time.monotonic,
+        screening: Screening | None = None,
     ) -> None:
+        self.screening = screening
         talk = Conversation(judge, screen or Screen(), pins, states, principal, being)
         self._lines = lines
         self._tick = tick
@@ -94,6 +97,7 @@ class Guard:
         server's tools, and which calls were approved, counts for all of them.
         """
         guard = Guard.__new__(Guard)
+        guard.screening = self.screening
         guard._lines, guard._tick, guard._lock = self._lines, self._tick, self._lock
         guard._watch(self._talk.beside(), self._trust, self._changes)
         return guard
@@ -159,6 +163,44 @@ class Guard:
                 return self._server.take(message(raw, value))
             except Exception as error:  # noqa: BLE001 - as above
                 return self._discarded(raw, error)
+
+    def large(self, raw: bytes) -> LargeMessage | None:
+        """Return what to give `screening` of a large answer; None for one that is decided here.
+
+        What comes of it goes to `from_screening`.
+        """
+        if len(raw) < LARGE_RESULT_BYTES or self.screening is None or len(raw) > MAX_WIRE_BYTES:
+            return None
+        id_ = _id_at_an_end(raw)
+        with self._lock:
+            asked = None if id_ is None else self._talk.up.asked(id_)
+            if id_ is None or asked is None or asked.own or asked.method in LISTS | OPENING:
+                return None
+            try:
+                policy = self._talk.judge.policy()
+            except NacreError:
+                return None
+            return LargeMessage(id_, asked.method, sections_of(policy), policy.digest, self._lines)
+
+    def from_screening(self, raw: bytes, large: LargeMessage, looked: Looked | None) -> Verdict:
+        """Decide about a large answer that was screened elsewhere."""
+        with self._lock:
+            asked = self._talk.up.asked(large.id)
+            is_same = (
+                looked is not None
+                and asked is not None
+                and asked.method == large.method
+                and looked.id == large.id
+                and type(looked.id) is type(large.id)
+                and self._talk.judge.policy().digest == large.policy
+            )
+            if is_same and looked is not None and self._talk.up.take(large.id) is not None:
+                assert asked is not None
+                try:
+                    return self._server.looked_at(asked, large.id, raw, looked)
+                except Exception as error:  # noqa: BLE001 - as above
+                    return self._discarded(raw, error)
+        return self.from_server(raw)
 
     def lost(self, id_: Id, text: str, *, code: int) -> bytes | None:
         """Wait no longer for an answer that will not come.

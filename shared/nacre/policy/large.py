@@ -10,10 +10,13 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any, NamedTuple, Protocol
 
+from nacre.errors import NacreError
 from nacre.limits import LARGE_RESULT_BYTES, LARGE_RESULT_VALUES
 from nacre.policy.policy import Policy
+from nacre.policy.rewriting import rewritten
 from nacre.policy.screen import Screen, Screened
 from nacre.policy.sections import InjectionSection, NamedPattern, SecretsSection
+from nacre.policy.wire import Id, message, read
 from nacre.protocol import strict_json
 
 _PIECE = 64 * 1024
@@ -26,13 +29,19 @@ class Looked(NamedTuple):
     doubt: str | None
     note: str | None
     changed: bytes | None
+    id: Id | None = None  # of the message that was looked at
 
 
 class Screening(Protocol):
     """Looks at results somewhere else; ScreeningProcesses does."""
 
-    def look(self, result: bytes, method: str, sections: dict[str, Any]) -> Looked | None:
-        """Return what is found in a result, None where nobody could look; blocks."""
+    def look(
+        self, body: bytes, method: str, sections: dict[str, Any], *, lines: bool | None = None
+    ) -> Looked | None:
+        """Return what is found in a result, None where nobody could look; blocks.
+
+        With `lines` the body is a whole message of a server, on one line or not.
+        """
         ...
 
     def close(self) -> None:
@@ -129,6 +138,34 @@ def look(result: bytes, method: str, sections: dict[str, Any]) -> Looked:
     screened = Screen().result(value, policy_of(sections), method)
     changed = None if screened.value is value else strict_json.encode(screened.value)
     return Looked(screened.objection, screened.doubt, screened.note, changed)
+
+
+def look_at_message(
+    raw: bytes, method: str, sections: dict[str, Any], *, lines: bool
+) -> Looked | None:
+    """Screen the result in a server's message, as the helper does; None for any other message."""
+    try:
+        wire = message(raw, read(raw, lines=lines))
+        if wire.method is not None or wire.result is None or "inputRequests" in wire.result:
+            return None
+        if wire.result.get("resultType") == "input_required":
+            return None
+        screened = Screen().result(wire.result, policy_of(sections), method)
+        is_changed = screened.value is not wire.result
+        changed = rewritten(raw, ("result",), screened.value) if is_changed else None
+    except NacreError:
+        return None
+    return Looked(screened.objection, screened.doubt, screened.note, changed, wire.id)
+
+
+class LargeMessage(NamedTuple):
+    """A large answer of a server that only has to be screened."""
+
+    id: Id
+    method: str
+    sections: dict[str, Any]
+    policy: str
+    lines: bool
 
 
 def screened_elsewhere(

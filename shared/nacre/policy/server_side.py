@@ -9,6 +9,7 @@ from nacre.policy.client_side import call_key, state_key
 from nacre.policy.conversation import Asked, Conversation
 from nacre.policy.holding import Holding
 from nacre.policy.judge import Allowed, Call, Denied, Pending, Ruling
+from nacre.policy.large import Looked
 from nacre.policy.listing import Listing, cursor_of
 from nacre.policy.message_texts import opaque_members
 from nacre.policy.relisting import ANNOUNCED, Relisting
@@ -20,6 +21,7 @@ from nacre.policy.wire import (
     DECIDED_UP,
     LISTS,
     OPENING,
+    Id,
     Wire,
     WireError,
     message,
@@ -214,19 +216,34 @@ class ServerSide:
 
     def _screened(self, asked: Asked, wire: Wire) -> bytes:
         screened = self._talk.screen.result(wire.result, self._talk.judge.policy(), asked.method)
-        if screened.note is None and screened.objection is None:
+        denies = screened.objection is not None
+        is_changed = screened.value is not wire.result
+        if not denies and is_changed and self._talk.enforces():
+            changed = rewritten(wire.raw, ("result",), screened.value)
+        else:
+            changed = wire.raw
+        return self._settled(asked, wire, screened.objection, screened.note, changed)
+
+    def looked_at(self, asked: Asked, id_: Id, raw: bytes, looked: Looked) -> Forward:
+        """Take what was found in a large result elsewhere."""
+        wire = Wire(raw, None, id_, None, {})
+        changed = looked.changed or raw
+        return Forward(self._settled(asked, wire, looked.objection, looked.note, changed))
+
+    def _settled(
+        self, asked: Asked, wire: Wire, objection: str | None, note: str | None, changed: bytes
+    ) -> bytes:
+        """Return the result as it is, changed, or replaced, and record why."""
+        if note is None and objection is None:
             return wire.raw
         enforces = self._talk.enforces()
-        denies = screened.objection is not None
-        note = screened.note or screened.objection
-        self._note("deny" if denies else "note", asked.method, request=wire.id, note=note)
+        denies = objection is not None
+        self._note(
+            "deny" if denies else "note", asked.method, request=wire.id, note=note or objection
+        )
         if not enforces:
             return wire.raw
-        if denies:
-            return self._instead(asked, wire, Denied(str(screened.objection), None, ""))
-        if screened.value is wire.result:
-            return wire.raw
-        return rewritten(wire.raw, ("result",), screened.value)
+        return self._instead(asked, wire, Denied(str(objection), None, "")) if denies else changed
 
     def _error(self, asked: Asked, wire: Wire) -> bytes:
         screened = self._talk.screen.message(

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from nacre.adapters.screening_processes import ScreeningProcesses
 from nacre.adapters.sqlite_database import SqliteDatabase
 from nacre.adapters.sqlite_table import SqliteTable
 from nacre.clock import Clock, system_clock
@@ -11,6 +12,7 @@ from nacre.errors import InvalidInputError
 from nacre.own_server import OWN, is_own
 from nacre.policy.guard import Guard
 from nacre.policy.judge import Judge
+from nacre.policy.large import LargeMessage, Looked
 from nacre.policy.pins import GLOBAL, Pins
 from nacre.policy.rule import NOWHERE, Surroundings
 from nacre.protocol.request_state import RequestStates
@@ -36,6 +38,7 @@ class ProxyParts:
     """What a proxy is made of; conversations of one server share it, threads too."""
 
     new_guard: Callable[..., Guard]
+    look: Callable[[bytes, LargeMessage], Looked | None]
     close: Callable[[], None]
 
 
@@ -73,11 +76,19 @@ def open_proxy(
     pins = Pins(table, GLOBAL)
     states = RequestStates(request_state_keys(folder, lambda: table, clock), clock)
 
+    screening = ScreeningProcesses()  # starts none before there is something large
+
     def new_guard(*, lines: bool = True, principal: str = "local") -> Guard:
-        return Guard(judge, pins=pins, states=states, principal=principal, lines=lines)
+        return Guard(
+            judge, pins=pins, states=states, principal=principal, lines=lines, screening=screening
+        )
 
     def close() -> None:
+        screening.close()
         trail.close()
         database.close()
 
-    return ProxyParts(new_guard, close)
+    def look(raw: bytes, large: LargeMessage) -> Looked | None:
+        return screening.look(raw, large.method, large.sections, lines=large.lines)
+
+    return ProxyParts(new_guard, look, close)

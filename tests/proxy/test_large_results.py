@@ -1,0 +1,174 @@
+"""A large result passes a proxy by way of a helper, and what comes after it need not wait."""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nacre.adapters.screening_processes import ScreeningProcesses
+from nacre.faces.http_proxy_screening import decided
+from nacre.gateway.relay import Relay
+from nacre.policy.large import LargeMessage, Looked
+from nacre.policy.verdicts import Forward
+from tests.policy.guarding import ALLOW, Scene, encoded, notification, response
+
+ROOT = Path(__file__).parents[2]
+TOKEN = "ghp" + "_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+LARGE = "words " * 100_000
+PATIENCE = 60.0
+
+
+@pytest.fixture
+def helpers() -> Iterator[ScreeningProcesses]:
+    helpers = ScreeningProcesses()
+    yield helpers
+    helpers.close()
+
+
+def result(text: str) -> dict[str, Any]:
+    return {"content": [{"type": "text", "text": text}]}
+
+
+def scene_with(helpers: ScreeningProcesses, policy: str = ALLOW) -> Scene:
+    scene = Scene(policy)
+    scene.guard.screening = helpers
+    return scene
+
+
+def asked(scene: Scene) -> int:
+    call = scene.call("t")
+    assert isinstance(scene.up(call), Forward)
+    return int(call["id"])
+
+
+def test_over_stdio_other_messages_pass_while_a_large_result_is_screened(
+    helpers: ScreeningProcesses,
+) -> None:
+    scene = scene_with(helpers)
+    may_go_on, woken = threading.Event(), threading.Event()
+
+    def look(raw: bytes, large: LargeMessage) -> Looked | None:
+        assert may_go_on.wait(PATIENCE)
+        return helpers.look(raw, large.method, large.sections, lines=large.lines)
+
+    passed: list[Any] = []
+    relay = Relay(
+        scene.guard,
+        to_client=lambda raw: passed.append(json.loads(raw)),
+        to_server=lambda _raw: None,
+        look=look,
+        wake=woken.set,
+    )
+    big, small = asked(scene), asked(scene)
+    log = notification("notifications/message", {"level": "info", "data": "later"})
+    for each in (response(big, result(LARGE + TOKEN)), response(small, result("hi")), log):
+        relay.from_server(encoded(each) + b"\n")
+    assert passed == [response(small, result("hi")), log]
+    assert relay.is_screening
+
+    may_go_on.set()
+    assert woken.wait(PATIENCE)
+    relay.take_screened()
+    assert passed[2] == response(big, result(LARGE + "[redacted: github-token]"))
+    assert not relay.is_screening
+
+
+@pytest.mark.parametrize(
+    ("policy", "text", "shown"),
+    [
+        (ALLOW, LARGE, LARGE),
+        (ALLOW, LARGE + TOKEN, LARGE + "[redacted: github-token]"),
+        (f'{ALLOW}[secrets]\naction = "deny"\n', LARGE + TOKEN, "Blocked by policy"),
+        (f'{ALLOW}[settings]\nmode = "monitor"\n', LARGE + TOKEN, LARGE + TOKEN),
+    ],
+)
+def test_the_helper_decides_as_the_guard_would(
+    policy: str, text: str, shown: str, helpers: ScreeningProcesses
+) -> None:
+    elsewhere, here = scene_with(helpers, policy), Scene(policy)
+    verdicts = []
+    for scene in (elsewhere, here):
+        raw = encoded(response(asked(scene), result(text)))
+        verdict = asyncio.run(decided(scene.guard, raw))
+        assert isinstance(verdict, Forward)
+        assert (verdict.raw == raw) is (shown == text)
+        verdicts.append(json.loads(verdict.raw))
+
+    assert verdicts[0] == verdicts[1]
+    assert verdicts[0]["result"]["content"][0]["text"].startswith(shown)
+    assert elsewhere.audit.outcomes() == here.audit.outcomes()
+
+
+def test_what_is_more_than_a_result_is_decided_here(helpers: ScreeningProcesses) -> None:
+    scene = scene_with(helpers)
+    forms = {"a": {"method": "elicitation/create", "params": {"message": LARGE}}}
+    questions = {"resultType": "input_required", "inputRequests": forms}
+    raw = encoded(response(asked(scene), questions))
+    assert asyncio.run(decided(scene.guard, raw)) == Forward(raw)
+    assert ("allow", "elicitation/create") in scene.audit.outcomes()
+
+    listing = scene.request("tools/list")
+    assert isinstance(scene.up(listing), Forward)
+    tools = [{"name": "t", "description": LARGE, "inputSchema": {}}]
+    assert scene.guard.large(encoded(response(listing["id"], {"tools": tools}))) is None
+    nobody = encoded(response(99, result(LARGE)))
+    assert scene.guard.large(nobody) is None
+
+
+def test_a_helper_that_fails_leaves_the_decision_here(
+    helpers: ScreeningProcesses, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nacre.adapters.screening_processes._COMMAND", ("false",))
+    scene = scene_with(helpers)
+    verdict = asyncio.run(
+        decided(scene.guard, encoded(response(asked(scene), result(LARGE + TOKEN))))
+    )
+
+    assert isinstance(verdict, Forward)
+    assert TOKEN.encode() not in verdict.raw
+
+
+SERVER = f"""
+import json, sys
+for line in sys.stdin:
+    message = json.loads(line)
+    text = 'words ' * 100_000 + {TOKEN!r} if message["id"] == 1 else "hi"
+    result = {{"content": [{{"type": "text", "text": text}}]}}
+    print(json.dumps({{"jsonrpc": "2.0", "id": message["id"], "result": result}}), flush=True)
+    if message["id"] == 2:
+        break
+"""
+
+
+def test_the_proxy_gives_its_client_all_before_it_ends(tmp_path: Path) -> None:
+    rules = tmp_path / "rules.toml"
+    rules.write_text(ALLOW)
+    calls = [
+        {
+            "jsonrpc": "2.0",
+            "id": id_,
+            "method": "tools/call",
+            "params": {"name": "t", "arguments": {}},
+        }
+        for id_ in (1, 2)
+    ]
+    line = [sys.executable, "-m", "nacre.cli", "proxy", "--name", "s", "--policy", str(rules)]
+    done = subprocess.run(
+        [*line, "--data-dir", str(tmp_path / "data"), "--", sys.executable, "-c", SERVER],
+        input=b"".join(encoded(each) + b"\n" for each in calls),
+        capture_output=True,
+        env={"PYTHONPATH": str(ROOT / "shared"), "PATH": os.defpath, "HOME": str(tmp_path)},
+        timeout=PATIENCE,
+        check=True,
+    )
+
+    answers = {each["id"]: each["result"] for each in map(json.loads, done.stdout.splitlines())}
+    assert answers[2] == result("hi")
+    assert answers[1] == result(LARGE + "[redacted: github-token]")
