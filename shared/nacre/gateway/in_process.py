@@ -1,7 +1,8 @@
 """A server of tools in this very process: a user's own package."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from nacre.errors import InvalidInputError
 from nacre.ports.upstream import Offered
@@ -10,13 +11,20 @@ from nacre.protocol.surface import WireResult
 from nacre.tools.server import ToolServer
 from nacre.tools.tool import Tool
 
+if TYPE_CHECKING:
+    from nacre.gateway.own_loops import OwnLoops
+
 
 class InProcess:
-    """What a ToolServer offers, as any other server does."""
+    """What a ToolServer offers, as any other server does.
 
-    def __init__(self, name: str, server: ToolServer) -> None:
+    With `loops` its code runs apart from the event loop of whoever calls.
+    """
+
+    def __init__(self, name: str, server: ToolServer, *, loops: "OwnLoops | None" = None) -> None:
         self.name = name
         self.server = server
+        self._loops = loops
 
     def offered(self) -> Offered:
         """Return what it has now; nothing is asked."""
@@ -31,12 +39,21 @@ class InProcess:
     def tool(self, name: str, *, reads: Callable[[str], bool]) -> "InProcessTool | None":
         """Return a tool; `reads` tells whether the owner says that one changes nothing."""
         tool = self.server.get_tool(name)
-        return None if tool is None else InProcessTool(tool, read_only=reads(name))
+        return (
+            None if tool is None else InProcessTool(tool, read_only=reads(name), loops=self._loops)
+        )
 
     async def request(
         self, method: str, params: Mapping[str, Any], context: Context
     ) -> dict[str, Any]:
         """Answer a request about a resource, a prompt or a completion."""
+        if self._loops is None:
+            return await self._answer(method, params, context)
+        return await self._loops.run(partial(self._answer, method, params), context)
+
+    async def _answer(
+        self, method: str, params: Mapping[str, Any], context: Context
+    ) -> dict[str, Any]:
         match method:
             case "resources/read":
                 return await self.server.read_resource(params["uri"], context)
@@ -54,11 +71,14 @@ class InProcess:
 class InProcessTool:
     """A tool of a user's own; that it changes nothing is for the configuration to say."""
 
-    def __init__(self, tool: Tool, *, read_only: bool) -> None:
+    def __init__(self, tool: Tool, *, read_only: bool, loops: "OwnLoops | None" = None) -> None:
         self.tool = tool
+        self._loops = None if tool.blocking else loops
         self.blocking = tool.blocking
         self.read_only = read_only
 
     async def call(self, arguments: dict[str, Any], context: Context) -> WireResult:
         """Check the arguments and run the tool."""
-        return await self.tool.call(arguments, context)
+        if self._loops is None:
+            return await self.tool.call(arguments, context)
+        return await self._loops.run(partial(self.tool.call, arguments), context)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from nacre.gateway.own_loops import OwnLoops
     from nacre.gateway.server_config import ServerList
     from nacre.gateway.view import Locals
     from nacre.wiring.settings import Settings
@@ -43,6 +44,9 @@ def reloaded_servers(settings: "Settings", tell: Tell) -> "Callable[[], Locals]"
     from pathlib import Path
     from threading import Lock
 
+    from nacre.gateway.own_loops import OwnLoops
+
+    loops = OwnLoops()
     places = [reference.rpartition(":")[0] for reference in settings.tool_servers]
     files = [Path(place).expanduser() for place in places if place.endswith(".py")]
     loading = Lock()
@@ -59,13 +63,13 @@ def reloaded_servers(settings: "Settings", tell: Tell) -> "Callable[[], Locals]"
         versions = [version(path) for path in files]
         with loading:
             if not known or known[0][0] != versions:
-                known[:] = [(versions, own_servers(settings, tell))]
+                known[:] = [(versions, own_servers(settings, tell, loops=loops))]
             return known[0][1]
 
     return read
 
 
-def own_servers(settings: "Settings", tell: Tell) -> "Locals":
+def own_servers(settings: "Settings", tell: Tell, *, loops: "OwnLoops | None" = None) -> "Locals":
     """Load a user's own servers; one that fails is named, and the others count."""
     import re
 
@@ -96,7 +100,7 @@ def own_servers(settings: "Settings", tell: Tell) -> "Locals":
             if name in servers:
                 problems.append(Problem(name, "there are two servers of this name"))
             else:
-                servers[name] = InProcess(name, server)
+                servers[name] = InProcess(name, server, loops=loops)
     patterns = [re.compile(regex(pattern), re.DOTALL) for pattern in settings.read_tools]
     return Locals(
         tuple(servers.values()),
