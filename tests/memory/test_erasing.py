@@ -144,6 +144,15 @@ def test_what_a_memory_made_untrue_stands_again(kept: Keeper, erasing: Erasing) 
     assert nodes(kept)[a_node(2).node_id].superseded_by is None
 
 
+def test_links_to_an_erased_memory_go_with_it(kept: Keeper, erasing: Erasing) -> None:
+    gone, other = a_node(1).node_id, a_node(3).node_id
+    kept.memory.nodes.add(kept.id, [a_node(1), a_node(2, similar=(gone, other)), a_node(3)])
+
+    erasing.node(kept.id, gone)
+
+    assert nodes(kept)[a_node(2).node_id].similar == (other,)
+
+
 def test_the_summaries_it_was_in_are_emptied(kept: Keeper, erasing: Erasing) -> None:
     def cluster(name: str, **fields: Any) -> Cluster:
         told = {"label": "keys", "digest": "Ann hid the key", "themes": ("key",), "n_active": 2}

@@ -96,6 +96,21 @@ def test_a_merged_node_has_what_all_its_sources_had(kept: Keeper) -> None:
     assert nodes_of(kept)[merge.node.node_id] == merge.node
 
 
+def test_a_merged_node_is_similar_to_what_its_sources_were(laptop: Keeper) -> None:
+    [one, two, other] = add(laptop, ONE, TWO, a_node(3))
+    add(
+        laptop,
+        a_node(4, similar=(one, other)),
+        a_node(5, similar=(a_node(4).node_id, two)),
+    )
+
+    ids = [a_node(4).node_id, a_node(5).node_id]
+    merge = laptop.memory.merges.merge(laptop.id, ids, action="Ann fed both cats")
+
+    assert merge.node.similar == (one, other, two)
+    assert [each.similar for each in merge.sources] == [(one, other), (ids[0], two)]
+
+
 def test_the_sources_stay_and_point_on(kept: Keeper) -> None:
     ids = add(kept, ONE, TWO)
     merged = kept.memory.merges.merge(kept.id, ids, action="both").node.node_id

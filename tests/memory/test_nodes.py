@@ -2,7 +2,9 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from datetime import datetime, timedelta
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -13,6 +15,7 @@ from nacre.errors import ConditionFailedError, NotFoundError
 from nacre.memory import keys
 from nacre.memory.clusters import replacing
 from nacre.memory.forgetting import clock_below, initial_stability, retention
+from nacre.memory.lifetime import activity
 from nacre.memory.model import Cluster, Node
 from tests.adapters.conftest import StillClock
 from tests.memory.keeping import Keeper, a_node, keeper, queue_of
@@ -226,3 +229,28 @@ def test_the_clock_of_fading_is_the_first_below() -> None:
     clock = clock_below(10, 16, 0.6)
 
     assert retention(clock - 10, 16) < 0.6 <= retention(clock - 11, 16)
+
+
+def test_what_is_shown_of_recalls_is_true(kept: Keeper, clock: StillClock) -> None:
+    [living, dead] = add(
+        kept, a_node(1), a_node(2, status="dead", reactivation_count=3, count_at_death=3, due=None)
+    )
+    assert "not recalled" in activity(a_node(1))
+    rng = Random(5)
+    for number in range(1, 40):
+        clock.move(rng.choice((1, 60, 1200, 3000, 3601, 90_000)))
+        if number == 20:
+            clock.time += timedelta(days=900)  # wrong for one recall
+        kept.memory.nodes.touch(kept.id, {living: 1, dead: 2})
+        if number == 20:
+            clock.time -= timedelta(days=900)
+            continue
+        found = kept.memory.nodes.get_many(kept.id, [living, dead])
+        for node_id, counted in ((living, number), (dead, 3 + 2 * number)):
+            node = found[node_id]
+            shown = activity(node)
+            assert f"recalls and repeated notes: {counted}, " in shown
+            assert node.last_activated is not None
+            assert f"within an hour of {node.last_activated} " in shown
+            last = datetime.fromisoformat(node.last_activated)
+            assert timedelta(0) <= clock.time - last < timedelta(seconds=3600)

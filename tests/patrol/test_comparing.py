@@ -143,6 +143,13 @@ def test_sentences_from_templates_are_united_only_if_they_say_the_same() -> None
     assert united > 20
 
 
+def test_of_long_texts_only_equality_counts() -> None:
+    long = "Ann was seen by Bob and " * 60
+
+    assert same_text(long, f"{long.upper()}!")
+    assert not same_text(f"{long} left on Monday", f"{long} left Monday")
+
+
 def a_note(action: str, *, actors: str = "Ann", days: str = "", setting: str | None = None) -> Node:
     return a_node(
         1, action=action, actors=tuple(actors.split()), when=tuple(days.split()), setting=setting

@@ -127,8 +127,7 @@ def grouped(hits: Sequence[Found], limit: int) -> list[list[Found]]:
 def _are_similar(one: Remembered, other: Remembered) -> bool:
     if one.told.fingerprint is not None and one.told.fingerprint == other.told.fingerprint:
         return True
-    links = [{each.id, *each.similar} for each in (one, other)]
-    return bool(links[0] & links[1])
+    return not one.links.isdisjoint(other.links)
 
 
 def _are_one(one: Found, other: Found) -> bool:

@@ -45,6 +45,12 @@ class Remembered:
         return self.told.similar if isinstance(self.told, Node) else ()
 
     @property
+    def links(self) -> frozenset[str]:
+        """Return its id and what it is similar to; a merged memory also stands for its sources."""
+        parents = self.told.parents if isinstance(self.told, Node) else ()
+        return frozenset((self.id, *self.similar, *parents))
+
+    @property
     def is_current(self) -> bool:
         """Whether it still says what is so: not superseded, merged or taken back."""
         if isinstance(self.told, Scene):

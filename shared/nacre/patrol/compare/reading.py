@@ -21,6 +21,7 @@ _TITLE = re.compile(r"\b(dr|mrs?|ms|st|vs)\.(?=\s)", re.IGNORECASE)
 _HALF_OF_DAY = re.compile(r"\b([ap])\.m\.", re.IGNORECASE)
 _SAME_SIGNS = str.maketrans("\u2018\u2019\u02bc\u201c\u201d\u2013\u2212", "'''\"\"--")
 _END = ".!\u2026\u3002\uff0e\uff01 \t\n"
+_LONGEST = 150  # words: the rules try every way to take a sentence apart
 _MONEY = {"$": "dollars", "\u20ac": "euros"}
 _TITLES = en.WEEKDAYS | en.MONTHS | {"doctor", "euros", "dollars"}
 _IZE = re.compile(r"(.+)i[sz](e|ed|es|er|ers|ing|ation|ations)")
@@ -62,8 +63,8 @@ def read(text: str) -> Reading:
     plain = plain_text(normal)
     tokens = _TOKEN.findall(_TITLE.sub(r"\1", _HALF_OF_DAY.sub(r"\1m", normal.rstrip(_END))))
     language = _language(tokens)
-    if language == "other":
-        return Reading(plain, (), False, language)
+    if language == "other" or len(tokens) > _LONGEST:
+        return Reading(plain, (), False, "other")
     sentences = tuple(
         tuple(rewritten(_with_articles(_expanded(sentence)))) for sentence in _split(tokens)
     )
@@ -92,19 +93,20 @@ def has_other_capitals(one: str, other: str) -> bool:
             continue
         low = left.lower()
         is_acronym = len(low) > 1 and (left.isupper() or right.isupper())
-        if (is_acronym and low in _COMMON) or (place > 0 and low in en.HOMOGRAPHS):
+        if (is_acronym and low in _COMMON | en.HOMOGRAPHS) or (place > 0 and low in en.HOMOGRAPHS):
             return True
     return False
 
 
 def _normal(text: str) -> str:
     text = unicodedata.normalize("NFC", text).translate(_SAME_SIGNS)
-    return "".join(
+    wide = "".join(
         unicodedata.normalize("NFKC", char)
         if char == "\u3000" or "\uff01" <= char <= "\uffee"
         else char
         for char in text
     )
+    return unicodedata.normalize("NFC", wide)
 
 
 def _is_mixed(text: str) -> bool:

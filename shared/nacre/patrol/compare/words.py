@@ -308,7 +308,7 @@ SCHEDULING = word_set(
 
 HOMOGRAPHS = word_set(
     """
-    polish turkey china march may august mark bill will rose hope apple amazon frank pat jack
+    aids polish turkey china march may august mark bill will rose hope apple amazon frank pat jack
     grace joy summer april june dawn faith chase grant rob sue art drew job nice reading mercury
     earth target gap shell visa windows word excel
     """
