@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from nacre.gateway.catalogue import Entries, Entry, StoredCatalogue, release
+from nacre.gateway.server_store import ServerStore
 from nacre.ports.upstream import Offered
 from nacre.wiring.embedded import open_home
 from tests.cli.conftest import Nacre
@@ -203,3 +204,27 @@ def test_two_writers_of_the_catalogue_lose_nothing(nacre: Nacre, folder: Path) -
         assert catalogue.load() == {"one": entry, "two": entry}
     finally:
         home.close()
+
+
+def test_the_folders_of_the_filesystem_server_are_its_bases(
+    nacre: Nacre, tmp_path: Path, folder: Path
+) -> None:
+    line = ("npx", "-y", "@modelcontextprotocol/server-filesystem", "/srv/a", "/srv/b")
+    added = nacre("server", "add", "files", "--", *line)
+    assert "Relative paths of files begin at /srv/a, /srv/b" in added.err
+    told = nacre("server", "add", "other", "--base", "/srv/c", "--", *line)
+    assert "Relative paths" not in told.err
+    entry = {"command": "npx", "args": [*line[1:3], "/srv/d"]}
+    (tmp_path / "client.json").write_text(json.dumps({"mcpServers": {"taken": entry}}))
+    nacre("server", "import", str(tmp_path / "client.json"))
+
+    home = open_home(folder)
+    try:
+        servers = ServerStore(lambda: home.data).load().servers
+    finally:
+        home.close()
+    assert {each.name: each.base for each in servers} == {
+        "files": ("/srv/a", "/srv/b"),
+        "other": ("/srv/c",),
+        "taken": ("/srv/d",),
+    }

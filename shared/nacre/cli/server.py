@@ -12,6 +12,7 @@ from nacre.cli.place import Place, placed
 from nacre.cli.server_looking import checked, configured, facts, show, state
 from nacre.errors import ConfigurationError, ConflictError, InvalidInputError
 from nacre.gateway.catalogue import Entry, StoredCatalogue
+from nacre.gateway.proposed_base import proposed_base
 from nacre.gateway.server_config import ServerConfig, entries_of, server_from, unknown_keys
 from nacre.gateway.server_store import ServerStore
 from nacre.gateway.written_secrets import written_secret
@@ -61,7 +62,7 @@ def add(name: str, command: tuple[str, ...], *, place: Place, replace: bool, **g
     Values may hold references: ${NAME} is a variable of the server's environment,
     ${secret:NAME} what 'nacre secret set NAME' keeps, on a stack too.
     """
-    entry = _entry(command, given)
+    entry = _with_base(name, _entry(command, given))
     config = server_from(name, entry)
     _check_secrets(config)
     _check_place(config, place)
@@ -147,6 +148,7 @@ def import_servers(file: Path, names: tuple[str, ...], *, replace: bool, place: 
             continue
         try:
             config = server_from(name, entry)
+            entry = _with_base(name, entry)
             _check_place(config, place)
             if place.stack:
                 _check_secrets(config)
@@ -181,6 +183,19 @@ def _entry(command: tuple[str, ...], given: Mapping[str, Any]) -> dict[str, Any]
         "timeout_seconds": given["timeout"],
     }
     return {key: value for key, value in wanted.items() if value}
+
+
+def _with_base(name: str, entry: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return an entry with the bases that its command line shows for certain."""
+    if "base" in entry or not entry.get("command"):
+        return entry
+    line = [entry["command"], *entry.get("args", ())]
+    proposed = proposed_base(line, entry.get("cwd", ""), str(Path.home()))
+    if not proposed.is_certain:
+        return entry
+    folders = ", ".join(proposed.folders)
+    click.echo(f"Relative paths of {name} begin at {folders}, as its arguments say.", err=True)
+    return {**entry, "base": list(proposed.folders)}
 
 
 def _pair(text: str, separator: str, option: str) -> tuple[str, str]:
