@@ -11,6 +11,7 @@ MAX_REQUEST_STATE_BYTES = 64 * 1024  # it travels with every retry; forms are fa
 REQUEST_STATE_SECONDS = 600  # a person answers a form within ten minutes
 LIST_PAGE = 200  # definitions in one page: a gateway's whole catalogue in one or two answers
 CATALOGUE_TTL_MS = 300_000  # a client may reuse a list for five minutes, as long as a coffee break
+INCOMPLETE_TTL_MS = 5_000  # a list that lacks a server: by then the server may answer
 MAX_ITEM_BYTES = 400 * 1024  # DynamoDB's own limit, attribute names included
 MAX_TRANSACTION_WRITES = 100  # DynamoDB's own limit
 MAX_TRANSACTION_BYTES = 4 * 1024 * 1024  # DynamoDB's own limit

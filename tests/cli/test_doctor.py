@@ -332,3 +332,33 @@ def test_a_server_that_was_killed_is_not_taken_for_one_that_runs(
     (folder / "serving" / str(ended.pid)).write_text("http://127.0.0.1:1/mcp")
 
     assert "http://127.0.0.1:1" not in nacre("doctor").out
+
+
+def test_own_tools_that_cannot_be_loaded_are_told_with_the_reason(
+    nacre: Nacre, port: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nacre("being", "create", "Ann")
+    nacre("token", "create", "--scope", "full")
+    (tmp_path / "wrong.py").write_text(
+        "from nacre import ToolServer, tool\n"
+        'server = ToolServer("mine", "1")\n'
+        "@server.register_tool\n@tool\ndef early() -> str:\n    return 'x'\n"
+    )
+    (tmp_path / "good.py").write_text(
+        'from nacre import ToolServer\nserver = ToolServer("good", "1")\n'
+    )
+    monkeypatch.setenv(
+        "NACRE_TOOL_SERVERS", f"{tmp_path}/wrong.py:server,{tmp_path}/good.py:server"
+    )
+
+    outcome = nacre("doctor", "--port", str(port), "--json")
+    told = finding(json.loads(outcome.out), "own tools")
+
+    assert outcome.code == 1
+    assert told["state"] == "fail"
+    assert "wrong.py:server' could not be loaded (TypeError:" in told["found"]
+    assert "keeps all tools of its file out" in told["advice"]
+
+    monkeypatch.setenv("NACRE_TOOL_SERVERS", f"{tmp_path}/good.py:server")
+    told = finding(nacre("doctor", "--port", str(port), "--json").json(), "own tools")
+    assert (told["state"], told["found"]) == ("ok", "loaded: good")

@@ -104,3 +104,27 @@ def test_a_configured_server_of_the_same_name_is_left_out(tmp_path: Path) -> Non
     with world(tmp_path / "w", other, **files(tmp_path, "good.py:server")) as gateway:
         assert len(gateway.tools()) == 2
         assert gateway.missing() == {"notes": "there are two servers of this name"}
+
+
+def test_two_servers_whose_references_begin_alike_are_both_named(tmp_path: Path) -> None:
+    folder = tmp_path / ("a" * 90)
+    folder.mkdir()
+    names = [f"{folder}/{name}.py:server" for name in ("first", "second")]
+    with world(tmp_path / "w", tool_servers=tuple(names)) as gateway:
+        missing = gateway.missing()
+
+    assert sorted(missing) == sorted(names)
+    assert all("is not there" in text for text in missing.values())
+
+
+def test_a_list_that_lacks_a_server_is_kept_for_a_moment_only(tmp_path: Path) -> None:
+    with world(tmp_path / "w", **files(tmp_path, "good.py:make")) as gateway:
+        whole = gateway.ask("tools/list", version=MODERN)["result"]["ttlMs"]
+    with world(tmp_path / "v", **files(tmp_path, "good.py:make", "broken.py:server")) as gateway:
+        gateway.tools()
+        for method in ("tools/list", "prompts/list", "resources/list"):
+            answer = gateway.ask(method, version=MODERN)["result"]
+            assert "nacre/missing" in answer["_meta"]
+            assert answer["ttlMs"] == 5000
+
+    assert whole == 300_000

@@ -33,6 +33,7 @@ def check_laptop(place: Place, port: int | None) -> list[Finding]:
             findings += attempt("policy", lambda: _check_policy(place.open(), place))
             findings += attempt("language model", lambda: _check_model(place.open(), place))
             findings += attempt("servers", lambda: _check_servers(place.open(), place))
+            findings += attempt("own tools", _check_own_tools)
             findings += attempt("keys", lambda: _check_keys(folder))
     return findings + attempt("port", lambda: _check_port(folder, port))
 
@@ -52,6 +53,29 @@ def check_stack(place: Place) -> list[Finding]:
     home = opened[0]
     findings += attempt("beings", lambda: _check_home(home, place))
     return findings + attempt("url", lambda: _check_url(home.mcp_url or ""))
+
+
+def _check_own_tools() -> Iterator[Finding]:
+    """Load the user's own servers of tools, as the server does, and say what is wrong with them."""
+    from nacre.wiring.server_sources import own_servers
+    from nacre.wiring.settings import Settings
+
+    told: list[str] = []
+    local = own_servers(Settings.from_environment(), told.append)
+    advice = "mend it and start the server again; one error keeps all tools of its file out"
+    for problem in local.problems:
+        reason = next((each for each in told if problem.server.lstrip("…") in each), "")
+        found = reason.removeprefix("tools: ") or f"{problem.server}: {problem.text}"
+        yield Finding("own tools", "fail", found, advice)
+    for server in local.servers:
+        try:
+            server.server.check()
+        except Exception as error:  # noqa: BLE001 - whatever a user's schema makes of it
+            found = f"{server.name}: a tool's schema is wrong ({type(error).__name__}: {error})"
+            yield Finding("own tools", "fail", found, advice)
+    if local.servers and not local.problems:
+        names = ", ".join(server.name for server in local.servers)
+        yield Finding("own tools", "ok", f"loaded: {names}")
 
 
 def _check_folder(folder: Path) -> Iterator[Finding]:

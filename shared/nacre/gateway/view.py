@@ -69,7 +69,10 @@ def _counts(name: str, entry: Entry, configs: Configs | None) -> bool:
 def _meta(
     entries: Entries, configs: Configs | None, problems: Iterable[Problem]
 ) -> Mapping[str, Any] | None:
-    missing = {each.server: each.text for each in problems}
+    missing: dict[str, str] = {}
+    for each in problems:  # several things may be wrong with one server, or in one file
+        known = missing.get(each.server)
+        missing[each.server] = each.text if known is None else f"{known}; {each.text}"
     for name in {*entries, *(configs or {})}:
         entry = entries.get(name)
         if entry is None:

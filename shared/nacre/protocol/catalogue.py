@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from nacre.errors import InvalidParamsError
-from nacre.limits import LIST_PAGE
+from nacre.limits import CATALOGUE_TTL_MS, INCOMPLETE_TTL_MS, LIST_PAGE
 from nacre.protocol.caller import Caller
 from nacre.protocol.messages import Request
 from nacre.protocol.results import Results, cacheable
@@ -64,15 +64,19 @@ class Catalogue:
         modern = is_modern(caller.version)
         meta = None if self._gathering is None else self._gathering.list_meta()
         if len(definitions) > LIST_PAGE or request.params.get("cursor") is not None:
-            return self._encode(_page(request, kind, definitions, meta), modern=modern)
+            return self._encode(_page(request, kind, definitions, meta), meta, modern=modern)
         known = self._encoded.get((kind, modern))
         if known is None or known[0] is not definitions or known[1] != meta:
-            encoded = self._encode(_page(request, kind, definitions, meta), modern=modern)
+            encoded = self._encode(_page(request, kind, definitions, meta), meta, modern=modern)
             known = self._encoded[kind, modern] = (definitions, meta, encoded)
         return known[2]
 
-    def _encode(self, page: Mapping[str, Any], *, modern: bool) -> bytes:
-        return self._results.encode(cacheable(page, modern=modern), modern=modern)
+    def _encode(
+        self, page: Mapping[str, Any], meta: Mapping[str, Any] | None, *, modern: bool
+    ) -> bytes:
+        """Encode a page; a list that says that parts are missing is not to be kept for long."""
+        ttl_ms = INCOMPLETE_TTL_MS if meta else CATALOGUE_TTL_MS
+        return self._results.encode(cacheable(page, modern=modern, ttl_ms=ttl_ms), modern=modern)
 
 
 def _note(caller: Caller, kind: str, definitions: Definitions) -> None:

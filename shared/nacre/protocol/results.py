@@ -35,12 +35,14 @@ class Results:
         return _COMPLETE + strict_json.encode(result)[1:-1] + self._signature
 
 
-def cacheable(result: Mapping[str, Any], *, modern: bool) -> Mapping[str, Any]:
+def cacheable(
+    result: Mapping[str, Any], *, modern: bool, ttl_ms: int = CATALOGUE_TTL_MS
+) -> Mapping[str, Any]:
     """Return the result with how long a modern client may keep it."""
     if not modern:
         return result
     # Private: what a caller sees depends on its token and the policy.
-    return {**result, "ttlMs": CATALOGUE_TTL_MS, "cacheScope": "private"}
+    return {**result, "ttlMs": ttl_ms, "cacheScope": "private"}
 
 
 def tool_error(text: str) -> dict[str, Any]:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from nacre.wiring.settings import Settings
 
 Tell = Callable[[str], None]
+_LONGEST = 200  # characters of a reference
 
 
 def server_file(settings: "Settings") -> "Callable[[], ServerList]":
@@ -89,10 +90,10 @@ def own_servers(settings: "Settings", tell: Tell, *, loops: "OwnLoops | None" = 
             server = load(reference)
             name = server_name(server.name)
         except NacreError as error:
-            problems.append(Problem(reference[:80], str(error)))
+            problems.append(Problem(_shown(reference), str(error)))
             tell(f"tools: {error}")
         except Exception as error:  # noqa: BLE001 - somebody's own code may raise anything
-            problems.append(Problem(reference[:80], "could not be loaded; the log says why"))
+            problems.append(Problem(_shown(reference), "could not be loaded; the log says why"))
             tell(
                 f"tools: '{reference[:200]}' could not be loaded ({type(error).__name__}: {error})"
             )
@@ -107,3 +108,8 @@ def own_servers(settings: "Settings", tell: Tell, *, loops: "OwnLoops | None" = 
         tuple(problems),
         lambda tool: any(pattern.fullmatch(tool) for pattern in patterns),
     )
+
+
+def _shown(reference: str) -> str:
+    """Return a reference as it is named in lists: its end tells two long paths apart."""
+    return reference if len(reference) <= _LONGEST else f"…{reference[1 - _LONGEST :]}"
