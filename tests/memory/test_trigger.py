@@ -96,6 +96,22 @@ class FlakyQueue:
         return Depth(0, 0, 0)
 
 
+def test_a_trigger_of_a_clock_that_was_ahead_is_repeated_once_it_is_set_back(
+    kept: Keeper, clock: StillClock
+) -> None:
+    queue = FlakyQueue()
+    trigger = PatrolTrigger(kept.table, queue, clock=clock)
+    kept.memory.scenes.record(kept.id, [told(f"event {number}") for number in range(10)])
+    queue.is_down = False
+    clock.move(400 * 86_400)
+    assert trigger.after_scenes(kept.id) == Waiting(10, "queued")
+    queue.sent.clear()  # it was lost
+    clock.move(-400 * 86_400)
+
+    assert trigger.after_scenes(kept.id) == Waiting(10, "queued")
+    assert trigger.after_scenes(kept.id) == Waiting(10, "queued before")
+
+
 def test_a_queue_that_is_down_leaves_the_trigger_to_the_next_scene(
     kept: Keeper, clock: StillClock
 ) -> None:

@@ -36,7 +36,8 @@ class FileBlobs:
             private_folder(self._folder)
             private_folder(path.parent)
             write_private(path, header, data)
-        if self._purged_at is None or (now - self._purged_at).total_seconds() > _PURGE_SECONDS:
+        # The distance: a clock that was set back must not keep what is over for as long.
+        if self._purged_at is None or abs((now - self._purged_at).total_seconds()) > _PURGE_SECONDS:
             self.purge()
 
     def get(self, name: str) -> bytes | None:

@@ -9,7 +9,7 @@ from typing import Literal
 from nacre.clock import Clock
 from nacre.errors import ConditionFailedError, UnavailableError
 from nacre.jobs.job import Job, encode_job
-from nacre.limits import PATROL_AGAIN_SECONDS, PATROL_AT
+from nacre.limits import CLOCK_TOLERANCE_SECONDS, PATROL_AGAIN_SECONDS, PATROL_AT
 from nacre.memory import keys
 from nacre.memory.counters import PENDING_MESSAGES, PENDING_SCENES, QUEUED_AT, count_in, counters
 from nacre.memory.model import moment
@@ -120,7 +120,11 @@ class PatrolTrigger:
         self._queue.send(encode_job(Job(KIND, being_id, refs)), group=being_id, repeat=repeat)
 
     def _claim(self, being_id: str, *, least: int) -> bool:
-        free = Either((Absent(QUEUED_AT), Compare(QUEUED_AT, "<", self._lost_before())))
+        lost = (
+            Compare(QUEUED_AT, "<", self._lost_before()),
+            Compare(QUEUED_AT, ">", self._latest()),
+        )
+        free = Either((Absent(QUEUED_AT), *lost))
         # The sweep's list lags behind on AWS and may name a Being that was erased.
         conditions: list[Condition] = [Present(), free]
         if least:
@@ -139,7 +143,11 @@ class PatrolTrigger:
 
     def _is_queued(self, item: Item) -> bool:
         queued_at = item.get(QUEUED_AT)
-        return isinstance(queued_at, str) and queued_at >= self._lost_before()
+        return isinstance(queued_at, str) and self._lost_before() <= queued_at <= self._latest()
 
     def _lost_before(self) -> str:
         return moment(self._clock() - timedelta(seconds=PATROL_AGAIN_SECONDS))
+
+    def _latest(self) -> str:
+        """Return the moment after which something was only sent before the clock was set back."""
+        return moment(self._clock() + timedelta(seconds=CLOCK_TOLERANCE_SECONDS))

@@ -1,0 +1,60 @@
+"""Limits, sign-in and approvals while a clock jumps: nobody is let in, and nobody kept out."""
+
+from collections.abc import Iterator
+from contextlib import closing, suppress
+
+import pytest
+
+from nacre.access.rate_limits import RateLimits
+from nacre.adapters.dynamodb_table import DynamoTable
+from nacre.adapters.sqlite_database import SqliteDatabase
+from nacre.adapters.sqlite_table import SqliteTable
+from nacre.errors import RateLimitedError
+from nacre.ports.table import Table
+from tests.adapters.conftest import StillClock, stack
+from tests.aws_stack import Stack
+
+__all__ = ["stack"]
+
+YEAR = 365 * 86_400
+
+
+@pytest.fixture
+def clock() -> StillClock:
+    return StillClock()
+
+
+@pytest.fixture(params=["sqlite", "dynamodb"])
+def table(request: pytest.FixtureRequest, clock: StillClock) -> Iterator[Table]:
+    if request.param == "dynamodb":
+        world: Stack = request.getfixturevalue("stack")
+        yield DynamoTable(world.dynamodb, world.ids["DataTable"], now=clock)
+        return
+    with closing(SqliteDatabase(":memory:")) as database:
+        yield SqliteTable(database, now=clock)
+
+
+@pytest.mark.parametrize("jump", [YEAR, -YEAR, 3600, -3600])
+def test_a_lockout_lasts_for_its_window_whatever_the_clock_does(
+    table: Table, clock: StillClock, jump: int
+) -> None:
+    limits = RateLimits(table, clock=clock)
+    who = f"ann {jump}"
+
+    def take() -> None:
+        limits.take("attempts", who, most=2, seconds=900)
+
+    right = clock.time
+    clock.move(jump)
+    with suppress(RateLimitedError):
+        for _ in range(5):
+            take()
+    clock.time = right
+    take()  # what was counted elsewhere keeps nobody out
+    take()
+    for _ in range(3):  # and the limit still holds
+        with pytest.raises(RateLimitedError) as refused:
+            take()
+        assert 0 < refused.value.seconds <= 900
+    clock.move(900)
+    take()
