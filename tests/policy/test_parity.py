@@ -67,6 +67,17 @@ OWN_CASES: list[tuple[str, dict[str, Any], str]] = [
     ("prompts/get", {"name": "review"}, "allow"),
     ("prompts/get", {"name": "other"}, "deny"),
 ]
+# `read` is allowed below /home/ann; /etc is asked about for `write` alone.
+RELATIVE_CASES: list[tuple[tuple[str, ...], str, str]] = [
+    ((), "a", "prompt"),
+    ((), "../a", "prompt"),
+    ((), "", "prompt"),
+    (("/home/ann",), "a", "allow"),
+    (("/home/ann",), "../a", "deny"),
+    (("/home/ann", "/srv"), "a", "deny"),
+    (("/home/ann", "/home/ann/b"), "c/../a", "allow"),
+    (("/srv",), "a", "deny"),
+]
 
 
 def cases() -> list[tuple[Policy, str, Surroundings, dict[str, Any], list[str]]]:
@@ -76,6 +87,10 @@ def cases() -> list[tuple[Policy, str, Surroundings, dict[str, Any], list[str]]]
         (own, "fs", Surroundings(), {"method": method, "params": params}, [expected])
         for method, params, expected in OWN_CASES
     ]
+    for bases, path, expected in RELATIVE_CASES:
+        asked = {"name": "read", "arguments": {"path": path}}
+        where = Surroundings(home="/home/ann", bases=bases)
+        found.append((own, "fs", where, {"method": "tools/call", "params": asked}, [expected]))
     for which in SETS:
         known = {name: load_policy(text, source=name) for name, text in policies(which).items()}
         for row in rows(which, "decision_cases"):
@@ -111,7 +126,8 @@ class OneFor:
 
 
 def by_evaluator(policy: Policy, server: str, where: Surroundings, message: dict[str, Any]) -> str:
-    place = {} if where.home is None else {"where": {"home": where.home}}
+    facts = {} if where.home is None else {"home": where.home}
+    place = {"where": {**facts, "base": list(where.bases)}}
     evaluator = Evaluator(OneFor(policy), Log(stream=StringIO()))
     asked = {"method": message["method"], "params": message.get("params", {}), "server": server}
     _, body = evaluator.answer(encoded({**asked, **place}), "b1", None)
