@@ -92,6 +92,10 @@ SLOW := $(PYTEST) -m slow
 conformance: .venv/.ready-dev .tools/node/.ready ## The official conformance suite and other people's clients
 	$(SLOW) tests/conformance tests/clients $(ARGS)
 
+.PHONY: clients
+clients: .venv/.ready-dev .tools/node/.ready ## Other people's clients and applications connect, log in and call
+	$(SLOW) tests/clients $(ARGS)
+
 .PHONY: template
 template: .venv/.ready-dev ## The AWS template and its layers: built, validated, checked
 	$(SLOW) tests/infra tests/functions --ignore tests/infra/test_stack.py $(ARGS)

@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from infra.local_cloud import free_port
+from nacre.ports.client_documents import ClientDocuments
 from tests.cli.processes import finish, serving, start
 from tests.web import Answer, Site, form_of, site
 
@@ -110,10 +111,16 @@ def laptop_login() -> Iterator[LoginServer]:
 
 
 @contextmanager
-def gateway_login() -> Iterator[LoginServer]:
-    """The functions behind what API Gateway does to them: a bare 401, a renamed header."""
+def gateway_login(documents: ClientDocuments | None = None) -> Iterator[LoginServer]:
+    """The functions behind what API Gateway does to them: a bare 401, a renamed header.
+
+    `documents` are what clients have published about themselves.
+    """
     base = f"http://127.0.0.1:{free_port()}"
-    with site("gateway", public_url=base) as place, over_http(place, urlsplit(base).port or 0):
+    with (
+        site("gateway", public_url=base, documents=documents) as place,
+        over_http(place, urlsplit(base).port or 0),
+    ):
         yield LoginServer(f"{base}/mcp", Owner(base, place.link), place)
 
 
