@@ -95,7 +95,7 @@ def test_everything_can_be_taken_back(nacre: Nacre, folder: Path) -> None:
 
     done = nacre("owner", "bootstrap", "--revoke-all")
 
-    assert "Took back 1 sessions, 1 clients, 1 tokens, 1 passkeys and the password." in done.err
+    assert "Took back 1 session, 1 client, 1 token, 1 passkey and the password." in done.err
     assert authority.sign_in.links.use(old) is None
     assert authority.sessions.find(session.cookie) is None
     assert not authority.sign_in.passwords.has("me")

@@ -1,7 +1,7 @@
 """The command `nacre forget`, on the laptop and on a stack."""
 
 import time
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
 from types import SimpleNamespace
@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 
-from nacre.access.beings import Beings
+from nacre.access.beings import Being, Beings
+from nacre.cli.forget import _tell
 from nacre.clock import system_clock
 from nacre.jobs.lease import Leases
 from nacre.memory import eraser, keys
 from nacre.memory.chain import Said
+from nacre.memory.erased import Erased
 from nacre.memory.scenes import SceneDraft
 from nacre.memory.targets import NOTES, TARGETS
 from nacre.memory.vector_items import point_key
@@ -276,3 +278,17 @@ def test_a_no_says_that_nothing_was_erased(nacre: Nacre, typed: Typed, answer: s
     assert refused.code == 6
     assert refused.err.endswith("Nothing was erased.\n")
     assert "Ann" in nacre("being", "list").out
+
+
+def test_what_was_erased_is_counted_as_people_count(
+    nacre: Nacre, capfd: pytest.CaptureFixture[str]
+) -> None:
+    _tell(
+        Being("b", "Ann", "me", datetime(2026, 1, 1, tzinfo=UTC)),
+        Erased({"scene": 2, "memory": 2, "node": 1, "preferences": 1}, (), ()),
+        None,
+    )
+
+    assert capfd.readouterr().err == (
+        "Erased of Ann: 2 scenes, 2 memories, 1 node, 1 preferences.\n"
+    )

@@ -73,7 +73,7 @@ def test_pinned_tools_are_covered_or_not(
     assert ["nacre", "update_notes", "allowed", "rule", "1"] in lines
     assert covered.err.splitlines() == [
         "rule 3 is about no tool there is",
-        f"1 of {len(lines) - 1} tools are unmentioned",
+        f"1 of {len(lines) - 1} tools is unmentioned",
     ]
 
 

@@ -132,7 +132,7 @@ def test_check_says_what_each_server_offers_and_what_is_wrong(nacre: Nacre, tmp_
     ]
     assert (fine.code, fine.out) == (
         0,
-        "odd: 1 tools, 2 resources, 1 prompts (MCP 2025-11-25)\n  echo\n",
+        "odd: 1 tool, 2 resources, 1 prompt (MCP 2025-11-25)\n  echo\n",
     )
 
 

@@ -21,6 +21,7 @@ from nacre.memory.erased import Erased
 from nacre.memory.eraser import Eraser
 from nacre.memory.fields import checked_date
 from nacre.memory.letters import Letters
+from nacre.memory.rendering import counted
 from nacre.memory.targets import NOTES, TARGETS
 from nacre.memory.whole_partitions import delete_all
 from nacre.orders.session_store import SessionStore
@@ -242,8 +243,14 @@ def _facts(being: Being, erased: Erased, left: list[Trace] | None) -> dict[str, 
     return facts
 
 
+def _plural(kind: str) -> str:
+    if kind.endswith("s"):  # the name of a target, such as preferences
+        return kind
+    return f"{kind[:-1]}ies" if kind.endswith("y") else f"{kind}s"
+
+
 def _tell(being: Being, erased: Erased, left: list[Trace] | None) -> None:
-    counts = ", ".join(f"{count} {kind}" for kind, count in erased.counts.items())
+    counts = ", ".join(counted(count, kind, _plural(kind)) for kind, count in erased.counts.items())
     click.echo(f"Erased of {being.name}: {counts or 'nothing'}.", err=True)
     for each in erased.made_of_it:
         click.echo(f"made of these messages, and kept: scene {each}", err=True)

@@ -6,6 +6,7 @@ import click
 
 from nacre.cli.display import json_option, moment, show_json, show_table
 from nacre.cli.place import Place, placed
+from nacre.memory.rendering import counted
 from nacre.wiring.home import Home
 from nacre.wiring.serving import running_urls
 from nacre.wiring.settings import Settings
@@ -105,7 +106,7 @@ def _take_back(home: Home, owner_name: str) -> None:
                 home.tokens.revoke(record.token_id, being_id=being.being_id)
                 tokens += 1
     click.echo(
-        f"Took back {sessions} sessions, {len(grants)} clients, {tokens} tokens, "
-        f"{passkeys} passkeys and the password.",
+        f"Took back {counted(sessions, 'session')}, {counted(len(grants), 'client')}, "
+        f"{counted(tokens, 'token')}, {counted(passkeys, 'passkey')} and the password.",
         err=True,
     )

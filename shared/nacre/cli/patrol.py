@@ -10,6 +10,7 @@ from nacre.cli.outcome import FAILURE
 from nacre.cli.place import Place, placed
 from nacre.clock import system_clock
 from nacre.errors import NotFoundError
+from nacre.memory.rendering import counted
 from nacre.patrol.calls import step_after
 from nacre.patrol.receipts import receipt_lines
 from nacre.patrol.runs import Run, Runs
@@ -60,11 +61,11 @@ def status(*, as_json: bool, place: Place) -> None:
     click.echo(f"Being:    {being.name}")
     click.echo(f"Waiting:  {_waiting(found)}")
     click.echo(f"Queued:   {found.queued_at or 'no'}")
-    click.echo(f"Clock:    {_counted(found.clock, 'active day')}")
+    click.echo(f"Clock:    {counted(found.clock, 'active day')}")
     click.echo(f"Patrol:   {_state(found.open)}")
     if spent.questions:
         tokens = f"{spent.input_tokens} tokens in, {spent.output_tokens} out"
-        click.echo(f"Model:    {_counted(spent.questions, 'question')} today, {tokens}")
+        click.echo(f"Model:    {counted(spent.questions, 'question')} today, {tokens}")
     if found.last is None:
         click.echo("Last run: none yet")
         return
@@ -126,7 +127,7 @@ def undo(context: click.Context, run_id: str, *, as_json: bool, place: Place) ->
     if as_json:
         show_json(report)
     else:
-        click.echo(f"Run {found.seq}: {_counted(len(report['undone']), 'merge')} taken back.")
+        click.echo(f"Run {found.seq}: {counted(len(report['undone']), 'merge')} taken back.")
         for node_id, reason in report["not_undone"].items():
             click.echo(f"  {node_id}: {reason}")
     if report["not_undone"]:
@@ -180,11 +181,7 @@ def _row(each: Run) -> tuple[str, ...]:
 
 
 def _waiting(found: Standing) -> str:
-    return f"{_counted(found.scenes, 'scene')}, {_counted(found.messages, 'message')}"
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
+    return f"{counted(found.scenes, 'scene')}, {counted(found.messages, 'message')}"
 
 
 def _state(run: Run | None) -> str:

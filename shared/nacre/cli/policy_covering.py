@@ -16,6 +16,7 @@ from nacre.cli.policy_file import policy_in_force, policy_option
 from nacre.cli.policy_tools import Definitions, definitions_in, pinned_definitions
 from nacre.clock import system_clock
 from nacre.errors import NotFoundError
+from nacre.memory.rendering import counted
 from nacre.policy.approval_form import printable
 from nacre.policy.coverage import Coverage, coverage
 from nacre.policy.matching import matches
@@ -69,7 +70,8 @@ def coverage_command(given: Path | None, file: Path | None, *, as_json: bool, pl
             click.echo(f"{origins[number]} is about no tool there is{strangers[number]}", err=True)
     unmentioned = sum(each.fate == "unmentioned" for each in found.tools)
     if unmentioned:
-        click.echo(f"{unmentioned} of {len(found.tools)} tools are unmentioned", err=True)
+        verb = "is" if unmentioned == 1 else "are"
+        click.echo(f"{unmentioned} of {len(found.tools)} tools {verb} unmentioned", err=True)
     return FAILURE if unmentioned or found.idle_rules else OK
 
 
@@ -107,7 +109,8 @@ def replay_command(
             click.echo(_line(each))
     counts = [sum(each.count for each in group) for group in (found, changed, unsure)]
     click.echo(
-        f"{counts[0]} calls: {counts[1]} decided otherwise, {counts[2]} depend on values",
+        f"{counted(counts[0], 'call')}: {counts[1]} decided otherwise, "
+        f"{counts[2]} depend on values",
         err=True,
     )
     return FAILURE if changed else OK
@@ -150,7 +153,7 @@ def _lines_of(file: str) -> Iterator[bytes]:
 
 def _line(each: Replayed) -> str:
     after = " or ".join(each.after)
-    calls = "1 call" if each.count == 1 else f"{each.count} calls"
+    calls = counted(each.count, "call")
     name = f"{printable(each.server)}/{printable(each.name)}"
     return f"{each.before} -> {after}  {name}, {calls} ({', '.join(each.rules)})"
 

@@ -9,6 +9,7 @@ from nacre.cli.display import json_option, moment, show_json, show_table
 from nacre.cli.place import Place, placed
 from nacre.clock import system_clock
 from nacre.errors import ConfigurationError, NotFoundError
+from nacre.memory.rendering import counted
 from nacre.policy.documents import Documents, Version
 from nacre.policy.loading import load_policy
 from nacre.policy.stored import GLOBAL
@@ -56,7 +57,7 @@ def push_command(
         note=note,
     )
     _show(pushed, as_json=as_json)
-    rules = "1 rule" if len(loaded.rules) == 1 else f"{len(loaded.rules)} rules"
+    rules = counted(len(loaded.rules), "rule")
     click.echo(f"Version {pushed.number} of {scope}, {rules}, is in force.", err=True)
     path, is_named = policy_path(Settings.from_environment())
     if not place.stack and (is_named or path.exists()):

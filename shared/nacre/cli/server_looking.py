@@ -9,6 +9,7 @@ import click
 from nacre.cli.place import Place
 from nacre.gateway.catalogue import Entry
 from nacre.gateway.server_config import ServerConfig
+from nacre.memory.rendering import counted
 from nacre.ports.table import Table
 
 
@@ -36,7 +37,7 @@ def state(config: ServerConfig, entry: Entry | None) -> str:
     if entry.offered is None:
         return "not asked yet"
     held = f", {len(entry.waiting)} wait (nacre approve {config.name})" if entry.waiting else ""
-    return f"{len(entry.offered.tools)} tools{held}"
+    return f"{counted(len(entry.offered.tools), 'tool')}{held}"
 
 
 def facts(config: ServerConfig, source: str, entry: Entry | None) -> dict[str, Any]:
@@ -84,7 +85,8 @@ def show(found: Mapping[str, Any]) -> None:
         return
     tools = ", ".join(json.dumps(name)[1:-1] for name in found["tools"])
     click.echo(
-        f"{found['name']}: {len(found['tools'])} tools, {found['resources']} resources, "
-        f"{found['prompts']} prompts (MCP {found['protocol']})"
+        f"{found['name']}: {counted(len(found['tools']), 'tool')}, "
+        f"{counted(found['resources'], 'resource')}, "
+        f"{counted(found['prompts'], 'prompt')} (MCP {found['protocol']})"
     )
     click.echo(f"  {tools}")

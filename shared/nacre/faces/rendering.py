@@ -12,7 +12,6 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from nacre import __version__
 from nacre.faces.portal_parts import base_url
-from nacre.memory.rendering import counted
 
 PAGES = Path(__file__).with_name("pages")
 STATIC = PAGES / "static"
@@ -89,6 +88,9 @@ def _files() -> Mapping[str, tuple[bytes, str, str]]:
 
 def _counted(count: int, one: str, many: str = "") -> str:
     """Return a count with its noun, as `counted` does, with commas between thousands."""
+    # Pages of the memory have loaded it; the sign-in page needs none of it.
+    from nacre.memory.rendering import counted  # noqa: PLC0415
+
     return f"{count:,}{counted(count, one, many).removeprefix(str(count))}"
 
 
