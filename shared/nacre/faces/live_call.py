@@ -2,7 +2,7 @@
 
 import asyncio
 from concurrent.futures import Executor
-from typing import Any, Literal
+from typing import Any
 
 from nacre.errors import ClientCapabilityError
 from nacre.faces.asgi import Receive, Send, chunk, head, write
@@ -31,7 +31,6 @@ class LiveCall:
     ) -> None:
         self._call = call
         self._peers = peers
-        self._given_up = asyncio.Event()
         self._threads = threads
         self._receive = receive
         self._send = send
@@ -40,29 +39,28 @@ class LiveCall:
 
     async def finish(self) -> HttpReply:
         """Run the call, stream what it says, and return its reply."""
-        with self._peers.run(self._call, self._given_up.set):
-            work = asyncio.create_task(self._work())
-            gone = asyncio.create_task(self._until_gone())
-            given_up = asyncio.create_task(self._given_up.wait())
-            try:
-                return await self._finish(work, gone, given_up)
-            finally:
-                gone.cancel()
-                given_up.cancel()
-                work.cancel()  # where the server itself gave up; done work takes no notice
+        work = asyncio.create_task(self._work())
+        gone = asyncio.create_task(self._until_gone())
+        # A client that gives the call up is as good as gone.
+        running = self._peers.begin(self._call, gone.cancel)
+        try:
+            return await self._finish(work, gone)
+        finally:
+            self._peers.end(running)
+            gone.cancel()
+            work.cancel()  # where the server itself gave up; done work takes no notice
 
     async def _finish(
         self,
         work: "asyncio.Task[HttpReply]",
         gone: "asyncio.Task[None]",
-        given_up: "asyncio.Task[Literal[True]]",
     ) -> HttpReply:
         streaming = False
         while not work.done():
             message = asyncio.create_task(self._outbox.get())
             # A client that is gone without a word shows when something is sent to it.
             ended, _ = await asyncio.wait(
-                {work, message, gone, given_up},
+                {work, message, gone},
                 timeout=STREAM_ALIVE_SECONDS if streaming else None,
                 return_when=asyncio.FIRST_COMPLETED,
             )
@@ -70,8 +68,8 @@ class LiveCall:
                 message.cancel()
             if not ended:
                 await self._send(chunk(ALIVE, more=True))
-            if (gone.done() or given_up.done()) and not work.done():
-                if not gone.done():
+            if gone.done() and not work.done():
+                if gone.cancelled():
                     await self._end_without_answer(streaming=streaming)
                 return await self._abandoned(work)
             if message.done() and not message.cancelled():

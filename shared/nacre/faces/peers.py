@@ -8,8 +8,7 @@ by its token and its name for itself; what is not known is not asked for.
 import asyncio
 import secrets
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,18 +48,19 @@ class LocalPeers:
         waiting.set_result(response)
         return True
 
-    @contextmanager
-    def run(self, call: HttpCall, give_up: Callable[[], None]) -> Iterator[None]:
-        """Let the call be given up by its client for as long as the block lasts."""
+    def begin(self, call: HttpCall, give_up: Callable[[], object]) -> "Running":
+        """Let the call be given up by its client, until `end`."""
         key = (subject_of(call.caller.principal), call.message.id)
-        running = Running(call.caller.peer, give_up)
+        running = Running(key, call.caller.peer, give_up)
         self._running.setdefault(key, []).append(running)
-        try:
-            yield
-        finally:
-            self._running[key].remove(running)
-            if not self._running[key]:
-                del self._running[key]
+        return running
+
+    def end(self, running: "Running") -> None:
+        """Forget a call."""
+        same = self._running[running.key]
+        same.remove(running)
+        if not same:
+            del self._running[running.key]
 
     def give_up(
         self, request: HttpRequest, principal: Principal | None, request_id: RequestId
@@ -81,12 +81,13 @@ class LocalPeers:
         return Expected(self._waiting, subject_of(principal))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)  # not frozen: see HttpRequest
 class Running:
     """One call of a client, and what ends it."""
 
+    key: tuple[str, RequestId]
     peer: Peer
-    give_up: Callable[[], None]
+    give_up: Callable[[], object]
 
 
 class Expected:
