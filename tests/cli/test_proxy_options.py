@@ -1,9 +1,13 @@
+from pathlib import Path
+
 import pytest
 
 from nacre.cli.commands import run_commands
 from nacre.cli.proxy_options import ProxyOptions, parse
 from nacre.cli.proxying import HELP, run
 from nacre.errors import InvalidInputError
+from nacre.policy.rule import NOWHERE
+from nacre.wiring.this_machine import on_this_machine, with_bases
 
 
 def test_what_stands_behind_two_dashes_is_the_command() -> None:
@@ -79,3 +83,22 @@ def test_options_before_the_command_count(capsys: pytest.CaptureFixture[str]) ->
     assert "proxy runs on this machine" in capsys.readouterr().err
     assert run_commands(["--being", "b", "proxy", "--", "x"]) == 2
     assert "it takes no --being" in capsys.readouterr().err
+
+
+def test_a_base_may_be_given_several_times_and_before_a_url_too() -> None:
+    assert parse(["--base", "/a", "--base=/b", "--", "server"]).base == ("/a", "/b")
+    assert parse(["--base", "none", "--url", "https://a.example/mcp"]).base == ("none",)
+    with pytest.raises(InvalidInputError, match="--base needs a value"):
+        parse(["--base"])
+
+
+def test_bases_become_absolute_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", "/home/ann")
+    where = with_bases(NOWHERE, ["docs", ".", "~/notes", "/srv/a/../b"])
+    assert where.bases == (f"{tmp_path}/docs", str(tmp_path), "/home/ann/notes", "/srv/b")
+    assert with_bases(NOWHERE, ["none"]) == NOWHERE._replace(opens_files=False)
+    assert with_bases(NOWHERE, []) == NOWHERE
+    with pytest.raises(InvalidInputError, match="stands alone"):
+        with_bases(NOWHERE, ["none", "/a"])
+    assert on_this_machine().bases == ()
