@@ -155,3 +155,15 @@ def test_a_policy_that_changes_no_tool_needs_no_question(nacre: Nacre, listed: P
 )
 def test_options_that_do_not_fit_are_refused(nacre: Nacre, options: list[str]) -> None:
     assert nacre("policy", "init", *options).code == 2
+
+
+def test_the_first_policy_covers_every_tool_and_has_no_idle_rule(
+    nacre: Nacre, listed: Pins, tmp_path: Path
+) -> None:
+    path = tmp_path / "policy.toml"
+    nacre("policy", "init", "--from-servers", str(path))
+
+    covered = nacre("policy", "coverage", "--policy", str(path), "--json")
+
+    assert json.loads(covered.out)["idle_rules"] == []
+    assert covered.code == 0

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from nacre.policy.policy import Policy
-from nacre.policy.rule import NOWHERE, Surroundings
+from nacre.policy.rule import NOWHERE, Rule, Surroundings
 
 Fate = Literal["allowed", "depends", "asked", "denied", "unmentioned"]
 
@@ -36,7 +36,8 @@ def coverage(
 ) -> Coverage:
     """Return what the policy says about the tools of each server.
 
-    Rules about methods are never idle: servers do not list those.
+    Rules about methods are never idle: servers do not list those. Nor is a rule about every tool:
+    it waits for tools that come later.
     """
     found = tuple(
         _tool(policy, server, tool, where)
@@ -45,9 +46,15 @@ def coverage(
     )
     used = {number for each in found for number in each.rules}
     idle = [
-        rule.number for rule in policy.rules if rule.number not in used and rule.kind != "method"
+        rule.number
+        for rule in policy.rules
+        if rule.number not in used and rule.kind != "method" and not _is_fallback(rule)
     ]
     return Coverage(found, tuple(idle))
+
+
+def _is_fallback(rule: Rule) -> bool:
+    return rule.name in ("*", "**") and rule.server in (None, "*", "**") and not rule.tests
 
 
 def _tool(policy: Policy, server: str, tool: str, where: Surroundings) -> ToolCoverage:
