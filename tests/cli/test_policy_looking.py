@@ -231,3 +231,21 @@ def test_coverage_says_that_a_rules_server_is_not_known(nacre: Nacre, policy: Pa
 
 def test_a_build_never_checks_another_policy_than_its_own(nacre: Nacre) -> None:
     assert nacre("policy", "lint").code == 3
+
+
+def test_rules_are_compared_with_the_tools_in_a_file(
+    nacre: Nacre, policy: Path, tmp_path: Path
+) -> None:
+    schema = {"type": "object", "properties": {"path": {}, "other_path": {}}}
+    tools = tmp_path / "tools.json"
+    tools.write_text(json.dumps({"fs": [{"name": "read", "inputSchema": schema}, "count"]}))
+
+    linted = nacre("policy", "lint", "--policy", str(policy), "--tools", str(tools))
+
+    assert linted.code == 1
+    assert "'read' of 'fs' takes other_path too" in linted.out
+    assert 'add only_args = ["path"]' in linted.out
+
+    tools.write_text('{"fs": [5]}')
+    refused = nacre("policy", "lint", "--policy", str(policy), "--tools", str(tools))
+    assert (refused.code, "must be an object of lists" in refused.err) == (2, True)

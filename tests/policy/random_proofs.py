@@ -87,9 +87,21 @@ class World:
             except PolicyError:
                 continue
 
-    def shape(self) -> Shape:
-        """Return a random shape."""
+    def shape(self, policy: Policy) -> Shape:
+        """Return a random shape, often one that speaks of what the policy allows."""
         rng = self.rng
+        allowed = [
+            (rule.name, test)
+            for rule in policy.rules
+            if rule.action == "allow"
+            for test in rule.tests
+            if isinstance(test.wanted[0], str)
+        ]
+        if allowed and rng.random() < 0.4:
+            name, test = rng.choice(allowed)
+            text = _changed(rng, _example(rng, str(test.wanted[0]))).replace("\0", "")
+            keys = rng.choice((test.keys, test.keys, ("*",)))
+            return Shape(rng.choice((name, "**")), tests=(ArgumentTest(keys, (text or "**",)),))
         count = rng.choice((0, 1, 1, 1, 2))
         tests = tuple(ArgumentTest(self._keys(), (self._glob(),)) for _ in range(count))
         name = rng.choice(METHOD_GLOBS) if rng.random() < 0.2 else rng.choice(TOOL_GLOBS)
@@ -243,7 +255,8 @@ def try_proofs(seed: int, count: int, *, calls: int = CALLS) -> Counter[str]:
     world = World(seed)
     answers: Counter[str] = Counter()
     for _ in range(count):
-        policy, shape = world.policy(), world.shape()
+        policy = world.policy()
+        shape = world.shape(policy)
         where = world.rng.choice(PLACES)
         proof = prove(policy, shape, where)
         answers[str(proof.holds)] += 1
