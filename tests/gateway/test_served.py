@@ -632,6 +632,31 @@ def test_a_relative_path_does_not_lead_around_a_rule(tmp_path: Path) -> None:
         assert "notes" in told["content"][0]["text"]
 
 
+@pytest.mark.parametrize("version", [LEGACY, MODERN])
+def test_the_roots_of_a_client_are_bases_of_the_server(version: str, tmp_path: Path) -> None:
+    rules = f"""
+[[rule]]
+action = "allow"
+tool = "echo"
+args.path = "{tmp_path}/**"
+[[rule]]
+action = "allow"
+tool = "roots"
+[[rule]]
+action = "allow"
+method = "roots/list"
+[settings]
+pins = "off"
+"""
+    entry = odd(tmp_path, base=str(tmp_path))
+    with world(tmp_path / "w", {"odd": entry}, policy=rules) as gateway:
+        gateway.tools()
+        assert "isError" not in gateway.call("mcp__odd__echo", path="a")
+        assert json.loads(said(ask(gateway, "roots", version))) == ANSWERS["roots/list"]
+        assert gateway.call("mcp__odd__echo", path="a")["isError"] is True
+        assert "isError" not in gateway.call("mcp__odd__echo", path=f"{tmp_path}/a")
+
+
 def test_a_secret_in_a_result_is_taken_out(tmp_path: Path) -> None:
     with behind(tmp_path) as gateway:
         told = gateway.call("mcp__odd__leaks")["content"][0]["text"]
