@@ -128,3 +128,19 @@ def test_a_list_that_lacks_a_server_is_kept_for_a_moment_only(tmp_path: Path) ->
             assert answer["ttlMs"] == 5000
 
     assert whole == 300_000
+
+
+def test_a_large_result_of_a_blocking_tool_is_looked_at_too(tmp_path: Path) -> None:
+    (tmp_path / "large.py").write_text(
+        f"""{GOOD}
+
+@server.register_tool
+@tool(blocking=True)
+async def large() -> str:
+    return "words " * 100_000 + "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+"""
+    )
+    with world(tmp_path / "w", tool_servers=(f"{tmp_path}/large.py:server",)) as gateway:
+        said = gateway.call("mcp__notes__large")["content"][0]["text"]
+
+    assert said.endswith("words [redacted: github-token]")

@@ -13,6 +13,7 @@ from nacre.gateway.server_config import ServerConfig
 from nacre.limits import CHANGED_LIST_SECONDS, GATHER_SECONDS, GATHERED_SECONDS
 from nacre.policy.mounts import Watched
 from nacre.ports.upstream import Offered
+from nacre.protocol.running import is_in_loop
 
 _RETRY_SECONDS = 30.0  # a server that could not be asked is asked again after that
 _LOOK_SECONDS = 0.02
@@ -111,13 +112,17 @@ class Gathering:
         import asyncio  # noqa: PLC0415 - only who waits for a server has loaded it
 
         name = server.config.name
+        may_await = is_in_loop()
         until = time.monotonic() + CHANGED_LIST_SECONDS
         while self.is_stale(name):
             done = self._start(server)
             while not done.is_set():
                 if time.monotonic() >= until:
                     return False
-                await asyncio.sleep(_LOOK_SECONDS)
+                if may_await:
+                    await asyncio.sleep(_LOOK_SECONDS)
+                else:  # a call that blocks has a thread of its own
+                    done.wait(_LOOK_SECONDS)
             if time.monotonic() >= until or self._has_failed(name):
                 return not self.is_stale(name)
         return True

@@ -15,6 +15,7 @@ from nacre.policy.rule import Subject
 from nacre.policy.screen import Screen, Screened
 from nacre.ports.upstream import Offered
 from nacre.protocol.context import Context
+from nacre.protocol.running import is_in_loop
 
 _LISTS: tuple[tuple[str, PinKind, str], ...] = (
     ("tools", "tool", "tools/list"),
@@ -49,9 +50,11 @@ class MountedContent:
             return self.result(judge, method, value, context)
         import asyncio  # noqa: PLC0415 - a function without other servers never loads it
 
-        screened = await asyncio.to_thread(
-            screened_elsewhere, value, method, judge.policy(), screening
-        )
+        policy = judge.policy()
+        if is_in_loop():
+            screened = await asyncio.to_thread(screened_elsewhere, value, method, policy, screening)
+        else:  # a tool that blocks has a thread of its own
+            screened = screened_elsewhere(value, method, policy, screening)
         if screened is None:
             return self.result(judge, method, value, context)
         if screened.doubt is not None and screened.objection is None:

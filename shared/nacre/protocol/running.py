@@ -37,6 +37,17 @@ def is_stepping() -> bool:
     return getattr(_thread, "is_stepping", False)
 
 
+def is_in_loop() -> bool:
+    """Tell whether there is an event loop to await; a blocking handler has none."""
+    import asyncio  # noqa: PLC0415 - as for Looper
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
 class Looper:
     """Runs coroutines on one event loop that is made on first use and kept.
 
