@@ -11,7 +11,12 @@ from random import Random
 
 from nacre.clock import Clock
 from nacre.ids import short_id
-from nacre.limits import INDEX_GRACE_SECONDS, MAX_TRANSACTION_WRITES
+from nacre.limits import (
+    CLOCK_TOLERANCE_SECONDS,
+    INDEX_GRACE_SECONDS,
+    INDEX_KEEP_SECONDS,
+    MAX_TRANSACTION_WRITES,
+)
 from nacre.memory import keys
 from nacre.memory.model import moment
 from nacre.ports.item_schema import ItemSchema
@@ -57,15 +62,14 @@ class Marks:
 
     def all(self, being_id: str) -> Iterator[list[Mark]]:
         """Give all marks that are due, the oldest first."""
-        start = None
-        while True:
-            page = self._table.query(
-                partition(being_id), keys=self._until_now(), limit=_PAGE, start=start
-            )
-            if page.items:
-                yield [_mark(item) for item in page.items]
-            if (start := page.next) is None:
-                return
+        for due in (self._until_now(), self._ahead()):
+            start = None
+            while True:
+                page = self._table.query(partition(being_id), keys=due, limit=_PAGE, start=start)
+                if page.items:
+                    yield [_mark(item) for item in page.items]
+                if (start := page.next) is None:
+                    break
 
     def clear(self, table: Table, marks: Sequence[Mark]) -> None:
         """Remove marks, in whichever way `table` writes."""
@@ -75,26 +79,35 @@ class Marks:
 
     def is_left(self, mark: Mark) -> bool:
         """Whether a write left it behind, rather than still being at work on it."""
-        return mark.key.sk < self._grace() and mark.forget is None
+        is_old = mark.key.sk < self._grace() or mark.key.sk >= self._latest()
+        return is_old and mark.forget is None
 
     def beings(self) -> Iterator[str]:
         """Give the Beings that have had a mark for longer than a write takes, for the sweep."""
-        before = self._grace()
+        ranges = (Range(high=self._grace()), self._ahead())
         for shard in range(_SHARDS):
             seen: set[str] = set()
-            for item in every_item(
-                self._table, f"REPAIR#{shard:02}", index="gsi1", keys=Range(high=before)
-            ):
-                being_id = str(item["gsi1sk"]).rpartition("#")[2]
-                if being_id not in seen:
-                    seen.add(being_id)
-                    yield being_id
+            for keys_ in ranges:
+                for item in every_item(self._table, f"REPAIR#{shard:02}", index="gsi1", keys=keys_):
+                    being_id = str(item["gsi1sk"]).rpartition("#")[2]
+                    if being_id not in seen:
+                        seen.add(being_id)
+                        yield being_id
 
     def _grace(self) -> str:
         return moment(self._clock() - timedelta(seconds=INDEX_GRACE_SECONDS))
 
     def _until_now(self) -> Range:
         return Range(high=moment(self._clock() + timedelta(milliseconds=1)))
+
+    def _ahead(self) -> Range:
+        """Return where only marks are that were written before the clock was set back."""
+        # Behind the last year other items of the partition begin.
+        return Range(low=self._latest(), high=":")
+
+    def _latest(self) -> str:
+        longest = INDEX_KEEP_SECONDS + CLOCK_TOLERANCE_SECONDS
+        return moment(self._clock() + timedelta(seconds=longest))
 
     def _mark(self, being_id: str, seconds: float, says: Item) -> Put:
         due = moment(self._clock() + timedelta(seconds=seconds))

@@ -1,0 +1,54 @@
+"""Marks of the search index that were written before the clock was set back."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from random import Random
+
+import pytest
+
+from nacre.adapters.sqlite_database import SqliteDatabase
+from nacre.adapters.sqlite_table import SqliteTable
+from nacre.limits import INDEX_GRACE_SECONDS, INDEX_KEEP_SECONDS
+from nacre.memory.index_marks import Marks
+from tests.adapters.conftest import StillClock
+
+BEING = "00000000-0000-4000-8000-000000000001"
+
+
+@pytest.fixture
+def clock() -> StillClock:
+    return StillClock()
+
+
+@pytest.fixture
+def table(clock: StillClock) -> Iterator[SqliteTable]:
+    with closing(SqliteDatabase(":memory:")) as database:
+        yield SqliteTable(database, now=clock)
+
+
+def ids(marks: Marks) -> list[str]:
+    return [point for page in marks.all(BEING) for mark in page for point in mark.ids]
+
+
+def test_what_a_clock_that_was_ahead_left_to_repair_is_repaired_now(
+    table: SqliteTable, clock: StillClock
+) -> None:
+    marks = Marks(table, clock=clock, rng=Random(1))
+    clock.move(400 * 86_400)
+    table.transact([marks.about(BEING, ["late"])])
+    clock.move(-400 * 86_400)
+
+    assert ids(marks) == ["late"]
+    assert list(marks.beings()) == [BEING]
+    assert [marks.is_left(mark) for page in marks.all(BEING) for mark in page] == [True]
+
+
+def test_what_is_not_due_yet_still_waits(table: SqliteTable, clock: StillClock) -> None:
+    marks = Marks(table, clock=clock, rng=Random(1))
+    table.transact([marks.to_forget(BEING, "e1", seconds=INDEX_KEEP_SECONDS)])
+    table.transact([marks.about(BEING, ["new"])])
+
+    assert ids(marks) == ["new"]
+    assert list(marks.beings()) == []
+    clock.move(INDEX_GRACE_SECONDS + 1)
+    assert list(marks.beings()) == [BEING]
