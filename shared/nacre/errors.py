@@ -80,7 +80,9 @@ class PolicyError(ConfigurationError):
 
 
 class MalformedJsonError(InvalidInputError):
-    """The bytes are not strict JSON."""
+    """The bytes are not strict JSON; `request_id` is set where it could be read."""
+
+    request_id: str | int | None = None
 
 
 class MalformedMessageError(InvalidInputError):

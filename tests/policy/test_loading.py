@@ -123,7 +123,7 @@ def test_every_section_is_read() -> None:
         (
             '[[rule]]\naction = "allow"\ntool = ["a", "b"]\n',
             1,
-            "tool is a list (write it in quotes)",
+            "tool is a list (write one rule for each tool, or a glob such as 'read_*')",
         ),
         ('[rule]\naction = "allow"\ntool = "x"\n', None, "there is one [rule] (write [[rule]]"),
         ("rule = 3\n", None, "'rule' must be tables"),

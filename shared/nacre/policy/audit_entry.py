@@ -1,17 +1,21 @@
 """One record of the audit: what happened to one message, and how it is spelled."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Literal
 
+from nacre.policy.digests import shown_name
 from nacre.policy.json_text import writer
 
 Direction = Literal["client", "server", "none"]
 Outcome = Literal["allow", "deny", "prompt", "pass", "reject", "drop", "note"]
 
 _NAME = 200
+# What most clients send: numbers and UUIDs, which need no search for secrets.
+_PLAIN_ID = re.compile(r"[0-9]{1,12}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _encode = writer(sort_keys=False, ensure_ascii=True)
 _text = json.encoder.encode_basestring_ascii
 
@@ -42,9 +46,9 @@ class AuditEntry:
         if self.server:
             known["server"] = self.server
         known["sender"] = self.sender
-        known["method"] = self.method[:_NAME]
+        known["method"] = shown_name(self.method)[:_NAME]
         if self.tool:
-            known["tool"] = self.tool[:_NAME]
+            known["tool"] = shown_name(self.tool)[:_NAME]
         if self.rule:
             known["rule"] = self.rule
         if self.policy:
@@ -54,13 +58,13 @@ class AuditEntry:
         if self.being:
             known["being"] = self.being
         if self.request:
-            known["request"] = self.request[:80]
+            known["request"] = _shown_id(self.request)
         if self.arguments_sha256:
             known["arguments_sha256"] = self.arguments_sha256
         if self.shape:
             known["shape"] = self.shape
         if self.note:
-            known["note"] = self.note[:500]
+            known["note"] = shown_name(self.note)[:500]
         if not self.enforced:
             known["enforced"] = False
         if self.fields:
@@ -78,10 +82,15 @@ class AuditEntry:
             *(self.rule, self.policy, self.principal, self.being),
         )
         if self.request:
-            said = f'{said},"request":{_text(self.request[:80])}'
+            said = f'{said},"request":{_text(_shown_id(self.request))}'
         if self.arguments_sha256:
             said = f'{said},"arguments_sha256":{_text(self.arguments_sha256)}'
         return f'{said},"shape":{_encode(self.shape)}' if self.shape else said
+
+
+def _shown_id(request: str) -> str:
+    """Return the id of a request, which its sender chose, with a mark in place of a secret."""
+    return request[:80] if _PLAIN_ID.fullmatch(request) else shown_name(request)[:80]
 
 
 @lru_cache(maxsize=1024)
@@ -145,7 +154,7 @@ class AllowedCall:
     def spelled(self) -> str:
         """Return the facts as members of a JSON object."""
         said = (
-            f'{self.beginning},"request":{_text(self.request[:80])},'
+            f'{self.beginning},"request":{_text(_shown_id(self.request))},'
             f'"arguments_sha256":"{self.arguments_sha256}"'
         )
         return said if self.shape == "{}" else f'{said},"shape":{self.shape}'

@@ -39,6 +39,7 @@ from nacre.policy.verdicts import Answer, Drop, Forward, Hold, Release, Verdict
 from nacre.policy.wire import LISTS, OPENING, Id, Wire, WireError, message, read
 from nacre.protocol import strict_json
 from nacre.protocol.request_state import RequestStates
+from nacre.protocol.strict_json import readable_id
 
 BATCHED = frozenset({"2025-03-26", "2024-11-05"})  # later generations have no batches
 _CODES: tuple[tuple[type[NacreError], int], ...] = (
@@ -227,6 +228,8 @@ class Guard:
         known = wire.id if wire is not None and wire.kind == "request" else None
         if isinstance(error, TooLargeError):
             known = _id_at_an_end(raw)
+        elif wire is None:
+            known = _readable_id(raw)
         id_ = error.id if isinstance(error, WireError) else known
         return Answer(replies.error(id_, code, text), status=400)
 
@@ -324,6 +327,12 @@ def _guessed_id(raw: bytes) -> Id | None:
     if type(id_) is JsonNumber and len(id_) > 256:  # wire's bound
         return None
     return id_ if isinstance(id_, str) else None
+
+
+def _readable_id(raw: bytes) -> Id | None:
+    """Return the id of a request that is refused, as it was received."""
+    found = readable_id(raw)
+    return JsonNumber(str(found)) if isinstance(found, int) else found
 
 
 def _id_at_an_end(raw: bytes) -> Id | None:

@@ -301,6 +301,11 @@ class _Loading:
         )
 
     def _glob(self, value: Any, what: str, place: int | None) -> str:
+        if isinstance(value, list):
+            hint = f"write one rule for each {what}, or a glob such as 'read_*'"
+            raise self._error(f"{what} is a list", rule=place, hint=hint)
+        if isinstance(value, dict):
+            raise self._error(f"{what} is a table", rule=place, hint=f'write {what} = "a glob"')
         if not isinstance(value, str):
             raise self._error(f"{what} is {_kind(value)}", rule=place, hint="write it in quotes")
         if not value:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from nacre.errors import MalformedMessageError, NacreError, TooLargeError
+from nacre.errors import MalformedJsonError, MalformedMessageError, NacreError, TooLargeError
 from nacre.limits import MAX_BODY_BYTES
 from nacre.protocol.answers import Answer, Failure, refusal
 from nacre.protocol.caller import Caller, declared_peer
@@ -202,7 +202,7 @@ class Endpoint:
     def _refuse(
         self, request: HttpRequest, error: Exception, request_id: RequestId | None
     ) -> HttpReply:
-        if isinstance(error, MalformedMessageError) and request_id is None:
+        if request_id is None and isinstance(error, MalformedJsonError | MalformedMessageError):
             request_id = error.request_id
         failure = self._rules.explain(error, modern=True)
         return self._challenged(request, refusal(request_id, failure, error))

@@ -3,7 +3,12 @@
 from dataclasses import dataclass, field
 from typing import Any, TypeGuard
 
-from nacre.errors import InvalidParamsError, MalformedMessageError, TooLargeError
+from nacre.errors import (
+    InvalidParamsError,
+    MalformedJsonError,
+    MalformedMessageError,
+    TooLargeError,
+)
 from nacre.limits import MAX_BODY_BYTES
 from nacre.protocol import strict_json
 
@@ -66,7 +71,13 @@ def parse_message(raw: bytes | bytearray) -> Message:
     Only a tool call may be larger than MAX_BODY_BYTES.
     """
     size = len(raw)
-    message = read_message(strict_json.parse(raw))
+    try:
+        value = strict_json.parse(raw)
+    except (MalformedJsonError, MalformedMessageError) as error:
+        if size <= MAX_BODY_BYTES:  # of a longer one nothing may be left
+            error.request_id = strict_json.readable_id(raw)
+        raise
+    message = read_message(value)
     if size > MAX_BODY_BYTES and not (
         isinstance(message, Request) and message.method == "tools/call"
     ):

@@ -22,6 +22,7 @@ _STRINGS = re.compile(rb'"(?>(?:[^"\\]++|\\.)*)"?', re.DOTALL)
 _FOREIGN_ESCAPE = re.compile(rb"\\[\x80-\xff]")
 _BLANKS = b" \t\n\r"
 _BLOCK = 64 * 1024
+_ID_DIGITS = 20
 _NOT_BRACKETS = bytes(byte for byte in range(256) if byte not in b"{}[]")
 
 
@@ -62,6 +63,31 @@ def parse(raw: bytes | bytearray, scan: Scan | None = None) -> Any:
     if may_be_torn and _has_lone_surrogate(value):
         raise MalformedMessageError("the message holds an unpaired surrogate, which is no text")
     return value
+
+
+def readable_id(raw: bytes | bytearray) -> str | int | None:
+    """Return the id of a request that is refused, None where two readers may disagree on it.
+
+    What else is wrong with the message does not matter: who sent it waits for an answer. A response
+    is no request: its id is the receiver's own.
+    """
+    try:
+        top = json.loads(
+            raw.decode("utf-8"),
+            object_pairs_hook=tuple,
+            parse_constant=lambda _name: None,
+            parse_float=lambda _text: None,
+            parse_int=lambda text: int(text) if len(text) <= _ID_DIGITS else None,
+        )
+    except (ValueError, RecursionError):
+        return None
+    members = top if isinstance(top, tuple) else ()
+    ids = [value for name, value in members if name == "id"]
+    is_request = any(name == "method" for name, _ in members)
+    found = ids[0] if is_request and len(ids) == 1 else None
+    if isinstance(found, str):
+        return None if _is_torn(found) else found
+    return found if type(found) is int else None
 
 
 def parser(number: Callable[[str], Any]) -> Callable[[bytes], Any]:
