@@ -1,7 +1,7 @@
 """Find text that tries to instruct a model: a heuristic that explains itself, not a proof."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from nacre.policy.injection_features import (
@@ -20,6 +20,8 @@ from nacre.policy.own_patterns import own_matches
 from nacre.policy.sections import SOURCES, InjectionSection, Source
 
 MARK = "[removed by policy: {}]"
+# Characters that are looked at together; a place of features is much shorter than the overlap.
+_PIECE, _OVERLAP = 60_000, 4_000
 
 _FLAG = re.compile("\U0001f3f4[\U000e0020-\U000e007e]{1,12}\U000e007f")
 _TAGS = re.compile("[\U000e0001-\U000e007f]{3,}")
@@ -121,20 +123,41 @@ def _built_in(text: str, section: InjectionSection, kind: Source) -> Iterator[Fi
     for reading in readings(text):
         for rule, span in _matches(reading, _RULES[kind], kind):
             yield _finding(rule, span)
-        found = tokens(reading.text)
-        yield from _places(reading, found, evidence(reading.text, found), section, kind)
-        letters = squeezed(reading)
-        if letters is not None:
-            found = squeezed_tokens(letters.text)
-            scrambled = [
-                each
-                for each in evidence(letters.text, found, shapes=False)
-                if each.id in SQUEEZED
-                and each.weight >= STRONG
-                # Whole words are for the plain reading, which knows quotations.
-                and len(_WORD.findall(text, *letters.place((each.start, each.end)))) < 2
-            ]
-            yield from _places(letters, found, scrambled, section, kind)
+        for piece in _pieces(reading):
+            found = tokens(piece.text)
+            yield from _places(piece, found, evidence(piece.text, found), section, kind)
+            letters = squeezed(piece)
+            if letters is not None:
+                yield from _scrambled(text, letters, section, kind)
+
+
+def _pieces(reading: Reading) -> Iterator[Reading]:
+    """Yield a reading in overlapping pieces, so that a long text needs little memory."""
+    size = len(reading.text)
+    if size <= _PIECE:
+        yield reading
+        return
+    for start in range(0, size - _OVERLAP, _PIECE - _OVERLAP):
+        yield Reading(reading.text[start : start + _PIECE], reading.way, _shifted(reading, start))
+
+
+def _shifted(reading: Reading, by: int) -> Callable[[Span], Span]:
+    return lambda span: reading.place((span[0] + by, span[1] + by))
+
+
+def _scrambled(
+    text: str, letters: Reading, section: InjectionSection, kind: Source
+) -> Iterator[Finding]:
+    found = squeezed_tokens(letters.text)
+    hits = [
+        hit
+        for hit in evidence(letters.text, found, shapes=False)
+        if hit.id in SQUEEZED
+        and hit.weight >= STRONG
+        # Whole words are for the plain reading, which knows quotations.
+        and len(_WORD.findall(text, *letters.place((hit.start, hit.end)))) < 2
+    ]
+    yield from _places(letters, found, hits, section, kind)
 
 
 def _finding(rule: str, span: Span) -> Finding:

@@ -18,7 +18,7 @@ from nacre.policy.injection_words import Word as W  # noqa: N817 (it is in every
 
 THRESHOLD = 7
 REACH = 35  # words: features further apart belong to different places
-STRONG = 5  # what a feature must weigh to count in letters that were taken apart
+STRONG = 4  # what a feature must weigh to count in letters that were taken apart
 _MORE = 3  # what further features of one kind add at most
 _REPEATED = 12  # words: one feature repeated within them counts as one
 _HIDDEN = 60  # words: as far as hidden markup is looked into
@@ -77,7 +77,7 @@ _DATA = W.SECRET | W.PRIVATE
 COMBINATIONS: tuple[Combination, ...] = (
     # Instructions set aside or replaced.
     Combination("override-instructions", 10, (W.DROP, _PAST, W.ORDERS), 7, ordered=True, begins=True),
-    Combination("override-instructions", 7, (W.DROP, _PAST, W.ORDERS), 5),
+    Combination("override-instructions", 7, (W.DROP, _PAST, W.ORDERS), 5, ordered=True),
     Combination("override-instructions", 9, (W.DROP, W.OWN | W.INNER, W.ORDERS), 5, ordered=True, begins=True),
     Combination("override-instructions", 7, (W.DROP, W.OWN | W.INNER | _PAST, W.LIMITS), 5, ordered=True, begins=True),
     Combination("override-instructions", 8, (W.DROP, W.ALL, _TOLD), 4, ordered=True, begins=True),
@@ -104,35 +104,37 @@ COMBINATIONS: tuple[Combination, ...] = (
     Combination("jailbreak-persona", 5, (W.YOU, W.GONE | W.LONGER, W.MODEL | W.LIMITS), 6, ordered=True),
     Combination("jailbreak-persona", 6, (W.CHIEF | W.FREE, W.MODE), 2),
     # The model's own prompt.
-    Combination("prompt-extraction", 9, (W.SHOW | W.READ, W.INNER, W.PROMPT), 6, begins=True),
-    Combination("prompt-extraction", 8, (W.SHOW, W.OWN, W.PROMPT), 6, begins=True),
-    Combination("prompt-extraction", 4, (W.SHOW, W.INNER | W.OWN, W.PROMPT), 6),
+    Combination("prompt-extraction", 9, (W.SHOW | W.RENDER, W.HIDDEN_PROMPT), 6, begins=True),
+    Combination("prompt-extraction", 8, (W.SHOW | W.RENDER, W.OWN_PROMPT), 6, begins=True),
+    Combination("prompt-extraction", 4, (W.SHOW, W.HIDDEN_PROMPT | W.OWN_PROMPT), 6),
     Combination("prompt-extraction", 9, (W.WHAT, W.OWN | W.INNER, W.ORDERS), 5, begins=True),
     Combination("prompt-extraction", 3, (W.OWN, W.INNER, W.PROMPT | W.CHAT), 3),
     Combination("prompt-extraction", 5, (W.SHOW, W.OWN | W.INNER, W.CHAT), 5, begins=True),
-    Combination("prompt-extraction", 7, (W.SHOW, W.WORDS | W.ORDERS, _PAST), 6, begins=True),
-    Combination("prompt-extraction", 3, (W.SHOW, W.WORDS | W.ORDERS, _PAST, W.YOU | W.CHAT | W.FIRST_PERSON), 8, begins=True),
+    Combination("prompt-extraction", 6, (W.SHOW, W.WORDS | W.ORDERS, _PAST), 6, begins=True),
+    Combination("prompt-extraction", 3, (W.SHOW, W.WORDS | W.ORDERS, _PAST, W.YOU | W.CHAT), 8, begins=True),
     Combination("prompt-extraction", 5, (W.WHAT, W.ORDERS | W.WORDS, _PAST | W.CHAT), 6, begins=True),
     Combination("prompt-extraction", 3, (W.ORDERS | W.WORDS, _PAST, W.CHAT), 8),
     Combination("prompt-extraction", 3, (W.SHOW, W.ONLY), 5, begins=True),
     # Data sent away.
-    Combination("exfiltration", 7, (W.SEND, W.SECRET, W.ADDRESS | W.HOSTILE), 12, begins=True),
-    Combination("exfiltration", 6, (W.SEND, W.PRIVATE, W.ADDRESS | W.HOSTILE), 12, begins=True),
-    Combination("exfiltration", 8, (W.SEND, W.CHAT, W.ADDRESS | W.HOSTILE | W.PLACE), 12),
-    Combination("exfiltration", 4, (W.GET, _DATA | W.CHAT, W.SEND, W.ADDRESS), 20, begins=True),
+    Combination("exfiltration", 7, (W.SEND, W.SECRET, W.ADDRESS | W.HOSTILE), 12, ordered=True, begins=True),
+    Combination("exfiltration", 6, (W.SEND, W.PRIVATE, W.ADDRESS | W.HOSTILE), 12, ordered=True, begins=True),
+    Combination("exfiltration", 8, (W.SEND, W.CHAT, W.ADDRESS | W.HOSTILE | W.PLACE), 12, ordered=True, begins=True),
+    Combination("exfiltration", 7, (W.GET | W.RENDER, _DATA | W.CHAT, W.SEND, W.ADDRESS), 20, ordered=True, begins=True),
     # The user kept out.
-    Combination("concealment", 8, (W.NOT | W.WITHOUT, W.TELL, W.USER), 6, begins=True),
-    Combination("concealment", 7, (W.NOT | W.WITHOUT, W.USER, W.KNOW), 6),
+    Combination("concealment", 8, (W.NOT | W.WITHOUT, W.TELL, W.USER), 6, ordered=True, begins=True),
+    Combination("concealment", 5, (W.USER, W.NOT, W.KNOW), 5, ordered=True),
     Combination("concealment", 4, (W.NOT, W.TELL, W.ANSWER | W.CHAT), 5, begins=True),
     Combination("concealment", 7, (W.KEEP, W.SECRET, W.USER), 7),
-    Combination("concealment", 7, (W.NOT | W.WITHOUT, W.TELL, W.USER), 6),
-    Combination("concealment", 7, (W.NOT | W.WITHOUT, W.USER, W.KNOW), 6, begins=True),
+    Combination("concealment", 7, (W.NOT | W.WITHOUT, W.TELL, W.USER), 6, ordered=True),
+    Combination("concealment", 5, (W.USER, W.NOT, W.TELL), 6, ordered=True),
+    Combination("concealment", 7, (W.NOT | W.WITHOUT, W.USER, W.KNOW), 6, ordered=True),
     Combination("concealment", 3, (W.NOT, W.TELL, W.THIS), 4, begins=True),
     Combination("concealment", 5, (W.SECRETLY, W.SEND | W.ACT | W.DANGER), 3, ordered=True),
     # Who is addressed, and about whom.
     Combination("addressed-to-model", 7, (W.ATTENTION, W.MODEL), 3, ordered=True, begins=True),
     Combination("addressed-to-model", 4, (W.ATTENTION, W.AGENT), 3, ordered=True, begins=True),
-    Combination("addressed-to-model", 7, (W.IF, W.YOU, W.MODEL | W.AGENT), 6, ordered=True),
+    Combination("addressed-to-model", 7, (W.IF, W.YOU, W.MODEL), 6, ordered=True),
+    Combination("addressed-to-model", 4, (W.IF, W.YOU, W.AGENT), 6, ordered=True),
     Combination("addressed-to-model", 7, (W.MODEL, W.READ, W.THIS), 4, ordered=True),
     Combination("addressed-to-model", 5, (W.AGENT, W.READ, W.THIS), 4, ordered=True),
     Combination("addressed-to-model", 4, (W.MODEL, W.MUST), 4, ordered=True),
@@ -145,16 +147,15 @@ COMBINATIONS: tuple[Combination, ...] = (
     Combination("user-as-other", 2, (W.USER, W.WANT), 4, ordered=True),
     Combination("user-as-other", 2, (W.USER, W.ANSWER), 6),
     # The course of the model's work.
-    Combination("task-timing", 6, (W.WHEN, W.READ, W.THIS | W.TEXT | W.TASK | W.USER | W.ANSWER), 5, ordered=True, begins=True),
+    Combination("task-timing", 6, (W.WHEN, W.READ, W.THIS | W.TASK | W.USER | W.ANSWER), 5, ordered=True, begins=True),
+    Combination("task-timing", 5, (W.WHEN, W.READ, W.TEXT), 5, ordered=True, begins=True),
     Combination("task-timing", 4, (W.WHEN, W.READ, W.THIS | W.TASK | W.USER), 5, ordered=True),
-    Combination("task-timing", 3, (W.WHEN, W.READ), 2, ordered=True, begins=True),
     Combination("answer-hijack", 4, (W.OWN, W.ANSWER), 3, ordered=True),
     Combination("answer-hijack", 5, (W.ANSWER, W.ONLY), 4, ordered=True, begins=True),
     Combination("answer-hijack", 4, (W.WHATEVER, W.ANSWER | W.TASK), 12),
     Combination("answer-hijack", 1, (W.ANSWER, W.MUST), 4),
     Combination("answer-hijack", 3, (W.ANSWER, W.WORDS), 5, begins=True),
     Combination("tool-order", 5, (W.RUN | W.ACT, W.DEED), 3, ordered=True, begins=True),
-    Combination("tool-order", 1, (W.RUN, W.DEED), 2),
     Combination("tool-order", 2, (W.ACT | W.SEND | W.RUN, W.TOOL), 4, begins=True),
     Combination("tool-order", 1, (W.DEED, W.ADDRESS | W.MONEY | W.SECRET), 10),
     Combination("tool-order", 2, (W.DANGER | W.SEND, W.ALL, W.PRIVATE | W.SECRET | W.USER), 5, begins=True),
@@ -179,12 +180,12 @@ COMBINATIONS: tuple[Combination, ...] = (
 _STEP = r"(?:^|\n|[>\])}|]|--|\*\*|[.!?]\s)\W{0,4}"
 
 # Somebody spoken to: "Assistant, ..." or "<!-- AI: ..." or "@copilot please ...".
-_VOCATIVE = r"(?:^|[\n<({\[#*/!\"]|--|(?:[.!]|\b(?:dear|hey|hi|attention|to all))\s)\s{0,3}@?"
+_VOCATIVE = r"(?:^|[\n([#*/!\"]|--|(?:[.!]|\b(?:dear|hey|hi|attention|to all))\s)\s{0,3}@?"
 _CALLED = r"(?:\s?[:,](?=\s)|\s(?=please\b))"
 
 SHAPES: tuple[Shape, ...] = (
-    Shape("forged-role", 9, ("<|", "[inst]", "[/inst]", "<<sys>>", "<</sys>>", "<start_of_turn>"),
-          r"<\|(?:im_start|im_end|system|user|assistant|start_header_id|end_header_id|endoftext|eot_id)\|>|\[/?inst\]|<</?sys>>|<start_of_turn>"),
+    Shape("forged-role", 9, ("<|", "[/inst]", "<<sys>>", "<</sys>>", "<start_of_turn>"),
+          r"<\|(?:im_start|im_end|system|user|assistant|start_header_id|end_header_id|endoftext|eot_id)\|>|\[/inst\]|<</?sys>>|<start_of_turn>"),
     Shape("forged-role", 6, ("system", "assistant", "developer", "admin"),
           _STEP + r"(?:system|assistant|developer|admin(?:istrator)?)(?:[ _-](?:message|note|notice|prompt|override|alert|update|instructions?|directive|mode))?\s{0,2}(?:\*\*)?\s{0,2}(?::(?=\s)|[\]>])"),
     Shape("forged-role", 5, ("override", "system", "admin"),
@@ -202,9 +203,10 @@ SHAPES: tuple[Shape, ...] = (
           r"[-=#*]{3}\s{0,2}(?:\w{1,12} ){0,2}(?:prompt|instructions?|directive|override|instruction block)\s{0,2}[-=#*]{3}"),
     Shape("hidden-markup", 5, ("<!--", "display:", "visibility:", "font-size:", "color:", "opacity:", "[//]:", "hidden"),
           r"<!--|display:\s?none|visibility:\s?hidden|font-size:\s?[01](?:px|pt|em)?\b|color:\s?(?:white|#fff(?:fff)?\b|transparent)|opacity:\s?0\b|\[//\]: ?#|<\w{1,12}[^>\n]{0,80}\shidden\b"),
-    Shape("exfiltration-image", 10, ("](http", "<img"),
-          r"!\[[^\]\n]{0,80}\]\(https?://(?=[^)\s]{0,300}[?&=])(?:[^)\s{<\[$%]|%(?!7b)){0,300}(?:\{|%7b|<|\[|\$)"
-          r"|<img[^>\n]{0,80}src\W{1,3}https?://[^>\s]{0,200}(?:\{|%7b|\[|\$)"),
+    Shape("exfiltration-image", 10, ("](http",),
+          r"!\[[^\]\n]{0,80}\]\(https?://(?=[^)\s]{0,300}[?&=])(?:[^)\s{<\[$%]|%(?!7b)){0,300}(?:\{|%7b|<|\[|\$)"),
+    Shape("exfiltration-image", 5, ("<img",),
+          r"<img[^>\n]{0,80}src\W{1,3}https?://[^>\s]{0,200}(?:\{|%7b|\[|\$)"),
     Shape("jailbreak-persona", 8, ("anything now", "dan mode", "developer mode", "jailbr"),
           r"\bdo anything now\b|\b(?:dan|jailbreak) mode\b|\bdeveloper mode (?:enabled|output|activated)"),
 )  # fmt: skip
@@ -282,7 +284,7 @@ def _combined(number: int, rule: Combination, found: list[Token]) -> Iterator[Ev
                     best = found[right]
                     break
                 right += 1
-            if best is None and not rule.ordered:
+            if best is None and (not rule.ordered or token.classes & W.LAST):
                 left = place - 1
                 while left >= 0 and token.at - found[left].at <= rule.reach:
                     if found[left].classes & need and found[left] not in used:
@@ -393,6 +395,8 @@ def _scores(window: list[Evidence], near: list[Token], way: str) -> dict[str, in
         scores[kind] = best + min(sum(features.values()) - best, _MORE)
     if way in _ENCODED:
         scores["encoded-text"] = _ENCODED[way]
+    if way == "scrambled":
+        scores["disguised-words"] = _DISGUISED
     start, end = window[0].start, max(hit.end for hit in window)
     if sum(1 for each in near if each.classes & W.TYPO and start <= each.start < end) > 1:
         scores["disguised-words"] = _DISGUISED

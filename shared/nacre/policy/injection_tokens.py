@@ -29,6 +29,7 @@ _MODALS = frozenset(_MODAL_VERBS.split())
 _READER = Word.YOU | Word.MODEL | Word.AGENT
 _OPENERS = "\"'([{<>*#`"
 _NEEDING = frozenset(("need", "needs", "have", "has", "want", "be"))
+_ALONE = Word.BEGINS | Word.LAST  # in a language without spaces
 _SCRIPTLESS = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
 
 
@@ -93,18 +94,32 @@ def tokens(low: str) -> list[Token]:  # noqa: C901 (one loop over all words, tog
         else:
             begins = 0
         last, before = text, classes
-    _negate(found)
+    for place, token in enumerate(found):
+        if token.classes & Word.DROP:
+            _negate(found, place)
+        if token.classes & Word.PROMPT:
+            _own(found, place)
     return found
 
 
-def _negate(found: list[Token]) -> None:
+def _negate(found: list[Token], place: int) -> None:
     """Take the meaning out of "do not forget" and "n'oubliez pas"."""
-    for place, token in enumerate(found):
-        if token.classes & Word.DROP and not token.classes & Word.PHRASE:
-            for other in found[max(place - 2, 0) : place + 3]:
-                if other.classes & Word.NOT and abs(other.at - token.at) <= 2:
-                    token.classes &= ~Word.DROP
-                    break
+    token = found[place]
+    if not token.classes & Word.PHRASE:
+        for other in found[max(place - 2, 0) : place + 3]:
+            if other.classes & Word.NOT and abs(other.at - token.at) <= 2:
+                token.classes &= ~Word.DROP
+
+
+def _own(found: list[Token], place: int) -> None:
+    """Mark "system prompt" and "your instructions", also with the words in another order."""
+    token = found[place]
+    for other in found[max(place - 2, 0) : place + 3]:
+        if abs(other.at - token.at) <= 2:
+            if other.classes & Word.INNER:
+                token.classes |= Word.HIDDEN_PROMPT
+            if other.classes & Word.OWN:
+                token.classes |= Word.OWN_PROMPT
 
 
 def _other(text: str) -> int:
@@ -133,9 +148,7 @@ def _scriptless(text: str, start: int, at: int, found: list[Token]) -> int:
         for word, classes in parts.get(text[place], ()):
             if text.startswith(word, place):
                 at += 1
-                found.append(
-                    Token(at, classes | Word.BEGINS, start + place, start + place + len(word))
-                )
+                found.append(Token(at, classes | _ALONE, start + place, start + place + len(word)))
                 place += len(word)
                 break
         else:
@@ -162,4 +175,7 @@ def squeezed_tokens(letters: str) -> list[Token]:
         else:
             place += 1
             skipped += 1
+    for number, token in enumerate(found):
+        if token.classes & Word.PROMPT:
+            _own(found, number)
     return found

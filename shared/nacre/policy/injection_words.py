@@ -88,6 +88,10 @@ class Word:
     SECURITY = 1 << 70  # how people talk about attacks
     LONGER = 1 << 71
     ABOUT = 1 << 72  # what was told is told about something
+    RENDER = 1 << 73  # verbs that turn a text into another one
+    HIDDEN_PROMPT = 1 << 74  # the system's prompt
+    OWN_PROMPT = 1 << 75  # the reader's own prompt
+    LAST = 1 << 76  # of a language where the verb comes last
     BEGINS = 1 << 66  # where an imperative may stand
     AGENT = 1 << 51  # names for a model that other things have too
     NAME = 1 << 52  # an identifier such as send_mail
@@ -96,7 +100,7 @@ class Word:
 
 _LISTS: dict[int, str] = {
     Word.DROP: """
-        ignore ignoring disregard disregarding forget forgetting override overriding overwrite bypass bypassing
+        ignore ignoring disregard disregarding forget forgetting override bypass
         neglect discard dismiss overlook abandon nullify revoke unlearn disobey invalidate
         ignorier* vergiss vergesst vergessen missacht* verwirf verwerfen uberschreib* umgeh* ubergeh* aufgehoben
         ignorez ignorer oublie oubliez oublier negligez outrepasse* ecarte* contourne* annule annulez
@@ -112,7 +116,7 @@ _LISTS: dict[int, str] = {
         instruction instructions instruct prompt prompts directive directives guideline guidelines guidance directions
         programming briefing ruleset orders preprompt
         anweisung* anleitung* instruktion* vorgabe* weisung* befehle* auftrag auftrage richtlinie* systemnachricht*
-        consigne* instruction* directive* ordres invite
+        consigne* instruction* directive* ordres
         instruccion* indicacion* directriz directrices ordenes consigna*
         istruzion* direttiv* indicazion* ordini
         instrucoes instrucao diretriz diretrizes ordens orientacoes
@@ -122,7 +126,7 @@ _LISTS: dict[int, str] = {
     """,
     Word.LIMITS: """
         rule rules policy policies filtering restriction restrictions constraint limits limitations filter filters safeguard
-        safeguards guardrail guardrails protocol protocols safety ethics moderation censorship training orders commands
+        safeguards guardrail guardrails protocol protocols safety ethics moderation censorship training orders
         security constraints controls
         regel regeln richtlinien einschrankung* beschrankung* sicherheitsrichtlinie* sicherheitsregel* schutzmassnahme* training
         regle regles restriction* politique* limites filtres securite
@@ -146,7 +150,7 @@ _LISTS: dict[int, str] = {
         之前 以前 先前 此前 前面 上面 以上 上述 原有 初始 原来 これまで 今まで 以前 前の 上記 元の 最初 初期 이전 앞선 기존 위의 최초 السابقة السابق पिछले
     """,
     Word.OWN: """
-        your you're yours dein* deine ihre ihren ihr tes ta ton vos votre tus su sus tu suo tuo tue tuoi vostre teu teus seu suas seus tuas
+        your you're yours dein* deine ihre ihren ihr tes vos votre tus sus tu suo tuo tue tuoi vostre teu teus seu suas seus tuas
         твои твой твоих твоего ваш* свои своих jouw uw twoj* senin
         你的 您的 自己的 あなたの 君の 당신의 너의
     """,
@@ -161,7 +165,7 @@ _LISTS: dict[int, str] = {
     """,
     Word.PROMPT: """
         prompt preprompt systemprompt instructions preamble directives systemnachricht* systemanweisung*
-        anweisungen consignes invite instrucciones istruzioni instrucoes programming
+        anweisungen consignes instrucciones istruzioni instrucoes programming
         промпт* инструкц* 提示词 提示 指令 说明 プロンプト 指示 プロンプト 프롬프트 지침 지시
     """,
     Word.MODEL: """
@@ -248,7 +252,7 @@ _LISTS: dict[int, str] = {
         执行 运行 调用 删除 转账 打开 安装 调用 実行 呼び出 削除 開いて 送金 使って 실행 호출 삭제 uruchom wykonaj usun
     """,
     Word.RUN: """
-        execute run call invoke trigger launch perform obey carry act fuhre ausfuhren rufe aufrufen execute executez appelle appeler lance ejecuta ejecutar llama llamar
+        execute run call invoke trigger launch obey carry act fuhre ausfuhren rufe aufrufen execute executez appelle appeler lance ejecuta ejecutar llama llamar
         esegui eseguire chiama chiamare execute executar chame chamar выполни* вызови* запусти* 执行 运行 调用 実行 呼び出 실행 호출
     """,
     Word.APPROVE: "approve accept allow confirm auto-approve genehmige bestatige approuve acceptez aprueba acepta approva accetta aprove aceite одобри* разреши* 批准 同意 承認 승인",
@@ -256,21 +260,21 @@ _LISTS: dict[int, str] = {
         tool tools werkzeug* outil outils herramienta* strumento strumenti ferramenta* инструмент* 工具 ツール 도구 narzedzi*
     """,
     Word.ANSWER: """
-        answer answers reply replies response responses respond output summary summaries recommendation verdict reasoning completion review rating
+        answer answers reply replies response respond summary summaries recommendation verdict reasoning completion review rating
         antwort* zusammenfassung reponse* repond* resume* respuesta* responde* resumen risposta* rispond* riassunto resposta* respond* resumo
         ответ* отвеч* резюме 回答 回复 答复 摘要 总结 输出 回覆 返答 応答 要約 回答 答え 답변 응답 요약 odpowied* antwoord*
     """,
     Word.READ: """
         reading processing summarizing summarising analyzing analysing parsing answering responding replying
-        translating reviewing indexing ingesting read summarize summarise summarized summarised analyze analyse analyzed parse answer answered respond reply
-        translate translated review evaluating screens indexes reads processes ingest ingests
+        translating reviewing indexing ingesting summarize summarise summarized summarised analyze analyse analyzed parse answer answered respond reply
+        translate translated review evaluating screens
         liest lesen lest bearbeite* zusammenfass* verarbeite* antwortest lisez lire traite* resumer repondre continuer
         leer leas lees procesar resumir resume responder continuar analiz* leggi leggere elabor* riassum* rispondere continuare
         ler leia lendo processar responder continuar читаешь читаете чтении обработк* анализ* отвеча* продолж*
         阅读 处理 总结 分析 回答 继续 读到 読む 読んで 処理 要約 分析 回答 続け 읽는 처리 요약 분석
     """,
     Word.WHEN: """
-        before after when whenever while once prior during as bevor vor nachdem wenn sobald beim avant apres lorsque quand antes despues cuando al
+        before after when whenever while once prior during bevor vor nachdem wenn sobald beim avant apres lorsque quand antes despues cuando al
         prima dopo quando depois ao прежде после перед когда при 之前 之后 当 时 前に 後に とき 際 전에 후에 때
     """,
     Word.TEXT: """
@@ -289,7 +293,7 @@ _LISTS: dict[int, str] = {
         срочно немедленно важно 紧急 立即 重要 马上 緊急 直ちに 今すぐ 重要 긴급 즉시 중요 pilne natychmiast
     """,
     Word.CHIEF: """
-        admin administrator administrators developer developers supervisor operator openai anthropic ceo maintainer moderator
+        admin administrator administrators developer developers supervisor operator openai anthropic ceo moderator
         superuser compliance god directeur administrateur entwickler* administrador desarrollador* amministratore sviluppatore
         администратор* разработчик* начальник* 管理员 管理員 开发者 管理方 管理者 開発者 관리자 개발자
     """,
@@ -304,7 +308,7 @@ _LISTS: dict[int, str] = {
         conferma* approvazion* permesso confirmacao aprovacao permissao подтвержден* одобрен* разрешен* проверк* 确认 批准 审批 许可 确认 検証 確認 承認 許可 확인 승인 허락
     """,
     Word.BECOME: """
-        pretend roleplay simulate simulating imagine persona character impersonate emulate behave speak become
+        pretend roleplay simulate simulating imagine persona character impersonate emulate behave
         verhalte spiel* stell joue* agis pretends actua finge simula imagina comportate fingi recita aja finja simule
         притвор* представь* веди играй* 扮演 假装 假裝 模拟 充当 ふり 演じ なりきり 가장 연기 udawaj
     """,
@@ -324,7 +328,7 @@ _LISTS: dict[int, str] = {
         sessions
     """,
     Word.CODE: "base64 rot13 hexadecimal morse cipher ciphertext braille caesar kodiert* codificad* codifie* codificat* закодирован* 编码 暗号 エンコード 인코딩",
-    Word.DECODE: "decode decodes reverse convert decrypt unscramble decipher deobfuscate unescape dekodier* entschlussel* decode* decodez dechiffre* decodifica* descifra* decifra* decodifique расшифруй* декодируй* 解码 解密 デコード 解読 디코딩 odkoduj",
+    Word.DECODE: "decode decodes decrypt unscramble decipher deobfuscate unescape dekodier* entschlussel* decode* decodez dechiffre* decodifica* descifra* decifra* decodifique расшифруй* декодируй* 解码 解密 デコード 解読 디코딩 odkoduj",
     Word.ALL: """
         all everything anything any every whole entire each pending alle alles tout tous toute toutes todo todas todos toda tutto tutte tutti tudo всё все всех
         所有 全部 一切 すべて 全て 全部 모든 전부 wszystk*
@@ -352,13 +356,15 @@ _LISTS: dict[int, str] = {
     Word.PRAISE: "recommend rate rank hire endorse prefer praise favour favor best positively bewert* empfiehl* empfehl* recommande* recomiend* raccomand* recomend* порекомендуй* 推荐 评为 推薦 評価 추천",
     Word.WHATEVER: "whatever regardless irrespective matter egal unabhangig cualquier qualunque indipendentemente независимо 无论 不管 関わらず 무조건",
     Word.FIRST_PERSON: "i i'm we me my our ich wir je nous yo soy nosotros io sono noi eu sou nos я мы 我 我们 私 저는 나는",
-    Word.WORDS: "words word text line lines sentence sentences paragraph everything worter satz mots phrase palabras parole frase palavras слова 文字 内容 言葉 文章",
+    Word.WORDS: "words word text sentence sentences everything worter satz mots phrase palabras parole frase palavras слова 文字 内容 言葉 文章",
     Word.GET: "collect gather harvest extract retrieve copy encode read fetch find grab sammle lies recopile recueille raccogli colete собери 收集 读取 集め 수집",
     Word.SECURITY: """
         attack attacks attacker attackers injection injections jailbreak jailbreaks jailbreaking malicious vulnerability vulnerabilities vulnerable mitigation
         mitigations threat threats adversarial exploit exploits phishing detect detects detection detector owasp cve researchers
         redteam payload payloads untrusted sanitize guardrail guardrails angriff* attaque* ataque* attacc* атак* уязвим* 攻击 注入 攻撃 脆弱性 공격 취약점
     """,
+    Word.RENDER: "translate summarize summarise encode rephrase ubersetze traduis traduisez traduce traduci traduza переведи 翻译 翻訳 번역",
+    Word.LAST: "ignorieren vergessen missachten weiterleiten senden schicken aufrufen ausfuhren zeigen unut goster",
     Word.IF: "if wenn falls si se если 如果 若 もし 만약 jesli",
     Word.WHAT: "what which where how was welche* wie lautet lauten quel quelle* quels cual cuales que quali qual quais какие какой какова каковы 什么 哪些 何 なに 무엇 뭐",
     Word.DANGER: "delete wipe erase disable destroy drop remove losch* deaktivier* supprim* desactiv* elimina elimine borra borre cancella disattiv* apague удали* отключи* 删除 关闭 禁用 削除 無効 삭제 비활성",
@@ -369,7 +375,8 @@ _PHRASES: dict[str, int] = {
     "has to": Word.MUST, "have to": Word.MUST, "need to": Word.MUST, "security team": Word.CHIEF,
     "language model": Word.MODEL, "language models": Word.MODEL,
     "non dire": Word.NOT | Word.TELL, "non dirlo": Word.NOT | Word.TELL, "non informare": Word.NOT | Word.TELL,
-    "non menzionare": Word.NOT | Word.TELL, "non seguire": Word.NOT | Word.FOLLOW, "set aside": Word.DROP, "turn off": Word.DROP | Word.DANGER, "switch off": Word.DROP | Word.DANGER,
+    "non menzionare": Word.NOT | Word.TELL, "non seguire": Word.NOT | Word.FOLLOW, "invite systeme": Word.PROMPT | Word.INNER,
+    "set aside": Word.DROP, "turn off": Word.DROP | Word.DANGER, "switch off": Word.DROP | Word.DANGER,
     "turned off": Word.GONE, "no longer": Word.LONGER,
     "told about": Word.ABOUT, "said about": Word.ABOUT, "written about": Word.ABOUT, "carry out": Word.RUN, "act on": Word.RUN, "act as": Word.BECOME, "are now": Word.BECOME, "content policy": Word.INNER,
     "content rules": Word.INNER, "content filter": Word.INNER, "ethical guidelines": Word.INNER | Word.ORDERS,
