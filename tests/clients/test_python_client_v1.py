@@ -22,7 +22,7 @@ SEEN = {
     "simple": "This is a simple text response for testing.",
     "failed": [True, "Error: This tool intentionally returns an error for testing"],
     "progress": [[0, 100], [50, 100], [100, 100]],
-    "asked": [False, 'User response: action=accept, content={"response": "the response"}'],
+    "asked": [False, 'User response: action=accept, content={"username": "the username"}'],
     "resource": "This is the content of the static text resource.",
     "prompt": "This is a simple prompt for testing.",
     "unknown": -32602,

@@ -51,8 +51,8 @@ async def sampling(prompt: str, context: Context) -> ToolResult:
 @tool(name="test_elicitation")
 async def elicitation(message: str, context: Context) -> ToolResult:
     """Tests server-initiated elicitation."""
-    response = {"response": {"type": "string", "description": "User's response"}}
-    answer = (await context.ask({"response": elicit(message, response)}))["response"]
+    about = {"username": {"type": "string"}, "email": {"type": "string"}}
+    answer = (await context.ask({"response": elicit(message, about, required=False)}))["response"]
     return ToolResult.text(
         f"User response: action={answer['action']}, content={json.dumps(answer.get('content', {}))}"
     )

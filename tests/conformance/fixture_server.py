@@ -17,6 +17,7 @@ from nacre import (
     PromptMessage,
     ResourceContents,
     ToolServer,
+    tool,
 )
 from nacre.app import Application
 from nacre.clock import system_clock
@@ -34,7 +35,32 @@ def conformance_server(name: str = "nacre-conformance") -> ToolServer:
     register_tasks(server)
     register_resources(server)
     register_prompts(server)
+    register_triggers(server)
     return server
+
+
+def register_triggers(server: ToolServer) -> None:
+    """Add the tools with which the suite changes the lists."""
+
+    @server.register_tool
+    @tool
+    async def test_trigger_tool_change() -> str:
+        """Adds a tool."""
+        added = tool(name=f"test_added_{secrets.token_hex(4)}")(late)
+        server.register_tool(added)
+        return "added"
+
+    @server.register_tool
+    @tool
+    async def test_trigger_prompt_change() -> str:
+        """Adds a prompt."""
+        server.prompt(f"test_added_{secrets.token_hex(4)}")(late)
+        return "added"
+
+
+async def late() -> str:
+    """Came later."""
+    return "late"
 
 
 def owners_server() -> ToolServer:
