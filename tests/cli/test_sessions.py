@@ -73,7 +73,7 @@ def test_all_sessions_go_at_once_and_those_of_forgotten_days(
 ) -> None:
     for key in ("a", "b"):
         nacre("chat", "my words are pearls", "--session", key)
-    assert nacre("sessions", "delete", "--all").err == "Deleted 2 sessions of me.\n"
+    assert nacre("sessions", "delete", "--all").err == "Deleted 2 sessions of Pearl.\n"
 
     nacre("chat", "my words are pearls", "--session", "c")
     day = nacre("sessions", "--json").json()[0]["updated_at"][:10]
@@ -83,7 +83,7 @@ def test_all_sessions_go_at_once_and_those_of_forgotten_days(
 
 def test_a_being_that_is_forgotten_leaves_no_session(nacre: Nacre, model: ModelServer) -> None:
     nacre("chat", "my words are pearls of the deep sea", "--session", "c")
-    gone = nacre("forget", "being", "me", "--yes", "--verify")
+    gone = nacre("forget", "being", "Pearl", "--yes", "--verify")
 
     assert gone.code == 0, gone.out + gone.err
 
