@@ -258,7 +258,7 @@ def test_a_server_that_stops_ends_its_subscriptions_at_once(world: World) -> Non
             began = time.monotonic()
             world.server.process.send_signal(signal.SIGTERM)
             assert [event async for event in changes] == []
-            await asyncio.to_thread(world.server.process.wait)
+            await asyncio.to_thread(world.server.process.communicate)
             assert time.monotonic() - began < DRAIN_SECONDS / 2
 
     talk(main)
