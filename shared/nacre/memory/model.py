@@ -8,13 +8,13 @@ repeating a step must not make a second one.
 import hashlib
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Literal, Self
 
 from nacre.limits import REVIVED_FROM
 from nacre.memory import keys
-from nacre.memory.records import attributes_of, record_of
+from nacre.memory.records import ADDED_LATER, attributes_of, record_of
 from nacre.ports.item_schema import ItemSchema
 from nacre.ports.table import Item
 
@@ -138,7 +138,8 @@ class Node:
     pinned: bool = False
     valid_from: str | None = None
     superseded_by: str | None = None
-    similar: tuple[str, ...] = ()  # memories that were close when it was made, yet not the same
+    # Memories that were close when it was made, yet not the same.
+    similar: tuple[str, ...] = field(default=(), metadata={ADDED_LATER: True})
     emb_id: str | None = None  # what its vector was made with
     version: int = 1  # raised by every change except reactivation
 

@@ -9,15 +9,20 @@ from nacre.ports.table import Item
 
 R = TypeVar("R")
 
+ADDED_LATER = "added later"  # in the metadata of a field
+
 
 def attributes_of(record: Any) -> Item:
-    """Return the record's fields as attributes; what is None is left out."""
+    """Return the record's fields as attributes; what is None is left out.
+
+    So is an empty list in a field that records got later, which keeps older data as it is.
+    """
     result: Item = {}
     for field in dataclasses.fields(record):
         value: Any = getattr(record, field.name)
         if isinstance(value, tuple):
             value = list(value)
-        if value is not None:
+        if value is not None and (value or not field.metadata.get(ADDED_LATER)):
             result[field.name] = value
     return result
 
