@@ -8,7 +8,8 @@ from infra.tools import PINS
 from tests.docs.test_links import ROOT
 
 PAGE = (ROOT / "docs" / "guides" / "connect.md").read_text(encoding="utf-8")
-NODE = json.loads((ROOT / "infra" / "node" / "package.json").read_text())["dependencies"]
+PACKAGE = json.loads((ROOT / "infra" / "node" / "package.json").read_text())
+NODE = {**PACKAGE["dependencies"], **PACKAGE["optionalDependencies"]}
 
 
 def test_what_was_tried_is_what_the_tests_run() -> None:
@@ -22,4 +23,8 @@ def test_what_was_tried_is_what_the_tests_run() -> None:
         older.removeprefix("mcp=="),
         NODE["mcp-remote"],
         NODE["@modelcontextprotocol/inspector"],
+        NODE["@anthropic-ai/claude-code"],
+        NODE["@openai/codex"],
+        NODE["@google/gemini-cli"],
+        NODE["opencode-linux-x64-baseline"],
     ]

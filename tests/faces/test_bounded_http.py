@@ -374,14 +374,14 @@ class Guest:
         (["2001:db8::1", "2001:db8::2", "2001:db8:0:1::1"], [0, 429, 0]),
         (["::ffff:9.9.9.9", "9.9.9.9"], [0, 429]),
         (["127.0.0.1", "127.0.0.1", "::1", "::1"], [0, 0, 0, 0]),
-        (["10.0.0.7", "10.0.0.8", "10.0.0.7"], [0, 0, 0]),
+        (["203.0.113.7", "203.0.113.8", "203.0.113.7"], [0, 0, 0]),
         (["", ""], [0, 0]),
     ],
 )
 def test_one_address_has_so_many_connections_but_this_machine_and_its_proxies_all(
     addresses: list[str], statuses: list[int]
 ) -> None:
-    world = World(of_one_address=1, proxies=("10.0.0.0/8",))
+    world = World(of_one_address=1, proxies=("203.0.113.0/24",))
     guests = [Guest(address) for address in addresses]
     for guest in guests:
         world.crowd.enter(guest)

@@ -68,6 +68,7 @@ def test_the_environment_that_the_template_sets_is_what_settings_read() -> None:
         "NACRE_ALLOWED_ORIGINS",  # API Gateway answers for origins
         "NACRE_POLICY",  # documents in the table, pushed by the command
         "NACRE_TRUSTED_PROXIES",  # API Gateway says who calls
+        *("NACRE_HTTP_CONNECTIONS", "NACRE_ADDRESS_CONNECTIONS"),  # and bounds them
         "NACRE_SERVERS",  # `nacre server add --stack` keeps them in the table
         "NACRE_RESOLVE_TOKENS",  # for fronts without the authorizer
         # NACRE_QDRANT_SECRET and its like say where these are kept

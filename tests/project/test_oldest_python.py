@@ -8,7 +8,7 @@ PACKAGE = Path(__file__).parents[2] / "shared" / "nacre"
 
 def repeats_a_group_possessively(source: str) -> bool:
     """Return True for `(…)*+`, `(…)++`, `(…)?+` and `(…){m,n}+` outside character classes."""
-    bare = re.sub(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]", "", source, flags=re.DOTALL)
+    bare = re.sub(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]", "c", source, flags=re.DOTALL)
     return re.search(r"\)(?:[*+?]|\{\d*,?\d*\})\+", bare) is not None
 
 

@@ -43,6 +43,7 @@ VERBS = (
     Verb("test-313", rf"{PASSED}|NOT RUN", "tests/project/test_oldest_python.py"),
     Verb("test-oldest", rf"{PASSED}|NOT RUN", "tests/project/test_oldest_python.py"),
     Verb("conformance", PASSED, "-k test_typescript_client"),
+    Verb("clients", PASSED, "-k test_typescript_client"),
     Verb("template", PASSED, "-k test_cfripper"),
     Verb("stack", PASSED, "-k test_other_clients_log_in_by_url_alone"),
     Verb("browser", rf"{PASSED}|skipped", "-k test_passkeys"),

@@ -55,6 +55,7 @@ SEEDS = (
     "\5Ann fed 3 cats on 2026-01-01; <memory_recall>x</memory_recall> 猫が好き running".encode(),
     b"\5line [node 0191f6a0-0000-7000-8000-000000000001]  \n<think>a</think>b",
     b"\5[tone] Warm: be kind",
+    b"\5Bob was driven home by Ann on Monday\nOn Monday Ann drove Bob home",
     b"\0063d",
     b"\6https://a.example,http://b:1",
 )
@@ -192,7 +193,9 @@ def _words(text: str) -> None:
     assert without_recalls(clean) == clean
     without_reasoning(text)
     assert same_text(text, text)
-    assert same_text(text, text[::-1]) == same_text(text[::-1], text)
+    one, _, other = text.partition("\n")
+    for further in (text[::-1], other):
+        assert same_text(one, further) == same_text(further, one)
     combined([text, "b"], text)
     assert "\n" not in memory_line(text)
     rule = parse_rule(text)
