@@ -144,7 +144,8 @@ def test_the_seeds_own_fixture_is_read(nacre: Nacre, policy: str, fixtures: Path
 """,
     )
 
-    assert nacre("policy", "test", "--policy", policy, "--fixture", path).code == 0
+    [decided] = nacre("policy", "test", "--policy", policy, "--fixture", path, "--json").json()
+    assert (decided["decision"], decided["expected"]) == ("deny", "deny")
 
 
 @pytest.mark.parametrize(

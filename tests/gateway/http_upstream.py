@@ -43,7 +43,9 @@ class Upstream:
 
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-                if upstream.status != 200:
+                if self.path not in ("/mcp", "/stream"):
+                    self.reply(404, b"not here", "text/plain")
+                elif upstream.status != 200:
                     self.reply(upstream.status, b"no", "text/plain")
                 elif upstream.token and self.headers["authorization"] != upstream.token:
                     self.reply(401, b"who are you?", "text/plain")

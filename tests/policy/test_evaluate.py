@@ -70,6 +70,7 @@ def test_the_first_rule_that_matches_decides() -> None:
 
 @pytest.mark.requirement("004.rule.default-deny")
 def test_a_call_that_no_rule_is_about_is_denied() -> None:
+    assert NO_RULE.action == "deny"
     assert policy("").decide(call("x")) == NO_RULE
     assert policy(PROJECTS).decide(call("read", {"path": "/x"})) == NO_RULE
 
@@ -187,6 +188,7 @@ def test_numbers_and_truth_values_match_by_their_type_or_their_text(
     assert (allowed == "allow", denied == "deny") == (is_allowed, is_denied)
 
 
+@pytest.mark.requirement("004.rule.fields")
 def test_a_server_is_a_glob_over_the_name_that_we_give_it() -> None:
     text = '[[rule]]\naction = "allow"\ntool = "*"\nserver = "git*"\n'
     assert decide(text, "x", server="github") == "allow"
