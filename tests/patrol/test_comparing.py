@@ -21,6 +21,8 @@ from tests.patrol.judge_pairs import FORM, by_patrol, judged, pairs_in
 from tests.patrol.worlds import World, new_world
 
 PAIRS = pairs_in(Path(__file__).with_name("pairs.tsv"))
+# Written by somebody who knew the promise alone, and judged once before anybody read them.
+UNSEEN = pairs_in(Path(__file__).with_name("unseen_pairs.tsv"))
 LOAN, DEBT = "Ann lent Bob 200 euros", "Bob lent Ann 200 euros"
 
 
@@ -46,6 +48,13 @@ def test_no_pair_that_differs_is_taken_for_the_same_and_changes_of_form_are() ->
     assert len({pair.kind for pair in PAIRS}) >= 30
 
 
+def test_pairs_of_another_author_are_decided_as_when_they_were_first_seen() -> None:
+    judgement = judged(UNSEEN, same_text)
+
+    assert judgement.wrong == []
+    assert judgement.share(FORM) >= (48, 68)
+
+
 @pytest.mark.parametrize("pair", PAIRS[::40], ids=lambda pair: pair.kind)
 def test_a_patrol_decides_as_the_comparison_does(pair: object) -> None:
     found = [each for each in PAIRS if each is pair]
@@ -57,6 +66,7 @@ def test_a_patrol_decides_as_the_comparison_does(pair: object) -> None:
 
 @pytest.mark.slow
 def test_patrols_unite_no_pair_that_differs() -> None:
+    assert judged(UNSEEN).wrong == []
     judgement = judged(PAIRS)
 
     assert judgement.wrong == []
