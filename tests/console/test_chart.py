@@ -98,7 +98,7 @@ def test_ten_thousand_memories_make_a_page_that_a_browser_can_draw(desk: Desk) -
 
 
 @pytest.mark.parametrize("count", [1, 2, 7, 24, 40])
-def test_groups_carry_their_names_and_no_name_hides_another(count: int) -> None:
+def test_groups_carry_their_names_and_no_name_hides_another_or_a_group(count: int) -> None:
     rng = Random(count)
     islands = tuple(
         Island(
@@ -121,6 +121,7 @@ def test_groups_carry_their_names_and_no_name_hides_another(count: int) -> None:
     assert len(names) >= min(count, 5)
     for place, each in enumerate(names):
         assert not any(each.meets(other) for other in names[:place])
+        assert not any(each.covers(island) for island in islands)
         half = len(each.text) * each.size * 0.6 / 2
         assert each.x - half >= -20
         assert each.x + half <= 920

@@ -20,6 +20,7 @@ _NUMBERED = 60  # of the largest: more numbers would lie over one another
 _NAMED = 24  # of the largest: names need more room than numbers
 _LONGEST_NAME = 28
 _LETTER = 0.6  # how wide a letter is, in its font's size
+_LINE = 1.15  # how far apart two lines of text are, in their font's size
 _LISTED = 24  # groups beside the map; the others are folded away
 
 
@@ -42,9 +43,20 @@ class Caption(NamedTuple):
 
     def meets(self, other: "Caption") -> bool:
         """Tell whether two texts lie over one another."""
-        width = (len(self.text) * self.size + len(other.text) * other.size) * _LETTER / 2
-        height = max(self.size, other.size)
-        return abs(self.x - other.x) < width and abs(self.y - other.y) < height
+        height = max(self.size, other.size) * _LINE
+        return abs(self.x - other.x) < self.half + other.half and abs(self.y - other.y) < height
+
+    def covers(self, island: Island) -> bool:
+        """Tell whether the text lies over a group."""
+        middle = self.y - self.size * 0.3
+        across = max(0.0, abs(island.x - self.x) - self.half)
+        down = max(0.0, abs(island.y - middle) - self.size * 0.5)
+        return across**2 + down**2 < island.radius**2
+
+    @property
+    def half(self) -> float:
+        """Return half the width of the text."""
+        return len(self.text) * self.size * _LETTER / 2
 
 
 @routes.get("/map")
@@ -87,30 +99,48 @@ def drawn_groups(found: Chart) -> list[Drawn]:
 
 
 def captions(found: Chart) -> list[Caption]:
-    """Return the names of the groups, above or below them; a number where a name has no room."""
+    """Return the groups' names beside them, clear of other groups; else their numbers."""
     size = round(found.width / 62, 1)
     placed: list[Caption] = []
-    for place, each in enumerate(found.islands[:_NUMBERED]):
-        texts = [str(each.number)]
+    for place, island in enumerate(found.islands[:_NUMBERED]):
+        numbers = _spots(found, island, str(island.number), size)
+        spots = numbers
         if place < _NAMED:
-            label = each.label
+            label = island.label
             short = label if len(label) <= _LONGEST_NAME else f"{label[: _LONGEST_NAME - 1]}…"
-            texts.insert(0, f"{each.number} {short}")
-        tried = [spot for text in texts for spot in _spots(found, each, text, size)]
-        free = (spot for spot in tried if not any(map(spot.meets, placed)))
-        placed.append(next(free, tried[-1]))
+            spots = _spots(found, island, f"{island.number} {short}", size) + numbers
+        near = _level(found, island, size)
+        apart = [spot for spot in spots if not any(map(spot.meets, placed))]
+        clear = (spot for spot in apart if not any(map(spot.covers, near)))
+        number = next((spot for spot in apart if spot in numbers), numbers[0])
+        placed.append(next(clear, number))
     return placed
 
 
-def _spots(found: Chart, island: Island, text: str, size: float) -> list[Caption]:
-    """Return where a text may stand, within the picture."""
-    half = len(text) * size * _LETTER / 2
-    x = min(max(island.x, found.left + half), found.left + found.width - half)
-    above = island.y - island.radius - size * 0.4
-    below = island.y + island.radius + size
+def _level(found: Chart, island: Island, size: float) -> list[Island]:
+    """Return the groups that a text beside this one can lie over."""
     return [
-        Caption(text, round(x, 1), round(y, 1), size)
-        for y in (max(above, found.top + size), min(below, found.top + found.height - size * 0.3))
+        other
+        for other in found.islands
+        if abs(other.y - island.y) < other.radius + island.radius + 2 * size
+    ]
+
+
+def _spots(found: Chart, island: Island, text: str, size: float) -> list[Caption]:
+    """Return where a text may stand: above, below, right and left, within the picture."""
+    half = Caption(text, 0.0, 0.0, size).half
+    aside, level = island.radius + size * 0.4 + half, island.y + size * 0.3
+    spots = (
+        (island.x, island.y - island.radius - size * 0.4),
+        (island.x, island.y + island.radius + size),
+        (island.x + aside, level),
+        (island.x - aside, level),
+    )
+    low, high = found.left + half, found.left + found.width - half
+    top, bottom = found.top + size, found.top + found.height - size * 0.3
+    return [
+        Caption(text, round(min(max(x, low), high), 1), round(min(max(y, top), bottom), 1), size)
+        for x, y in spots
     ]
 
 
