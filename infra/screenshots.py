@@ -17,7 +17,7 @@ from infra.sample import Sample, make
 
 ROOT = Path(__file__).parents[1]
 PICTURES = ROOT / "docs" / "pictures"
-MOST_BYTES = 150_000
+MOST_BYTES = 200_000
 SIZE = (1200, 800)
 PHONE = (390, 760)
 FORM = (800, 640)
@@ -39,6 +39,10 @@ PAGES: tuple[tuple[str, str, Scheme, tuple[int, int]], ...] = (
     ("sign-in", "/sign-in", "light", FORM),
     ("consent", "CONSENT", "light", FORM),
 )
+# Put a path that readers know in place of this machine's.
+RENAME = """([path, shown]) => document.querySelectorAll('pre, code').forEach(
+  block => { if (block.textContent.includes(path))
+    block.textContent = block.textContent.replaceAll(path, shown) })"""
 OPEN = ("/sign-in",)  # shown to whoever has not signed in
 
 
@@ -71,7 +75,7 @@ def serving(sample: Sample) -> Iterator[tuple[str, str]]:
         "PYTHONPATH": str(ROOT / "shared"),
         "HOME": str(sample.folder),
     }
-    command = [sys.executable, "-m", "nacre.cli", "serve", "--port", "8642"]
+    command = [str(Path(sys.executable).with_name("nacre")), "serve", "--port", "8642"]
     process = subprocess.Popen(
         [*command, "--data-dir", str(sample.folder)],
         env=environment,
@@ -161,6 +165,8 @@ def show(made: Window, address: str, sample: Sample) -> None:
     if address == "/sign-in":  # the command has this machine's paths
         page.locator("main code").evaluate("code => code.textContent = 'nacre owner bootstrap'")
     page.wait_for_load_state("load")
+    for path, shown in ((ROOT, "/home/ann/nacre"), (sample.folder, "/home/ann/.local/share/nacre")):
+        page.evaluate(RENAME, [str(path), shown])
 
 
 def take(made: Window, file: Path) -> None:
