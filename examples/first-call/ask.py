@@ -42,4 +42,10 @@ async def ask(url: str, token: str) -> None:
 if __name__ == "__main__":
     if len(sys.argv) != 3:
         sys.exit("usage: ask.py URL TOKEN, both as the first start of the server printed them")
-    asyncio.run(ask(sys.argv[1], sys.argv[2]))
+    try:
+        asyncio.run(ask(sys.argv[1], sys.argv[2]))
+    except ExceptionGroup as group:  # of the client's tasks; the reason is the innermost one
+        error: Exception = group
+        while isinstance(error, ExceptionGroup):
+            error = error.exceptions[0]
+        sys.exit(f"error: {error}")
