@@ -212,7 +212,7 @@ def test_nothing_is_erased_without_a_yes(nacre: Nacre, world: World, being_id: s
     refused = nacre("forget", "scene", scene.scene_id, *world.options)
 
     assert (refused.code, refused.out) == (2, "")
-    assert refused.err == "error: nobody is here to confirm\nhint: give --yes\n"
+    assert refused.err == "error: no terminal to confirm at\nhint: give --yes\n"
     assert b"Zirkon" in world.content
 
 

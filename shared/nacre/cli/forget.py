@@ -190,7 +190,7 @@ def _forget(
 
 def _agreed(question: str) -> bool:
     if not sys.stdin.isatty():
-        raise InvalidInputError("nobody is here to confirm; give --yes")
+        raise InvalidInputError("no terminal to confirm at; give --yes")
     return click.confirm(question, err=True)
 
 
