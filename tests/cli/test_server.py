@@ -12,7 +12,7 @@ from nacre.gateway.server_store import ServerStore
 from nacre.ports.upstream import Offered
 from nacre.wiring.embedded import open_home
 from tests.cli.conftest import Nacre
-from tests.gateway.http_upstream import http_upstream
+from tests.gateway.http_upstream import TOOLS, http_upstream
 from tests.wiring.deployed import deployed
 
 ODD = Path(__file__).parents[1] / "gateway" / "odd_upstream.py"
@@ -121,19 +121,106 @@ def test_check_says_what_each_server_offers_and_what_is_wrong(nacre: Nacre, tmp_
     assert json.loads(everything.out) == [
         {"name": "gone", "problem": "cannot be started: '/no/such/program' is not there"},
         {"name": "mute", "problem": "does not list what it has (No list)"},
-        {"name": "odd", "protocol": "2025-11-25", "tools": ["echo"], "resources": 2, "prompts": 1},
+        {
+            "name": "odd",
+            "protocol": "2025-11-25",
+            "tools": ["echo"],
+            "resources": 2,
+            "prompts": 1,
+            "waiting": {},
+        },
         {
             "name": "web",
             "protocol": "2026-07-28",
             "tools": ["echo", "huge", "html"],
             "resources": 0,
             "prompts": 0,
+            "waiting": {},
         },
     ]
     assert (fine.code, fine.out) == (
         0,
         "odd: 1 tool, 2 resources, 1 prompt (MCP 2025-11-25)\n  echo\n",
     )
+
+
+OFFERS = (
+    ("tools", {"name": "echo", "inputSchema": {"type": "object"}}, "echo"),
+    ("prompts", {"name": "greet"}, "prompt:greet"),
+    ("resources", {"uri": "odd://a", "name": "a"}, "resource:odd://a"),
+    ("resourceTemplates", {"uriTemplate": "odd://t/{id}", "name": "t"}, "template:odd://t/{id}"),
+)
+
+
+def offer(folder: Path, description: str) -> Path:
+    """Write what the odd server offers, with this description of everything."""
+    offers = {key: [{**each, "description": description}] for key, each, _ in OFFERS}
+    (folder / "offers.json").write_text(json.dumps(offers))
+    tools = folder / "tools.json"
+    tools.write_text(json.dumps(offers["tools"]))
+    return tools
+
+
+def test_check_trusts_a_first_list_and_holds_what_changes_later(
+    nacre: Nacre, tmp_path: Path
+) -> None:
+    tools = offer(tmp_path, "first")
+    nacre("server", "add", "odd", "--", sys.executable, str(ODD), "legacy", str(tools))
+    first = nacre("server", "check", "--json").json()
+    trusted = nacre("approve", "--json").json()
+    offer(tmp_path, "second")
+    second = nacre("server", "check", "--json").json()
+    shown = nacre("server", "check")
+    waiting = nacre("approve", "odd", "--json").json()
+    listed = nacre("server", "list", "--json").json()
+    nacre("approve", "odd", "--yes")
+    approved = nacre("server", "check", "--json").json()
+
+    labels = {label for _, _, label in OFFERS}
+    assert (first[0]["waiting"], trusted) == ({}, {"odd": []})
+    assert second[0]["waiting"] == dict.fromkeys(labels, "changed")
+    assert shown.code == 0
+    assert "Waiting for approval: echo (changed), prompt:greet (changed)" in shown.out
+    assert "nacre approve odd" in shown.out
+    assert {each["now"]["description"] for each in waiting} == {"second"}
+    assert len(waiting) == len(OFFERS)
+    assert listed[0]["state"] == "1 tool, 4 wait (nacre approve odd)"
+    assert approved[0]["waiting"] == {}
+
+
+@pytest.mark.parametrize("pins", ["record", "off"])
+def test_check_holds_only_what_the_policy_holds(
+    pins: str, nacre: Nacre, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy = tmp_path / "policy.toml"
+    policy.write_text(f'[settings]\npins = "{pins}"\n')
+    monkeypatch.setenv("NACRE_POLICY", str(policy))
+    tools = offer(tmp_path, "first")
+    nacre("server", "add", "odd", "--", sys.executable, str(ODD), "legacy", str(tools))
+    nacre("server", "check")
+    offer(tmp_path, "second")
+
+    assert nacre("server", "check", "--json").json()[0]["waiting"] == {}
+    assert ("echo" in nacre("approve", "--json").out) == (pins == "record")
+
+
+def test_a_check_of_a_stack_holds_what_changed(
+    nacre: Nacre, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NACRE_PRIVATE_NETWORKS", "127.0.0.0/8")
+    with deployed(monkeypatch) as stack, http_upstream() as upstream:
+        place = ("--stack", stack)
+        nacre("owner", "list", *place)
+        nacre("server", "add", "web", "--url", upstream.url, *place)
+        first = nacre("server", "check", "--json", *place).json()
+        changed = [{**each, "description": "other"} for each in TOOLS]
+        monkeypatch.setattr("tests.gateway.http_upstream.TOOLS", changed)
+        second = nacre("server", "check", "--json", *place).json()
+        waiting = nacre("approve", "--json", *place).json()
+
+    assert first[0]["waiting"] == {}
+    assert second[0]["waiting"] == dict.fromkeys(("echo", "huge", "html"), "changed")
+    assert waiting == {"web": ["echo", "html", "huge"]}
 
 
 def test_import_takes_what_it_can_from_a_clients_file(nacre: Nacre, tmp_path: Path) -> None:

@@ -26,21 +26,12 @@ def model_line(settings: Settings) -> str:
 
 def policy_line(home: Home, place: Place, being_id: str) -> str:
     """Return which policy counts for a Being: a file, a pushed document, or the built-in one."""
-    from time import monotonic
-
-    from nacre.policy.stored import StoredPolicies
-    from nacre.ports.table import Key
-    from nacre.wiring.policies import built_in, laptop_policies
+    from nacre.wiring.policies import policies_in
 
     try:
-        if place.stack:
-            policies = StoredPolicies(
-                lambda key: home.data.get(Key(*key)), built_in, tick=monotonic, tell=_unheard
-            )
-            found = policies.of(being_id)
-        else:
-            settings = Settings.from_environment()
-            found = laptop_policies(settings, home.data, _unheard).of(being_id)
+        settings = Settings.from_environment()
+        policies = policies_in(home.data, settings, _unheard, is_stack=bool(place.stack))
+        found = policies.of(being_id)
     except NacreError as error:
         return f"cannot be read: {error}"
     scope = "its own" if found.scope == being_id else found.scope

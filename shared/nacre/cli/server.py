@@ -9,7 +9,7 @@ import click
 from nacre.cli.display import json_option, show_json, show_table
 from nacre.cli.outcome import FAILURE, OK
 from nacre.cli.place import Place, placed
-from nacre.cli.server_looking import checked, configured, facts, show, state
+from nacre.cli.server_looking import checked, configured, facts, policy_of, show, state
 from nacre.errors import ConfigurationError, ConflictError, InvalidInputError
 from nacre.gateway.catalogue import Entry, StoredCatalogue
 from nacre.gateway.proposed_base import proposed_base
@@ -111,14 +111,19 @@ def remove(name: str, *, place: Place) -> None:
 @json_option
 @placed
 def check(names: tuple[str, ...], *, as_json: bool, place: Place) -> int:
-    """Open servers, ask what they offer, and say what is wrong where something is."""
+    """Open servers, ask what they offer, and say what is wrong where something is.
+
+    What a server lists first is trusted. What is new or has changed since then is shown, and
+    waits for 'nacre approve', also on a server that runs.
+    """
     home = place.open()
     configs = [config for _, config in configured(home.data, place)]
     unknown = set(names) - {config.name for config in configs}
     if unknown:
         raise InvalidInputError(f"there is no server '{min(unknown)}'; see 'nacre server list'")
+    policy = policy_of(home, place)
     found = [
-        checked(config, place, home.secrets.get)
+        checked(config, place, home, policy)
         for config in configs
         if not names or config.name in names
     ]

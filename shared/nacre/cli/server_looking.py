@@ -2,15 +2,22 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from nacre.cli.place import Place
+from nacre.clock import system_clock
 from nacre.gateway.catalogue import Entry
 from nacre.gateway.server_config import ServerConfig
 from nacre.memory.rendering import counted
 from nacre.ports.table import Table
+
+if TYPE_CHECKING:
+    from nacre.policy.mounts import Watched
+    from nacre.policy.policy import Policy
+    from nacre.ports.upstream import Offered
+    from nacre.wiring.home import Home
 
 
 def configured(table: Table, place: Place) -> list[tuple[str, ServerConfig]]:
@@ -51,13 +58,29 @@ def facts(config: ServerConfig, source: str, entry: Entry | None) -> dict[str, A
     }
 
 
-def checked(config: ServerConfig, place: Place, secret: Any) -> dict[str, Any]:
-    """Open a server, and return what it offers or what is wrong."""
+def policy_of(home: "Home", place: Place) -> "Policy":
+    """Return the policy that decides what is pinned."""
+    from nacre.wiring.policies import policies_in
+    from nacre.wiring.settings import Settings
+
+    def tell(said: str) -> None:
+        click.echo(said, err=True)
+
+    settings = Settings.from_environment()
+    return policies_in(home.data, settings, tell, is_stack=bool(place.stack)).of(None).policy
+
+
+def checked(config: ServerConfig, place: Place, home: "Home", policy: "Policy") -> dict[str, Any]:
+    """Open a server, and return what it offers or what is wrong.
+
+    What it offers is compared with its pins and kept, as if a client had listed it: a server
+    that runs then holds what has changed.
+    """
     from nacre.errors import RelayedError, UpstreamError
     from nacre.wiring.server_opening import one_server, references_of
     from nacre.wiring.settings import Settings
 
-    references = references_of(secret, is_stack=bool(place.stack))
+    references = references_of(home.secrets.get, is_stack=bool(place.stack))
     opened, close = one_server(
         config, references, Settings.from_environment(), is_stack=bool(place.stack)
     )
@@ -69,13 +92,32 @@ def checked(config: ServerConfig, place: Place, secret: Any) -> dict[str, Any]:
         return {"name": config.name, "problem": f"does not list what it has ({error})"}
     finally:
         close()
+    watched = _kept(config, offered, home, policy)
+    offered = watched.offered
+    is_held = policy.settings.pins == "quarantine"
     return {
         "name": config.name,
         "protocol": offered.version,
         "tools": [str(each["name"]) for each in offered.tools],
         "resources": len(offered.resources) + len(offered.templates),
         "prompts": len(offered.prompts),
+        "waiting": {
+            name: why for name, why in watched.waiting.items() if is_held or name in watched.flagged
+        },
     }
+
+
+def _kept(config: ServerConfig, offered: "Offered", home: "Home", policy: "Policy") -> "Watched":
+    """Compare an offer with the server's pins, and let servers that run know of it."""
+    from nacre.gateway.catalogue import StoredCatalogue
+    from nacre.policy.mounted import compared
+    from nacre.policy.pins import GLOBAL, Pins
+
+    at = system_clock().timestamp()
+    watched = compared(offered, config.name, policy, lambda: Pins(home.data, GLOBAL))
+    entry = Entry(config.digest, at, watched.offered, watched.waiting, watched.flagged)
+    StoredCatalogue(lambda: home.data).update(lambda entries: {**entries, config.name: entry})
+    return watched
 
 
 def show(found: Mapping[str, Any]) -> None:
@@ -90,3 +132,9 @@ def show(found: Mapping[str, Any]) -> None:
         f"{counted(found['prompts'], 'prompt')} (MCP {found['protocol']})"
     )
     click.echo(f"  {tools}")
+    if found["waiting"]:
+        waiting = ", ".join(
+            f"{json.dumps(name)[1:-1]} ({why})" for name, why in sorted(found["waiting"].items())
+        )
+        click.echo(f"  Waiting for approval: {waiting}")
+        click.echo(f"  Until then clients neither see nor use them: nacre approve {found['name']}")

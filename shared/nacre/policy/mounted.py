@@ -10,12 +10,15 @@ from nacre.policy.digests import digest
 from nacre.policy.judge import Call, Judge
 from nacre.policy.large import Screening, is_large, screened_elsewhere
 from nacre.policy.mounts import Watched
-from nacre.policy.pins import PinKind, Pins, label, pin_name
+from nacre.policy.pins import Pin, PinKind, Pins, label, pin_name
+from nacre.policy.policy import Policy
 from nacre.policy.rule import Subject
 from nacre.policy.screen import Screen, Screened
 from nacre.ports.upstream import Offered
 from nacre.protocol.context import Context
 from nacre.protocol.running import is_in_loop
+
+Note = Callable[..., object]
 
 _LISTS: tuple[tuple[str, PinKind, str], ...] = (
     ("tools", "tool", "tools/list"),
@@ -72,66 +75,8 @@ class MountedContent:
 
     def listed(self, judge: Judge, offered: Offered) -> Watched:
         """Record what a server offers; return what waits for its owner, and what to show."""
-        waiting: dict[str, str] = {}
-        flagged: dict[str, str] = {}
-        shown: dict[str, Any] = {}
-        for member, kind, method in _LISTS:
-            items: Sequence[Mapping[str, Any]] = getattr(offered, member)
-            held, instructs = self._pinned(judge, kind, items)
-            waiting |= held
-            flagged |= instructs
-            shown[member] = self._without_secrets(judge, method, items)
-            if items or kind == "tool":
-                judge.note(
-                    "note",
-                    method,
-                    sender="server",
-                    fields={
-                        "listed": len(items),
-                        "sha256": digest(list(items)),
-                        "waiting": sorted(name[:80] for name in held)[:20],
-                    },
-                )
-        return Watched(replace(offered, **shown), waiting, flagged)
-
-    def _pinned(
-        self, judge: Judge, kind: PinKind, items: Sequence[Mapping[str, Any]]
-    ) -> tuple[dict[str, str], dict[str, str]]:
-        policy = judge.policy()
-        problems = {
-            pin_name(each, kind): problem
-            for each in items
-            if (problem := self._screen.definition(each, policy)) is not None
-        }
-        if policy.settings.pins == "off":
-            return {}, {label(kind, name): problem for name, problem in problems.items()}
-        pins = self._pins()
-        is_first = not pins.has_baseline(judge.server, kind)
-        found = pins.observe(judge.server, items, is_first=is_first, flagged=problems, kind=kind)
-        waiting: dict[str, str] = {
-            pin.label: pin.state for pin in found.values() if pin.state != "trusted"
-        }
-        # What was approved all the same is trusted.
-        flagged = {
-            found[name].label: problem
-            for name, problem in problems.items()
-            if found[name].state != "trusted"
-        }
-        return waiting, flagged
-
-    def _without_secrets(
-        self, judge: Judge, method: str, items: Sequence[Mapping[str, Any]]
-    ) -> tuple[Mapping[str, Any], ...]:
-        policy = judge.policy()
-        screened = self._screen.listed({"items": list(items)}, policy)
-        if screened.note is None or policy.settings.mode != "enforce":
-            return tuple(items)
-        judge.note("note", method, sender="server", note=screened.note)
-        if screened.objection is None:
-            return tuple(screened.value["items"])
-        return tuple(
-            each for each in items if self._screen.listed({"items": [each]}, policy).note is None
-        )
+        policy, server = judge.policy(), judge.server
+        return compared(offered, server, policy, self._pins, self._screen, judge.note)
 
     def _passed(
         self,
@@ -163,6 +108,90 @@ class MountedContent:
                 audit="",
             )
         return screened.value
+
+
+def compared(
+    offered: Offered,
+    server: str,
+    policy: Policy,
+    pins: Callable[[], Pins],
+    screen: Screen | None = None,
+    note: Note | None = None,
+) -> Watched:
+    """Compare what a server offers with its pins, and pin what is new.
+
+    Return what waits for the server's owner, and the offer as it may be shown. `note` records
+    in the audit what was listed.
+    """
+    screen = screen or Screen()
+    note = note or _unrecorded
+    waiting: dict[str, str] = {}
+    flagged: dict[str, str] = {}
+    shown: dict[str, Any] = {}
+    for member, kind, method in _LISTS:
+        items: Sequence[Mapping[str, Any]] = getattr(offered, member)
+        problems = {
+            pin_name(each, kind): problem
+            for each in items
+            if (problem := screen.definition(each, policy)) is not None
+        }
+        if policy.settings.pins == "off":
+            held: dict[str, str] = {}
+            flagged |= {label(kind, name): problem for name, problem in problems.items()}
+        else:
+            listed = _pinned(pins(), server, kind, items, problems)
+            held = {pin.label: pin.state for pin in listed.values() if pin.state != "trusted"}
+            # What was approved all the same is trusted.
+            flagged |= {
+                listed[name].label: problem
+                for name, problem in problems.items()
+                if listed[name].state != "trusted"
+            }
+        waiting |= held
+        shown[member] = _without_secrets(screen, policy, method, items, note)
+        if items or kind == "tool":
+            note(
+                "note",
+                method,
+                sender="server",
+                fields={
+                    "listed": len(items),
+                    "sha256": digest(list(items)),
+                    "waiting": sorted(name[:80] for name in held)[:20],
+                },
+            )
+    return Watched(replace(offered, **shown), waiting, flagged)
+
+
+def _pinned(
+    pins: Pins,
+    server: str,
+    kind: PinKind,
+    items: Sequence[Mapping[str, Any]],
+    problems: Mapping[str, str],
+) -> dict[str, Pin]:
+    is_first = not pins.has_baseline(server, kind)
+    return pins.observe(server, items, is_first=is_first, flagged=problems, kind=kind)
+
+
+def _without_secrets(
+    screen: Screen,
+    policy: Policy,
+    method: str,
+    items: Sequence[Mapping[str, Any]],
+    note: Note,
+) -> tuple[Mapping[str, Any], ...]:
+    screened = screen.listed({"items": list(items)}, policy)
+    if screened.note is None or policy.settings.mode != "enforce":
+        return tuple(items)
+    note("note", method, sender="server", note=screened.note)
+    if screened.objection is None:
+        return tuple(screened.value["items"])
+    return tuple(each for each in items if screen.listed({"items": [each]}, policy).note is None)
+
+
+def _unrecorded(*_args: Any, **_fields: Any) -> None:
+    """Take a note for nobody: the server's owner has asked, and sees the answer."""
 
 
 def _caller(method: str, context: Context) -> Call:

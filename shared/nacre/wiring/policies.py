@@ -52,6 +52,20 @@ def stack_policies(settings: Settings, tell: Tell) -> "StoredPolicies":
     return StoredPolicies(read, built_in, tick=monotonic, tell=tell)
 
 
+def policies_in(
+    table: "Table", settings: Settings, tell: Tell, *, is_stack: bool
+) -> "LaptopPolicies | StoredPolicies":
+    """Return the policies of this machine, or of a stack whose table a command has opened."""
+    if not is_stack:
+        return laptop_policies(settings, table, tell)
+    from time import monotonic
+
+    from nacre.policy.stored import StoredPolicies
+    from nacre.ports.table import Key
+
+    return StoredPolicies(lambda key: table.get(Key(*key)), built_in, tick=monotonic, tell=tell)
+
+
 def stack_source(settings: Settings) -> "Callable[[Tell], StoredPolicies]":
     """Return what makes the policies of a stack; a missing setting is an error at once."""
     settings.require("data_table", "region", *settings.signing_fields)
