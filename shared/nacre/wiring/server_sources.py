@@ -45,9 +45,9 @@ def reloaded_servers(settings: "Settings", tell: Tell) -> "Callable[[], Locals]"
     from pathlib import Path
     from threading import Lock
 
-    from nacre.gateway.own_loops import OwnLoops
+    from nacre.wiring.mind import Once
 
-    loops = OwnLoops()
+    loops = Once(_own_loops)
     places = [reference.rpartition(":")[0] for reference in settings.tool_servers]
     files = [Path(place).expanduser() for place in places if place.endswith(".py")]
     loading = Lock()
@@ -70,7 +70,9 @@ def reloaded_servers(settings: "Settings", tell: Tell) -> "Callable[[], Locals]"
     return read
 
 
-def own_servers(settings: "Settings", tell: Tell, *, loops: "OwnLoops | None" = None) -> "Locals":
+def own_servers(
+    settings: "Settings", tell: Tell, *, loops: "Callable[[], OwnLoops] | None" = None
+) -> "Locals":
     """Load a user's own servers; one that fails is named, and the others count."""
     import re
 
@@ -101,13 +103,20 @@ def own_servers(settings: "Settings", tell: Tell, *, loops: "OwnLoops | None" = 
             if name in servers:
                 problems.append(Problem(name, "there are two servers of this name"))
             else:
-                servers[name] = InProcess(name, server, loops=loops)
+                servers[name] = InProcess(name, server, loops=loops() if loops else None)
     patterns = [re.compile(regex(pattern), re.DOTALL) for pattern in settings.read_tools]
     return Locals(
         tuple(servers.values()),
         tuple(problems),
         lambda tool: any(pattern.fullmatch(tool) for pattern in patterns),
     )
+
+
+def _own_loops() -> "OwnLoops":
+    # Without a server of the user's own, none of what this imports is needed.
+    from nacre.gateway.own_loops import OwnLoops
+
+    return OwnLoops()
 
 
 def _shown(reference: str) -> str:
