@@ -9,7 +9,8 @@ FIGURES = ROOT / "tests" / "policy" / "injection_figures.json"
 TITLES = {
     "developed": "developed on",
     "collections": "another author, first run",
-    "unseen": "unseen",
+    "stranger": "first stranger, judged once, before its misses were read",
+    "unseen": "second stranger",
 }
 
 

@@ -123,8 +123,31 @@ _HEX = re.compile(r"\b(?:0x)?((?:[0-9a-fA-F]{2}[ :]?){16,})")
 _RUN_TOGETHER = re.compile("[a-z0-9@$!]{28}")
 _SPACED = re.compile(r"(?:(?<![a-z0-9])[a-z0-9][ ._*|/-]{1,3}){10}")
 _LEETED = re.compile(r"[013457@$](?:[a-z]{1,12}[013457@$]|(?<=[a-z].)[a-z])")
-_TURNED = ("vtaber", "vafgehpgvba", "cebzcg", "erirny", "flfgrz", "qvfertneq", "pybcfr")
-_BACKWARDS = ("erongi", "snoitcurtsni", "tpmorp", "laever", "metsys", "dragersid")
+_TURNED = (
+    "vtaber",
+    "vafgehpgvba",
+    "cebzcg",
+    "erirny",
+    "flfgrz",
+    "qvfertneq",
+    "pybcfr",
+    "nffvfgnag",
+    "cnffjbeq",
+    "perqragvny",
+    "pbairefngvba",
+)
+_BACKWARDS = (
+    "erongi",
+    "snoitcurtsni",
+    "tpmorp",
+    "laever",
+    "metsys",
+    "dragersid",
+    "tnatsissa",
+    "drowssap",
+    "laitnederc",
+    "noitasrevnoc",
+)
 
 
 def readings(text: str) -> Iterator[Reading]:

@@ -9,10 +9,16 @@ from dataclasses import dataclass
 
 from nacre.policy.injection_words import SQUEEZED_HINTS, Word, lexicon, squeezed_words
 
+# What makes a word an address: the rest of a domain that is written without a scheme.
+_DOMAIN = (
+    r"(?:[.-][a-z0-9-]{1,40}){0,4}"
+    r"\.(?:com|net|org|io|dev|cc|co|app|cloud|xyz|top|info|biz|pro|site|online|link|live|help)\b(?!\.\w)"
+)
 _PIECE = re.compile(
-    r"(?:https?://|www\.)[^\s<>\"'`)\]]{1,2000}"  # one word, whatever it says
+    # An address is one word, whatever it says.
+    r"(?:(?:https?|hxxps?|s?ftp|s3|wss?|ssh)://|www\.)[^\s<>\"'`)\]]{1,2000}"
     r"|[^\W_]+(?:_[^\W_]+)+"  # an identifier
-    r"|[^\W_]+(?:'[a-z]{1,3}\b)?"
+    rf"|[^\W_]+(?:{_DOMAIN}|'[a-z]{{1,3}}\b)?"
     r"|\n\s{0,8}\n|,(?=\s)|[.!?](?=\s)|[;:\n]|(?<=\s)-(?=\s)|(?<=\w)@(?=\w)|[\u3002\uff01\uff1f]"
 )
 _GAPS = {"\n": 1, ";": 1, ":": 1, ",": 0, "-": 1}
@@ -26,9 +32,17 @@ _BEFORE_ORDERS = frozenset(_JOINING.split())
 # After these too, where they follow the reader: "you must", "the assistant will".
 _MODAL_VERBS = "must should shall will can may musst sollst dois devez debes devi deves"
 _MODALS = frozenset(_MODAL_VERBS.split())
+_ORDERING = (
+    Word.ACT | Word.SEND | Word.SHOW | Word.RUN | Word.TELL | Word.PRAISE | Word.DANGER
+    | Word.APPROVE | Word.KEEP | Word.RENDER | Word.GET | Word.DROP | Word.DO
+)  # fmt: skip
 _READER = Word.YOU | Word.MODEL | Word.AGENT
 _OPENERS = "\"'([{<>*#`"
-_NEEDING = frozenset(("need", "needs", "have", "has", "want", "be"))
+_DUTIES = (
+    "need needs have has want be is are required asked told instructed authorised authorized "
+    "obliged agree supposed expected allowed permitted free invited"
+)
+_NEEDING = frozenset(_DUTIES.split())
 _ALONE = Word.BEGINS | Word.LAST  # in a language without spaces
 _SCRIPTLESS = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
 
@@ -82,6 +96,8 @@ def tokens(low: str) -> list[Token]:  # noqa: C901 (one loop over all words, tog
             start, end = piece.span()
             if not begins and low[start - 1] in _OPENERS:
                 begins = Word.BEGINS
+            if begins and classes & _ORDERING:
+                classes |= Word.COMMAND
             found.append(Token(at, classes | begins, start, end))
             if classes & Word.PHRASE:
                 following = words.phrases.get(text)
@@ -124,7 +140,7 @@ def _own(found: list[Token], place: int) -> None:
 
 def _other(text: str) -> int:
     """Return the classes of an address, an identifier or a word that is not known yet."""
-    if "://" in text or text.startswith("www."):
+    if "." in text or "://" in text:
         return Word.ADDRESS
     if "_" in text:
         return _identifier(text)
@@ -148,6 +164,8 @@ def _scriptless(text: str, start: int, at: int, found: list[Token]) -> int:
         for word, classes in parts.get(text[place], ()):
             if text.startswith(word, place):
                 at += 1
+                if classes & _ORDERING:
+                    classes |= Word.COMMAND
                 found.append(Token(at, classes | _ALONE, start + place, start + place + len(word)))
                 place += len(word)
                 break

@@ -96,6 +96,17 @@ class Word:
     AGENT = 1 << 51  # names for a model that other things have too
     NAME = 1 << 52  # an identifier such as send_mail
     TYPO = 1 << 60  # recognised only through a disguise
+    DO = 1 << 77  # other verbs that order something
+    COMMAND = 1 << 78  # a verb of any list where an imperative may stand
+    ASSET = 1 << 79  # what a model with tools may touch
+    FAULT = 1 << 80  # errors, and what is said to mend them
+    ITS_USER = 1 << 81  # "your user": said to a model alone
+    SECRETIVE = 1 << 82  # what is not to be done with what happened: ask, log, flag
+    PERSIST = 1 << 83  # where a model keeps what it is to remember
+    SHELL = 1 << 84  # programs that a command line names
+    CONTINUE = 1 << 85  # what is made to depend on an order
+    STATED = 1 << 86  # verdicts that are put into a model's mouth
+    STRANGER = 1 << 87  # readers of any kind: whoever reads, automated readers
 
 
 _LISTS: dict[int, str] = {
@@ -170,16 +181,18 @@ _LISTS: dict[int, str] = {
     """,
     Word.MODEL: """
         assistant assistants ai ais llm llms chatbot chatbots gpt chatgpt claude gemini copilot llama grok deepseek summarizer summariser
-        ki assistent assistenten sprachmodell* chatbot* ia assistente assistenti asistente
+        copilots l'ia d'ia all'ia dell'ia un'ia l'ai asystent* asystenc* asistan* asistent* асистент* المساعد zeka
+        ki assistent assistenten assistenzsystem* assistante assistentin sprachmodell* chatbot* ia assistente assistenti asistente
         ии ассистент* нейросет* 助手 智能体 人工智能 语言模型 アシスタント 人工知能 어시스턴트 인공지능
     """,
     Word.AGENT: """
-        model agent agents bot bots automated autonomous automation cursor agente agenten modell modelo modele modello агент* модел* помощник*
+        model models agent agents bot bots chatbots automated autonomous automation agente agenten modell modelo modele modello агент* модел* помощник*
         模型 代理 モデル エージェント 모델 에이전트
     """,
     Word.USER: """
         user users user's human humans
         benutzer* nutzer* anwender* utilisateur* usuario usuarios utente utenti utilizador* proprietario пользовател* пользователю
+        uzivatel* anvandar* kullanici* корист* المستخدم
         用户 使用者 用戶 ユーザー ユーザ 利用者 사용자 uzytkownik* gebruiker*
     """,
     Word.TELL: """
@@ -188,6 +201,7 @@ _LISTS: dict[int, str] = {
         sag* erwahn* informier* mitteil* verrat* mention* informe informez parle* dire dis dites previen* signale* montre*
         mencion* informar informe informes digas diga decir avis* revel* muestr* dire dirlo dica menzion* informare rivel* avvis*
         mencione mencionar conte diga avise avisar revele
+        nezminuj nezminujte namna bahsetme soyleme повідомля* تخبر
         сообщ* упомин* говори* скаж* уведомл* рассказ* показыва*
         告诉 提及 告知 通知 透露 提到 知らせ 伝え 言及 教え 通知 알리 언급 말하 zglasza* wspomin*
     """,
@@ -203,7 +217,7 @@ _LISTS: dict[int, str] = {
         显示 顯示 输出 輸出 告诉我 透露 泄露 打印 展示 复述 重复 交出 公开 给我 列出 表示 出力 教え 見せ 開示 繰り返 公開 보여 출력 알려 공개 반복 pokaz* ujawnij toon goster
     """,
     Word.NOT: """
-        not don't dont never cannot can't mustn't shouldn't doesn't avoid refrain nicht kein* niemals nie pas jamais aucun* ne no nunca mai
+        not don't dont needn't won't never cannot can't mustn't shouldn't doesn't avoid refrain nicht kein* niemals nie pas jamais aucun* ne no nunca mai
         nao jamais не никогда nie niet geen 不要 不得 别 勿 不能 无需 不必 ないで ずに ません 말고 마세요 않고 degil
     """,
     Word.SECRETLY: """
@@ -217,12 +231,14 @@ _LISTS: dict[int, str] = {
         export relay deliver submit append attach
         schick* sende ubermittel* weiterleit* hochlad* envoy* envoie* transmet* transfere* televers*
         envia enviar envie envien reenvi* manda mandar inoltra* invia* inviare trasmett* carica envie enviar encaminh* transmita
+        gonder* skicka posli надішл* ارسل
         отправ* перешли* пересла* загруз* вышли* 发送 發送 转发 轉發 上传 上傳 寄给 传送 送信 送って 転送 アップロード 送る 보내 전송 업로드 wyslij przeslij stuur verzend gonder
     """,
     Word.SECRET: """
         password passwords passwort* passphrase credential credentials secret secrets token tokens apikey apikeys
         key keys ssh cookies id_rsa wallet seed otp mfa pin
         zugangsdaten kennwort* schlussel* motdepasse motsdepasse identifiants passe cle cles contrasena* clave claves credencial*
+        heslo hesla sifre* losenord* hasel haslem كلمات
         credenziali chiave chiavi senha senhas chave chaves пароль пароли паролей ключ* токен* учетн* 密码 密碼 凭证 凭据 密钥 令牌 口令 パスワード 認証情報 秘密鍵 トークン 鍵 비밀번호 토큰 자격 hasla haslo wachtwoord*
     """,
     Word.PRIVATE: """
@@ -265,7 +281,7 @@ _LISTS: dict[int, str] = {
         ответ* отвеч* резюме 回答 回复 答复 摘要 总结 输出 回覆 返答 応答 要約 回答 答え 답변 응답 요약 odpowied* antwoord*
     """,
     Word.READ: """
-        reading processing summarizing summarising analyzing analysing parsing answering responding replying
+        reads summarises summarizes processes handles parses converts sorting handling converting browsing visiting comparing resolving reading processing summarizing summarising analyzing analysing parsing answering responding replying
         translating reviewing indexing ingesting summarize summarise summarized summarised analyze analyse analyzed parse answer answered respond reply
         translate translated review evaluating screens
         liest lesen lest bearbeite* zusammenfass* verarbeite* antwortest lisez lire traite* resumer repondre continuer
@@ -299,6 +315,7 @@ _LISTS: dict[int, str] = {
     """,
     Word.GRANTED: """
         authorized authorised approved preapproved permitted allowed consented verified trusted confirmed granted authorization authorisation clearance
+        agreed consents zugestimmt accepte acepto acconsentito concordou согласил* ingestemd toegestemd souhlasil zgodzil*
         genehmigt autorisiert erlaubt freigegeben autorise autorisee approuve autorizado autorizada aprobado autorizzat* approvat* aprovado
         разреш* одобр* авторизован* 授权 批准 允许 已同意 許可 承認 승인 허가
     """,
@@ -348,7 +365,7 @@ _LISTS: dict[int, str] = {
     Word.ATTENTION: "attention note notice dear hey hi hello instruction instructions reminder memo achtung hinweis nachricht hallo cher bonjour atencion nota aviso hola attenzione avviso ciao atencao ola mensagem внимание сообщение заметка привет уважаемый 注意 通知 提示 亲爱的 你好 メッセージ 注意 お知らせ 주의 알림 안녕",
     Word.GONE: """
         withdrawn void expired revoked superseded overridden cancelled canceled suspended lifted
-        ungultig aufgehoben abgelaufen nichtig annulees perimees caduques anuladas obsolet* annullat* revocad* отменен* недействительн* 作废 失效 撤销 过期 無効 무효
+        ungultig aufgehoben abgelaufen nichtig annulees perimees caduques anuladas annullat* revocad* отменен* недействительн* 作废 失效 撤销 过期 無効 무효
     """,
     Word.THIS: "this these that dies diese dieser dieses diesen ce cette ces cet este esta estos estas esto questo questa questi isto этот эту это этого 这 本 该 この これ 이",
     Word.WANT: "wants want wanted asked asks requested requests agreed prefers prefer expects expected changed decided consented instructed gebeten mochte demande veut souhaite quiere pidio pide vuole chiesto quer pediu хочет просит попросил* 希望 要求 想要 望ん 依頼 원하",
@@ -365,6 +382,56 @@ _LISTS: dict[int, str] = {
     """,
     Word.RENDER: "translate summarize summarise encode rephrase ubersetze traduis traduisez traduce traduci traduza переведи 翻译 翻訳 번역",
     Word.LAST: "ignorieren vergessen missachten weiterleiten senden schicken aufrufen ausfuhren zeigen unut goster",
+    Word.DO: """
+        set put list pass place paste insert replace switch rename mark move invite subscribe register fill enter type treat state rank output
+        give leave attach supply hand sign unlock turn enable relaunch reinstall resend repeat rerun locate gzip zip compile label refuse claim
+        substitute advance disclose swap deactivate download append grant elevate invoke trigger fetch withhold edit redirect mirror import query pick select advance cancel archive free hide present surface elevate publish share
+        look load prove order serve recall agree confirm describe count sell adjust clear grep leak schedule wire print echo report say tell write copy
+        setze trage gib nimm schreib* fuge fug ersetze stufe markier* ander* ubertrag* kopier* klick* beginn* antworte bewerte losche teile
+        recupere recuperez colle collez copie copiez mets mettez remplace* indique* choisis ajoute* modifie* partage* affirme* fais clique* reponds
+        anade anada pon ponga di confirma* escribe copia cambia cambie comparte incluye incluya repite haz agrega reemplaza marca modifica responde
+        condividi conferma inserisci aggiungi scrivi cambia fornisci sostituisci rispondi clicca segna
+        altere confirme inclua compartilhe copie escreva coloque adicione feche insira marque responda clique faca
+        оцени* добавь* укажи* напиши* скопируй* измени* замени* подтверди* поделись нажми* включи* ответь* передай*
+        发到 发给 传到 提交 寄到 回答 评价 打开 写入 读取 添加 更改 修改 填写 填入 复制 替换 标记 点击 下载 回复 优先 入力 追加 紹介 書き込 貼り付け 変更 置き換え コピー クリック 返信 評価して
+        추가 입력 생략 결제 복사 변경 클릭 작성 교체 zet geef voeg plaats kopieer verwijder podaj wpisz skopiuj zmien dodaj smaz vypni posli pridej zkopiruj andra skicka sag ekle yaz topla kopyala degistir
+        ارسل اكتب احذف نفذ افتح انسخ भज надішли виконай виконуй додай видали
+    """,
+    Word.ASSET: """
+        shell terminal script cron sudo env environment repo repos repository branch main registry firewall backup backups calendar cart basket card
+        invoice inbox mailbox vault keychain folder folders directory clipboard drafts permissions access privileges namespace bucket workspace account accounts
+        bookings orders order payment iban crm spreadsheet address addresses contacts phone name email mail browser history location profile settings config
+        surname 2fa tls ssl audit hook registry channel document documents group project projects pull request wire sso
+        ordner postfach warenkorb sicherung* konto adresse* karte termine carpeta carrito rama cuenta tarjeta agenda dossier panier compte carte adresse*
+        cartella carrello conto carta indirizzo rubrica pasta carrinho conta cartao fatura папк* аккаунт* карт* адрес* таблиц*
+        电话 电话号码 通讯录 电邮 邮件 邮箱 购物车 文件夹 账户 账号 银行 地址 メールボックス カート フォルダ 口座 アカウント 住所 장바구니 폴더 계좌 주소 결제 schowek koszyk slozk*
+    """,
+    Word.FAULT: """
+        error fatal failed failure exceeded err timeout crashed corrupted corrupt mismatch missing invalid blocked expired stuck conflict quota unauthorized
+        truncated retry resolve recover remediation fix workaround troubleshoot reproduce fehler fehlgeschlagen erreur echec fallo errore fallito erro falha ошибк* 错误 失败 エラー 失敗 오류 실패
+    """,
+    Word.SECRETIVE: """
+        ask asking confirm confirming log logging list flag flagging show showing display verify verifying comment explain justify bring check question trouble
+        draw seek prompt prompting reviewing hesitate refuse warn wait nachfragen fragen ruckfrage demander preguntar consultar chiedere perguntar спрашива* 询问 確認 尋ね 묻지 vragen pytaj sor
+    """,
+    Word.PERSIST: """
+        memory memories notes profile cursorrules preferences gedachtnis memoire memoria памят* 记忆 長期記憶 記憶 메모리 기억
+    """,
+    Word.SHELL: """
+        curl wget bash sudo chmod powershell netcat nc rm npm pip git ssh scp kubectl terraform docker nohup crontab sh ufw
+    """,
+    Word.CONTINUE: """
+        continue proceed finish complete unlock verify authenticate resume accepted displayed finished fortfahren abschliessen continuer terminer continuar terminar
+        concludere proseguire concluir prosseguir продолж* заверш* 继续 完成 続ける 続行 完了 계속 완료 dokonczyc
+    """,
+    Word.STATED: """
+        safe approved cheapest winner excellent verified legitimate outstanding hire accept lgtm clean paid best undervalued trustworthy confirmed unanimously exceptional
+        geeignet hervorragend meilleur mejor barata migliore melhor отлично 第一 一位 最好 安全 最高 최고 안전
+    """,
+    Word.STRANGER: """
+        whoever whichever reader readers crawler crawlers scraper scrapers grader graders screener screeners classifier classifiers summariser summarizer
+        helper companion neural machine maschine machines robot robots roboter robo robos робот* 机器人 ロボット 로봇 gpts
+    """,
     Word.IF: "if wenn falls si se если 如果 若 もし 만약 jesli",
     Word.WHAT: "what which where how was welche* wie lautet lauten quel quelle* quels cual cuales que quali qual quais какие какой какова каковы 什么 哪些 何 なに 무엇 뭐",
     Word.DANGER: "delete wipe erase disable destroy drop remove losch* deaktivier* supprim* desactiv* elimina elimine borra borre cancella disattiv* apague удали* отключи* 删除 关闭 禁用 削除 無効 삭제 비활성",
@@ -372,7 +439,13 @@ _LISTS: dict[int, str] = {
 
 # Two words with one meaning; the first of them carries the classes.
 _PHRASES: dict[str, int] = {
-    "has to": Word.MUST, "have to": Word.MUST, "need to": Word.MUST, "security team": Word.CHIEF,
+    "your user": Word.ITS_USER, "your human": Word.ITS_USER, "your operator": Word.ITS_USER, "your owner": Word.ITS_USER, "your principal": Word.ITS_USER,
+    "deinem nutzer": Word.ITS_USER, "deinem benutzer": Word.ITS_USER, "ton utilisateur": Word.ITS_USER, "tu usuario": Word.ITS_USER,
+    "tuo utente": Word.ITS_USER, "seu usuario": Word.ITS_USER, "твоему пользователю": Word.ITS_USER,
+    "is to": Word.MUST, "are to": Word.MUST, "needs to": Word.MUST, "is required": Word.MUST, "are required": Word.MUST, "may now": Word.MUST, "agree to": Word.MUST,
+    "no need": Word.NOT, "need not": Word.NOT, "leave out": Word.NOT | Word.TELL, "keep quiet": Word.NOT | Word.TELL, "keep silent": Word.NOT | Word.TELL,
+    "next time": Word.WHEN, "every time": Word.WHEN, "each time": Word.WHEN, "any time": Word.WHEN, "as soon": Word.WHEN,
+    "system prompt": Word.INNER, "has to": Word.MUST, "have to": Word.MUST, "need to": Word.MUST, "security team": Word.CHIEF,
     "language model": Word.MODEL, "language models": Word.MODEL,
     "non dire": Word.NOT | Word.TELL, "non dirlo": Word.NOT | Word.TELL, "non informare": Word.NOT | Word.TELL,
     "non menzionare": Word.NOT | Word.TELL, "non seguire": Word.NOT | Word.FOLLOW, "invite systeme": Word.PROMPT | Word.INNER,
