@@ -442,7 +442,7 @@ _PHRASES: dict[str, int] = {
     "your user": Word.ITS_USER, "your human": Word.ITS_USER, "your operator": Word.ITS_USER, "your owner": Word.ITS_USER, "your principal": Word.ITS_USER,
     "deinem nutzer": Word.ITS_USER, "deinem benutzer": Word.ITS_USER, "ton utilisateur": Word.ITS_USER, "tu usuario": Word.ITS_USER,
     "tuo utente": Word.ITS_USER, "seu usuario": Word.ITS_USER, "твоему пользователю": Word.ITS_USER,
-    "is to": Word.MUST, "are to": Word.MUST, "needs to": Word.MUST, "is required": Word.MUST, "are required": Word.MUST, "may now": Word.MUST, "agree to": Word.MUST,
+    "is to": Word.MUST, "are to": Word.MUST, "needs to": Word.MUST, "may now": Word.MUST, "agree to": Word.MUST,
     "no need": Word.NOT, "need not": Word.NOT, "leave out": Word.NOT | Word.TELL, "keep quiet": Word.NOT | Word.TELL, "keep silent": Word.NOT | Word.TELL,
     "next time": Word.WHEN, "every time": Word.WHEN, "each time": Word.WHEN, "any time": Word.WHEN, "as soon": Word.WHEN,
     "system prompt": Word.INNER, "has to": Word.MUST, "have to": Word.MUST, "need to": Word.MUST, "security team": Word.CHIEF,
