@@ -10,15 +10,15 @@ TITLES = {
     "developed": "developed on",
     "collections": "another author, first run",
     "stranger": "first stranger, judged once, before its misses were read",
-    "unseen": "second stranger",
+    "unseen": "second stranger, judged once",
 }
 
 
 def table() -> str:
     lines = ["| Families | attacks found | benign texts flagged |", "|---|---|---|"]
     for name, figures in json.loads(FIGURES.read_text(encoding="utf-8")).items():
-        cells = [cell(*figures[column]) for column in ("found", "flagged")] if figures else []
-        lines.append(f"| {TITLES[name]} | {' | '.join(cells or ['not yet judged'] * 2)} |")
+        cells = [cell(*figures[column]) for column in ("found", "flagged")]
+        lines.append(f"| {TITLES[name]} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
