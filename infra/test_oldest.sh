@@ -22,8 +22,9 @@ fi
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 git clone --quiet --no-hardlinks . "$folder/nacre"
+ln -s "$environment" "$folder/nacre/.venv"
 chown -R nobody:nogroup "$folder"
 cd "$folder/nacre"
-# Nothing of root's environment comes along but where the registries and certificates are.
+# Folders of root's on PATH would hide from `nobody` whether a program is there.
 setpriv --reuid=nobody --regid=nogroup --clear-groups \
-    env HOME="$folder" TMPDIR="$folder" USER=nobody LOGNAME=nobody PYTHONDONTWRITEBYTECODE=1 "$@"
+    env PATH=/usr/local/bin:/usr/bin:/bin HOME="$folder" TMPDIR="$folder" USER=nobody LOGNAME=nobody PYTHONDONTWRITEBYTECODE=1 "$@"
