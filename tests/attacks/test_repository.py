@@ -22,6 +22,7 @@ EXPLAINED = {
     ("tests/gateway/test_server_config.py", "Basic Auth Credentials"),
     ("tests/gateway/test_wrap_changes.py", "Basic Auth Credentials"),
     ("tests/policy/test_usual.py", "AWS Access Key"),
+    ("tests/protocol/test_fences.py", "Basic Auth Credentials"),
     ("tests/proxy/test_http_commands.py", "Basic Auth Credentials"),
 }
 # Guesses about long and random texts, which hashes and examples are.
