@@ -109,8 +109,12 @@ browser: .venv/.ready-dev .tools/node/.ready ## Chromium on the owner's pages: w
 	$(SLOW) tests/browser $(ARGS)
 
 .PHONY: slow
-slow: .venv/.ready-dev node-if-possible ## Every other slow test: the wheel, crashes, long runs
-	$(SLOW) tests $(foreach part,attacks browser clients conformance faults functions fuzz infra,--ignore tests/$(part)) $(ARGS)
+slow: .venv/.ready-dev node-if-possible ## Every other slow test: crashes, long runs, the other stores
+	$(SLOW) tests $(foreach part,attacks browser clients conformance faults functions fuzz infra project,--ignore tests/$(part)) $(ARGS)
+
+.PHONY: project
+project: .venv/.ready-dev node-if-possible ## The project itself: the wheel, each verb in a fresh clone, a sample of make mutate
+	$(SLOW) tests/project $(ARGS)
 
 .PHONY: faults
 faults: .venv/.ready-dev node-if-possible ## What fails: every test that docs/concepts/faults.md names, with real processes
