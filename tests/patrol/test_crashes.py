@@ -147,3 +147,20 @@ def test_a_patrol_with_nothing_new_changes_nothing_but_its_receipt() -> None:
     assert receipt.counts == {}
     assert receipt.reasons == ("nothing to do: no scene and no message waits, and nothing is due",)
     world.database.close()
+
+
+@pytest.mark.parametrize("thinks", [False, True], ids=["no model", "model"])
+def test_a_read_that_fails_after_the_end_asks_for_no_other_run(thinks: bool) -> None:
+    start = new_world(builtin()[0], StandIn() if thinks else None)
+    SCENARIOS["first"](start)
+    whole = start.copy()
+    whole.run()
+    world = start.copy()
+    world.fuse.failing_reads = (whole.fuse.reads - 1,)
+
+    receipt = world.run()
+
+    assert receipt.state == "done"
+    assert world.dump() == whole.dump()
+    for each in (start, whole, world):
+        each.database.close()

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 from nacre.errors import ConditionFailedError, LeaseLostError, UnavailableError
 from nacre.jobs.job import Job, encode_job
@@ -28,7 +29,7 @@ from nacre.patrol import consolidating, splitting
 from nacre.patrol.claim import MARKER
 from nacre.patrol.journal import thinking_writes
 from nacre.patrol.round import Round
-from nacre.patrol.runs import OPEN_RUN
+from nacre.patrol.runs import OPEN_RUN, Run
 from nacre.ports.table import (
     Absent,
     Change,
@@ -49,9 +50,12 @@ _CAPS = {
 }
 
 
-def finish(work: Round, reasons: Sequence[str]) -> None:
-    """Close the run, and let the next one be fired; what a cap left is queued."""
-    settled(lambda: _finish(work, list(reasons)))
+def finish(work: Round, reasons: Sequence[str]) -> Run | None:
+    """Close the run, and let the next one be fired; what a cap left is queued.
+
+    Returns the closed run; None where the Being is gone.
+    """
+    return settled(lambda: _finish(work, list(reasons)))
 
 
 def block(work: Round, reason: str) -> None:
@@ -65,7 +69,7 @@ def block(work: Round, reason: str) -> None:
         )
 
 
-def _finish(work: Round, reasons: list[str]) -> None:
+def _finish(work: Round, reasons: list[str]) -> Run | None:
     meta = counters(work.table, work.being_id)
     counts = work.ledger.counts()
     backlog = _backlog(meta, counts)
@@ -104,6 +108,9 @@ def _finish(work: Round, reasons: list[str]) -> None:
         reasons=reasons,
         also={"state": "done", "backlog": backlog},
     )
+    if run is None:
+        return None
+    return replace(run, state="done", counts=counts, reasons=(*run.reasons, *reasons))
 
 
 def _backlog(meta: Item, counts: Mapping[str, int]) -> int:

@@ -105,6 +105,7 @@ class Patrol:
             lease=lease,
         )
         work = self._round(being_id, run, lease, None if run.model is None else thinking, keep)
+        closed = None
         try:
             told("claim")
             work.telling.catch_up()
@@ -114,11 +115,17 @@ class Patrol:
                     step(work)
                     keep()
             told("finish")
-            finish(work, write_journal(work))
+            closed = finish(work, write_journal(work))
         except UnavailableError as error:
             block(work, str(error))
-        found = self.runs.at(being_id, run.seq)
-        return (found or run).receipt
+        try:
+            stored = self.runs.at(being_id, run.seq)
+        except UnavailableError:
+            # To fail now would have the caller ask for another run of what is done.
+            if closed is None:
+                raise
+            stored = closed
+        return (stored or run).receipt
 
     def dry_run(self, being_id: str, thinking: Thinking | None = None) -> Receipt:
         """Return what a run would do now; nothing is written but what a model costs.
