@@ -11,20 +11,21 @@ python=$(.venv/bin/python -m infra.oldest_python) || {
     printf '\n!!! NOT RUN on the oldest Python: there is no Python 3.11 with venv here\n\n' >&2
     exit 0
 }
-environment=$PWD/.tools/venv-oldest
-PYTHON=$python UV_PROJECT_ENVIRONMENT=$environment infra/setup.sh dev
-set -- "$environment/bin/python" -m pytest -n "$workers" -p no:cacheprovider "$@"
-"$1" --version
 
 if [ "$(id -u)" -ne 0 ]; then
-    exec "$@"
+    environment=.tools/venv-oldest
+    PYTHON=$python UV_PROJECT_ENVIRONMENT=$environment infra/setup.sh dev
+    "$environment/bin/python" --version
+    exec "$environment/bin/python" -m pytest -n "$workers" -p no:cacheprovider "$@"
 fi
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 git clone --quiet --no-hardlinks . "$folder/nacre"
-ln -s "$environment" "$folder/nacre/.venv"
-chown -R nobody:nogroup "$folder"
 cd "$folder/nacre"
+PYTHON=$python UV_PROJECT_ENVIRONMENT=.venv infra/setup.sh dev
+.venv/bin/python --version
+chown -R nobody:nogroup "$folder"
 # Folders of root's on PATH would hide from `nobody` whether a program is there.
 setpriv --reuid=nobody --regid=nogroup --clear-groups \
-    env PATH=/usr/local/bin:/usr/bin:/bin HOME="$folder" TMPDIR="$folder" USER=nobody LOGNAME=nobody PYTHONDONTWRITEBYTECODE=1 "$@"
+    env PATH=/usr/local/bin:/usr/bin:/bin HOME="$folder" TMPDIR="$folder" USER=nobody LOGNAME=nobody \
+    PYTHONDONTWRITEBYTECODE=1 .venv/bin/python -m pytest -n "$workers" -p no:cacheprovider "$@"

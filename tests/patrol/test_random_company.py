@@ -163,7 +163,7 @@ def test_of_two_workers_one_does_the_patrol(examples: int) -> None:
             world.database.close()
 
     hypothesised(body, examples=examples)
-    assert taken_over > examples // 3
+    assert taken_over > examples // 4
 
 
 @examples
