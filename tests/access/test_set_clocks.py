@@ -1,37 +1,18 @@
 """Limits, sign-in and approvals while a clock jumps: nobody is let in, and nobody kept out."""
 
-from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import suppress
 
 import pytest
 
 from nacre.access.rate_limits import RateLimits
-from nacre.adapters.dynamodb_table import DynamoTable
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.adapters.sqlite_table import SqliteTable
 from nacre.errors import RateLimitedError
 from nacre.ports.table import Table
-from tests.adapters.conftest import StillClock, stack
-from tests.aws_stack import Stack
+from tests.adapters.conftest import StillClock
+from tests.two_stores import clock, stack, table
 
-__all__ = ["stack"]
+__all__ = ["clock", "stack", "table"]
 
 YEAR = 365 * 86_400
-
-
-@pytest.fixture
-def clock() -> StillClock:
-    return StillClock()
-
-
-@pytest.fixture(params=["sqlite", "dynamodb"])
-def table(request: pytest.FixtureRequest, clock: StillClock) -> Iterator[Table]:
-    if request.param == "dynamodb":
-        world: Stack = request.getfixturevalue("stack")
-        yield DynamoTable(world.dynamodb, world.ids["DataTable"], now=clock)
-        return
-    with closing(SqliteDatabase(":memory:")) as database:
-        yield SqliteTable(database, now=clock)
 
 
 @pytest.mark.parametrize("jump", [YEAR, -YEAR, 3600, -3600])

@@ -2,17 +2,12 @@
 
 import asyncio
 import json
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from io import StringIO
 from typing import Any
 
 import pytest
 
-from nacre.adapters.dynamodb_table import DynamoTable
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.adapters.sqlite_table import SqliteTable
 from nacre.app import Application
 from nacre.faces.http import asgi_app
 from nacre.faces.logs import Log
@@ -23,28 +18,13 @@ from nacre.protocol.request_state import RequestStates
 from nacre.protocol.used_states import UsedStates
 from nacre.tools.decorator import tool
 from nacre.tools.server import ToolServer
-from tests.adapters.conftest import StillClock, stack
+from tests.adapters.conftest import StillClock
 from tests.attacks.rows import attack
-from tests.aws_stack import Stack
 from tests.faces.test_http import Wire, admit, modern_call
 from tests.protocol.surface import KEYS, elicit
+from tests.two_stores import clock, stack, table
 
-__all__ = ["stack"]
-
-
-@pytest.fixture
-def clock() -> StillClock:
-    return StillClock()
-
-
-@pytest.fixture(params=["sqlite", "dynamodb"])
-def table(request: pytest.FixtureRequest, clock: StillClock) -> Iterator[Table]:
-    if request.param == "dynamodb":
-        world: Stack = request.getfixturevalue("stack")
-        yield DynamoTable(world.dynamodb, world.ids["DataTable"], now=clock)
-        return
-    with closing(SqliteDatabase(":memory:")) as database:
-        yield SqliteTable(database, now=clock)
+__all__ = ["clock", "stack", "table"]
 
 
 @attack("R24")
