@@ -10,20 +10,30 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from nacre.adapters.backup_file import Manifest, write_backup
 from nacre.adapters.file_blobs import FileBlobs
+from nacre.adapters.jsonl_audit import JsonlAudit, JsonlRecords
 from nacre.adapters.sqlite_database import SqliteDatabase
 from nacre.adapters.sqlite_table import SqliteTable
+from nacre.clock import system_clock
+from nacre.limits import AUDIT_FILE_BYTES
 from nacre.memory.scenes import SceneDraft
+from nacre.policy.audit import AuditTrail, verify_chain
+from nacre.policy.audit_entry import AuditEntry
 from nacre.ports.table import Change, Key, Put, Update
 from nacre.wiring.backups import back_up, restore
-from nacre.wiring.data_folder import DATABASE
+from nacre.wiring.data_folder import AUDIT, DATABASE
 from nacre.wiring.embedded import BLOBS
 from tests.cli.conftest import Nacre
 from tests.cli.processes import finish, serving, start
 from tests.cli.worlds import World, laptop_world
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 
 @pytest.fixture
@@ -309,6 +319,94 @@ def test_a_backup_is_of_one_moment_while_others_write(tmp_path: Path) -> None:
         thread.join()
         database.close()
     assert counted == sorted(counted)
+
+
+class _BusyTarget(io.BytesIO):
+    """A backup's target that adds records to the audit while the backup is written."""
+
+    def __init__(self, trail: AuditTrail) -> None:
+        super().__init__()
+        self._trail = trail
+
+    def write(self, content: "ReadableBuffer", /) -> int:
+        for _ in range(5):
+            self._trail.record(AuditEntry(outcome="allow", server="s", method="ping"))
+        return super().write(content)
+
+
+@pytest.mark.parametrize("file_bytes", [AUDIT_FILE_BYTES, 20_000], ids=["one file", "many files"])
+def test_an_audit_that_grows_during_a_backup_is_whole_in_it(
+    folder: Path, world: World, tmp_path: Path, file_bytes: int
+) -> None:
+    log = JsonlAudit(folder / AUDIT, file_bytes=file_bytes)
+    trail = AuditTrail(log, system_clock)
+    for _ in range(100):
+        trail.record(AuditEntry(outcome="allow", server="s", method="ping"))
+    target = _BusyTarget(trail)
+
+    back_up(folder, target, tmp_path, with_secrets=True)
+    trail.close()
+    restore(tmp_path / "copy", target)
+
+    checked = [verify_chain(chain) for chain in JsonlRecords(tmp_path / "copy" / AUDIT).chains()]
+    assert [chain.problem for chain in checked] == [None]
+    assert checked[0].records >= 100
+
+
+def test_a_chain_that_begins_during_a_backup_does_not_look_damaged(
+    folder: Path, world: World, tmp_path: Path
+) -> None:
+    trail = AuditTrail(JsonlAudit(folder / AUDIT), system_clock)
+    target = _BusyTarget(trail)
+
+    back_up(folder, target, tmp_path, with_secrets=True)
+    trail.close()
+    restore(tmp_path / "copy", target)
+
+    checked = [verify_chain(chain) for chain in JsonlRecords(tmp_path / "copy" / AUDIT).chains()]
+    assert {chain.problem for chain in checked} <= {None}
+
+
+def test_a_line_that_is_being_written_is_backed_up_whole(tmp_path: Path) -> None:
+    path = tmp_path / "audit.jsonl"
+    path.write_bytes(b'{"a":1}\n{"b":')
+
+    def finish_the_line() -> None:
+        with path.open("ab") as file:
+            file.write(b"2}\n")
+
+    timer = threading.Timer(0.02, finish_the_line)
+    timer.start()
+    target = io.BytesIO()
+    write_backup(target, [("audit/laptop-1.jsonl", path)], Manifest("", "", False, {}))
+    timer.join()
+
+    target.seek(0)
+    with tarfile.open(fileobj=target) as archive:
+        lines = archive.extractfile("audit/laptop-1.jsonl")
+        assert lines is not None
+        assert lines.read() == b'{"a":1}\n{"b":2}\n'
+
+
+def test_a_file_that_is_replaced_while_it_is_read_is_backed_up_as_it_was(tmp_path: Path) -> None:
+    path, newer = tmp_path / "note", tmp_path / "newer"
+    path.write_bytes(b"old")
+    newer.write_bytes(b"much longer than before")
+
+    class Replaced(type(path)):  # type: ignore[misc]  # the platform's own class of paths
+        def open(self, *args: Any, **options: Any) -> Any:
+            content = super().open(*args, **options)
+            newer.replace(path)
+            return content
+
+    target = io.BytesIO()
+    write_backup(target, [("note", Replaced(path))], Manifest("", "", False, {}))
+
+    target.seek(0)
+    with tarfile.open(fileobj=target) as archive:
+        note = archive.extractfile("note")
+        assert note is not None
+        assert note.read() == b"old"
 
 
 @pytest.mark.slow

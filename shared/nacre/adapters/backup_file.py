@@ -5,6 +5,7 @@ import io
 import json
 import os
 import tarfile
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -19,6 +20,8 @@ _TYPE = "nacre-backup"
 _LIST = "backup.json"
 _CHUNK = 1024 * 1024
 _LONGEST_LIST = 64 * _CHUNK
+_LINE_TRIES = 20
+_LINE_WAIT = 0.005  # seconds
 # What a list that somebody else wrote may raise: Infinity is no whole number.
 _UNREADABLE = (AttributeError, KeyError, OverflowError, RecursionError, TypeError, ValueError)
 
@@ -52,7 +55,7 @@ def write_backup(
 ) -> Manifest:
     """Write files under their names, then the manifest with the parts; return that.
 
-    A file that is gone by its turn is left out: what a folder holds comes and goes.
+    A file that is gone by its turn is left out: files come and go while a server runs.
     """
     parts: dict[str, Part] = {}
     with tarfile.open(fileobj=target, mode="w|", format=tarfile.PAX_FORMAT) as archive:
@@ -62,7 +65,7 @@ def write_backup(
             except FileNotFoundError:
                 continue
             with content:
-                parts[name] = _add(archive, name, content, path.stat().st_size)
+                parts[name] = _add(archive, name, content, _size(name, content))
         whole = Manifest(
             manifest.made, manifest.nacre, manifest.has_secrets, manifest.counts, parts
         )
@@ -148,6 +151,25 @@ def _add(archive: tarfile.TarFile, name: str, content: IO[bytes], size: int) -> 
     reader = _Hashing(content)
     archive.addfile(entry, reader)
     return Part(size, reader.digest.hexdigest())
+
+
+def _size(name: str, content: BinaryIO) -> int:
+    """Return the size of an open file; wait a moment for a line that is being written."""
+    # Ask the open file, not its name: the name may belong to a newer file by now.
+    size = content.seek(0, os.SEEK_END)
+    if name.endswith(".jsonl"):
+        tries = _LINE_TRIES
+        while tries and not _ends_a_line(content, size):
+            time.sleep(_LINE_WAIT)
+            size = content.seek(0, os.SEEK_END)
+            tries -= 1
+    content.seek(0)
+    return size
+
+
+def _ends_a_line(content: BinaryIO, size: int) -> bool:
+    content.seek(max(0, size - 1))
+    return content.read(1) in (b"", b"\n")
 
 
 class _Hashing(io.RawIOBase):

@@ -107,6 +107,23 @@ class JsonlRecords:
         return {path.name.split(".", 1)[0] for path in self._folder.glob(f"laptop-*.*{_LINES}")}
 
 
+def copy_heads(folder: Path, target: Path) -> dict[str, Path]:
+    """Copy the note of each chain's end into another folder; return the copies by file name.
+
+    Whoever copies the lines afterwards gets at least the records that the notes speak of.
+    """
+    copies: dict[str, Path] = {}
+    for path in sorted(folder.glob(f"laptop-*{_HEAD}")):
+        copies[path.name] = target / path.name
+        copies[path.name].write_bytes(path.read_bytes())
+    return copies
+
+
+def is_head(name: str) -> bool:
+    """Tell whether a file of the audit's folder notes the end of a chain."""
+    return name.endswith(_HEAD)
+
+
 class _Slot:
     """The chain that this process may continue."""
 

@@ -8,11 +8,12 @@ from typing import BinaryIO
 
 from nacre import __version__
 from nacre.adapters.backup_file import BackupFile, Manifest, write_backup
+from nacre.adapters.jsonl_audit import copy_heads, is_head
 from nacre.adapters.private_files import TEMPORARY, private_folder, sync_folder
 from nacre.adapters.sqlite_copy import copy_database, count_rows
 from nacre.clock import Clock, system_clock
 from nacre.errors import ConflictError, InvalidInputError, NotFoundError, UnavailableError
-from nacre.wiring.data_folder import DATABASE, SECRETS, VAULT
+from nacre.wiring.data_folder import AUDIT, DATABASE, SECRETS, VAULT
 
 _WITH_THE_STORE = (DATABASE, f"{DATABASE}-wal", f"{DATABASE}-shm", f"{DATABASE}-journal")
 _UNFINISHED = ".nacre-"  # folders that a backup or a restore left when it was killed
@@ -33,10 +34,17 @@ def back_up(
         # The store before the files: what it says of them is there by then, and not the reverse.
         copy_database(folder / DATABASE, copy)
         counts = count_rows(copy)
+        # The notes of where the audit ends before its lines, which a server may add to meanwhile.
+        heads = copy_heads(folder / AUDIT, Path(scratch))
 
         def files() -> Iterator[tuple[str, Path]]:
             yield DATABASE, copy
-            yield from _files(folder, with_secrets=with_secrets)
+            for name, path in _files(folder, with_secrets=with_secrets):
+                if path.parent == folder / AUDIT and is_head(path.name):
+                    if path.name in heads:
+                        yield name, heads[path.name]
+                else:
+                    yield name, path
 
         return write_backup(target, files(), Manifest(made, __version__, with_secrets, counts))
 

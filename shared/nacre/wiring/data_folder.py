@@ -8,6 +8,7 @@ from nacre.errors import ConfigurationError
 DATABASE = "nacre.db"
 VAULT = "vault.key"
 SECRETS = "secrets"
+AUDIT = "audit"
 
 
 def prepare_data_folder(path: str | Path, *, to_read: bool = False) -> Path:

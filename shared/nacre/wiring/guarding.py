@@ -9,6 +9,7 @@ from random import SystemRandom
 from typing import TYPE_CHECKING, Any
 
 from nacre.policy.entry import GuardedSurface
+from nacre.wiring.data_folder import AUDIT
 from nacre.wiring.mind import Once
 from nacre.wiring.settings import is_on_path, user_data_folder, user_policy_file
 
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from nacre.wiring.gateway import Gateway
     from nacre.wiring.settings import Settings
 
-AUDIT = "audit"
 _MOST_BEINGS = 256  # whose trails one process keeps; the chain of one that is let go has ended
 
 Tell = Callable[[str], None]
