@@ -74,15 +74,35 @@ def of_tool(policy: str, *items: dict[str, Any], **more: Any) -> Any:
     return passed(scene.answered(scene.call("t"), {"content": list(items), **more}))["result"]
 
 
+def lines(data: str, size: int = 76, gap: str = "\n") -> str:
+    return gap.join(data[at : at + size] for at in range(0, len(data), size))
+
+
 PLACES: dict[str, Any] = {
     "image": image,
     "audio": lambda data: image(data, "audio"),
     "blob": blob,
     "data URI": lambda data: text(f"![a](data:image/png;base64,{data}) and more"),
     "long run": lambda data: text(f"The file: {data} that is all"),
-    "lines": lambda data: text(
-        "begin\n" + "\n".join(data[at : at + 76] for at in range(0, len(data), 76)) + "\nend"
+    "lines": lambda data: text(f"begin\n{lines(data)}\nend"),
+    "lines of 60": lambda data: text(f"begin\n{lines(data, 60)}\nend"),
+    "lines of 1,000": lambda data: text(f"begin\n{lines(data, 1000)}\nend"),
+    "lines of a mail": lambda data: text("begin\r\n" + lines(data, gap="\r\n") + "\r\nend"),
+    "quoted-printable lines": lambda data: text("begin\n" + lines(data, 72, "=\r\n") + "\nend"),
+    "indented lines": lambda data: text("begin:\n    " + lines(data, gap="\n    ") + "\nend"),
+    "quoted lines": lambda data: text("> " + lines(data, gap="\n> ") + "\nend"),
+    "lines in JSON": lambda data: text(json.dumps({"file": lines(data), "n": 1})),
+    "lines in JSON in JSON": lambda data: text(json.dumps([json.dumps([lines(data, 64)])])),
+    "lines of a program": lambda data: text('x = "' + lines(data, 70, '" +\n     "') + '"\n'),
+    "lines for a URL": lambda data: text(
+        lines(data.replace("+", "-").replace("/", "_"), gap="\n") + "\n"
     ),
+    "data URI in lines": lambda data: text("![a](data:image/png;base64," + lines(data) + ")"),
+    "data URI with a short first line": lambda data: text(
+        f"data:image/png;base64,{data[:54]}\n{lines(data[54:])}\n"
+    ),
+    "image in lines": lambda data: image(lines(data)),
+    "image in indented lines": lambda data: image(lines(data, gap="\n  ")),
 }
 
 
@@ -140,13 +160,13 @@ def test_text_in_base64_is_read_whatever_it_is_called(place: str, spelling: str)
 @pytest.mark.parametrize("size", [60, BASE64_RUN_CHARS])
 @pytest.mark.parametrize("place", PLACES)
 def test_a_secret_in_encoded_text_is_taken_out_and_the_rest_stays(place: str, size: int) -> None:
-    if place in ("long run", "lines") and size < BASE64_RUN_CHARS:
-        size = BASE64_RUN_CHARS
+    if "run" in place or "lines" in place:
+        size = max(size, BASE64_RUN_CHARS)
     said = "All is well here, said the gatekeeper. \n" * (size // 40 + 1) + f"My token: {TOKEN} !"
     result = of_tool(ALLOW, PLACES[place](b64(said)))
 
     shown = json.dumps(result)
-    assert b64(said) not in shown.replace("\\n", "")
+    assert TOKEN not in shown
     clean = b64(said.replace(TOKEN, "[redacted: github-token]"))
     assert clean in shown
 
@@ -187,6 +207,39 @@ def test_files_go_up_untouched_and_texts_in_them_are_read() -> None:
             gone_up(b64(f"a rather long text with a token {TOKEN} in it"))["a"]["content"]["data"]
         ).decode()
     )
+
+
+@pytest.mark.parametrize("after", ["end", "a", "b c", "=", "==", "====", "", "\n", "\r\n\r\n"])
+@pytest.mark.parametrize("size", [6498, 6499, 6500, 6501, 6840])
+def test_lines_of_base64_end_where_other_lines_begin(after: str, size: int) -> None:
+    given_ = f"begin\n{lines(b64(noise(size)))}\n{after}"
+    parts = lifted([given_])
+
+    assert len(parts.value["value"][0]) < 100
+    assert parts.restored(parts.value) == [given_]
+
+
+@pytest.mark.parametrize("text_", [";base64,", ";base64,;base64,=", "\n" * 9000, "A" * 60 + "\n"])
+def test_texts_that_only_look_like_base64_stay(text_: str) -> None:
+    said = text_ + " " * BASE64_RUN_CHARS + text_
+
+    assert lifted([said]).value == [said]
+
+
+@given(
+    st.binary(min_size=4000, max_size=9000),
+    st.integers(60, 130),
+    st.sampled_from(["\n", "\r\n", "\n  ", "\\n", "\\r\\n", "\\\\n", '"\n "', "=\n", "\n> "]),
+    st.text(max_size=20),
+    st.text(max_size=20),
+)
+def test_lines_of_base64_come_back_as_they_were(
+    data: bytes, size: int, gap: str, before: str, after: str
+) -> None:
+    given_ = f"{before}{gap}{lines(b64(data), size, gap)}{gap}{after}"
+    parts = lifted([given_])
+
+    assert parts.restored(parts.value) == [given_]
 
 
 @given(st.binary(min_size=48, max_size=3000), st.booleans())

@@ -35,10 +35,12 @@ _BREAKS = (b"\n", b"\r")
 _LOWER = _LETTERS[26:]
 _RUN_MASK = bytes(ord("a") if byte in _LETTERS + _DIGITS else ord(" ") for byte in range(256))
 _LONG_RUN = b"a" * BASE64_RUN_CHARS
-_LINE = b"a" * 60 + b" "
-_URIS = re.compile(rf"(;base64,|;BASE64,)([A-Za-z0-9+/_-]{{{_SHORTEST},}}={{0,2}})")
-# As tools break base64 into lines: of 64 or 76 characters, all of one length.
-_LINES = re.compile(r"(^|\s)((?:[A-Za-z0-9+/]{60,76}\r?\n){64,}[A-Za-z0-9+/]{0,76}={0,2})")
+_SHORTEST_LINE = 60  # as tools break base64: into 60, 64, 72 or 76 characters
+_FEWEST_LINES = 64
+_END_OF_LINE = b"a" * _SHORTEST_LINE + b" "
+_URI = re.compile(rb";(?:base64|BASE64),")
+# Between two lines: indented, quoted, in source code, in JSON within a text, in a mail.
+_BREAK = re.compile(rb"=?[\"', +]{0,4}(?:\r\n|\n|\r|(?:\\{1,8}r)?\\{1,8}n)[ \t>#*|\"'+]{0,32}")
 _STRETCHES = re.compile(rb"[\t\r\n\x20-\x7e]{%d,}" % _STRETCH)
 
 
@@ -113,12 +115,22 @@ def read_media(given: str) -> Media | None:
     if not given.isascii():
         return None
     plain = given.encode()
-    for url, standard in ((b"-", b"+"), (b"_", b"/")):
-        if url in plain:
-            plain = plain.replace(url, standard)
     for each in _BREAKS:
         if each in plain:
             plain = plain.replace(each, b"")
+    if b" " in plain or b"\t" in plain:
+        lines = given.rstrip().encode()
+        stop, _, plain = _joined(lines, lines.translate(_RUN_MASK) + b" ", 0)
+        if stop < len(lines):
+            return None
+    return _read(given, plain)
+
+
+def _read(given: str, plain: bytes) -> Media | None:
+    """Return what base64 holds; `plain` is `given` without the ends of its lines."""
+    for url, standard in ((b"-", b"+"), (b"_", b"/")):
+        if url in plain:
+            plain = plain.replace(url, standard)
     plain = plain.rstrip(b"=")
     sample = _sample(plain)
     if _is_words(sample):
@@ -131,6 +143,55 @@ def read_media(given: str) -> Media | None:
     if charset is None:
         return Media(given, shows=_shown(data))
     return Media(given, data.decode(charset, _ERRORS[charset]), charset)
+
+
+def _joined(text: bytes, runs: bytes, start: int) -> tuple[int, int, bytes]:
+    """Return where base64 that begins at a place ends, in how many lines, and it without breaks.
+
+    `runs` is the text with a letter for each character of base64. A block of lines ends where
+    a line is of another length, or is broken in another way.
+    """
+    stop = runs.index(b" ", start)
+    parts, count = [text[start:stop]], 0
+    if (gap := _BREAK.match(text, stop)) is not None:
+        line, break_ = gap.end(), gap[0]
+        size = runs.index(b" ", line) - line
+        whole = runs[line : line + size + len(break_)]
+        count = _times(runs, line, whole) if size >= _SHORTEST_LINE else 0
+        if count:
+            last = line + count * len(whole)
+            rest = runs.find(b" ", last, last + size + 1) - last
+            # What is left over would make it too long by one: it is no base64.
+            if rest <= 0 or (len(parts[0]) + count * size + rest) % 4 == 1:
+                rest = -len(break_)
+            stop = last + rest
+            parts.append(_without(text[line:stop], break_, size))
+    for _ in range(2):
+        stop += text.startswith(b"=", stop)
+    return stop, count, b"".join(parts)
+
+
+def _without(block: bytes, break_: bytes, size: int) -> bytes:
+    """Return lines of one size without the breaks between them; as they are where those differ."""
+    lines = bytearray(block)
+    for place, byte in enumerate(break_):
+        column = lines[size :: size + len(break_) - place]
+        if column.count(byte) < len(column):
+            return block
+        del lines[size :: size + len(break_) - place]
+    return bytes(lines)
+
+
+def _times(data: bytes, start: int, part: bytes) -> int:
+    """Return how often a part follows itself from a place on, in steps that grow and shrink."""
+    count, step = 0, 1
+    while step:
+        if data.startswith(part * step, start + count * len(part)):
+            count += step
+            step *= 2
+        else:
+            step //= 2
+    return count
 
 
 def _sample(data: bytes) -> bytes:
@@ -195,6 +256,37 @@ def _shown(data: bytes) -> str:
     return "\n".join(each[0].decode() for each in _STRETCHES.finditer(data))
 
 
+class _Starts:
+    """Finds where base64 may begin in a text; each kind of place is looked for once."""
+
+    def __init__(self, text: bytes, runs: bytes, *, has_uri: bool) -> None:
+        self._text = text
+        self._runs = runs
+        self._end = len(text)
+        self.uri = -1 if has_uri else self._end
+        self._long = self._line = -1
+
+    def after(self, place: int) -> int:
+        """Return the first place that is not before another one; the end where there is none."""
+        if self.uri < place:
+            uri = _URI.search(self._text, place)
+            self.uri = self._end if uri is None else uri.end()
+        if self._long < place:
+            self._long = self._or_end(self._runs.find(_LONG_RUN, place))
+        if self._line < place:
+            last = self._runs.find(_END_OF_LINE, place, self._long)
+            first = self._runs.rfind(b" ", place, last) + 1 if last >= 0 else -1
+            self._line = self._long if last < 0 else self._first_of(max(first, place))
+        return min(self.uri, self._long, self._line)
+
+    def _or_end(self, place: int) -> int:
+        return self._end if place < 0 else place
+
+    def _first_of(self, start: int) -> int:
+        """Return where a run begins, without the letter of an escaped end of line."""
+        return start + (self._text[start - 1 : start] == b"\\")
+
+
 class _Lifting:
     """One value being walked through."""
 
@@ -227,33 +319,24 @@ class _Lifting:
     def _text(self, text: str) -> str:
         if len(text) < _SHORTEST:
             return text
-        if ";base64," in text or ";BASE64," in text:
-            text = _URIS.sub(self._run, text)
-        if len(text) < BASE64_RUN_CHARS:
+        has_uri = ";" in text and (";base64," in text or ";BASE64," in text)
+        if not has_uri and len(text) < BASE64_RUN_CHARS:
             return text
-        runs = text.encode("latin-1", "replace").translate(_RUN_MASK)
-        if _LONG_RUN in runs:
-            text = self._runs(text, runs)
-        if _LINE in runs and len(text) >= BASE64_RUN_CHARS:
-            text = _LINES.sub(self._run, text)
-        return text
-
-    def _runs(self, text: str, runs: bytes) -> str:
-        """Return the text with marks for its long runs; `runs` shows them quickly."""
-        parts, end = [], 0
-        while (place := runs.find(_LONG_RUN, end)) >= 0:
-            stop = runs.find(b" ", place)
-            stop = len(runs) if stop < 0 else stop
-            while text[stop : stop + 1] == "=" and stop < len(text):
-                stop += 1
-            media = read_media(text[place:stop])
-            parts += [text[end:place], text[place:stop] if media is None else self._mark(media)]
-            end = stop
+        plain = text.encode("latin-1", "replace")  # a byte for each character
+        runs = plain.translate(_RUN_MASK) + b" "
+        starts = _Starts(plain, runs, has_uri=has_uri)
+        parts, end, place = [], 0, 0
+        while (start := starts.after(place)) < len(plain):
+            stop, lines, spelled = _joined(plain, runs, start)
+            place = max(stop, start + 1)
+            is_long = len(spelled) >= BASE64_RUN_CHARS or lines >= _FEWEST_LINES
+            if not is_long and (start != starts.uri or len(spelled) < _SHORTEST):
+                continue
+            media = _read(text[start:stop], spelled)
+            if media is not None:
+                parts += [text[end:start], self._mark(media)]
+                end = stop
         return "".join((*parts, text[end:]))
-
-    def _run(self, match: re.Match[str]) -> str:
-        media = read_media(match[2])
-        return match[0] if media is None else match[1] + self._mark(media)
 
     def _mark(self, media: Media) -> str:
         self.media.append(media)
