@@ -343,21 +343,27 @@ def test_own_tools_that_cannot_be_loaded_are_told_with_the_reason(
         "from nacre import ToolServer, tool\n"
         'server = ToolServer("mine", "1")\n'
         "@server.register_tool\n@tool\ndef early() -> str:\n    return 'x'\n"
+        '@server.register_tool\n@tool(input_schema={"type": "object", "required": 5})\n'
+        "async def late() -> str:\n    return 'x'\n"
     )
     (tmp_path / "good.py").write_text(
         'from nacre import ToolServer\nserver = ToolServer("good", "1")\n'
     )
+    (tmp_path / "ends.py").write_text("raise SystemExit(3)\n")
+    names = ("wrong", "ends", "good")
     monkeypatch.setenv(
-        "NACRE_TOOL_SERVERS", f"{tmp_path}/wrong.py:server,{tmp_path}/good.py:server"
+        "NACRE_TOOL_SERVERS", ",".join(f"{tmp_path}/{name}.py:server" for name in names)
     )
 
     outcome = nacre("doctor", "--port", str(port), "--json")
-    told = finding(json.loads(outcome.out), "own tools")
+    findings = [each for each in json.loads(outcome.out) if each["check"] == "own tools"]
 
     assert outcome.code == 1
-    assert told["state"] == "fail"
-    assert "wrong.py:server' could not be loaded (TypeError:" in told["found"]
-    assert "keeps all tools of its file out" in told["advice"]
+    assert {each["state"] for each in findings} == {"fail"}
+    one_tool, file, schema = (each["found"] for each in findings)
+    assert one_tool.startswith("mine: the tool 'early' is left out (TypeError: early must be")
+    assert "ends.py:server' could not be loaded (SystemExit: 3)" in file
+    assert schema.startswith("mine: the schema of a tool is wrong (InvalidSchemaError: tool 'late'")
 
     monkeypatch.setenv("NACRE_TOOL_SERVERS", f"{tmp_path}/good.py:server")
     told = finding(nacre("doctor", "--port", str(port), "--json").json(), "own tools")

@@ -80,12 +80,22 @@ def test_own_tools_in_a_layer_are_served_behind_the_policy(store: Store, tmp_pat
     info.mkdir()
     lines = [f"[{GROUP}]", *(f"{name} = {value}" for name, value in entries[GROUP].items())]
     (info / "entry_points.txt").write_text("\n".join(lines))
+    policy = (example / "policy.toml").read_text()
+    policy += '\n[[rule]]\naction = "allow"\nserver = "mixed"\ntool = "*"\n'
     Documents(store.table, clock=system_clock).push(
-        "global", (example / "policy.toml").read_text(), source="p.toml", based_on=0, by="ann"
+        "global", policy, source="p.toml", based_on=0, by="ann"
+    )
+    (tmp_path / "breaks.py").write_text("import no_such_module_of_mine\n")
+    (tmp_path / "ends.py").write_text("raise SystemExit(3)\n")
+    (tmp_path / "mixed.py").write_text(
+        "from nacre import ToolServer, tool\n"
+        'server = ToolServer("mixed", "1")\n'
+        "@server.register_tool\n@tool\ndef wrong() -> str:\n    return 'x'\n"
+        "@server.register_tool\n@tool\nasync def right() -> str:\n    return 'x'\n"
     )
     variables = {
         **store.variables,
-        "NACRE_TOOL_SERVERS": "one_file:server",
+        "NACRE_TOOL_SERVERS": "breaks:server,mixed:server,ends:server,one_file:server",
         "NACRE_READ_TOOLS": "mcp__my-tools__*,mcp__one-file__*",
     }
 
@@ -94,16 +104,22 @@ def test_own_tools_in_a_layer_are_served_behind_the_policy(store: Store, tmp_pat
         return recorded("http_api_mcp") | {"body": json.dumps(body)}
 
     with deployed("McpHttpFunction", variables=variables, tools=[tmp_path]) as function:
-        listed = json.loads(function.invoke(message("tools/list"))["body"])["result"]["tools"]
+        result = json.loads(function.invoke(message("tools/list"))["body"])["result"]
         count = {"name": "mcp__my-tools__word-count", "arguments": {"text": "a b c"}}
         shout = {"name": "mcp__one-file__shout", "arguments": {"text": "pearl"}}
         told = [
             json.loads(function.invoke(message("tools/call", **each))["body"])["result"]
             for each in (count, shout)
         ]
+        logs = function.logs
 
-    own = {each["name"] for each in listed if each["name"].startswith("mcp__")}
-    assert own == {count["name"], shout["name"]}
+    own = {each["name"] for each in result["tools"] if each["name"].startswith("mcp__")}
+    assert own == {count["name"], shout["name"], "mcp__mixed__right"}
+    missing = result["_meta"]["nacre/missing"]
+    assert sorted(missing) == ["breaks:server", "ends:server", "mixed"]
+    assert missing["mixed"] == "the tool 'wrong' is left out; the log says why"
+    assert "mixed: the tool 'wrong' is left out (TypeError: wrong must be an async" in logs
+    assert "'breaks:server' could not be loaded (ModuleNotFoundError:" in logs
     assert [each["content"][0]["text"] for each in told] == ["3", "PEARL"]
 
 

@@ -1,9 +1,14 @@
 """Servers of tools in the server's own process: a user's packages and files."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+import pytest
+
+from nacre import ToolServer, tool
+from nacre.adapters.tool_server_finder import GROUP, announced
 from nacre.protocol.principal import READ_ONLY
 from tests.gateway_world import MODERN, world
 
@@ -144,3 +149,201 @@ async def large() -> str:
         said = gateway.call("mcp__notes__large")["content"][0]["text"]
 
     assert said.endswith("words [redacted: github-token]")
+
+
+MIXED = '''
+from __future__ import annotations
+
+from nacre import Tool, ToolServer, tool
+
+server = ToolServer("mixed", "1")
+
+
+@server.register_tool
+@tool
+async def good(word: str) -> str:
+    """Say a word."""
+    return word
+
+
+@server.register_tool
+@tool
+def not_async(word: str) -> str:
+    return word
+
+
+@server.register_tool
+@tool(read_only=True)
+async def unknown_type(word: Nowhere) -> str:
+    return "x"
+
+
+@server.register_tool
+@tool
+async def without_names(*words: str) -> str:
+    return "x"
+
+
+@server.register_tool
+@tool(input_schema={"type": "array"})
+async def wrong_schema() -> str:
+    return "x"
+
+
+@server.register_tool
+@tool(no_such_option=1)
+async def wrong_option() -> str:
+    return "x"
+
+
+@server.register_tool
+@tool(meta={"a": {1}})
+async def not_json() -> str:
+    return "x"
+
+
+@server.register_tool
+async def undecorated(word: str) -> str:
+    return word
+
+
+@tool
+def closed_later(word: str) -> str:
+    return word
+
+
+server.register_tool(closed_later.closed())
+
+
+@server.prompt()
+async def good_prompt(topic: str) -> str:
+    return topic
+
+
+@server.prompt()
+def sync_prompt(topic: str) -> str:
+    return topic
+
+
+@server.resource("mixed://good")
+async def good_resource() -> str:
+    return "pearl"
+
+
+@server.resource("mixed://wrong")
+async def wrong_resource(word: str) -> str:
+    return word
+
+
+@server.resource_template("mixed://{day}")
+async def wrong_template(night: str) -> str:
+    return night
+
+
+@server.register_tool
+@tool(input_schema={"type": "object", "properties": {"a": {"type": "no such type"}}})
+async def uncompiled(a: str) -> str:
+    return "x"
+'''
+_LEFT_OUT = {
+    "tool 'not-async'",
+    "tool 'unknown-type'",
+    "tool 'without-names'",
+    "tool 'wrong-schema'",
+    "tool 'wrong-option'",
+    "tool 'not-json'",
+    "tool 'undecorated'",
+    "tool 'closed-later'",
+    "prompt 'sync-prompt'",
+    "resource 'mixed://wrong'",
+    "resource template 'mixed://{day}'",
+}
+
+
+def test_a_wrong_definition_costs_itself_and_not_its_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "mixed.py").write_text(MIXED)
+    with world(tmp_path / "w", tool_servers=(f"{tmp_path}/mixed.py:server",)) as gateway:
+        listed = gateway.tools()
+        prompts = gateway.ask("prompts/list")["result"]["prompts"]
+        resources = gateway.ask("resources/list")["result"]["resources"]
+        answer = gateway.call("mcp__mixed__good", word="pearl")
+        uncompiled = gateway.ask("tools/call", {"name": "mcp__mixed__uncompiled", "arguments": {}})
+        missing = gateway.missing()
+    log = capsys.readouterr().err
+
+    assert listed == ["mcp__mixed__good", "mcp__mixed__uncompiled"]
+    assert "mcp__mixed__good-prompt" in [each["name"] for each in prompts]
+    assert "mixed://good" in [each["uri"] for each in resources]
+    assert answer["content"][0]["text"] == "pearl"
+    assert "pearl" not in json.dumps(uncompiled)
+    for definition in _LEFT_OUT:
+        assert definition in missing["mixed"]
+        assert f"mixed: the {definition} is left out" in log
+    assert "not_async must be an async function" in log
+    assert "must be an async function" not in missing["mixed"]
+
+
+BREAKS_AT_IMPORT = {
+    "syntax": "def :\n",
+    "import": "import no_such_module_of_mine\n",
+    "name": "undefined\n",
+    "exit": "import sys\nsys.exit(3)\n",
+    "decorator": "from nacre import tool\n@tool(read_only=undefined)\nasync def f(): ...\n",
+    "recursion": "def f(): f()\nf()\n",
+    "encoding": "x = '\ud800'\n",
+}
+
+
+@pytest.mark.parametrize("name", BREAKS_AT_IMPORT)
+def test_a_file_that_breaks_at_import_costs_that_file_only(tmp_path: Path, name: str) -> None:
+    wanted = files(tmp_path, "good.py:server")
+    broken = tmp_path / "breaks.py"
+    broken.write_bytes(BREAKS_AT_IMPORT[name].encode("utf-8", "surrogatepass"))
+    servers = (f"{broken}:server", *wanted["tool_servers"])
+    with world(tmp_path / "w", tool_servers=servers) as gateway:
+        assert len(gateway.tools()) == 2
+        assert list(gateway.missing()) == [f"{broken}:server"]
+
+
+def test_a_wrong_definition_is_still_an_error_where_nothing_is_loaded() -> None:
+    server = ToolServer("s", "1")
+    with pytest.raises(TypeError, match="must be an async function"):
+        tool(cast("Any", print))
+    with pytest.raises(TypeError, match="decorate it with @tool"):
+        server.register_tool(cast("Any", print))
+
+
+def test_a_wrong_definition_of_a_package_stays_named_when_a_file_is_loaded_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mixed_package_of_mine.py").write_text(MIXED)
+    monkeypatch.syspath_prepend(tmp_path)
+    wanted = files(tmp_path, "good.py:server")
+    servers = ("mixed_package_of_mine:server", *wanted["tool_servers"])
+    with world(tmp_path / "w", tool_servers=servers) as gateway:
+        gateway.tools()
+    (tmp_path / "good.py").write_text(f"{GOOD}\n# changed\n")
+    with world(tmp_path / "v", tool_servers=servers) as gateway:
+        assert "tool 'not-async'" in gateway.missing()["mixed"]
+
+
+def test_a_folder_that_cannot_be_read_hides_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed, open_one = tmp_path / "closed", tmp_path / "open"
+    info = open_one / "c-1.dist-info"
+    info.mkdir(parents=True)
+    (info / "entry_points.txt").write_text(f"[{GROUP}]\nx = y:z\n")
+    closed.mkdir()
+    iterdir = Path.iterdir
+
+    def refusing(folder: Path) -> Iterator[Path]:
+        if folder == closed:
+            raise PermissionError(13, "Permission denied")
+        return iter(list(iterdir(folder)))
+
+    monkeypatch.setattr(Path, "iterdir", refusing)
+
+    assert list(announced([str(closed), str(open_one)])) == ["y:z"]

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import ModuleType
 
 from nacre.errors import ConfigurationError
+from nacre.tools.loading import loading
 from nacre.tools.server import ToolServer
 
 GROUP = "nacre.tool_servers"
@@ -32,9 +33,15 @@ def announced(folders: list[str] | None = None) -> Iterator[str]:
 def load(reference: str, *, base: Path | None = None) -> ToolServer:
     """Return the server that `MODULE:NAME` or `PATH.py:NAME` means.
 
-    It may also be a function that makes one. ConfigurationError says what is wrong with the
-    reference; what the user's own code raises is passed on.
+    It may also be a function that makes one. A wrong definition of a tool, a prompt or a
+    resource is left out, and the server's `left_out` names it. ConfigurationError says what is
+    wrong with the reference; what the user's own code raises is passed on.
     """
+    with loading():
+        return _loaded(reference, base)
+
+
+def _loaded(reference: str, base: Path | None) -> ToolServer:
     place, _, name = reference.rpartition(":")
     if not place or not name.isidentifier():
         raise ConfigurationError(
@@ -58,14 +65,20 @@ def _from_file(place: str, base: Path | None) -> ModuleType:
         raise ConfigurationError(f"'{place[:200]}' is not there")
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # annotations are looked up there
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        sys.modules.pop(spec.name, None)
+        raise
     return module
 
 
 def _entry_points(folder: Path) -> Iterator[Path]:
-    if not folder.is_dir():
-        return
-    for name in sorted(folder.iterdir()):
+    try:
+        names = sorted(folder.iterdir())
+    except OSError:
+        return  # Python imports nothing from such a folder either
+    for name in names:
         if name.suffix in (".dist-info", ".egg-info"):
             file = name / "entry_points.txt"
             if file.is_file():
@@ -74,7 +87,10 @@ def _entry_points(folder: Path) -> Iterator[Path]:
 
 def _lines(file: Path) -> Iterator[str]:
     """Return the values of our section."""
-    text = file.read_text("utf-8", errors="replace")
+    try:
+        text = file.read_text("utf-8", errors="replace")
+    except OSError:
+        return
     if _SECTION not in text:
         return
     is_ours = False

@@ -9,12 +9,16 @@ from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from pathlib import Path
 from random import SystemRandom
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from nacre.cli.finding import Finding, attempt
 from nacre.cli.place import Place
 from nacre.clock import system_clock
 from nacre.wiring.home import Home
+
+if TYPE_CHECKING:
+    from nacre.gateway.in_process import InProcess
 
 _SOON = timedelta(days=7)
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
@@ -62,20 +66,26 @@ def _check_own_tools() -> Iterator[Finding]:
 
     told: list[str] = []
     local = own_servers(Settings.from_environment(), told.append)
-    advice = "mend it and start the server again; one error keeps all tools of its file out"
-    for problem in local.problems:
-        reason = next((each for each in told if problem.server.lstrip("…") in each), "")
-        found = reason.removeprefix("tools: ") or f"{problem.server}: {problem.text}"
-        yield Finding("own tools", "fail", found, advice)
-    for server in local.servers:
-        try:
-            server.server.check()
-        except Exception as error:  # noqa: BLE001 - whatever a user's schema makes of it
-            found = f"{server.name}: a tool's schema is wrong ({type(error).__name__}: {error})"
-            yield Finding("own tools", "fail", found, advice)
-    if local.servers and not local.problems:
+    told += [
+        f"{server.name}: {text}" for server in local.servers for text in _wrong_schemas(server)
+    ]
+    for text in told:
+        advice = "fix it, then start the server again; other tools and files work meanwhile"
+        yield Finding("own tools", "fail", text.removeprefix("tools: "), advice)
+    if local.servers and not told:
         names = ", ".join(server.name for server in local.servers)
         yield Finding("own tools", "ok", f"loaded: {names}")
+
+
+def _wrong_schemas(own: "InProcess") -> Iterator[str]:
+    """Return what is wrong with schemas that nobody compiles before the tool's first call."""
+    for definition in own.server.tools():
+        tool = own.server.get_tool(definition["name"])
+        try:
+            if tool is not None:
+                tool.check()
+        except Exception as error:  # noqa: BLE001 - whatever a user's schema makes of it
+            yield f"the schema of a tool is wrong ({type(error).__name__}: {error})"
 
 
 def _check_folder(folder: Path) -> Iterator[Finding]:

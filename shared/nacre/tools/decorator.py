@@ -8,8 +8,9 @@ from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 from nacre.protocol.context import Context
 from nacre.tools.hints import Hints
+from nacre.tools.loading import is_loading
 from nacre.tools.signature import Names, locals_of, read_signature
-from nacre.tools.tool import Prepared, TaskSupport, Tool
+from nacre.tools.tool import Prepared, TaskSupport, Tool, WrongTool
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -97,12 +98,23 @@ def tool(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
     A sync function, a method, or parameters without names raise TypeError.
     """
     if function is not None:
-        return FunctionTool(function, names=locals_of(sys._getframe(1)))
+        return _made(function, locals_of(sys._getframe(1)), options)
 
-    def decorate(function: Callable[..., Any]) -> FunctionTool[..., Any]:
-        return FunctionTool(function, names=locals_of(sys._getframe(1)), **options)
+    def decorate(function: Callable[..., Any]) -> Tool:
+        return _made(function, locals_of(sys._getframe(1)), options)
 
     return decorate
+
+
+def _made(function: Callable[..., Any], names: Names, options: Mapping[str, Any]) -> Tool:
+    """Return the tool; while a file is loaded, a wrong one is left out by its server."""
+    try:
+        return FunctionTool(function, names=names, **options)
+    except Exception as error:
+        if not is_loading():
+            raise
+        name = options.get("name") or getattr(function, "__name__", "?").replace("_", "-")
+        return WrongTool(str(name), error)
 
 
 def _output_schema(wanted: Mapping[str, Any] | type | None, names: Names) -> Any:

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 from nacre.errors import InvalidParamsError, NotFoundError
 from nacre.protocol.context import Context
 from nacre.tools.content import CONTENT_TYPES, present
+from nacre.tools.loading import LeavesOut, check_json
 from nacre.tools.prompts import Prompt, PromptArgument, PromptMessage
 from nacre.tools.signature import Signature, locals_of
 from nacre.tools.text_functions import documentation, text_runner, text_signature
@@ -14,17 +15,20 @@ from nacre.tools.text_functions import documentation, text_runner, text_signatur
 F = TypeVar("F", bound=Callable[..., Awaitable[Any]])
 
 
-class PromptShelf:
+class PromptShelf(LeavesOut):
     """Prompts, in the order of registration."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._prompts: dict[str, Prompt] = {}
         self._prompt_definitions: tuple[dict[str, Any], ...] = ()
 
     def register_prompt(self, prompt: Prompt) -> None:
         """Add a prompt; one with the same name is replaced."""
-        self._prompts[prompt.name] = prompt
-        self._prompt_definitions = tuple(item.definition for item in self._prompts.values())
+        with self.leaving_out("prompt", prompt.name):
+            check_json(prompt.definition)
+            self._prompts[prompt.name] = prompt
+            self._prompt_definitions = tuple(item.definition for item in self._prompts.values())
 
     def prompt(
         self,
@@ -41,17 +45,19 @@ class PromptShelf:
         """
 
         def decorate(function: F) -> F:
-            signature = text_signature(function, locals_of(sys._getframe(1)))
-            self.register_prompt(
-                Prompt(
-                    name=name or function.__name__.replace("_", "-"),
-                    get=text_runner(function, signature),
-                    arguments=_arguments(signature),
-                    title=title,
-                    description=description or documentation(function),
-                    meta=meta,
+            known_as = name or function.__name__.replace("_", "-")
+            with self.leaving_out("prompt", known_as):
+                signature = text_signature(function, locals_of(sys._getframe(1)))
+                self.register_prompt(
+                    Prompt(
+                        name=known_as,
+                        get=text_runner(function, signature),
+                        arguments=_arguments(signature),
+                        title=title,
+                        description=description or documentation(function),
+                        meta=meta,
+                    )
                 )
-            )
             return function
 
         return decorate

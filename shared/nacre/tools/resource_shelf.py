@@ -11,6 +11,7 @@ from nacre.protocol.context import Context
 from nacre.protocol.principal import Principal
 from nacre.tools.content import Annotations, ResourceContents
 from nacre.tools.encode import encode
+from nacre.tools.loading import LeavesOut, check_json
 from nacre.tools.resources import Resource, ResourceTemplate
 from nacre.tools.signature import locals_of
 from nacre.tools.text_functions import documentation, text_runner, text_signature
@@ -21,10 +22,11 @@ Version = Callable[[str, Principal | None], object | None]
 F = TypeVar("F", bound=Callable[..., Awaitable[Any]])
 
 
-class ResourceShelf:
+class ResourceShelf(LeavesOut):
     """Resources and templates, in the order of registration."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._resources: dict[str, Resource] = {}
         self._templates: dict[str, tuple[UriTemplate, ResourceTemplate]] = {}
         self._resource_definitions: tuple[dict[str, Any], ...] = ()
@@ -36,14 +38,20 @@ class ResourceShelf:
 
     def register_resource(self, resource: Resource) -> None:
         """Add a resource; one with the same URI is replaced."""
-        self._resources[resource.uri] = resource
-        self._resource_definitions = tuple(item.definition for item in self._resources.values())
+        with self.leaving_out("resource", resource.uri):
+            check_json(resource.definition)
+            self._resources[resource.uri] = resource
+            self._resource_definitions = tuple(item.definition for item in self._resources.values())
 
     def register_resource_template(self, template: ResourceTemplate) -> None:
         """Add a family of resources; the same template is replaced."""
-        uri_template = UriTemplate(template.uri_template)
-        self._templates[uri_template.text] = (uri_template, template)
-        self._template_definitions = tuple(item.definition for _, item in self._templates.values())
+        with self.leaving_out("resource template", template.uri_template):
+            uri_template = UriTemplate(template.uri_template)
+            check_json(template.definition)
+            self._templates[uri_template.text] = (uri_template, template)
+            self._template_definitions = tuple(
+                item.definition for _, item in self._templates.values()
+            )
 
     def resource(
         self,
@@ -63,22 +71,23 @@ class ResourceShelf:
         """
 
         def decorate(function: F) -> F:
-            signature = text_signature(function, locals_of(sys._getframe(1)))
-            if signature.parameters:
-                raise TypeError(f"{function.__qualname__}: a resource takes only a Context")
-            self.register_resource(
-                Resource(
-                    uri=uri,
-                    name=name or function.__name__,
-                    read=text_runner(function, signature),
-                    title=title,
-                    description=description or documentation(function),
-                    mime_type=mime_type,
-                    size=size,
-                    annotations=annotations,
-                    meta=meta,
+            with self.leaving_out("resource", uri):
+                signature = text_signature(function, locals_of(sys._getframe(1)))
+                if signature.parameters:
+                    raise TypeError(f"{function.__qualname__}: a resource takes only a Context")
+                self.register_resource(
+                    Resource(
+                        uri=uri,
+                        name=name or function.__name__,
+                        read=text_runner(function, signature),
+                        title=title,
+                        description=description or documentation(function),
+                        mime_type=mime_type,
+                        size=size,
+                        annotations=annotations,
+                        meta=meta,
+                    )
                 )
-            )
             return function
 
         return decorate
@@ -101,25 +110,26 @@ class ResourceShelf:
         """
 
         def decorate(function: F) -> F:
-            signature = text_signature(function, locals_of(sys._getframe(1)))
-            variables = UriTemplate(uri_template).variables
-            if {item.name for item in signature.parameters} != set(variables):
-                raise TypeError(
-                    f"{function.__qualname__}: the parameters must be "
-                    f"the template's variables: {', '.join(variables)}"
+            with self.leaving_out("resource template", uri_template):
+                signature = text_signature(function, locals_of(sys._getframe(1)))
+                variables = UriTemplate(uri_template).variables
+                if {item.name for item in signature.parameters} != set(variables):
+                    raise TypeError(
+                        f"{function.__qualname__}: the parameters must be "
+                        f"the template's variables: {', '.join(variables)}"
+                    )
+                self.register_resource_template(
+                    ResourceTemplate(
+                        uri_template=uri_template,
+                        name=name or function.__name__,
+                        read=text_runner(function, signature),
+                        title=title,
+                        description=description or documentation(function),
+                        mime_type=mime_type,
+                        annotations=annotations,
+                        meta=meta,
+                    )
                 )
-            self.register_resource_template(
-                ResourceTemplate(
-                    uri_template=uri_template,
-                    name=name or function.__name__,
-                    read=text_runner(function, signature),
-                    title=title,
-                    description=description or documentation(function),
-                    mime_type=mime_type,
-                    annotations=annotations,
-                    meta=meta,
-                )
-            )
             return function
 
         return decorate

@@ -6,9 +6,10 @@ from typing import Any, TypeVar
 from nacre.errors import InvalidInputError, NotFoundError
 from nacre.protocol.context import Context
 from nacre.tools.completion import Complete, Completions
+from nacre.tools.loading import check_json
 from nacre.tools.prompt_shelf import PromptShelf
 from nacre.tools.resource_shelf import ResourceShelf
-from nacre.tools.tool import Tool
+from nacre.tools.tool import Tool, WrongTool
 
 T = TypeVar("T", bound=Tool)
 C = TypeVar("C", bound=Complete)
@@ -43,12 +44,16 @@ class ToolServer(ResourceShelf, PromptShelf):
 
     def register_tool(self, tool: T) -> T:
         """Add a tool; one with the same name is replaced."""
-        if not isinstance(tool, Tool):
-            raise TypeError(
-                f"{getattr(tool, '__name__', tool)!r} is not a tool: decorate it with @tool"
-            )
-        self._tools[tool.name] = tool
-        self._tool_definitions = tuple(item.definition for item in self._tools.values())
+        with self.leaving_out("tool", getattr(tool, "name", getattr(tool, "__name__", tool))):
+            if not isinstance(tool, Tool):
+                raise TypeError(
+                    f"{getattr(tool, '__name__', tool)!r} is not a tool: decorate it with @tool"
+                )
+            if isinstance(tool, WrongTool):
+                raise tool.error
+            check_json(tool.definition)
+            self._tools[tool.name] = tool
+            self._tool_definitions = tuple(item.definition for item in self._tools.values())
         return tool
 
     def get_tool(self, name: str) -> Tool | None:

@@ -202,6 +202,18 @@ class Tool:
         return f"<{type(self).__name__} {self.name}>"
 
 
+class WrongTool(Tool):
+    """The place of a tool whose definition is wrong; a server leaves it out."""
+
+    def __init__(self, name: str, error: Exception) -> None:
+        self.name = name
+        self.error = error
+
+    def closed(self) -> Self:
+        """Return the same: there is nothing to close."""
+        return self
+
+
 def _runner(name: str, handler: Handler) -> Run:
     call: Any = getattr(handler, "call", handler)
     if not inspect.iscoroutinefunction(call):

@@ -73,7 +73,7 @@ def reloaded_servers(settings: "Settings", tell: Tell) -> "Callable[[], Locals]"
 def own_servers(
     settings: "Settings", tell: Tell, *, loops: "Callable[[], OwnLoops] | None" = None
 ) -> "Locals":
-    """Load a user's own servers; one that fails is named, and the others count."""
+    """Load a user's own servers; `tell` hears why one, or one of its definitions, is left out."""
     import re
 
     from nacre.adapters.tool_server_finder import announced, load
@@ -91,19 +91,26 @@ def own_servers(
         try:
             server = load(reference)
             name = server_name(server.name)
+            own = InProcess(name, server, loops=loops() if loops else None)
+            own.offered()
+            left_out = server.left_out
         except NacreError as error:
             problems.append(Problem(_shown(reference), str(error)))
             tell(f"tools: {error}")
-        except Exception as error:  # noqa: BLE001 - somebody's own code may raise anything
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - user code may raise anything
             problems.append(Problem(_shown(reference), "could not be loaded; the log says why"))
-            tell(
-                f"tools: '{reference[:200]}' could not be loaded ({type(error).__name__}: {error})"
-            )
+            tell(f"tools: '{_shown(reference)}' could not be loaded ({_reason(error)})")
         else:
             if name in servers:
-                problems.append(Problem(name, "there are two servers of this name"))
-            else:
-                servers[name] = InProcess(name, server, loops=loops() if loops else None)
+                problem = Problem(name, "there are two servers of this name")
+                problems.append(problem)
+                tell(f"tools: '{_shown(reference)}' is left out: {problem.text} ({name})")
+                continue
+            servers[name] = own
+            for definition, wrong in left_out.items():
+                text = f"the {definition} is left out"
+                problems.append(Problem(name, f"{text}; the log says why"))
+                tell(f"tools: {name}: {text} ({_reason(wrong)})")
     patterns = [re.compile(regex(pattern), re.DOTALL) for pattern in settings.read_tools]
     return Locals(
         tuple(servers.values()),
@@ -117,6 +124,10 @@ def _own_loops() -> "OwnLoops":
     from nacre.gateway.own_loops import OwnLoops
 
     return OwnLoops()
+
+
+def _reason(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"
 
 
 def _shown(reference: str) -> str:
