@@ -22,7 +22,7 @@ server=
 finish() {
     if [ -n "$server" ]; then kill -TERM -- "-$server" 2>/dev/null || true; fi
     if [ "$mode" = chroot ]; then
-        umount "$root/dev/shm" "$root/dev" "$root/proc" 2>/dev/null || true
+        umount "$root/dev/shm" "$root/dev/pts" "$root/dev" "$root/proc" 2>/dev/null || true
         # What is still mounted must not be emptied along with the folder.
         if grep -q " $root/" /proc/mounts; then echo "still mounted: $root" >&2; return; fi
     fi
@@ -62,6 +62,7 @@ if [ "$mode" = chroot ]; then
     if [ -n "${SSL_CERT_FILE:-}" ]; then cp "$SSL_CERT_FILE" "$root/etc/ssl/certs/ca-certificates.crt"; fi
     mount -t proc proc "$root/proc"
     mount --bind /dev "$root/dev"
+    mount --bind /dev/pts "$root/dev/pts"
     mount -t tmpfs tmpfs "$root/dev/shm"
     chroot "$root" useradd --create-home newcomer
 else

@@ -1,6 +1,7 @@
 """`nacre wrap` and `nacre unwrap` as somebody types them."""
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -210,7 +211,14 @@ def test_a_proxy_whose_program_is_gone_is_told_and_renewed(nacre: Nacre, cursor:
     assert entry_of(cursor, "files")["command"] == "npx"
 
 
-def test_doctor_looks_at_wrapped_servers(nacre: Nacre, cursor: Path) -> None:
+def test_doctor_looks_at_wrapped_servers(
+    nacre: Nacre, cursor: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    npx = tmp_path / "bin" / "npx"  # a machine without Node.js has none
+    npx.parent.mkdir()
+    npx.write_text("#!/bin/sh\n")
+    npx.chmod(0o755)
+    monkeypatch.setenv("PATH", str(npx.parent), prepend=os.pathsep)
     assert "wrapped servers" not in nacre("doctor").out
     nacre("wrap", "--all")
     assert "ok    wrapped servers: 2 can be started" in nacre("doctor").out
