@@ -311,6 +311,24 @@ class UpstreamError(UnavailableError):
         self.is_fault = is_fault
 
 
+class UncomparedError(UpstreamError):
+    """A session with a server is new, and nobody has compared yet what is offered there.
+
+    The request was not sent.
+    """
+
+    def __init__(self, server: str) -> None:
+        super().__init__(server, "began a new session; make the call again", is_fault=False)
+
+
+class OffersChangedError(UpstreamError):
+    """A server offers something else in its new session; the request was not sent."""
+
+    def __init__(self, server: str) -> None:
+        reason = "began a new session, and what it offers has changed; make the call again"
+        super().__init__(server, reason, is_fault=False)
+
+
 class ModelError(UnavailableError):
     """A language model gave no answer; neither its words nor what was asked are repeated.
 

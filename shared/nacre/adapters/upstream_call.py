@@ -31,8 +31,10 @@ class LiveCall:
         wants_progress: bool,
         log_level: str | None,
         changes: int = 0,
+        session: int = 0,
     ) -> None:
         self.method = method
+        self.session = session  # whose offers were compared
         self.changes = changes  # how often the server's offers had changed when it was made
         self.params = params
         self.wants_progress = wants_progress

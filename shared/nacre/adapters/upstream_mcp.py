@@ -17,7 +17,7 @@ from nacre.adapters.upstream_faults import (
 from nacre.adapters.upstream_loop import UpstreamLoop
 from nacre.adapters.upstream_session import AS_IT_IS, Session
 from nacre.adapters.upstream_transports import Transports
-from nacre.errors import NacreError, UpstreamError
+from nacre.errors import NacreError, UncomparedError, UpstreamError
 from nacre.gateway.server_config import ServerConfig
 from nacre.limits import (
     OFFERED_BYTES,
@@ -57,6 +57,7 @@ class McpUpstream:
         self._changes = 0  # how often the server said that it offers something else
         # What only the loop touches.
         self._session: Session | None = None
+        self._sessions = 0  # how many were opened
         self._opening: asyncio.Lock | None = None
         self._slots: asyncio.Semaphore | None = None
         self._waiting = 0
@@ -72,15 +73,22 @@ class McpUpstream:
             asked.cancel()
             raise UpstreamError(self._config.name, "did not answer in time") from error
 
+    @property
+    def session(self) -> int:
+        """The number of the session that is open; 0 without one."""
+        session = self._session
+        return 0 if session is None or session.is_over else session.number
+
     def start(
         self,
         method: str,
         params: Mapping[str, Any],
         *,
+        session: int,
         wants_progress: bool = False,
         log_level: str | None = None,
     ) -> LiveCall:
-        """Start a request."""
+        """Start a request; it ends with UncomparedError when its session is not open any more."""
         call = LiveCall(
             self._loop,
             self._config.name,
@@ -90,6 +98,7 @@ class McpUpstream:
             wants_progress=wants_progress,
             log_level=log_level,
             changes=self._changes,
+            session=session,
         )
         self._loop.soon(self._begin, call)
         return call
@@ -149,7 +158,9 @@ class McpUpstream:
 
     async def _requested(self, call: LiveCall) -> dict[str, Any]:
         for attempt in (1, 2):
-            session = await self._opened()
+            session = self._session
+            if session is None or session.is_over or session.number != call.session:
+                raise UncomparedError(self._config.name)
             session.calls.add(call)
             try:
                 return await session.request(call)
@@ -160,8 +171,10 @@ class McpUpstream:
             except Exception as error:
                 if attempt == 1 and needs_listing(error):
                     await _relist(session)
-                elif attempt == 1 and is_session_gone(error):
+                elif is_session_gone(error):
+                    session.calls.discard(call)  # it goes on in the next session
                     await self._dropped(session)
+                    raise UncomparedError(self._config.name) from error
                 else:
                     if session.is_over:
                         self._forget(session)
@@ -199,7 +212,8 @@ class McpUpstream:
             lists[name] = tuple(found)
         if session.is_modern and any(_mirrors(tool) for tool in lists.get("tools", ())):
             await _relist(session)
-        return Offered(**lists, version=session.client.protocol_version or "")
+        version = session.client.protocol_version or ""
+        return Offered(**lists, version=version, session=session.number)
 
     async def _pages(
         self, session: Session, request: Any, key: str, room: int
@@ -235,7 +249,8 @@ class McpUpstream:
                 return session
             if session is not None:
                 await session.close()
-            session = Session(self._config, self._transports, self._changed)
+            self._sessions += 1
+            session = Session(self._config, self._transports, self._changed, number=self._sessions)
             try:
                 await session.open()
             except asyncio.CancelledError:

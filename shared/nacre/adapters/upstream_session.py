@@ -37,8 +37,14 @@ class Session:
     """A session, the task that keeps it, and the calls that run on it."""
 
     def __init__(
-        self, config: ServerConfig, transports: Transports, changed: Callable[[], None]
+        self,
+        config: ServerConfig,
+        transports: Transports,
+        changed: Callable[[], None],
+        *,
+        number: int,
     ) -> None:
+        self.number = number
         self.calls: set[LiveCall] = set()
         self.is_over = False
         self.reason: str | None = None  # why it ended, where the server is to blame

@@ -153,7 +153,13 @@ def _entry(value: Mapping[str, Any]) -> Entry:
         float(value["at"]),
         None
         if offered is None
-        else Offered(**{name: tuple(offered[name]) for name in _LISTS}, version=offered["version"]),
+        else Offered(
+            tuple(offered["tools"]),
+            tuple(offered["resources"]),
+            tuple(offered["templates"]),
+            tuple(offered["prompts"]),
+            offered["version"],
+        ),
         value["waiting"],
         value["flagged"],
         value["problem"],

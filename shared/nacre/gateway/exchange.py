@@ -6,6 +6,7 @@ here: a question goes to the client in the client's way, and its answer back in 
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Protocol
 
 from nacre.errors import (
@@ -59,13 +60,16 @@ class Exchanges:
         method: str,
         params: Mapping[str, Any],
         context: Context,
+        *,
+        session: int,
     ) -> dict[str, Any]:
-        """Return the server's result.
+        """Return the server's result; `session` is the one whose offers were compared.
 
         InputRequired when the client has to be asked first, RelayedError when the server
         answered with an error, UpstreamError when it cannot be used now.
         """
-        return await _Exchange(self, server, upstream, method, params, context).run()
+        start = partial(upstream.start, session=session)
+        return await _Exchange(self, server, start, method, params, context).run()
 
 
 class _Exchange:
@@ -73,7 +77,7 @@ class _Exchange:
         self,
         exchanges: Exchanges,
         server: str,
-        upstream: Upstream,
+        start: Callable[..., UpstreamCall],
         method: str,
         params: Mapping[str, Any],
         context: Context,
@@ -81,7 +85,7 @@ class _Exchange:
         self._questions = exchanges.questions
         self._parked = exchanges.parked
         self._server = server
-        self._upstream = upstream
+        self._begin = start
         self._method = method
         self._params = params
         self._context = context
@@ -131,7 +135,7 @@ class _Exchange:
         return await self._again(kept["requests"], kept["state"]), None
 
     def _start(self, more: Mapping[str, Any]) -> UpstreamCall:
-        return self._upstream.start(
+        return self._begin(
             self._method,
             {**self._params, **more},
             wants_progress=self._context.progress_token is not None,

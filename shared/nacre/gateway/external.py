@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from nacre.errors import RelayedError, UnknownResourceError, UpstreamError
+from nacre.errors import RelayedError, UncomparedError, UnknownResourceError, UpstreamError
 from nacre.gateway.breaker import Breaker
 from nacre.gateway.exchange import Exchanges
 from nacre.gateway.server_config import ServerConfig
@@ -29,6 +29,7 @@ class External:
         self._upstream = connect(config)
         self._exchanges = exchanges
         self._breaker = breaker or Breaker(config.name)
+        self._compared = 0  # the session whose offers were compared last
 
     def offered(self) -> Offered:
         """Ask the server what it offers, and return what of it is offered here; blocks."""
@@ -46,16 +47,32 @@ class External:
             found.templates,
             found.prompts,
             found.version,
+            found.session,
         )
+
+    @property
+    def is_compared(self) -> bool:
+        """Whether what the server offers in its open session was compared."""
+        session = self._upstream.session
+        return session != 0 and session == self._compared
+
+    def compared(self, offered: Offered) -> None:
+        """Note that an offer was compared, so that requests in its session may pass."""
+        self._compared = offered.session
 
     async def request(
         self, method: str, params: Mapping[str, Any], context: Context
     ) -> dict[str, Any]:
-        """Return the server's result, without what it says of itself."""
+        """Return the server's result, without what it says of itself.
+
+        UncomparedError where nobody has compared what the server offers in its session.
+        """
         self._breaker.check()
+        if not self.is_compared:
+            raise UncomparedError(self.config.name)
         try:
             result = await self._exchanges.run(
-                self.config.name, self._upstream, method, params, context
+                self.config.name, self._upstream, method, params, context, session=self._compared
             )
         except UpstreamError as error:
             self._failed(error)

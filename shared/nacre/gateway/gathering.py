@@ -18,6 +18,7 @@ from nacre.protocol.running import is_in_loop
 _RETRY_SECONDS = 30.0  # a server that could not be asked is asked again after that
 _LOOK_SECONDS = 0.02
 _FAILED = "could not be asked; the server's log says why"
+_UNLISTED = "began a new session, and has not listed there what it offers; try again"
 
 
 class Watch(Protocol):
@@ -84,7 +85,8 @@ class Gathering:
         announced = self._announced.get(name, 0)
         now = self._clock().timestamp()
         try:
-            watched = self._watch().listed(name, server.offered())
+            offered = server.offered()
+            watched = self._watch().listed(name, offered)
         except NacreError as error:
             problem = error.reason if isinstance(error, UpstreamError) else str(error)
             return self._failed(server, problem)
@@ -93,6 +95,7 @@ class Gathering:
             raise
         entry = Entry(server.config.digest, now, watched.offered, watched.waiting, watched.flagged)
         self._keep(name, lambda _old: entry)
+        server.compared(offered)
         self._known[name] = announced
         return entry
 
@@ -109,12 +112,23 @@ class Gathering:
 
     async def fresh(self, server: External) -> bool:
         """Ask a server whose lists changed, and wait for what it says; False if it does not."""
+        name = server.config.name
+        return await self._asked(server, lambda: not self.is_stale(name))
+
+    async def compared(self, server: External) -> None:
+        """Compare what a server offers in a new session; raise UpstreamError if it cannot be."""
+        if not await self._asked(server, lambda: server.is_compared):
+            entry = self._catalogue.load().get(server.config.name)
+            problem = entry.problem if entry is not None else None
+            raise UpstreamError(server.config.name, problem or _UNLISTED, is_fault=False)
+
+    async def _asked(self, server: External, is_done: Callable[[], bool]) -> bool:
+        """Ask a server what it offers until that is done; return False if it does not say."""
         import asyncio  # noqa: PLC0415 - only who waits for a server has loaded it
 
-        name = server.config.name
         may_await = is_in_loop()
         until = time.monotonic() + CHANGED_LIST_SECONDS
-        while self.is_stale(name):
+        while not is_done():
             done = self._start(server)
             while not done.is_set():
                 if time.monotonic() >= until:
@@ -123,8 +137,8 @@ class Gathering:
                     await asyncio.sleep(_LOOK_SECONDS)
                 else:  # a call that blocks has a thread of its own
                     done.wait(_LOOK_SECONDS)
-            if time.monotonic() >= until or self._has_failed(name):
-                return not self.is_stale(name)
+            if time.monotonic() >= until or self._has_failed(server.config.name):
+                return is_done()
         return True
 
     def _has_failed(self, name: str) -> bool:

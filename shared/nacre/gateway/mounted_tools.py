@@ -1,6 +1,6 @@
 """Tools of other servers as the wire calls them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from nacre.errors import InvalidParamsError, UpstreamError
@@ -10,21 +10,27 @@ from nacre.gateway.view import MISSING
 from nacre.protocol.context import Context
 from nacre.protocol.surface import WireResult
 
+Compares = Callable[[Callable[[], Awaitable[WireResult]]], Awaitable[WireResult]]
+
 
 class LinkedTool:
-    """A tool whose results may name resources of its server that no list has."""
+    """A tool whose results may name resources of its server that no list has.
+
+    `compares` makes the call, and again in a new session of the server.
+    """
 
     blocking = False
 
-    def __init__(self, tool: ExternalTool, links: Links, server: str) -> None:
+    def __init__(self, tool: ExternalTool, links: Links, server: str, compares: Compares) -> None:
         self._tool = tool
         self._links = links
         self._server = server
+        self._compares = compares
         self.read_only = tool.read_only
 
     async def call(self, arguments: dict[str, Any], context: Context) -> WireResult:
         """Call the tool."""
-        result = await self._tool.call(arguments, context)
+        result = await self._compares(lambda: self._tool.call(arguments, context))
         self._links.remember(self._server, result.to_dict())
         return result
 

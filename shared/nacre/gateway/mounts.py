@@ -3,11 +3,12 @@
 import math
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from functools import partial
+from typing import Any, TypeVar
 
 from nacre.clock import Clock
-from nacre.errors import NotFoundError
+from nacre.errors import NotFoundError, OffersChangedError, UncomparedError
 from nacre.gateway.catalogue import Entries, Entry
 from nacre.gateway.external import External, ExternalTool
 from nacre.gateway.gathering import Gathering
@@ -26,6 +27,10 @@ from nacre.policy.pins import PinKind, label, may_name
 from nacre.policy.rule import NOWHERE, Surroundings
 from nacre.protocol.context import Context
 from nacre.protocol.surface import WireTool
+
+T = TypeVar("T")
+_MOST_SESSIONS = 3  # that a server may begin during one request
+_KINDS: Mapping[str, Kind] = {"prompts/get": "prompt", "resources/read": "resource"}
 
 
 class Mounts:
@@ -121,10 +126,12 @@ class Mounts:
 
     def held(self, kind: Kind, name: str) -> Held | None:
         """Return what is to be said against using something, None for nothing."""
-        view = self._looking.known()
         place = self._template_place(name) if kind == "template" else self.place(kind, name)
-        entry = None if place is None else view.entries.get(place.server)
-        if place is None or entry is None or not (entry.waiting or entry.flagged):
+        return None if place is None else self._held_at(kind, place)
+
+    def _held_at(self, kind: Kind, place: Place) -> Held | None:
+        entry = self._looking.known().entries.get(place.server)
+        if entry is None or not (entry.waiting or entry.flagged):
             return None
         held = _held(entry, kind, place.name)
         if held is None and kind == "resource" and place.name not in _uris(entry):
@@ -167,7 +174,27 @@ class Mounts:
         local = self._local_server(place.server)
         if local is not None:
             return await local.request(method, params, context)
-        return await self._external(place.server).request(method, params, context)
+        kind = _KINDS.get(method)
+        return await self._compared(
+            kind, place, lambda: self._external(place.server).request(method, params, context)
+        )
+
+    async def _compared(
+        self, kind: Kind | None, place: Place, make: Callable[[], Awaitable[T]]
+    ) -> T:
+        """Make a request; in a new session only after its offers were compared.
+
+        OffersChangedError when the request is about something that may not be used any more.
+        """
+        for _ in range(_MOST_SESSIONS):
+            try:
+                return await make()
+            except UncomparedError:
+                before = self._held_at(kind, place) if kind else None
+                await self._gathering.compared(self._external(place.server))
+                if kind and self._held_at(kind, place) != before:
+                    raise OffersChangedError(place.server) from None
+        return await make()
 
     def resource_version(self, place: Place) -> object | None:
         """Return a value that differs once a resource has changed, None where nobody knows."""
@@ -256,9 +283,11 @@ class Mounts:
         if local is not None:
             return local.tool(bare, reads=lambda _bare: self._looking.locals().reads(name))
         try:
-            return LinkedTool(ExternalTool(self._external(server), bare), self._links, server)
+            tool = ExternalTool(self._external(server), bare)
         except NotFoundError:
             return None  # it was taken away since
+        compares: Any = partial(self._compared, "tool", Place(server, bare))
+        return LinkedTool(tool, self._links, server, compares)
 
     def _gathered(self) -> tuple[Mapping[str, Any], Mapping[str, Any] | None]:
         self.gather()

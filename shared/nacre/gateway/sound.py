@@ -20,6 +20,7 @@ def sound(offered: Offered) -> Offered:
         tuple(_named("templates", offered.templates)),
         tuple(_named("prompts", offered.prompts)),
         offered.version,
+        offered.session,
     )
 
 

@@ -4,10 +4,10 @@ Nothing of the policy is loaded before the first list or call: a function pays f
 start each time, and most of what a client asks first needs no decision.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
-from nacre.errors import RelayedError
+from nacre.errors import OffersChangedError, RelayedError
 from nacre.protocol.context import Context
 from nacre.protocol.principal import Principal
 from nacre.protocol.surface import Definitions, GatheringSource, Surface, WireResult, WireTool
@@ -135,9 +135,10 @@ class GuardedSurface(WrappedSurface):
     async def read_resource(self, uri: str, context: Context) -> dict[str, Any]:
         """Return the contents, if they may be read; raises BlockedError."""
         params = {"uri": uri}
-        await self._entry().permit("resources/read", params, context)
         try:
-            read = await self._inner.read_resource(uri, context)
+            read = await self._permitted(
+                "resources/read", params, context, lambda: self._inner.read_resource(uri, context)
+            )
         except RelayedError as error:
             raise self._entry().screened_error("resources/read", uri, error, context) from None
         return await self._entry().screened_value("resources/read", params, read, context)
@@ -149,12 +150,31 @@ class GuardedSurface(WrappedSurface):
     ) -> dict[str, Any]:
         """Return the prompt's messages, if it may be used; raises BlockedError."""
         params = {"name": name, "arguments": arguments}
-        await self._entry().permit("prompts/get", params, context)
         try:
-            prompt = await self._inner.get_prompt(name, arguments, context)
+            prompt = await self._permitted(
+                "prompts/get",
+                params,
+                context,
+                lambda: self._inner.get_prompt(name, arguments, context),
+            )
         except RelayedError as error:
             raise self._entry().screened_error("prompts/get", name, error, context) from None
         return await self._entry().screened_value("prompts/get", params, prompt, context)
+
+    async def _permitted(
+        self,
+        method: str,
+        params: Mapping[str, Any],
+        context: Context,
+        make: Callable[[], Awaitable[dict[str, Any]]],
+    ) -> dict[str, Any]:
+        """Make a request if it may be made; decide again if its server's offers have changed."""
+        await self._entry().permit(method, params, context)
+        try:
+            return await make()
+        except OffersChangedError:
+            await self._entry().permit(method, params, context)
+            return await make()
 
     async def complete(
         self,
@@ -194,7 +214,13 @@ class GuardedTool:
         if refused is not None:
             return refused
         try:
-            result = await self._tool.call(arguments, context)
+            try:
+                result = await self._tool.call(arguments, context)
+            except OffersChangedError:  # what was decided about is not what is offered now
+                refused = await entry.refused(self._name, arguments, context)
+                if refused is not None:
+                    return refused
+                result = await self._tool.call(arguments, context)
         except RelayedError as error:
             raise entry.screened_error("tools/call", self._name, error, context) from None
         return await entry.screened(self._name, result, context)

@@ -9,13 +9,17 @@ Definition = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Offered:
-    """All that a server lists, in its own words and order; `version` is the protocol's."""
+    """All that a server lists, in its own words and order; `version` is the protocol's.
+
+    `session` is the number of the session in which it was listed.
+    """
 
     tools: tuple[Definition, ...] = ()
     resources: tuple[Definition, ...] = ()
     templates: tuple[Definition, ...] = ()
     prompts: tuple[Definition, ...] = ()
     version: str = ""
+    session: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,15 +86,21 @@ class Upstream(Protocol):
         """Return what the server lists now; blocks. Raises UpstreamError."""
         ...
 
+    @property
+    def session(self) -> int:
+        """The number of the session that is open; 0 without one."""
+        ...
+
     def start(
         self,
         method: str,
         params: Mapping[str, Any],
         *,
+        session: int,
         wants_progress: bool = False,
         log_level: str | None = None,
     ) -> UpstreamCall:
-        """Start a request."""
+        """Start a request; it ends with UncomparedError when its session is not open any more."""
         ...
 
     def close(self) -> None:
