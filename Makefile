@@ -11,6 +11,9 @@ PYTEST := $(BIN)/python -m pytest
 WORKERS ?= 2
 ARGS ?=
 
+# Containers often set it. Here hundreds of processes would then compile the same files again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help
 help: ## List the verbs
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

@@ -1,5 +1,6 @@
 """What every test shares."""
 
+import gc
 import os
 from collections.abc import Generator
 from functools import cache
@@ -38,8 +39,17 @@ def _read_by_path(_: JSONFileLoader, file_path: str) -> Any:
 
 
 def pytest_configure() -> None:
-    """Spare each AWS session of each test the parsing of megabytes that never change."""
+    """Parse the descriptions of AWS services once per process, and collect garbage less often.
+
+    A run holds a million objects that stay until its end: each collection would visit them.
+    """
     JSONFileLoader.load_file = _read_by_path  # type: ignore[method-assign,assignment]
+    gc.set_threshold(20_000, 20, 20)
+
+
+def pytest_collection_finish() -> None:
+    """Leave what collection made out of every later garbage collection."""
+    gc.freeze()
 
 
 @pytest.hookimpl(tryfirst=True)

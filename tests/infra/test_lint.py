@@ -1,20 +1,29 @@
+from pathlib import Path
+from typing import Any
+
 import pytest
-from cfnlint.api import lint, lint_file
-from cfnlint.config import ManualArgs
 
 from tests.infra.declared import PATH
 
-# Informational findings too: they ask for deletion policies and retention.
-CONFIG = ManualArgs(regions=["us-east-1", "eu-central-1"], include_checks=["I"])
+pytestmark = pytest.mark.slow
 
 
-@pytest.mark.slow
+def findings(template: Path) -> list[Any]:
+    """Return the findings of cfn-lint, informational ones too: they ask for deletion policies."""
+    # Not at the top: the default run reads this file and runs none of it.
+    from cfnlint.api import lint_file
+    from cfnlint.config import ManualArgs
+
+    config = ManualArgs(regions=["us-east-1", "eu-central-1"], include_checks=["I"])
+    return list(lint_file(template, config=config))
+
+
 def test_cfn_lint_has_nothing_to_say() -> None:
-    assert [str(match) for match in lint_file(PATH, config=CONFIG)] == []
+    assert [str(match) for match in findings(PATH)] == []
 
 
-@pytest.mark.slow
-def test_cfn_lint_does_look() -> None:
-    planted = PATH.read_text().replace("MemorySize: 512", "MemorySize: 12", 1)
+def test_cfn_lint_does_look(tmp_path: Path) -> None:
+    planted = tmp_path / PATH.name
+    planted.write_text(PATH.read_text().replace("MemorySize: 512", "MemorySize: 12", 1))
 
-    assert {match.rule.id for match in lint(planted, config=CONFIG)} == {"E3034"}
+    assert {match.rule.id for match in findings(planted)} == {"E3034"}
