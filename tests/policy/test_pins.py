@@ -90,6 +90,7 @@ def test_the_reason_repeats_no_secret_that_stands_in_the_place_of_a_name(scene: 
 def test_what_was_trusted_counts_in_the_next_conversation(scene: Scene) -> None:
     listed(scene, READ)
     scene.guard = scene.new_guard()
+    assert listed(scene, READ) == ["read"]
 
     assert may_call(scene, "read")
     assert "not among those" in why_not(scene, "write")

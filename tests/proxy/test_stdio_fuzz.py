@@ -38,6 +38,9 @@ class Watched:
     def delays(self, raw: bytes) -> bool:
         return self._guard.delays(raw)
 
+    def first(self, raw: bytes) -> bytes | None:
+        return self._guard.first(raw)
+
     def large(self, raw: bytes) -> LargeMessage | None:
         return None
 

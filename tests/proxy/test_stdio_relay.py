@@ -29,6 +29,9 @@ class Script:
     def delays(self, raw: bytes) -> bool:
         return False
 
+    def first(self, raw: bytes) -> bytes | None:
+        return None
+
     def large(self, raw: bytes) -> LargeMessage | None:
         return None
 

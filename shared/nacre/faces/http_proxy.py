@@ -119,6 +119,9 @@ class ReverseProxy:
         body = bytes(request.body)
         until = monotonic() + CHANGED_LIST_SECONDS
         while talk.guard.delays(body) and monotonic() < until:
+            if (first := talk.guard.first(body)) is not None:
+                talk.headers = self._headers(request)
+                self._relay.ask(talk, first)
             await asyncio.sleep(_LOOK_SECONDS)
         verdict = talk.guard.from_client(body, request.headers)
         exchange = Exchange(talk, caller, self._path, reply, shared)

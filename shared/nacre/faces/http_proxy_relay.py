@@ -8,7 +8,7 @@ from nacre.errors import InvalidInputError, NacreError
 from nacre.faces.http_proxy_headers import SESSION
 from nacre.faces.http_proxy_screening import decided
 from nacre.faces.http_proxy_server import Reply
-from nacre.faces.http_proxy_talks import Talk, Talks, new_session
+from nacre.faces.http_proxy_talks import OWN, Talk, Talks, new_session
 from nacre.faces.http_upstream import Upstream
 from nacre.faces.http_upstream_connection import UpstreamAnswer, UpstreamError
 from nacre.faces.http_upstream_events import Event, EventReader
@@ -197,6 +197,10 @@ class Relay:
 
     # To the server.
 
+    def ask(self, talk: Talk, raw: bytes) -> None:
+        """Send a request of our own, whose answer no client gets."""
+        self._back(talk, raw)
+
     def _back(self, talk: Talk, raw: bytes | None) -> None:
         if raw is None:
             return
@@ -206,18 +210,22 @@ class Relay:
 
     async def _tell_server(self, talk: Talk, raw: bytes) -> None:
         headers: Mapping[str, str] = {**talk.headers, **talk.guard.mirrors(raw)}
-        if talk.session is not None and talk.address is None:
+        if talk.session is not None and talk.address is None and not talk.session.startswith(OWN):
             headers = {**headers, SESSION: talk.session}
         try:
             answer = await self._upstream.send("POST", headers, raw, address=talk.address)
             try:
                 # What we asked for ourselves; on the older transport it comes on the stream.
-                if waiting_ids(raw) and talk.address is None and answer.status == 200:
+                if waiting_ids(raw) and talk.address is None:
+                    if answer.status != 200:
+                        raise UpstreamError(f"a list was refused with HTTP {answer.status}")
                     await self._heard(talk, answer)
             finally:
                 answer.close()
         except NacreError as error:
             self._say(str(error))
+            for id_ in waiting_ids(raw):
+                talk.guard.lost(id_, str(error), code=UNAVAILABLE)
 
     async def _heard(self, talk: Talk, answer: UpstreamAnswer) -> None:
         """Take the answer to a request of our own."""

@@ -99,13 +99,27 @@ class StdioProxy:
 
     async def _later(self, line: bytes, id_: Key) -> None:
         """Bring a message when the list is there that it relies on, or after a while."""
-        until = monotonic() + CHANGED_LIST_SECONDS
         try:
-            while self._guard.delays(line) and monotonic() < until:
-                await asyncio.sleep(_LOOK_SECONDS)
+            await self._compared(line)
         finally:
             self._delayed.pop(id_, None)
         await self._decide(line)
+
+    async def _compared(self, raw: bytes) -> None:
+        """Wait for the list that a message relies on, and ask for it where nobody has."""
+        until = monotonic() + CHANGED_LIST_SECONDS
+        while self._guard.delays(raw) and monotonic() < until:
+            if (first := self._guard.first(raw)) is not None:
+                await self._back(first)
+            await asyncio.sleep(_LOOK_SECONDS)
+
+    async def _may_go_on(self, raw: bytes) -> bool:
+        """Decide in a new session about a request that met the end of the last one."""
+        await self._compared(raw)
+        instead = self._guard.withdrawn(raw)
+        if instead is not None:
+            await self._write(instead)
+        return instead is None
 
     async def _decide(self, line: bytes) -> None:
         verdict = self._guard.from_client(line)
@@ -197,7 +211,9 @@ class StdioProxy:
         """Send the first message, and find out which transport the server speaks."""
         if self._transport != "sse":
             streamable = StreamableRemote(
-                self._upstream, self._deliver, self._guard.mirrors, self._say
+                *(self._upstream, self._deliver, self._guard.mirrors, self._say),
+                begins=self._guard.begin_session,
+                may_go_on=self._may_go_on,
             )
             try:
                 await streamable.post(raw, ids)

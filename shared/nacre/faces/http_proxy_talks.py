@@ -94,6 +94,7 @@ class Talks:
     def keep(self, caller: str, session: str, talk: Talk) -> None:
         """Know a conversation by its session from now on."""
         talk.session = session
+        talk.guard.begin_session()
         self._known[caller, session] = talk
         while len(self._known) > PROXY_CONVERSATIONS:
             self._known.popitem(last=False)

@@ -31,7 +31,11 @@ class NotStreamableError(UpstreamError):
 
 
 class StreamableRemote:
-    """One conversation. `deliver` gets what the server says, message by message."""
+    """One conversation. `deliver` gets what the server says, message by message.
+
+    `begins` hears that a session begins anew; `may_go_on` tells whether a request that the last
+    session did not take may be made in the new one.
+    """
 
     def __init__(
         self,
@@ -39,7 +43,12 @@ class StreamableRemote:
         deliver: Deliver,
         mirrors: Callable[[bytes], Mapping[str, str]],
         say: Callable[[str], None],
+        *,
+        begins: Callable[[], None],
+        may_go_on: Callable[[bytes], Awaitable[bool]],
     ) -> None:
+        self._begins = begins
+        self._may_go_on = may_go_on
         self._upstream = upstream
         self._deliver = deliver
         self._mirrors = mirrors
@@ -62,6 +71,8 @@ class StreamableRemote:
         if session is not None and not opens(raw) and await _has_lost_session(answer):
             answer.close()
             await self._reopen(session)
+            if not await self._may_go_on(raw):
+                return
             answer = await self._send(raw)
         try:
             await self._take(answer, id_)
@@ -218,6 +229,7 @@ class StreamableRemote:
                     pass
             finally:
                 answer.close()
+            self._begins()
             if self._greeting is not None:
                 (await self._send(self._greeting)).close()
                 self._listen()

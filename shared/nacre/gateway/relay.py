@@ -33,6 +33,10 @@ class Decides(Protocol):
         """Tell whether a message of the client should be brought a little later."""
         ...
 
+    def first(self, raw: bytes) -> bytes | None:
+        """Return the request that the server gets first, where a message is delayed."""
+        ...
+
     def large(self, raw: bytes) -> LargeMessage | None:
         """Return what of a server's message is to be screened elsewhere."""
         ...
@@ -85,6 +89,8 @@ class Relay:
         """Take what the client wrote."""
         for line in self._of_client.feed(chunk):
             if self._guard.delays(line):
+                if (first := self._guard.first(line)) is not None:
+                    self._to_server(first)
                 self._delayed.append((line, monotonic() + CHANGED_LIST_SECONDS))
                 continue
             if self._delayed and self._gives_up(line):

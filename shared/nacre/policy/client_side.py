@@ -16,7 +16,7 @@ from nacre.policy.rewriting import numbers, rewritten
 from nacre.policy.rule import NO_PATHS, Subject
 from nacre.policy.trust import Trust
 from nacre.policy.verdicts import Answer, Drop, Forward, Verdict
-from nacre.policy.wire import DECIDED_DOWN, DECIDED_UP, LISTS, Wire, WireError
+from nacre.policy.wire import DECIDED_DOWN, DECIDED_UP, LISTS, OPENING, Wire, WireError
 
 # Of one round or one message, and so no part of what is decided about.
 _OPENING = "io.modelcontextprotocol/"
@@ -54,16 +54,36 @@ class ClientSide:
         problem = self._talk.up.problem(wire.id)
         if problem is not None:
             raise WireError(problem, id=wire.id)
-        if wire.is_modern:
-            self._talk.opening = {
-                name: numbers(each) for name, each in wire.meta.items() if name.startswith(_OPENING)
-            }
+        self._learn_opening(wire)
         mirrors = None if headers is None else mirrored(wire.raw, headers, self._talk.schemas)
         decides = self._decided if wire.method in DECIDED_UP else self._passed
         verdict = decides(wire, alone=alone)
         if mirrors is not None and isinstance(verdict, Forward):
             return Forward(verdict.raw, verdict.answer, mirrors)
         return verdict
+
+    def first(self, wire: Wire) -> bytes | None:
+        """Return the request for a list that has to come before this one's decision."""
+        self._learn_opening(wire)
+        return self._relisting.first(str(wire.method))
+
+    def withdrawn(self, wire: Wire) -> bytes | None:
+        """Return what the client gets if a request may not be made in a new session; else None."""
+        if wire.id is None or wire.method not in DECIDED_UP:
+            return None
+        problem = self._objection(self._subject(wire))
+        if problem is None or not self._talk.enforces():
+            return None
+        self._note("deny", wire, note=problem)
+        self._talk.up.take(wire.id)
+        denied = Denied(problem, None, "")
+        return replies.denial(str(wire.method), wire.id, denied, is_modern=wire.is_modern)
+
+    def _learn_opening(self, wire: Wire) -> None:
+        if wire.is_modern:
+            self._talk.opening = {
+                name: numbers(each) for name, each in wire.meta.items() if name.startswith(_OPENING)
+            }
 
     def _passed(self, wire: Wire, *, alone: bool) -> Verdict:
         del alone
@@ -72,6 +92,8 @@ class ClientSide:
         if not self._note("pass", wire):
             denied = Denied("Blocked by policy (the audit cannot be written)", None, "")
             return Answer(replies.denial(method, wire.id, denied, is_modern=wire.is_modern))
+        if method in OPENING:
+            self._relisting.opened()
         if method == "initialize" and type(wire.params) is dict:
             capabilities = wire.params.get("capabilities")
             self._talk.capabilities = capabilities if type(capabilities) is dict else {}

@@ -64,6 +64,10 @@ class Waiters:
         """Return what this would answer."""
         return self._asked.get(int(id_) if type(id_) is JsonNumber else id_)
 
+    def has(self, method: str) -> bool:
+        """Tell whether a request of this method waits."""
+        return any(asked.method == method for asked in self._asked.values())
+
     def take(self, id_: Id) -> Asked | None:
         """Return what this answers; each request is answered once."""
         return self._asked.pop(int(id_) if type(id_) is JsonNumber else id_, None)

@@ -29,7 +29,7 @@ from nacre.policy.large import LargeMessage, Looked, Screening, sections_of
 from nacre.policy.listing import Listing
 from nacre.policy.mirrors import made
 from nacre.policy.pins import Pins
-from nacre.policy.relisting import Changes, Relisting
+from nacre.policy.relisting import Changes, Relisting, Session
 from nacre.policy.rewriting import numbers
 from nacre.policy.screen import Screen
 from nacre.policy.server_side import ServerSide
@@ -79,13 +79,13 @@ class Guard:
         self._lines = lines
         self._tick = tick
         self._lock = threading.Lock()
-        self._watch(talk, Trust(talk, tick), Changes())
+        self._watch(talk, Trust(talk, tick), Changes(), Session())
 
-    def _watch(self, talk: Conversation, trust: Trust, changes: Changes) -> None:
+    def _watch(self, talk: Conversation, trust: Trust, changes: Changes, session: Session) -> None:
         self._talk = talk
         self._trust = trust
         self._changes = changes
-        self._relisting = Relisting(talk, trust, changes)
+        self._relisting = Relisting(talk, trust, changes, session)
         self._holding = Holding(talk, self._tick)
         self._client = ClientSide(talk, self._holding, trust, self._relisting)
         self._usual = Usual(talk, trust, self._relisting)
@@ -100,8 +100,13 @@ class Guard:
         guard = Guard.__new__(Guard)
         guard.screening = self.screening
         guard._lines, guard._tick, guard._lock = self._lines, self._tick, self._lock
-        guard._watch(self._talk.beside(), self._trust, self._changes)
+        guard._watch(self._talk.beside(), self._trust, self._changes, self._relisting.session)
         return guard
+
+    def begin_session(self) -> None:
+        """Take what follows for a session of its own, whose lists nobody has compared yet."""
+        with self._lock:
+            self._relisting.session = Session()
 
     @property
     def version(self) -> str | None:
@@ -122,14 +127,37 @@ class Guard:
 
         Whoever brings it sooner gets a denial. Wait for a bounded time, and then bring it.
         """
-        if not self._relisting.is_waiting():
-            return False
+        return self._delayed(raw) is not None
+
+    def first(self, raw: bytes) -> bytes | None:
+        """Return the request that the server gets first, where a message is delayed; else None."""
+        with self._lock:
+            wire = self._delayed(raw)
+            return None if wire is None else self._client.first(wire)
+
+    def withdrawn(self, raw: bytes) -> bytes | None:
+        """Return what the client gets in place of a request that a new session does not allow.
+
+        None where the request may be sent there.
+        """
+        with self._lock:
+            try:
+                return self._client.withdrawn(message(raw, read(raw, lines=self._lines)))
+            except NacreError:
+                return None  # it was no request, or a batch
+
+    def _delayed(self, raw: bytes) -> Wire | None:
+        """Return a message that should wait for a list."""
         try:
+            methods = self._relisting.delayed()
+            if not any(method.encode() in raw for method in methods):
+                return None
             value = read(raw, lines=self._lines)
+            if type(value) is not dict or value.get("method") not in methods:
+                return None
+            return message(raw, value)
         except NacreError:
-            return False
-        method = value.get("method") if type(value) is dict else None
-        return type(method) is str and self._relisting.delays(method)
+            return None
 
     def from_client(self, raw: bytes, headers: Mapping[str, str] | None = None) -> Verdict:
         """Decide about what the client sent; `headers` are HTTP's, with names in lower case."""
@@ -210,6 +238,8 @@ class Guard:
         """
         with self._lock:
             asked = self._talk.up.take(id_)
+            if asked is not None and asked.own is not None:
+                self._relisting.failed(asked)
             if asked is None or asked.own is not None:
                 return None
             self._note("note", "server", f"no answer to {asked.method}: {text}")
@@ -240,6 +270,8 @@ class Guard:
         if isinstance(error, WireError) and error.code == -32601:
             return Answer(replies.error(error.id, code, text))
         asked = self._talk.up.take(id_) if (id_ := _guessed_id(raw)) is not None else None
+        if asked is not None and asked.own is not None:
+            self._relisting.failed(asked)
         if asked is None or asked.own is not None:
             return Drop(text)
         told = f"Blocked by policy (the server's answer was refused: {text})"

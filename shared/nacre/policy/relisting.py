@@ -1,7 +1,8 @@
-"""Lists that a server has announced: asked for at once, and awaited by who uses what they hold.
+"""Lists that are asked for here, and awaited by calls that use what they hold.
 
-A client lists again when it likes, or never. Until the new list has been compared with the pins,
-nobody knows whether a tool is still the one that was trusted.
+A client lists again when it likes, or never. Until a list has been compared with the pins, nobody
+knows whether a tool is still the one that was trusted. So a list that the server has announced is
+asked for at once, and one that a session has not seen is asked for before its first call.
 """
 
 import secrets
@@ -9,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from nacre.errors import NacreError
 from nacre.policy.conversation import Asked, Conversation
 from nacre.policy.judge import Call
 from nacre.policy.pins import PinKind
@@ -52,13 +54,69 @@ class Changes:
         return self.announced.get(method, 0) > self.known.get(method, 0)
 
 
-class Relisting:
-    """Asks for announced lists in one conversation."""
+@dataclass(slots=True)
+class Session:
+    """The lists that one session with a server has given, and those that we asked for.
 
-    def __init__(self, talk: Conversation, trust: Trust, changes: Changes) -> None:
+    Conversations of a caller share it where the server has no sessions.
+    """
+
+    begun: set[str] = field(default_factory=set)  # the first page was compared
+    compared: set[str] = field(default_factory=set)
+    asked: set[str] = field(default_factory=set)  # by us
+    failed: set[str] = field(default_factory=set)
+
+    def clear(self) -> None:
+        """Begin anew: what was compared before counts no more."""
+        for lists in (self.begun, self.compared, self.asked, self.failed):
+            lists.clear()
+
+
+class Relisting:
+    """Asks for lists in one conversation."""
+
+    def __init__(
+        self, talk: Conversation, trust: Trust, changes: Changes, session: Session
+    ) -> None:
         self._talk = talk
         self._trust = trust
         self._changes = changes
+        self.session = session
+
+    # A new session.
+
+    def opened(self) -> None:
+        """Note that the client opens a session: its lists have to be compared anew."""
+        self.session.clear()
+
+    def first(self, method: str) -> bytes | None:
+        """Return the request for the lists that a call needs and that its session lacks.
+
+        None where they are on their way already, to us or to the client.
+        """
+        lists = [each for each in _USES.get(method, ()) if self._is_missing(each)]
+        if any(each in self.session.asked or self._talk.up.has(each) for each in lists):
+            return None
+        self.session.asked.update(lists)
+        return self._request(lists[0], None, 1, tuple(lists[1:])) if lists else None
+
+    def failed(self, asked: Asked) -> None:
+        """Note that a list that we asked for does not come, nor those after it."""
+        assert asked.own is not None
+        self.session.failed.update((asked.method, *asked.own[1]))
+
+    def _is_missing(self, method: str) -> bool:
+        """Tell whether a list was pinned once, and not compared in this session."""
+        if method in self.session.compared or self._talk.pins is None:
+            return False
+        try:
+            if self._talk.judge.policy().settings.pins == "off":
+                return False
+        except NacreError:
+            return False  # without a policy nothing passes anyway
+        return self._trust.is_known(_KINDS[method])
+
+    # Lists that a server announces.
 
     def announced(self, method: str) -> bytes | None:
         """Note that lists have changed; return the request that asks for the first of them."""
@@ -79,7 +137,10 @@ class Relisting:
         """Note that a page of a list has been compared with the pins."""
         if is_first:
             self._changes.first_page[asked.method] = asked.changes
+            self.session.begun.add(asked.method)
         if result.get("nextCursor") is None:
+            if asked.method in self.session.begun:
+                self.session.compared.add(asked.method)
             began = self._changes.first_page.get(asked.method, 0)
             known = min(began, asked.changes)
             self._changes.known[asked.method] = max(known, self._changes.known.get(asked.method, 0))
@@ -95,22 +156,38 @@ class Relisting:
 
     def problem(self, method: str) -> str | None:
         """Return why something may not be used now that a request is about."""
-        if not any(self._changes.is_stale(each) for each in _USES.get(method, ())):
-            return None
-        return (
-            f"Blocked by policy (the server '{self._talk.judge.server}' has announced that what it"
-            " offers has changed, and has not listed it yet; list it, or try again)"
+        lists, server = _USES.get(method, ()), self._talk.judge.server
+        if any(self._changes.is_stale(each) for each in lists):
+            return (
+                f"Blocked by policy (the server '{server}' has announced that what it"
+                " offers has changed, and has not listed it yet; list it, or try again)"
+            )
+        if any(self._is_missing(each) for each in lists):
+            self.session.asked.difference_update(self.session.failed)
+            self.session.failed.clear()
+            return (
+                f"Blocked by policy (the server '{server}' has not listed in this session what it"
+                " offers; list it, or try again)"
+            )
+        return None
+
+    def is_current(self, method: str) -> bool:
+        """Tell whether the lists that a request relies on have been compared."""
+        return not any(
+            self._changes.is_stale(each) or self._is_missing(each) for each in _USES.get(method, ())
         )
 
     def delays(self, method: str) -> bool:
-        """Tell whether a request should wait until an announced list is there."""
-        return any(self._changes.is_stale(each) for each in _USES.get(method, ()))
-
-    def is_waiting(self) -> bool:
-        """Tell whether any list is awaited."""
-        return bool(self._changes.announced) and any(
-            self._changes.is_stale(each) for each in self._changes.announced
+        """Tell whether a request should wait until a list is there."""
+        return any(
+            self._changes.is_stale(each)
+            or (each not in self.session.failed and self._is_missing(each))
+            for each in _USES.get(method, ())
         )
+
+    def delayed(self) -> list[str]:
+        """Return the methods whose requests should wait."""
+        return [method for method in _USES if self.delays(method)]
 
     def _request(self, method: str, cursor: str | None, page: int, more: tuple[str, ...]) -> bytes:
         id_ = f"nacre-list-{secrets.token_hex(8)}"

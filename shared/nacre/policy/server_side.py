@@ -179,10 +179,12 @@ class ServerSide:
     def _relisted(self, asked: Asked, wire: Wire) -> Verdict:
         """Take a list that we asked for ourselves; its client never hears of it."""
         if type(wire.result) is not dict:
+            self._relisting.failed(asked)
             return Drop("the server does not list what it has announced")
         try:
             self._list(asked, wire)
         except MalformedMessageError as error:
+            self._relisting.failed(asked)
             self._note("drop", asked.method, note=str(error))
             return Drop("the server's list cannot be read")
         following = self._relisting.next(asked, wire.result)

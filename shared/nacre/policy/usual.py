@@ -57,7 +57,7 @@ class Usual:
             len(name) > _LONGEST_NAME
             or talk.up.problem(id_) is not None
             or not self._trust.has_no_objection(name)
-            or self._relisting.is_waiting()
+            or not self._relisting.is_current("tools/call")
         ):
             return None
         plain = plain_arguments(arguments)
