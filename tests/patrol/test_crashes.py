@@ -81,7 +81,7 @@ SCENARIOS: dict[str, Callable[[World], None]] = {
 
 
 EVERY = {"crowd": 5}  # of the long one, only so many-th writes
-FEWER = 7  # in the default run, which stops histories of chance by the hundreds as well
+FEWER = 29  # in the default run, which stops histories of chance by the hundreds as well
 
 
 @pytest.fixture(scope="module", params=["vectors", "words"])

@@ -14,7 +14,7 @@ from tests.patrol.test_crashes import SCENARIOS
 from tests.patrol.worlds import World, new_world
 
 STEP = 3  # every so many-th write is enough to meet each step
-FEWER = 7  # of those, in the default run
+FEWER = 17  # of those, in the default run
 
 
 def _living(world: World) -> list[Node]:
