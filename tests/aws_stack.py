@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import boto3
 from moto import mock_aws
+from moto.core import DEFAULT_ACCOUNT_ID
+from moto.dynamodb.models import dynamodb_backends
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -42,11 +44,7 @@ class Stack:
 
     def clear(self, table: str) -> None:
         """Remove a table's items: moto copies all of them for every transaction."""
-        name = self.ids[table]
-        pages = self.dynamodb.get_paginator("scan").paginate(TableName=name)
-        for item in [item for page in pages for item in page["Items"]]:
-            key = {"pk": item["pk"], "sk": item["sk"]}
-            self.dynamodb.delete_item(TableName=name, Key=key)
+        dynamodb_backends[DEFAULT_ACCOUNT_ID][REGION].tables[self.ids[table]].items.clear()
 
 
 @contextmanager
@@ -91,27 +89,28 @@ def one_at_a_time(client: Any) -> None:
 
 @cache
 def data_template() -> str:
-    """Return template.yaml as CloudFormation, without the resources moto does not know."""
-    from samtranslator.parser.parser import Parser
-    from samtranslator.translator.translator import Translator
+    """Return what template.yaml declares of the resources that moto knows, and what they refer to.
+
+    SAM's transform leaves them as they are written.
+    """
     from samtranslator.yaml_helper import yaml_parse
 
     declared: dict[str, Any] = yaml_parse(TEMPLATE.read_text(encoding="utf-8"))
-    for resource in declared["Resources"].values():
-        for folder in ("CodeUri", "ContentUri"):  # packaging would upload these
-            if folder in resource["Properties"]:
-                resource["Properties"][folder] = "s3://packages/code.zip"
-    # No managed policies: the template writes its roles out.
-    translator = Translator({}, Parser(), boto_session=boto3.Session(region_name=REGION))
-    transformed: dict[str, Any] = translator.translate(sam_template=declared, parameter_values={})
     resources = {
         name: resource
-        for name, resource in transformed["Resources"].items()
+        for name, resource in declared["Resources"].items()
         if resource["Type"] in _KEPT
     }
-    kept = {
-        key: transformed[key]
-        for key in ("Parameters", "Conditions", "Mappings")
-        if key in transformed
+    conditions = _named_in(resources, declared["Conditions"])
+    parameters = _named_in([resources, conditions], declared["Parameters"])
+    return json.dumps({"Parameters": parameters, "Conditions": conditions, "Resources": resources})
+
+
+def _named_in(declared: Any, names: dict[str, Any]) -> dict[str, Any]:
+    """Return those entries whose names occur in what is declared."""
+    text = json.dumps(declared)
+    return {
+        name: entry
+        for name, entry in names.items()
+        if f'"{name}"' in text or f"${{{name}}}" in text
     }
-    return json.dumps({**kept, "Resources": resources})

@@ -5,10 +5,9 @@ import os
 from collections.abc import Generator
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
-from botocore.loaders import JSONFileLoader
+from botocore import loaders, session
 from hypothesis import HealthCheck, settings
 
 from tests.repetitions import is_repetition
@@ -26,24 +25,22 @@ settings.register_profile("searching", _PATIENT)
 settings.register_profile("same", _PATIENT, derandomize=True)
 settings.load_profile("same")
 
-_read = JSONFileLoader.load_file
+_loader = cache(loaders.create_loader)
 
 
-@cache
-def _read_once(path: str) -> Any:
-    return _read(JSONFileLoader(), path)
-
-
-def _read_by_path(_: JSONFileLoader, file_path: str) -> Any:
-    return _read_once(file_path)
+def _shared_loader(search_path_string: str | None = None) -> loaders.Loader:
+    """Return one loader for all sessions; each of boto3's adds the same folder to its paths."""
+    loader = _loader(search_path_string)
+    loader.search_paths[:] = dict.fromkeys(loader.search_paths)
+    return loader
 
 
 def pytest_configure() -> None:
-    """Parse the descriptions of AWS services once per process, and collect garbage less often.
+    """Find and parse the descriptions of AWS services once, and collect garbage less often.
 
     A run holds a million objects that stay until its end: each collection would visit them.
     """
-    JSONFileLoader.load_file = _read_by_path  # type: ignore[method-assign,assignment]
+    session.create_loader = _shared_loader
     gc.set_threshold(20_000, 20, 20)
 
 

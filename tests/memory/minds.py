@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import count
 from pathlib import Path
 from random import Random
@@ -214,8 +215,9 @@ def ticking() -> Callable[[], float]:
     return lambda: float(next(ticks))
 
 
+@cache
 def builtin() -> tuple[Embedder, TokenSimilarity]:
-    """Return the embeddings that ship with Nacre."""
+    """Return the embeddings that ship with Nacre, loaded once."""
     from nacre.adapters.static_embedder import (
         StaticEmbedder,
         StaticTable,
