@@ -14,11 +14,11 @@ from typing import Any
 
 from nacre.access.oauth_codes import Consent
 from nacre.access.scopes import NAMES
-from nacre.access.tokens import API
 from nacre.app import being_server
 from nacre.gateway.server_store import ServerStore
 from nacre.jobs.lease import Leases
 from nacre.memory.chain import Said
+from nacre.own_tokens import API
 from nacre.patrol.work import WorkHere
 from nacre.policy.documents import Documents
 from nacre.policy.pins import GLOBAL, Pins

@@ -21,7 +21,6 @@ from fastapi import FastAPI
 from nacre import ToolResult, ToolServer
 from nacre.access.authority import Authority, authority
 from nacre.access.gate import Gate
-from nacre.access.tokens import API
 from nacre.adapters.sqlite_database import SqliteDatabase
 from nacre.adapters.sqlite_table import SqliteTable
 from nacre.app import Application
@@ -35,6 +34,7 @@ from nacre.faces.mcp import called_address
 from nacre.faces.portal import portal_app
 from nacre.faces.portal_function import portal_handler
 from nacre.faces.portal_parts import Portal, stack_portal
+from nacre.own_tokens import API
 from nacre.ports.client_documents import ClientDocuments
 from nacre.protocol.fences import Fences
 from nacre.protocol.http_messages import HttpRequest

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from nacre.access.scopes import NAMES
 from nacre.access.token_store import TokenStore
-from nacre.access.tokens import API, digest
+from nacre.access.tokens import digest
 from nacre.adapters.sqlite_database import SqliteDatabase
 from nacre.adapters.sqlite_queue import SqliteQueue
 from nacre.adapters.sqlite_table import SqliteTable
@@ -23,6 +23,7 @@ from nacre.limits import (
     PURGE_STEP_SECONDS,
     RUN_KEY_SECONDS,
 )
+from nacre.own_tokens import API
 from nacre.ports.table import Item, Key
 from tests.adapters.conftest import StillClock
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from nacre.access.tokens import SCANNER_PATTERN, kind_of
+from nacre.access.tokens import kind_of
+from nacre.own_tokens import SCANNER_PATTERN
 from tests.attacks.rows import attack
 from tests.attacks.wire import Wire, link
 from tests.cli.processes import Server, finish, serving, start

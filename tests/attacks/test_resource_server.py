@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from nacre.access.admission import token_key
-from nacre.access.tokens import API, OAUTH_REFRESH, OWNER_SECRET, digest, mint
+from nacre.access.tokens import digest, mint
 from nacre.errors import UnavailableError
+from nacre.own_tokens import API, OAUTH_REFRESH, OWNER_SECRET
 from nacre.ports.table import Key
 from nacre.protocol.principal import FULL, READ_ONLY
 from tests.attacks.rows import attack

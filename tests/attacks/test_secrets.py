@@ -6,7 +6,8 @@ from time import perf_counter
 
 import pytest
 
-from nacre.access.tokens import SCANNER_PATTERN, kind_of
+from nacre.access.tokens import kind_of
+from nacre.own_tokens import SCANNER_PATTERN
 from tests.attacks.rows import attack
 from tests.oauth import asking, code_for, exchange, register, renew, tokens_of
 from tests.web import Browser, Site

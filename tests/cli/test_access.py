@@ -9,9 +9,10 @@ from urllib.parse import urlencode, urlsplit
 import pytest
 
 from nacre.access.oauth_codes import Consent
-from nacre.access.tokens import OWNER_SECRET, kind_of
+from nacre.access.tokens import kind_of
 from nacre.access.webauthn import Site
 from nacre.limits import SIGN_IN_LINK_SECONDS
+from nacre.own_tokens import OWNER_SECRET
 from nacre.protocol.principal import FULL
 from nacre.wiring.embedded import open_home
 from tests.cli.conftest import Nacre

@@ -13,10 +13,10 @@ from urllib.parse import urlsplit
 import pytest
 
 from nacre.access.naming import BEING_NAMES
-from nacre.access.tokens import SCANNER_PATTERN
 from nacre.cli.listening import fences, is_loopback, url_of
 from nacre.cli.serve import asked_name
 from nacre.limits import REGISTRATIONS_A_MINUTE
+from nacre.own_tokens import SCANNER_PATTERN
 from nacre.protocol.fences import Fences
 from nacre.wiring.settings import Settings
 from tests.cli.conftest import Nacre, Terminal

@@ -24,10 +24,10 @@ from infra.local_cloud import credentials, local_cloud
 from nacre.access.beings import Beings
 from nacre.access.scopes import NAMES
 from nacre.access.token_store import TokenStore
-from nacre.access.tokens import API
 from nacre.adapters.dynamodb_get import SignedGet
 from nacre.adapters.dynamodb_table import DynamoTable
 from nacre.clock import system_clock
+from nacre.own_tokens import API
 from nacre.policy.documents import Documents
 from nacre.wiring import signed
 from nacre.wiring.settings import Settings

@@ -4,7 +4,7 @@ import re
 from datetime import timedelta
 
 from nacre.access.oauth_codes import Consent
-from nacre.access.tokens import API
+from nacre.own_tokens import API
 from nacre.protocol.principal import FULL, READ_ONLY
 from tests.console.conftest import Desk
 

@@ -3,7 +3,7 @@
 from datetime import timedelta
 from typing import Any
 
-from nacre.access.tokens import API
+from nacre.own_tokens import API
 from nacre.policy.approver import ApprovalRequest, Granted, Refused, Waiting
 from nacre.policy.digests import arguments_sha256
 from nacre.policy.rule import Decision, Subject

@@ -24,7 +24,6 @@ from qdrant_client import QdrantClient
 from nacre.access.beings import Beings
 from nacre.access.scopes import NAMES
 from nacre.access.token_store import TokenStore
-from nacre.access.tokens import API
 from nacre.adapters import dynamodb_get, qdrant_calls
 from nacre.adapters.dynamodb_get import SignedGet
 from nacre.adapters.dynamodb_table import DynamoTable
@@ -36,6 +35,7 @@ from nacre.faces.logs import Log
 from nacre.faces.patrol import worker_handler
 from nacre.faces.policy import policy_handler
 from nacre.orders import order_limits
+from nacre.own_tokens import API
 from nacre.wiring import aws, signed
 from nacre.wiring.policies import stack_source
 from nacre.wiring.settings import Settings

@@ -1,9 +1,12 @@
 import base64
+from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nacre.access.tokens import mint
+from nacre.own_tokens import KINDS
 from nacre.policy.secrets import (
     _BASE64,
     _MOST_PLAIN,
@@ -43,7 +46,7 @@ EXAMPLES = [
     ("telegram-token", "123456789:" + "AA" + MIXED[:33]),
     ("vault-token", "hvs." + MIXED),
     ("age-key", "AGE-SECRET-KEY-1" + ("QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L" * 2)[:58]),
-    ("nacre-token", "brt_" + HEX),
+    *(("nacre-token", f"{kind}_{HEX}") for kind in KINDS),
     ("json-web-token", "eyJhbGciOiJIUzI1NiJ9." + "eyJzdWIiOiIxMjM0In0." + MIXED),
     ("azure-key", "AccountKey=" + MIXED + MIXED + "=="),
     ("url-password", "redis://default:" + "s3cr3t-w0rd" + "@cache:6379/0"),
@@ -164,3 +167,11 @@ def test_short_words_are_looked_at_once() -> None:
     assert find_secrets("an ordinary word", BUILT_IN) == ()
     assert "an ordinary word" in _PLAIN_TEXTS
     assert len(_PLAIN_TEXTS) <= _MOST_PLAIN
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("text", ["{}", "q{}", "id-{}", "http://127.0.0.1:8642/sign-in#{}"])
+def test_every_secret_that_the_product_makes_is_found(kind: str, text: str) -> None:
+    token = mint(kind, Random(1))
+
+    assert redact_text(text.format(token), BUILT_IN)[0] == text.format("[redacted: nacre-token]")

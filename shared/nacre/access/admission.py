@@ -6,7 +6,8 @@ looks at the path, because API Gateway reuses it for every path while it is cach
 
 from collections.abc import Callable, Mapping
 
-from nacre.access.tokens import API, OAUTH_ACCESS, digest, kind_of
+from nacre.access.tokens import digest, kind_of
+from nacre.own_tokens import API, OAUTH_ACCESS
 
 Lookup = Callable[[str], Mapping[str, object] | None]
 """From a token's SHA-256 to its stored row; raises UnavailableError, never guesses."""

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 
 from nacre.access.addresses import resource_of
 from nacre.access.admission import Lookup, admission
-from nacre.access.tokens import API, OAUTH_ACCESS
 from nacre.clock import Clock, system_clock
 from nacre.errors import ForbiddenError, UnauthorizedError, UnknownBeingError
+from nacre.own_tokens import API, OAUTH_ACCESS
 from nacre.protocol.principal import FULL, READ, Principal
 
 _BEING_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")

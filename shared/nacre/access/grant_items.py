@@ -8,8 +8,9 @@ from datetime import UTC, datetime, timedelta
 from nacre.access.admission import token_key
 from nacre.access.oauth_codes import Consent
 from nacre.access.token_store import TokenRecord, grants_of_being, token_item
-from nacre.access.tokens import OAUTH_ACCESS, OAUTH_REFRESH, digest, form, hint
+from nacre.access.tokens import digest, form, hint
 from nacre.limits import ACCESS_TOKEN_SECONDS, GRANT_DAYS, REFRESH_TOKEN_DAYS
+from nacre.own_tokens import OAUTH_ACCESS, OAUTH_REFRESH
 from nacre.ports.item_schema import ItemSchema
 from nacre.ports.table import EXPIRES_AT, SCHEMA, Item, Key, Value
 

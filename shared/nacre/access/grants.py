@@ -24,11 +24,12 @@ from nacre.access.grant_items import (
     whole,
 )
 from nacre.access.oauth_codes import Consent
-from nacre.access.tokens import OAUTH_ACCESS, OAUTH_REFRESH, digest, kind_of, mint
+from nacre.access.tokens import digest, kind_of, mint
 from nacre.clock import Clock
 from nacre.errors import ConditionFailedError, ConflictError, NotFoundError, OAuthError
 from nacre.ids import short_id
 from nacre.limits import LIVE_ACCESS_TOKENS, REFRESH_GRACE_SECONDS
+from nacre.own_tokens import OAUTH_ACCESS, OAUTH_REFRESH
 from nacre.ports.paging import every_item
 from nacre.ports.table import (
     Absent,

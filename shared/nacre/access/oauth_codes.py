@@ -9,11 +9,12 @@ from datetime import timedelta
 from random import Random
 
 from nacre.access.oauth_requests import AccessRequest
-from nacre.access.tokens import OAUTH_CODE, digest, kind_of, mint
+from nacre.access.tokens import digest, kind_of, mint
 from nacre.clock import Clock
 from nacre.errors import ConditionFailedError, OAuthError
 from nacre.ids import short_id
 from nacre.limits import OAUTH_CODE_SECONDS
+from nacre.own_tokens import OAUTH_CODE
 from nacre.ports.table import EXPIRES_AT, SCHEMA, Absent, Change, Every, Item, Key, Present, Table
 
 _SCHEMA_VERSION = 1

@@ -4,10 +4,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from random import Random
 
-from nacre.access.tokens import OWNER_SECRET, digest, kind_of, mint
+from nacre.access.tokens import digest, kind_of, mint
 from nacre.clock import Clock
 from nacre.errors import ConditionFailedError
 from nacre.limits import SIGN_IN_LINK_SECONDS
+from nacre.own_tokens import OWNER_SECRET
 from nacre.ports.paging import every_item
 from nacre.ports.table import EXPIRES_AT, SCHEMA, Absent, Change, Every, Item, Key, Present, Table
 

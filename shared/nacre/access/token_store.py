@@ -6,11 +6,12 @@ from random import Random
 
 from nacre.access.admission import TOKEN_SCHEMA, token_key
 from nacre.access.naming import checked_name
-from nacre.access.tokens import API, digest, hint, mint
+from nacre.access.tokens import digest, hint, mint
 from nacre.clock import Clock
 from nacre.errors import ConditionFailedError, InvalidInputError, NotFoundError
 from nacre.ids import short_id
 from nacre.limits import LONGEST_TOKEN_DAYS, TOKEN_ROW_DAYS
+from nacre.own_tokens import API
 from nacre.ports.item_schema import ItemSchema
 from nacre.ports.paging import every_item
 from nacre.ports.table import (

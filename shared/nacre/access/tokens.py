@@ -5,34 +5,17 @@ The authorizer loads this module on every cold start, so it imports next to noth
 
 import hashlib
 import zlib
-from collections.abc import Mapping
+
+from nacre.own_tokens import CHECKSUM_LENGTH, KINDS, RANDOM_LENGTH
 
 TYPE_CHECKING = False  # `typing` itself would be the dearest import of the authorizer
 if TYPE_CHECKING:
     from random import Random
 
-API = "brt"
-OAUTH_ACCESS = "bto"
-OAUTH_REFRESH = "btr"
-OAUTH_CODE = "btc"
-OWNER_SECRET = "bos"  # noqa: S105  a prefix, not a secret
-KINDS: Mapping[str, str] = {
-    API: "API token",
-    OAUTH_ACCESS: "OAuth access token",
-    OAUTH_REFRESH: "OAuth refresh token",
-    OAUTH_CODE: "OAuth code",
-    OWNER_SECRET: "owner secret",
-}
-
-SCANNER_PATTERN = r"\bb(?:to|tr|rt|tc|os)_[0-9A-Za-z]{49}\b"
-"""For secret scanners and log filters; `kind_of` then tells real tokens from look-alikes."""
-
 _DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _ALPHABET = frozenset(_DIGITS)
 _PREFIX_LENGTH = 4
-_RANDOM_LENGTH = 43  # 62**43 > 2**256
-_CHECKSUM_LENGTH = 6  # 62**6 > 2**32
-LENGTH = _PREFIX_LENGTH + _RANDOM_LENGTH + _CHECKSUM_LENGTH
+LENGTH = _PREFIX_LENGTH + RANDOM_LENGTH + CHECKSUM_LENGTH
 
 
 def mint(kind: str, rng: "Random") -> str:
@@ -44,7 +27,7 @@ def mint(kind: str, rng: "Random") -> str:
 
 def form(kind: str, bits: int) -> str:
     """Return the token that holds these 256 bits."""
-    body = f"{kind}_{_base62(bits, _RANDOM_LENGTH)}"
+    body = f"{kind}_{_base62(bits, RANDOM_LENGTH)}"
     return body + _checksum(body)
 
 
@@ -54,7 +37,7 @@ def kind_of(token: str) -> str | None:
         return None
     if not _ALPHABET.issuperset(token[_PREFIX_LENGTH:]):
         return None
-    body, checksum = token[:-_CHECKSUM_LENGTH], token[-_CHECKSUM_LENGTH:]
+    body, checksum = token[:-CHECKSUM_LENGTH], token[-CHECKSUM_LENGTH:]
     return token[:3] if _checksum(body) == checksum else None
 
 
@@ -69,7 +52,7 @@ def hint(token: str) -> str:
 
 
 def _checksum(body: str) -> str:
-    return _base62(zlib.crc32(body.encode()), _CHECKSUM_LENGTH)
+    return _base62(zlib.crc32(body.encode()), CHECKSUM_LENGTH)
 
 
 def _base62(number: int, length: int) -> str:

@@ -17,7 +17,6 @@ import uvicorn
 
 from nacre.access.naming import BEING_NAMES, checked_name
 from nacre.access.scopes import NAMES
-from nacre.access.tokens import API
 from nacre.cli.client_config import link_command, stdio_command, token_command, welcome
 from nacre.cli.job_log import log_job
 from nacre.cli.listening import BACKLOG, bind, fences, is_loopback, url_of
@@ -35,6 +34,7 @@ from nacre.faces.policy_http import policy_endpoint
 from nacre.faces.task_rules import TaskRules
 from nacre.jobs.loop import WorkerLoop
 from nacre.limits import API_TOKEN_DAYS, DRAIN_SECONDS, KEEP_ALIVE_SECONDS
+from nacre.own_tokens import API
 from nacre.protocol.changes import Changes
 from nacre.protocol.fences import Fences
 from nacre.protocol.http_messages import HttpRequest

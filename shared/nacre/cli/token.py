@@ -6,13 +6,13 @@ import click
 
 from nacre.access.scopes import NAMES, scope_name
 from nacre.access.token_store import TokenRecord
-from nacre.access.tokens import API
 from nacre.cli.display import json_option, moment, show_json, show_table
 from nacre.cli.duration import Duration
 from nacre.cli.place import Place, placed
 from nacre.clock import system_clock
 from nacre.errors import InvalidInputError
 from nacre.limits import API_TOKEN_DAYS
+from nacre.own_tokens import API
 
 
 @click.group()

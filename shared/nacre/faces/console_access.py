@@ -7,12 +7,12 @@ from fastapi.responses import Response
 
 from nacre.access.grant_items import Grant
 from nacre.access.scopes import NAMES, scope_name
-from nacre.access.tokens import API
 from nacre.errors import InvalidInputError
 from nacre.faces.console_control import control_of
 from nacre.faces.console_shell import At, Sent, Visit, onward, show
 from nacre.faces.portal_parts import base_url, portal_of
 from nacre.limits import API_TOKEN_DAYS
+from nacre.own_tokens import API
 from nacre.policy.approval_form import printable
 
 routes = APIRouter(prefix="/beings/{being_id}/access")

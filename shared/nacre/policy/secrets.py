@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
+from nacre.own_tokens import ANYWHERE, KINDS
 from nacre.policy.own_patterns import own_matches
 from nacre.policy.payment_numbers import CARD, IBAN, find_cards, find_ibans
 from nacre.policy.secret_forms import DISCORD_FORM, NOTION_FORM, VENDOR_FORMS
@@ -102,7 +103,7 @@ RULES: tuple[SecretRule, ...] = (
     *(SecretRule(*form) for form in VENDOR_FORMS),
     SecretRule("discord-token", ("M", "N", "O"), DISCORD_FORM, guarded=True),
     SecretRule("notion-token", ("secret_",), NOTION_FORM, guarded=True),
-    SecretRule("nacre-token", ("brt_", "bto_"), r"\b(?:brt|bto)_[A-Za-z0-9_-]{32,128}"),
+    SecretRule("nacre-token", tuple(f"{kind}_" for kind in KINDS), rf"{ANYWHERE}|\b(?:{'|'.join(KINDS)})_[A-Za-z0-9_-]{{32,128}}"),
     SecretRule(
         "json-web-token",
         ("eyJ",),

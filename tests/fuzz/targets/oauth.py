@@ -17,9 +17,10 @@ from nacre.access.redirects import (
     shown_host,
 )
 from nacre.access.resources import asked_scopes, meant_being
-from nacre.access.tokens import API, form, hint, kind_of
+from nacre.access.tokens import form, hint, kind_of
 from nacre.errors import InvalidInputError, OAuthError
 from nacre.faces.forms import parse_fields
+from nacre.own_tokens import API
 from nacre.protocol.fences import Fences, hostname
 from nacre.protocol.principal import READ
 
