@@ -79,6 +79,12 @@ class SqsQueue:
         """Deliver the message again after so long; SQS counts the delivery all the same."""
         self.postpone(message, seconds)
 
+    def wake(self, receipt: str) -> None:
+        """Deliver a postponed message now, whoever took it; nothing if it came back already."""
+        self._sqs.with_receipt(
+            "change_message_visibility", ReceiptHandle=receipt, VisibilityTimeout=0
+        )
+
     def depth(self) -> Depth:
         """Count the messages, approximately."""
         waiting, in_flight = self._sqs.counts()

@@ -195,7 +195,7 @@ def _agreed(question: str) -> bool:
 
 
 def _eraser(home: Home) -> Eraser:
-    leases = Leases(home.data, now=system_clock, holders=home.holders)
+    leases = Leases(home.data, now=system_clock, holders=home.holders, wake=home.wake)
     return Eraser(
         home.data, leases, home.index, home.residue, clock=system_clock, rng=SystemRandom()
     )

@@ -81,9 +81,9 @@ def worker_handler(
         try:
             _run_when_free(worker(), message, patience, sleep)
         except LeaseHeldError as error:
-            # The holder has long work. It gives back before that, or is dead and its lease over.
             log.write("info", "job_busy", **known)
-            again = max(1.0, error.seconds)
+            _wait_for_holder(worker(), message, postpone, max(1.0, error.seconds))
+            raise _NotDoneError("the message is not done") from None
         except Exception as error:  # noqa: BLE001  # one message must not fail the others
             failed = {"JobFailures": 1}
             log.count("error", "job_failed", failed, **known, error=where(error))
@@ -96,6 +96,17 @@ def worker_handler(
         raise _NotDoneError("the message is not done")
 
     return handle
+
+
+def _wait_for_holder(worker: Worker, message: Message, postpone: Postpone, seconds: float) -> None:
+    """Let the message come back when the holder gives back, or its lease is over.
+
+    It is hidden before the holder hears of it, or it would be hidden after it was woken.
+    """
+    with suppress(NacreError):  # then it comes back when its delivery is over
+        postpone(message, seconds)
+        if not worker.wait(message):
+            postpone(message, 0)
 
 
 def _run_when_free(

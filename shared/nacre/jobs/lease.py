@@ -1,11 +1,12 @@
 """A lease: one worker at a time, until it gives back or its time runs out."""
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 
 from nacre.clock import Clock
-from nacre.errors import ConditionFailedError, LeaseHeldError, LeaseLostError
+from nacre.errors import ConditionFailedError, LeaseHeldError, LeaseLostError, NacreError
 from nacre.limits import CLOCK_TOLERANCE_SECONDS, JOB_SECONDS
 from nacre.ports.holders import Holders
 from nacre.ports.table import (
@@ -45,7 +46,8 @@ class Leases:
     items have no `expires_at`, because a fence must never begin anew.
 
     With `holders` a lease names the process that has it, and one whose process has certainly
-    ended is free at once.
+    ended is free at once. `wake` gets what a waiter left with `wait`, once the lease is given
+    back.
     """
 
     def __init__(
@@ -55,7 +57,9 @@ class Leases:
         now: Clock,
         duration: timedelta = timedelta(seconds=JOB_SECONDS),
         holders: Holders | None = None,
+        wake: Callable[[str], None] | None = None,
     ) -> None:
+        self._wake = wake
         self._table = table
         self._clock = now
         self._duration = duration
@@ -102,14 +106,34 @@ class Leases:
         except ConditionFailedError as error:
             raise LeaseLostError(f"{lease.key.sk} was given back or taken over") from error
 
+    def wait(self, key: Key, waiter: str) -> bool:
+        """Have the holder wake a waiter when it gives back; return False if the lease is free.
+
+        The last one who waits is woken. A holder that dies wakes nobody.
+        """
+        try:
+            self._table.update(key, Change(set={"waiter": waiter}), when=Present("until"))
+        except ConditionFailedError:
+            return False
+        return True
+
     def give_back(self, lease: Lease) -> None:
-        """Let others take it; nothing happens when someone else already has."""
+        """Let others take it and wake who waits; nothing happens when someone else has taken it."""
         with suppress(ConditionFailedError):
-            self._table.update(
+            left = self._table.update(
                 lease.key,
                 Change(remove=frozenset({"until", "holder"})),
                 when=Compare("fence", "=", lease.fence),
             )
+            self._tell(lease.key, left.get("waiter"))
+
+    def _tell(self, key: Key, waiter: object) -> None:
+        if self._wake is None or not isinstance(waiter, str):
+            return
+        with suppress(NacreError):  # the waiter comes back by itself, only later
+            self._wake(waiter)
+            same = Compare("waiter", "=", waiter)
+            self._table.update(key, Change(remove=frozenset({"waiter"})), when=same)
 
     def _taking(self, now: int) -> Change:
         says: Item = {SCHEMA: _SCHEMA_VERSION, "until": self._end(now)}

@@ -55,16 +55,12 @@ class Worker:
         Raises LeaseHeldError when someone else is at work, UnknownJobError for a message
         of no registered kind.
         """
-        job = decode_job(message.body)
-        kind = self._kinds.get(job.kind)
-        if kind is None:
-            raise UnknownJobError(f"no handler for jobs of kind {job.kind[:50]!r}: upgrade nacre")
-        if kind.lease is None:
+        job, kind = self._known(message)
+        place = _lease_of(job, kind)
+        if place is None:
             kind.handler(Work(job, message.receives, None, keep_message))
             return
-        if job.being_id is None:
-            raise UnknownJobError(f"a job of kind {job.kind!r} names no Being")
-        lease = self._leases.take(Key(f"B#{job.being_id}", f"LOCK#{kind.lease}"))
+        lease = self._leases.take(place)
 
         def keep() -> None:
             self._leases.renew(lease)
@@ -74,3 +70,27 @@ class Worker:
             kind.handler(Work(job, message.receives, lease, keep))
         finally:
             self._leases.give_back(lease)
+
+    def wait(self, message: Message) -> bool:
+        """Have whoever is at work for a message's Being wake the message when that has ended.
+
+        Return False if it has ended already.
+        """
+        place = _lease_of(*self._known(message))
+        return place is not None and self._leases.wait(place, message.receipt)
+
+    def _known(self, message: Message) -> tuple[Job, _Kind]:
+        job = decode_job(message.body)
+        kind = self._kinds.get(job.kind)
+        if kind is None:
+            raise UnknownJobError(f"no handler for jobs of kind {job.kind[:50]!r}: upgrade nacre")
+        return job, kind
+
+
+def _lease_of(job: Job, kind: _Kind) -> Key | None:
+    """Return the lease under which a job is done; None where it needs none."""
+    if kind.lease is None:
+        return None
+    if job.being_id is None:
+        raise UnknownJobError(f"a job of kind {job.kind!r} names no Being")
+    return Key(f"B#{job.being_id}", f"LOCK#{kind.lease}")

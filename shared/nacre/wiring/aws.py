@@ -11,6 +11,7 @@ from nacre.errors import ConfigurationError
 if TYPE_CHECKING:
     from nacre.access.authority import Authority
     from nacre.access.gate import Gate
+    from nacre.adapters.sqs_queue import SqsQueue
     from nacre.adapters.stored_log_levels import StoredLogLevels
     from nacre.app import Application
     from nacre.jobs.worker import Worker
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from nacre.ports.blobs import Blobs
     from nacre.ports.dead_letters import DeadLetters
     from nacre.ports.health import Health
-    from nacre.ports.queue import Message, Queue
+    from nacre.ports.queue import Message
     from nacre.ports.residue import Residue
     from nacre.ports.table import Table
     from nacre.ports.vault import Vault
@@ -210,7 +211,7 @@ def worker(settings: "Settings", rules: "Explainer") -> "Callable[[], Worker]":
 
         clients = _Clients(settings)
         table = DynamoTable(clients("dynamodb"), settings.data_table)
-        worker = Worker(Leases(table, now=system_clock))
+        worker = Worker(Leases(table, now=system_clock, wake=_waking(settings)))
         minded = stack_mind(lambda: clients, settings, system_clock)
         register_memory_jobs(worker, minded(), stack=settings.stack)
         tasking = stack_tasking(clients, settings, system_clock)
@@ -221,15 +222,25 @@ def worker(settings: "Settings", rules: "Explainer") -> "Callable[[], Worker]":
 
 
 def postponing(settings: "Settings") -> "Callable[[Message, float], None]":
-    """Return what lets a message of the queue come back after so many seconds."""
+    """Return the function that lets a message of the queue come back after so many seconds."""
+    queue = _work_queue(settings)
+    return lambda message, seconds: queue().postpone(message, seconds)
 
+
+def _waking(settings: "Settings") -> "Callable[[str], None]":
+    """Return the function that brings back a message that waits for a lease, by its receipt."""
+    queue = _work_queue(settings)
+    return lambda receipt: queue().wake(receipt)
+
+
+def _work_queue(settings: "Settings") -> "Callable[[], SqsQueue]":
     @cache
-    def queue() -> "Queue":
+    def queue() -> "SqsQueue":
         from nacre.adapters.sqs_queue import SqsQueue
 
         return SqsQueue(_Clients(settings)("sqs"), settings.queue_url, dead_letter_url="")
 
-    return lambda message, seconds: queue().postpone(message, seconds)
+    return queue
 
 
 def open_stack(stack: str, settings: "Settings") -> "Home":
@@ -254,15 +265,17 @@ def open_stack(stack: str, settings: "Settings") -> "Home":
     data = DynamoTable(dynamodb, outputs["DataTableName"])
     rng = SystemRandom()
 
-    def index() -> "IndexWork":
+    def queue() -> "SqsQueue":
         from nacre.adapters.sqs_queue import SqsQueue
+
+        return SqsQueue(client("sqs"), outputs["QueueUrl"], dead_letter_url="")
+
+    def index() -> "IndexWork":
         from nacre.memory.index_jobs import WorkThere
 
-        queue = SqsQueue(client("sqs"), outputs["QueueUrl"], dead_letter_url="")
-        return WorkThere(data, queue, clock=system_clock, rng=rng)
+        return WorkThere(data, queue(), clock=system_clock, rng=rng)
 
     def patrols() -> "PatrolWork":
-        from nacre.adapters.sqs_queue import SqsQueue
         from nacre.jobs.lease import Leases
         from nacre.memory.history import History
         from nacre.memory.trigger import PatrolTrigger
@@ -270,11 +283,10 @@ def open_stack(stack: str, settings: "Settings") -> "Home":
         from nacre.patrol.work import WorkThere
         from nacre.wiring.thinking import thinking_for
 
-        queue = SqsQueue(client("sqs"), outputs["QueueUrl"], dead_letter_url="")
         calls = PatrolCalls(
             data,
             History(data, clock=system_clock),
-            PatrolTrigger(data, queue, clock=system_clock),
+            PatrolTrigger(data, queue(), clock=system_clock),
             Leases(data, now=system_clock),
             thinking_for(settings, data, vault, clock=system_clock),
         )
@@ -323,6 +335,7 @@ def open_stack(stack: str, settings: "Settings") -> "Home":
         dead_letters=dead_letters,
         vault=vault,
         authority=cached_authority(tokens, data, clock=system_clock, rng=rng),
+        wake=lambda receipt: queue().wake(receipt),
         health=health,
         mcp_url=outputs["McpUrl"],
     )

@@ -45,6 +45,8 @@ class Home:
     authority: "Callable[[], Authority]"
     # Which processes may hold a lease; None where they run on other machines.
     holders: "Holders | None" = None
+    # What brings back a message that waits for a lease; None where its worker looks by itself.
+    wake: Callable[[str], None] | None = None
     # Who watches it; nobody watches a laptop.
     health: "Callable[[], Health] | None" = None
     # A stack knows its address; a laptop's depends on how it is served.
