@@ -44,7 +44,7 @@ class AuditEntry:
         """Return what the record says, without what is empty."""
         known: dict[str, Any] = {"outcome": self.outcome}
         if self.server:
-            known["server"] = self.server
+            known["server"] = shown_name(self.server)
         known["sender"] = self.sender
         known["method"] = shown_name(self.method)[:_NAME]
         if self.tool:
@@ -54,9 +54,9 @@ class AuditEntry:
         if self.policy:
             known["policy"] = self.policy[:16]
         if self.principal:
-            known["principal"] = self.principal
+            known["principal"] = shown_name(self.principal)
         if self.being:
-            known["being"] = self.being
+            known["being"] = shown_name(self.being)
         if self.request:
             known["request"] = _shown_id(self.request)
         if self.arguments_sha256:
@@ -68,7 +68,7 @@ class AuditEntry:
         if not self.enforced:
             known["enforced"] = False
         if self.fields:
-            known.update(self.fields)
+            known.update(_shown(self.fields))
         return known
 
     def spelled(self) -> str:
@@ -86,6 +86,19 @@ class AuditEntry:
         if self.arguments_sha256:
             said = f'{said},"arguments_sha256":{_text(self.arguments_sha256)}'
         return f'{said},"shape":{_encode(self.shape)}' if self.shape else said
+
+
+def _shown(value: Any) -> Any:
+    """Return a further fact with a mark in place of each secret: many come from a peer."""
+    match value:
+        case str():
+            return shown_name(value)[:_NAME]
+        case Mapping():
+            return {shown_name(name)[:_NAME]: _shown(fact) for name, fact in value.items()}
+        case list() | tuple():
+            return [_shown(fact) for fact in value]
+        case _:
+            return value
 
 
 def _shown_id(request: str) -> str:

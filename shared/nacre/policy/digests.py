@@ -14,7 +14,8 @@ from nacre.policy.json_text import writer
 _canonical = writer(sort_keys=True, ensure_ascii=False)
 _NAME_LENGTH = 64
 _NO_SECRET = 16  # characters, which no key or token is as short as
-_LOOKED_AT = 512  # of a name, before it is cut: what is cut in the middle is not recognised
+_LONGEST = 512  # of what is kept of a name
+_LOOKED_AT = 4096  # of a name, before it is cut: what is cut in the middle is not recognised
 _text = json.encoder.encode_basestring_ascii
 _PIECE = 64 * 1024
 _SHORT = 20  # digits
@@ -72,9 +73,12 @@ def plain_arguments(arguments: Mapping[str, Any]) -> tuple[str, str] | None:
 def shown_name(name: str) -> str:
     """Return the name of a tool or an argument, with a mark in place of a secret.
 
-    Names are what a record is about, and whoever makes a call chooses them.
+    Names are what a record is about, and whoever makes a call chooses them. A caller may cut the
+    answer, but must not cut the name before.
     """
-    return name if len(name) <= _NO_SECRET else _without_secrets(name[:_LOOKED_AT])
+    if len(name) <= _NO_SECRET:
+        return name
+    return _without_secrets(name) if len(name) <= _LONGEST else _beginning_of(name)
 
 
 @lru_cache(maxsize=1024)  # few names come, and again and again
@@ -84,6 +88,16 @@ def _without_secrets(name: str) -> str:
     from nacre.policy.sections import SecretsSection  # noqa: PLC0415
 
     return redact_text(name, SecretsSection())[0]
+
+
+def _beginning_of(name: str) -> str:
+    """Return the beginning of a long name; a secret that begins in it is a mark as a whole."""
+    from nacre.policy.secrets import find_secrets, masked  # noqa: PLC0415 - as above
+    from nacre.policy.sections import SecretsSection  # noqa: PLC0415
+
+    secrets = find_secrets(name[:_LOOKED_AT], SecretsSection())
+    kept = [secret for secret in secrets if secret.start < _LONGEST]
+    return masked(name[: max(_LONGEST, *(secret.end for secret in kept), 0)], kept)
 
 
 def shape(arguments: Mapping[str, Any]) -> dict[str, str]:

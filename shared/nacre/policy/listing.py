@@ -66,7 +66,7 @@ class Listing:
                 "sha256": known,
                 "changed": is_changed,
                 "removed": len(gone),
-                "waiting": sorted(name[:80] for name in refused)[:20],
+                "waiting": sorted(refused)[:20],
             },
         )
         if not self._talk.enforces():

@@ -157,7 +157,7 @@ def compared(
                 fields={
                     "listed": len(items),
                     "sha256": digest(list(items)),
-                    "waiting": sorted(name[:80] for name in held)[:20],
+                    "waiting": sorted(held)[:20],
                 },
             )
     return Watched(replace(offered, **shown), waiting, flagged)

@@ -8,7 +8,7 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
@@ -39,8 +39,17 @@ class SecretRule:
     guarded: bool = False
 
     def compiled(self) -> re.Pattern[str]:
-        """Return the pattern, compiled when first needed."""
-        return _compiled(self.pattern)
+        """Return the pattern, compiled when first needed.
+
+        A form may stand right behind an underscore, as in the name of a tool.
+        """
+        is_form = not self.guarded and self.id != "url-password"
+        return _compiled(
+            _FIRST.sub(r"\1(?<![A-Za-z0-9])", self.pattern) if is_form else self.pattern
+        )
+
+
+_FIRST = re.compile(r"(^|\|)\\b")
 
 
 @cache
@@ -207,13 +216,18 @@ def _is_known_plain(text: str) -> bool:
 
 def redact_text(text: str, section: SecretsSection) -> tuple[str, int]:
     """Return the text with a mark in place of each secret, and how many there were."""
-    found = find_secrets(text, section)
+    secrets = find_secrets(text, section)
+    return (masked(text, secrets), len(secrets)) if secrets else (text, 0)
+
+
+def masked(text: str, secrets: Iterable[Secret]) -> str:
+    """Return the text with a mark in place of each of these secrets, which come in order."""
     parts: list[str] = []
     end = 0
-    for secret in found:
+    for secret in secrets:
         parts += (text[end : secret.start], MARK.format(secret.rule))
         end = secret.end
-    return ("".join((*parts, text[end:])), len(found)) if found else (text, 0)
+    return "".join((*parts, text[end:]))
 
 
 @lru_cache(maxsize=1024)  # few names come, and again and again

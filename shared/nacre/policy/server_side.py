@@ -212,9 +212,10 @@ class ServerSide:
         version = wire.result.get("protocolVersion")
         if asked.method == "initialize" and type(version) is str:
             self._talk.version = version
+        version = version if type(version) is str else None
         offered = wire.result.get("capabilities")
         names = sorted(offered)[:20] if type(offered) is dict else []
-        self._note("note", asked.method, fields={"version": str(version)[:40], "offers": names})
+        self._note("note", asked.method, fields={"version": version, "offers": names})
 
     def _screened(self, asked: Asked, wire: Wire) -> bytes:
         screened = self._talk.screen.result(wire.result, self._talk.judge.policy(), asked.method)
