@@ -17,8 +17,9 @@ from tests.docs.shell import Shell
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-# What the pages write; each run of a page serves on a port of its own.
+# The ports that the pages write; each run of a page takes free ones instead.
 PORT = "8642"
+MODEL_PORT = "18765"
 
 
 def name_of(page: Path) -> str:
@@ -75,7 +76,7 @@ def test_every_block_of_a_page_does_what_the_page_says(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    name, port = name_of(page), str(free_port())
+    name, port, model_port = name_of(page), str(free_port()), str(free_port())
     environment = {"NACRE_HOME": str(tmp_path / "nacre"), "HOME": str(tmp_path)}
     for variable, value in environment.items():
         monkeypatch.setenv(variable, value)
@@ -92,7 +93,7 @@ def test_every_block_of_a_page_does_what_the_page_says(
         for block in blocks_of(page):
             if block.not_run:
                 continue
-            code = at_port(block.code, port)
+            code = at_port(block.code, port).replace(MODEL_PORT, model_port)
             match block.kind:
                 case "python":
                     run_python(block, code, name, module)
