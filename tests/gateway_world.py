@@ -55,6 +55,28 @@ class World:
         channel: Channel | None = None,
     ) -> dict[str, Any]:
         """Make a request as a client of some generation, and return the answer."""
+        raw = self.answer(
+            method,
+            params,
+            version=version,
+            capabilities=capabilities,
+            scopes=scopes,
+            channel=channel,
+        )
+        answer: dict[str, Any] = json.loads(raw)
+        return answer
+
+    def answer(
+        self,
+        method: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        version: str = LEGACY,
+        capabilities: Mapping[str, Any] | None = None,
+        scopes: frozenset[str] = FULL,
+        channel: Channel | None = None,
+    ) -> bytes:
+        """Make a request, and return the answer byte for byte."""
         message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": dict(params or {})}
         request = parse_message(json.dumps(message).encode())
         assert isinstance(request, Request)
@@ -66,8 +88,7 @@ class World:
         if isinstance(begun, Call):
             running = begun.run(channel or Silence())
             begun = step(running) if begun.blocking else self.looper.run(running)
-        answer: dict[str, Any] = json.loads(begun.body)
-        return answer
+        return begun.body
 
     def call(self, tool: str, /, **arguments: Any) -> dict[str, Any]:
         """Call a tool, and return the answer's result."""

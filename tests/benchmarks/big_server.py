@@ -1,7 +1,11 @@
-"""A server over stdio with two tools: `big` returns 9 MB in one of some shapes, `echo` a word."""
+"""A server with two tools: `big` returns 9 MB in one of some shapes, `echo` a word.
+
+Over stdio; with `http`, on a port of 127.0.0.1 that it prints.
+"""
 
 import json
 import sys
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 SIZE = 9_000_000
@@ -24,10 +28,9 @@ OPENED = {
     "serverInfo": {"name": "big", "version": "1"},
 }
 
-for line in sys.stdin:
-    message = json.loads(line)
-    if "id" not in message:
-        continue
+
+def answered(message: dict[str, Any]) -> bytes:
+    """Return the answer to a request."""
     match message["method"]:
         case "initialize":
             result = json.dumps(OPENED)
@@ -40,5 +43,38 @@ for line in sys.stdin:
         case _:
             result = "{}"
     spelled_id = json.dumps(message["id"])
-    sys.stdout.write(f'{{"jsonrpc":"2.0","id":{spelled_id},"result":{result}}}\n')
-    sys.stdout.flush()
+    return f'{{"jsonrpc":"2.0","id":{spelled_id},"result":{result}}}'.encode()
+
+
+class Handler(BaseHTTPRequestHandler):
+    """The same over HTTP: at `/events` as streams of events, else as JSON."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:
+        """Answer one message."""
+        message = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        body = answered(message) if "id" in message else b""
+        kind = "application/json"
+        if body and self.path == "/events":
+            body, kind = b"event: message\ndata: " + body + b"\n\n", "text/event-stream"
+        self.send_response(200 if body else 202)
+        self.send_header("content-type", kind)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+if __name__ == "__main__":
+    if "http" in sys.argv:
+        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        print(server.server_port, flush=True)
+        server.serve_forever()
+    for line in sys.stdin:
+        asked = json.loads(line)
+        if "id" in asked:
+            sys.stdout.buffer.write(answered(asked) + b"\n")
+            sys.stdout.buffer.flush()

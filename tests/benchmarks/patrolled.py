@@ -70,7 +70,7 @@ class Patrolled:
         """Call a tool, and return its result in wire form."""
         tool = self.laptop.application.surface.get_tool(name)
         assert tool is not None
-        return finished(tool.call(arguments, self._context)).to_dict()
+        return dict(finished(tool.call(arguments, self._context)).to_dict())
 
     def note(self, scenes: Sequence[dict[str, Any]]) -> list[str]:
         """Record scenes of today, and return their ids."""

@@ -21,19 +21,24 @@ pytestmark = pytest.mark.benchmark
 
 ROOT = Path(__file__).parents[2]
 MOST_MS = 50.0
+LONGEST_MS = 100.0
 ROUNDS = 1
+OVER = {"": None, "HTTP": "/json", "HTTP with events": "/events"}
 SERVE = """
 import sys
 from pathlib import Path
 
+from nacre.adapters import upstream_large
 from nacre.policy import mounted
 from tests.gateway_world import EVERYTHING_GOES, world
 
-BIG = {"command": sys.executable, "args": ["tests/benchmarks/big_server.py"]}
+SMALL = {"command": sys.executable, "args": ["tests/benchmarks/big_server.py"]}
+BIG = {"url": sys.argv[4]} if sys.argv[4] else SMALL
 if sys.argv[2] == "inline":
     mounted.is_large = lambda value: False
+    upstream_large.LARGE_RESULT_BYTES = 1 << 60
 policy = EVERYTHING_GOES + sys.argv[3]
-with world(Path(sys.argv[1]), {"big": BIG, "small": BIG}, policy=policy) as gateway:
+with world(Path(sys.argv[1]), {"big": BIG, "small": SMALL}, policy=policy) as gateway:
     gateway.tools()
     with gateway.over_http() as url:
         print(url, flush=True)
@@ -43,9 +48,19 @@ SCANNED = '[injection]\nsources = ["result", "sampling", "definition", "elicitat
 
 
 @contextmanager
-def gateway(folder: Path, way: str, policy: str) -> Iterator[str]:
+def big_server() -> Iterator[str]:
+    """Run the big server over HTTP, and yield its address."""
+    line = [sys.executable, "tests/benchmarks/big_server.py", "http"]
+    with subprocess.Popen(line, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
+        assert process.stdout is not None
+        yield f"http://127.0.0.1:{process.stdout.readline().strip()}"
+        process.kill()
+
+
+@contextmanager
+def gateway(folder: Path, way: str, policy: str, url: str) -> Iterator[str]:
     process = subprocess.Popen(
-        [sys.executable, "-c", SERVE, str(folder), way, policy],
+        [sys.executable, "-c", SERVE, str(folder), way, policy, url],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -112,25 +127,29 @@ def delays(url: str, shape: str) -> tuple[list[float], float]:
 
 # In the server itself, a scan for instructions would take minutes.
 CASES = (
-    ("text", "", "inline"),
-    ("text", "", "helper"),
-    ("items", "", "helper"),
-    ("rows", "", "helper"),
-    ("text", SCANNED, "helper"),
+    ("text", "", "inline", ""),
+    ("items", "", "inline", ""),
+    ("rows", "", "inline", ""),
+    *((shape, "", "helper", over) for shape in ("text", "items", "rows") for over in OVER),
+    ("text", SCANNED, "helper", ""),
 )
 
 
 def test_a_big_result_of_one_server_holds_up_no_other(tmp_path: Path) -> None:
     rows, late = [], {}
-    for number, (shape, policy, way) in enumerate(CASES):
-        with gateway(tmp_path / str(number), way, policy) as url:
-            took, whole = delays(url, shape)
-        p99 = took[int(len(took) * 0.99)]
-        checks = "and instructions" if policy else "secrets"
-        rows.append((shape, checks, way, f"{p99:.0f}", f"{took[-1]:.0f}", f"{whole:.2f}"))
-        if way == "helper" and p99 > MOST_MS:
-            late[shape, checks] = p99
+    with big_server() as address:
+        for number, (shape, policy, way, over) in enumerate(CASES):
+            path = OVER[over]
+            url = "" if path is None else address + path
+            with gateway(tmp_path / str(number), way, policy, url) as served:
+                took, whole = delays(served, shape)
+            p99 = took[int(len(took) * 0.99)]
+            checks = "and instructions" if policy else "secrets"
+            figures = (f"{p99:.0f}", f"{took[-1]:.0f}", f"{whole:.2f}")
+            rows.append((shape, over or "stdio", checks, way, *figures))
+            if way == "helper" and (p99 > MOST_MS or took[-1] > LONGEST_MS):
+                late[shape, over, checks] = (p99, took[-1])
 
-    header = ("9 MB of", "checks", "screened", "others' p99 ms", "longest ms", "itself s")
+    header = ("9 MB of", "over", "checks", "screened", "others' p99 ms", "longest ms", "itself s")
     show("Calls of other servers beside a 9 MB result", header, rows)
     assert late == {}

@@ -85,7 +85,7 @@ class World:
         assert tool is not None
         assert tool.blocking
         try:
-            return step(tool.call(arguments, context)).to_dict()
+            return dict(step(tool.call(arguments, context)).to_dict())
         except Exception as error:  # noqa: BLE001 - as the wire does
             text = tool_error(self.name, error)
             return {"content": [{"type": "text", "text": text}], "isError": True}

@@ -1,4 +1,4 @@
-"""A process that screens large results, one after another, as they come by standard input.
+"""A process that reads and screens large results, one after another, as they come by its input.
 
     python -m nacre.adapters.screening_process < REQUESTS > ANSWERS
 
@@ -36,32 +36,58 @@ def receive(stream: BinaryIO) -> tuple[dict[str, Any], bytes] | None:
 
 
 def main() -> None:
-    """Screen what comes until nothing comes any more."""
-    from nacre.policy.arguments import JsonNumber  # noqa: PLC0415 - as below
-    from nacre.policy.large import look, look_at_message  # noqa: PLC0415 - whoever sends needs none of it
-
+    """Do what is asked until nothing is asked any more."""
     reading, writing = sys.stdin.buffer, sys.stdout.buffer
     while (message := receive(reading)) is not None:
         head, body = message
-        method, sections, lines = head["method"], head["sections"], head["lines"]
-        found = (
-            look(body, method, sections)
-            if lines is None
-            else look_at_message(body, method, sections, lines=lines)
-        )
-        if found is None:
-            send(writing, {"is_other": True}, b"")
-            continue
-        facts = {
-            "is_other": False,
-            "id": found.id,
-            "is_number": type(found.id) is JsonNumber,
-            "objection": found.objection,
-            "doubt": found.doubt,
-            "note": found.note,
-            "is_changed": found.changed is not None,
-        }
-        send(writing, facts, found.changed or b"")
+        answer = _read(head, body) if "sent" in head else _screened(head, body)
+        send(writing, *(answer or ({"is_other": True}, b"")))
+
+
+Answer = tuple[dict[str, Any], bytes]
+
+
+def _screened(head: dict[str, Any], body: bytes) -> Answer | None:
+    # Whoever sends needs none of it.
+    from nacre.policy.arguments import JsonNumber  # noqa: PLC0415
+    from nacre.policy.large import look, look_at_message  # noqa: PLC0415
+
+    method, sections, lines = head["method"], head["sections"], head["lines"]
+    found = (
+        look(body, method, sections)
+        if lines is None
+        else look_at_message(body, method, sections, lines=lines)
+    )
+    if found is None:
+        return None
+    facts = {
+        "is_other": False,
+        "id": found.id,
+        "is_number": type(found.id) is JsonNumber,
+        "objection": found.objection,
+        "doubt": found.doubt,
+        "note": found.note,
+        "is_changed": found.changed is not None,
+        "members": found.members,
+    }
+    return facts, found.changed or b""
+
+
+def _read(head: dict[str, Any], body: bytes) -> Answer | None:
+    from nacre.adapters.answer_reading import read_answer  # noqa: PLC0415 - as above
+
+    read = read_answer(body, dict(head["sent"]), head["version"])
+    if read is None:
+        return None
+    members = read.result.members
+    facts = {
+        "is_other": False,
+        "id": read.id,
+        "shown": read.shown,
+        "uris": read.result.uris,
+        "members": [(name, len(each)) for name, each in members.items()],
+    }
+    return facts, b"".join(members.values())
 
 
 if __name__ == "__main__":

@@ -1,15 +1,17 @@
-"""Helpers that screen large results, so that this process goes on answering."""
+"""Helpers that read and screen large results, so that this process goes on answering."""
 
 import contextlib
 import subprocess
 import sys
 import threading
+from collections.abc import Mapping
 from typing import Any, BinaryIO, cast
 
 from nacre.adapters.screening_process import receive, send
 from nacre.limits import SCREENING_PROCESSES
 from nacre.policy.arguments import JsonNumber
 from nacre.policy.large import Looked
+from nacre.protocol.spelled import LargeAnswer, Spelled, apart
 
 _COMMAND = (sys.executable, "-m", "nacre.adapters.screening_process")
 
@@ -27,7 +29,41 @@ class ScreeningProcesses:
         self, body: bytes, method: str, sections: dict[str, Any], *, lines: bool | None = None
     ) -> Looked | None:
         """Return what is found in a result, None where no helper could look; blocks."""
-        head = {"method": method, "sections": sections, "lines": lines}
+        answer = self._answer({"method": method, "sections": sections, "lines": lines}, body)
+        if answer is None:
+            return None
+        facts, changed = answer
+        return Looked(
+            facts["objection"],
+            facts["doubt"],
+            facts["note"],
+            changed if facts["is_changed"] else None,
+            JsonNumber(facts["id"]) if facts["is_number"] else facts["id"],
+            tuple((name, size) for name, size in facts["members"]),
+        )
+
+    def read(self, raw: bytes, sent: Mapping[str | int, str], version: str) -> LargeAnswer | None:
+        """Return a server's answer to one of the requests that were sent; blocks.
+
+        None where no helper could read it, or for any other message.
+        """
+        answer = self._answer({"sent": list(sent.items()), "version": version}, raw)
+        if answer is None:
+            return None
+        facts, body = answer
+        result = Spelled(apart(body, facts["members"]), facts["uris"])
+        return LargeAnswer(facts["id"], facts["shown"], result)
+
+    def close(self) -> None:
+        """End the helpers."""
+        with self._guard:
+            self._is_closed = True
+            idle, self._idle = self._idle, []
+        for helper in idle:
+            _end(helper)
+
+    def _answer(self, head: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes] | None:
+        """Return what a helper says, None where it has nothing to say or none could be asked."""
         with self._room:
             helper = self._taken()
             if helper is None:
@@ -43,24 +79,7 @@ class ScreeningProcesses:
                 _end(helper)
                 return None
             self._keep(helper)
-        facts, changed = answer
-        if facts["is_other"]:
-            return None
-        return Looked(
-            facts["objection"],
-            facts["doubt"],
-            facts["note"],
-            changed if facts["is_changed"] else None,
-            JsonNumber(facts["id"]) if facts["is_number"] else facts["id"],
-        )
-
-    def close(self) -> None:
-        """End the helpers."""
-        with self._guard:
-            self._is_closed = True
-            idle, self._idle = self._idle, []
-        for helper in idle:
-            _end(helper)
+        return None if answer[0]["is_other"] else answer
 
     def _taken(self) -> "subprocess.Popen[bytes] | None":
         with self._guard:

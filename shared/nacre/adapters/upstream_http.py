@@ -15,6 +15,7 @@ from typing import Any
 import h11
 import httpx2
 
+from nacre.adapters.upstream_large import LargeEvents, Shorten
 from nacre.limits import UPSTREAM_ANSWER_BYTES
 
 Addresses = Callable[[str, int], list[str]]
@@ -95,8 +96,9 @@ class _Connection:
 class UpstreamHttp(httpx2.AsyncBaseTransport):
     """Sends the requests of one session; `refused` is the last status that refused one."""
 
-    def __init__(self, addresses: Addresses) -> None:
+    def __init__(self, addresses: Addresses, shorten: Shorten | None = None) -> None:
         self._addresses = addresses
+        self._shorten = shorten
         self._idle: dict[_Place, list[_Connection]] = {}
         self._tls: ssl.SSLContext | None = None
         self.refused: int | None = None
@@ -124,7 +126,7 @@ class UpstreamHttp(httpx2.AsyncBaseTransport):
             head.status_code,
             # The client would unpack what came, to any size; `_Answer` gives nothing packed.
             headers=[pair for pair in head.headers if bytes(pair[0]) != b"content-encoding"],
-            stream=_Answer(connection, head, limits.get("read"), self._kept(place)),
+            stream=_Answer(connection, head, limits.get("read"), self._kept(place), self._shorten),
         )
 
     async def aclose(self) -> None:
@@ -215,7 +217,9 @@ class _Answer(httpx2.AsyncByteStream):
         head: h11.Response,
         seconds: float | None,
         keep: Callable[[_Connection], None],
+        shorten: Shorten | None,
     ) -> None:
+        self._shorten = shorten
         self._connection = connection
         self._seconds = seconds
         self._keep = keep
@@ -223,12 +227,27 @@ class _Answer(httpx2.AsyncByteStream):
         self._is_closed = False
         kind = next((value for name, value in head.headers if name == b"content-type"), b"")
         # Events have a bound each; a stream of them may go on for ever.
-        is_stream = bytes(kind).startswith(b"text/event-stream")
-        self._room = None if is_stream else UPSTREAM_ANSWER_BYTES
+        self._is_stream = bytes(kind).startswith(b"text/event-stream")
+        self._room = None if self._is_stream else UPSTREAM_ANSWER_BYTES
         codings = [value for name, value in head.headers if name == b"content-encoding"]
         self._is_packed = any(bytes(each).strip().lower() != b"identity" for each in codings)
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
+        shorten = self._shorten
+        if shorten is None:
+            async for part in self._parts():
+                yield part
+        elif self._is_stream:
+            events = LargeEvents(shorten)
+            async for part in self._parts():
+                if whole := await events.feed(part):
+                    yield whole
+            if rest := events.rest():
+                yield rest
+        else:
+            yield await shorten(b"".join([part async for part in self._parts()]))
+
+    async def _parts(self) -> AsyncIterator[bytes]:
         if self._is_packed:
             raise httpx2.StreamError(_PACKED)
         try:

@@ -126,7 +126,7 @@ class McpUpstream:
         finally:
             call.over()
 
-    async def _in_turn(self, call: LiveCall) -> dict[str, Any]:
+    async def _in_turn(self, call: LiveCall) -> Mapping[str, Any]:
         self._slots = self._slots or asyncio.Semaphore(self._config.concurrency)
         if self._waiting >= UPSTREAM_WAITING_CALLS:
             raise UpstreamError(
@@ -156,7 +156,7 @@ class McpUpstream:
         self._changes += 1
         self._tell_changed()
 
-    async def _requested(self, call: LiveCall) -> dict[str, Any]:
+    async def _requested(self, call: LiveCall) -> Mapping[str, Any]:
         for attempt in (1, 2):
             session = self._session
             if session is None or session.is_over or session.number != call.session:

@@ -17,7 +17,8 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from mcp.client.stdio import get_default_environment
 from mcp.shared.message import SessionMessage
 
-from nacre.limits import UPSTREAM_ANSWER_BYTES
+from nacre.adapters.upstream_large import Shorten
+from nacre.limits import LARGE_RESULT_BYTES, SCREENING_PROCESSES, UPSTREAM_ANSWER_BYTES
 
 TOO_LONG = f"answered with more than {UPSTREAM_ANSWER_BYTES // 1024 // 1024} MB"
 _GRACE_SECONDS = 2.0  # for a program to end after its input did, and again after SIGTERM
@@ -36,15 +37,17 @@ async def program(
     environment: Mapping[str, str],
     cwd: str,
     ended: Callable[[str | None], None],
+    shorten: Shorten,
 ) -> AsyncIterator[tuple[Any, Any]]:
     """Start a program, and give the streams of its messages; ends it with all its children.
 
-    `ended` is called when it says nothing more, with the reason where there is one.
+    `ended` is called when it says nothing more, with the reason where there is one. `shorten`
+    says what the session gets of a message.
     """
     process = await _started(command, arguments, environment, cwd)
     to_session, from_program = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     to_program, from_session = anyio.create_memory_object_stream[SessionMessage](0)
-    reading = asyncio.create_task(_read(process, to_session, ended))
+    reading = asyncio.create_task(_read(process, to_session, ended, shorten))
     reading.add_done_callback(lambda _: ended(None))
     writing = asyncio.create_task(_write(process, from_session, to_session))
     try:
@@ -89,32 +92,66 @@ async def _read(
     process: asyncio.subprocess.Process,
     to_session: MemoryObjectSendStream[SessionMessage | Exception],
     ended: Callable[[str | None], None],
+    shorten: Shorten,
 ) -> None:
-    """Give the session one message for each line; close its stream when there are no more."""
+    """Give the session one message for each line; close its stream when there are no more.
+
+    What comes after a large message need not wait until that is read.
+    """
     assert process.stdout is not None
-    parts: list[bytes] = []
-    size = 0
+    large: set[asyncio.Task[None]] = set()
     try:
-        while chunk := await process.stdout.read(_READ):
-            *lines, rest = chunk.split(b"\n")
-            for line in lines:
-                parts.append(line)
-                if size + len(line) > UPSTREAM_ANSWER_BYTES:
-                    ended(TOO_LONG)
-                    return
-                await _deliver(b"".join(parts), to_session)
-                parts, size = [], 0
-            parts.append(rest)
-            size += len(rest)
-            if size > UPSTREAM_ANSWER_BYTES:
-                ended(TOO_LONG)  # nobody knows which call it would have answered
-                return
+        async for line in _lines(process.stdout, ended):
+            if len(line) < LARGE_RESULT_BYTES:
+                await _deliver(line, to_session)
+                continue
+            if len(large) >= SCREENING_PROCESSES:
+                await asyncio.wait(large, return_when=asyncio.FIRST_COMPLETED)
+            task = asyncio.create_task(_deliver_large(line, to_session, shorten))
+            large.add(task)
+            task.add_done_callback(large.discard)
     except (anyio.BrokenResourceError, anyio.ClosedResourceError, ConnectionError):
         # Nobody listens any more, but a program that cannot write might never end.
         while await process.stdout.read(_READ):
             pass
+    except asyncio.CancelledError:
+        for task in large:
+            task.cancel()
+        raise
     finally:
+        await asyncio.gather(*large, return_exceptions=True)
         to_session.close()
+
+
+async def _lines(
+    stdout: asyncio.StreamReader, ended: Callable[[str | None], None]
+) -> AsyncIterator[bytes]:
+    """Yield each line; one that is too long is the end."""
+    parts: list[bytes] = []
+    size = 0
+    while chunk := await stdout.read(_READ):
+        *lines, rest = chunk.split(b"\n")
+        for line in lines:
+            parts.append(line)
+            if size + len(line) > UPSTREAM_ANSWER_BYTES:
+                ended(TOO_LONG)
+                return
+            yield b"".join(parts)
+            parts, size = [], 0
+        parts.append(rest)
+        size += len(rest)
+        if size > UPSTREAM_ANSWER_BYTES:
+            ended(TOO_LONG)  # nobody knows which call it would have answered
+            return
+
+
+async def _deliver_large(
+    message: bytes,
+    to_session: MemoryObjectSendStream[SessionMessage | Exception],
+    shorten: Shorten,
+) -> None:
+    with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+        await _deliver(await shorten(message), to_session)
 
 
 async def _deliver(

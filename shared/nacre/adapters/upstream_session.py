@@ -15,6 +15,7 @@ from nacre import __version__
 from nacre.adapters.upstream_call import LiveCall
 from nacre.adapters.upstream_faults import LOST, NO_ROOTS, REJECTED
 from nacre.adapters.upstream_http import UpstreamHttp
+from nacre.adapters.upstream_large import LargeAnswers
 from nacre.adapters.upstream_transports import Transports
 from nacre.gateway.server_config import ServerConfig
 from nacre.ports.upstream import Logged
@@ -48,7 +49,8 @@ class Session:
         self.calls: set[LiveCall] = set()
         self.is_over = False
         self.reason: str | None = None  # why it ended, where the server is to blame
-        self.http: UpstreamHttp = transports.new_http()
+        self._large = LargeAnswers(config.name, transports.reading, self._version)
+        self.http: UpstreamHttp = transports.new_http(self._large.shortened)
         self._config = config
         self._transports = transports
         self._changed = changed
@@ -102,21 +104,26 @@ class Session:
         if not self.is_modern:
             self._quiet_until = time.monotonic() + _QUIET_SECONDS
 
-    async def request(self, call: LiveCall) -> dict[str, Any]:
-        """Send a call and return its result."""
+    async def request(self, call: LiveCall) -> Mapping[str, Any]:
+        """Send a call and return its result; a large one is Spelled."""
         meta = {META_LOG_LEVEL: call.log_level} if call.log_level and self.is_modern else None
         request = _request(call.method, call.params, meta)
         found: dict[str, Any] = await self.client.session.send_request(
             request, AS_IT_IS, progress_callback=call.progressed if call.wants_progress else None
         )
-        return found
+        return self._large.whole(found)
+
+    def _version(self) -> str:
+        return (self._client and self._client.protocol_version) or ""
 
     # The task that keeps it.
 
     async def _keep(self, opened: "asyncio.Future[None]") -> None:
         try:
             async with AsyncExitStack() as stack:
-                streams = self._transports.opened(self._config, self.http, self.end_soon)
+                streams = self._transports.opened(
+                    self._config, self.http, self.end_soon, self._large
+                )
                 self._client = await stack.enter_async_context(self._new_client(streams))
                 if not opened.done():
                     opened.set_result(None)

@@ -10,6 +10,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from nacre.adapters.public_addresses import Network, checked_addresses, resolved
 from nacre.adapters.upstream_http import Addresses, UpstreamClient, UpstreamHttp
+from nacre.adapters.upstream_large import LargeAnswers, Reading, Shorten
 from nacre.adapters.upstream_process import program
 from nacre.errors import ConfigurationError
 from nacre.gateway.references import References
@@ -24,23 +25,36 @@ class Transports:
     """Opens connections to servers; a stack starts no programs, and reaches public hosts only."""
 
     def __init__(
-        self, references: References, *, is_stack: bool, allowed: tuple[Network, ...] = ()
+        self,
+        references: References,
+        *,
+        is_stack: bool,
+        allowed: tuple[Network, ...] = (),
+        reading: Callable[[], Reading] | None = None,
     ) -> None:
+        self.reading = reading
         self._references = references
         self._is_stack = is_stack
         self._addresses: Addresses = resolved
         if is_stack:
             self._addresses = lambda host, port: checked_addresses(host, port, allowed=allowed)
 
-    def new_http(self) -> UpstreamHttp:
+    def new_http(self, shorten: Shorten) -> UpstreamHttp:
         """Return what sends the requests of one session."""
-        return UpstreamHttp(self._addresses)
+        return UpstreamHttp(self._addresses, None if self.reading is None else shorten)
 
     @asynccontextmanager
     async def opened(
-        self, config: ServerConfig, http: UpstreamHttp, ended: Ended
+        self, config: ServerConfig, http: UpstreamHttp, ended: Ended, large: LargeAnswers
     ) -> AsyncIterator[tuple[Any, Any]]:
         """Give the streams of a new connection; `ended` hears when it is over."""
+        async with self._opened(config, http, ended, large.shortened) as (reading, writing):
+            yield reading, large.watching(writing)
+
+    @asynccontextmanager
+    async def _opened(
+        self, config: ServerConfig, http: UpstreamHttp, ended: Ended, shorten: Shorten
+    ) -> AsyncIterator[tuple[Any, Any]]:
         filled = self._references.filled
         if config.kind == "stdio":
             if self._is_stack:
@@ -48,7 +62,7 @@ class Transports:
             environment = {name: filled(value) for name, value in config.env.items()}
             arguments = [filled(each) for each in config.args]
             async with program(
-                filled(config.command), arguments, environment, filled(config.cwd), ended
+                filled(config.command), arguments, environment, filled(config.cwd), ended, shorten
             ) as streams:
                 yield streams
             return

@@ -62,7 +62,7 @@ class Exchanges:
         context: Context,
         *,
         session: int,
-    ) -> dict[str, Any]:
+    ) -> Mapping[str, Any]:
         """Return the server's result; `session` is the one whose offers were compared.
 
         InputRequired when the client has to be asked first, RelayedError when the server
@@ -91,7 +91,7 @@ class _Exchange:
         self._context = context
         self._rounds = 0
 
-    async def run(self) -> dict[str, Any]:
+    async def run(self) -> Mapping[str, Any]:
         call, asked = await self._begun()
         try:
             while True:

@@ -10,6 +10,7 @@ from nacre.gateway.server_config import ServerConfig
 from nacre.gateway.sound import sound
 from nacre.ports.upstream import Offered, Upstream
 from nacre.protocol.context import Context
+from nacre.protocol.spelled import Spelled
 from nacre.protocol.versions import META_SERVER
 
 _RESOURCE_NOT_FOUND = -32002  # as servers of the older generation say it
@@ -62,7 +63,7 @@ class External:
 
     async def request(
         self, method: str, params: Mapping[str, Any], context: Context
-    ) -> dict[str, Any]:
+    ) -> Mapping[str, Any]:
         """Return the server's result, without what it says of itself.
 
         UncomparedError where nobody has compared what the server offers in its session.
@@ -99,10 +100,10 @@ class ExternalResult:
 
     __slots__ = ("_result",)
 
-    def __init__(self, result: dict[str, Any]) -> None:
+    def __init__(self, result: Mapping[str, Any]) -> None:
         self._result = result
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Mapping[str, Any]:
         """Return the result as `tools/call` carries it."""
         return self._result
 
@@ -123,8 +124,15 @@ class ExternalTool:
         return ExternalResult(await self._server.request("tools/call", params, context))
 
 
-def _plain(result: dict[str, Any]) -> dict[str, Any]:
+def _plain(result: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a result without what belongs to the connection it came by."""
+    if isinstance(result, Spelled):
+        meta = result.get("_meta")
+        result = result.without("resultType")
+        if not isinstance(meta, dict) or META_SERVER not in meta:
+            return result
+        rest = {name: value for name, value in meta.items() if name != META_SERVER}
+        return result.joined({"_meta": rest}) if rest else result.without("_meta")
     plain = {name: value for name, value in result.items() if name != "resultType"}
     meta = plain.get("_meta")
     if isinstance(meta, dict) and META_SERVER in meta:

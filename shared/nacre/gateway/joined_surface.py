@@ -55,7 +55,7 @@ class Behind(Protocol):
 
     async def request(
         self, method: str, place: "Place", params: Mapping[str, Any], context: Context
-    ) -> dict[str, Any]:
+    ) -> Mapping[str, Any]:
         """Return what a server answers."""
         ...
 
@@ -128,7 +128,7 @@ class JoinedSurface(WrappedSurface):
             return super().resource_version(uri, principal)
         return self._behind().resource_version(place)
 
-    async def read_resource(self, uri: str, context: Context) -> dict[str, Any]:
+    async def read_resource(self, uri: str, context: Context) -> Mapping[str, Any]:
         """Return the contents; raises NotFoundError for an unknown URI."""
         place = None if uri.startswith(OWN_SCHEME) else self._behind().place("resource", uri)
         if place is None:
@@ -141,7 +141,7 @@ class JoinedSurface(WrappedSurface):
 
     async def get_prompt(
         self, name: str, arguments: dict[str, str], context: Context
-    ) -> dict[str, Any]:
+    ) -> Mapping[str, Any]:
         """Return the prompt's messages; raises NotFoundError for an unknown name."""
         place = self._behind().place("prompt", name) if name.startswith(PREFIX) else None
         if place is None:

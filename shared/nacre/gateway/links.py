@@ -1,10 +1,11 @@
 """Resources that results named, and of which server they are: no list may have them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from threading import Lock
 from typing import Any
 
 from nacre.limits import REMEMBERED_LINKS
+from nacre.protocol.spelled import Spelled
 
 
 class Links:
@@ -20,15 +21,22 @@ class Links:
 
     def remember(self, server: str, result: Mapping[str, Any]) -> None:
         """Note the resources that a tool's result names."""
-        content = result.get("content")
-        for block in content if isinstance(content, list) else ():
-            uri = _named(block)
-            if uri is None or uri in self._servers:
+        for uri in result.uris if isinstance(result, Spelled) else named_uris(result):
+            if uri in self._servers:
                 continue
             with self._guard:
                 self._servers[uri] = server
                 if len(self._servers) > REMEMBERED_LINKS:
                     del self._servers[next(iter(self._servers))]
+
+
+def named_uris(result: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the URIs of the resources that a tool's result names."""
+    content = result.get("content")
+    for block in content if isinstance(content, list) else ():
+        uri = _named(block)
+        if uri is not None:
+            yield uri
 
 
 def _named(block: Any) -> str | None:

@@ -169,7 +169,7 @@ class Mounts:
 
     async def request(
         self, method: str, place: Place, params: Mapping[str, Any], context: Context
-    ) -> dict[str, Any]:
+    ) -> Mapping[str, Any]:
         """Return what a server answers about a resource, a prompt or a completion."""
         local = self._local_server(place.server)
         if local is not None:

@@ -49,8 +49,8 @@ class Entry(Protocol):
         ...
 
     async def screened_value(
-        self, method: str, params: Mapping[str, Any], value: dict[str, Any], context: Context
-    ) -> dict[str, Any]:
+        self, method: str, params: Mapping[str, Any], value: Mapping[str, Any], context: Context
+    ) -> Mapping[str, Any]:
         """Return a resource or a prompt as its caller may have it; raises BlockedError."""
         ...
 
@@ -132,7 +132,7 @@ class GuardedSurface(WrappedSurface):
             return None
         return super().resource_version(uri, principal)
 
-    async def read_resource(self, uri: str, context: Context) -> dict[str, Any]:
+    async def read_resource(self, uri: str, context: Context) -> Mapping[str, Any]:
         """Return the contents, if they may be read; raises BlockedError."""
         params = {"uri": uri}
         try:
@@ -147,7 +147,7 @@ class GuardedSurface(WrappedSurface):
 
     async def get_prompt(
         self, name: str, arguments: dict[str, str], context: Context
-    ) -> dict[str, Any]:
+    ) -> Mapping[str, Any]:
         """Return the prompt's messages, if it may be used; raises BlockedError."""
         params = {"name": name, "arguments": arguments}
         try:
@@ -166,8 +166,8 @@ class GuardedSurface(WrappedSurface):
         method: str,
         params: Mapping[str, Any],
         context: Context,
-        make: Callable[[], Awaitable[dict[str, Any]]],
-    ) -> dict[str, Any]:
+        make: Callable[[], Awaitable[Mapping[str, Any]]],
+    ) -> Mapping[str, Any]:
         """Make a request if it may be made; decide again if its server's offers have changed."""
         await self._entry().permit(method, params, context)
         try:

@@ -24,10 +24,10 @@ class _Changed:
 
     __slots__ = ("_value",)
 
-    def __init__(self, value: dict[str, Any]) -> None:
+    def __init__(self, value: Mapping[str, Any]) -> None:
         self._value = value
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Mapping[str, Any]:
         """Return the result as `tools/call` carries it."""
         return self._value
 
@@ -57,13 +57,13 @@ class EntryContent:
         return result if passed is value else _Changed(passed)
 
     async def screened_value(
-        self, method: str, params: Mapping[str, Any], value: dict[str, Any], context: Context
-    ) -> dict[str, Any]:
+        self, method: str, params: Mapping[str, Any], value: Mapping[str, Any], context: Context
+    ) -> Mapping[str, Any]:
         """Return a resource or a prompt as its caller may have it; raises BlockedError."""
         server = self._calls.named(method, params)[0].server
         if server == self._calls.server or self._content is None:
             return value
-        passed: dict[str, Any] = await self._content().large(
+        passed: Mapping[str, Any] = await self._content().large(
             self._calls.judge(context, server), method, value, context
         )
         return passed

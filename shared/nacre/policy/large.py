@@ -5,8 +5,7 @@ process. A result that is large enough is therefore sent to a helper as JSON; wh
 what was found, and the result without it where something was taken out.
 """
 
-import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any, NamedTuple, Protocol
 
@@ -18,18 +17,24 @@ from nacre.policy.screen import Screen, Screened
 from nacre.policy.sections import InjectionSection, NamedPattern, SecretsSection
 from nacre.policy.wire import Id, message, read
 from nacre.protocol import strict_json
+from nacre.protocol.spelled import Spelled, apart, spelled
 
 _PIECE = 64 * 1024
 
 
 class Looked(NamedTuple):
-    """What was found in a result; `changed` is its JSON where something was taken out."""
+    """What was found in a result; `changed` is its JSON where something was taken out.
+
+    Of a result, it is the JSON of its members in a row, and `members` are their names and sizes;
+    of a message it is the message.
+    """
 
     objection: str | None
     doubt: str | None
     note: str | None
     changed: bytes | None
     id: Id | None = None  # of the message that was looked at
+    members: Sequence[tuple[str, int]] = ()
 
 
 class Screening(Protocol):
@@ -51,6 +56,8 @@ class Screening(Protocol):
 
 def is_large(value: Any) -> bool:
     """Tell whether a result is too large to be screened beside other calls."""
+    if isinstance(value, Spelled):
+        return True
     size = count = 0
     waiting = [value]
     while waiting:
@@ -68,13 +75,8 @@ def is_large(value: Any) -> bool:
     return False
 
 
-def spelled(value: Any) -> bytes:
-    """Return a value as JSON, in steps between which other threads run."""
-    return b"".join(pieces(value))
-
-
 def pieces(value: Any) -> Iterator[bytes]:
-    """Yield a value as JSON in pieces, each of which takes a moment."""
+    """Yield a value as JSON in pieces, each of which takes a moment: other threads run between."""
     kind = type(value)
     if kind is dict and value and is_large(value):
         mark = b"{"
@@ -136,8 +138,12 @@ def look(result: bytes, method: str, sections: dict[str, Any]) -> Looked:
     """Screen a result, as the helper does."""
     value = strict_json.parse(result)
     screened = Screen().result(value, policy_of(sections), method)
-    changed = None if screened.value is value else strict_json.encode(screened.value)
-    return Looked(screened.objection, screened.doubt, screened.note, changed)
+    found = Looked(screened.objection, screened.doubt, screened.note, None)
+    if screened.value is value:
+        return found
+    members = spelled(screened.value).members
+    sizes = tuple((name, len(each)) for name, each in members.items())
+    return found._replace(changed=b"".join(members.values()), members=sizes)
 
 
 def look_at_message(
@@ -172,8 +178,11 @@ def screened_elsewhere(
     value: Any, method: str, policy: Policy, screening: Screening
 ) -> Screened | None:
     """Return a result as its caller may have it, None where nobody could look; blocks."""
-    looked = screening.look(spelled(value), method, sections_of(policy))
+    body = value.encode() if isinstance(value, Spelled) else b"".join(pieces(value))
+    looked = screening.look(body, method, sections_of(policy))
     if looked is None:
         return None
-    changed = value if looked.changed is None else json.loads(looked.changed)
+    changed = value
+    if looked.changed is not None:
+        changed = Spelled(apart(looked.changed, looked.members))
     return Screened(changed, looked.objection, looked.doubt, looked.note)

@@ -59,7 +59,7 @@ class MountedContent:
         else:  # a tool that blocks has a thread of its own
             screened = screened_elsewhere(value, method, policy, screening)
         if screened is None:
-            return self.result(judge, method, value, context)
+            return self.result(judge, method, dict(value), context)
         if screened.doubt is not None and screened.objection is None:
             screened = screened._replace(objection=screened.doubt)
         return self._passed(judge, method, screened, value, context, sender="server")

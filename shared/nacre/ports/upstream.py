@@ -24,9 +24,9 @@ class Offered:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The result of a call; one that asks for input is a result too."""
+    """The result of a call; one that asks for input is a result too. A large one may be Spelled."""
 
-    result: dict[str, Any]
+    result: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

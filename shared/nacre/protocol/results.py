@@ -5,6 +5,7 @@ from typing import Any
 
 from nacre.limits import CATALOGUE_TTL_MS
 from nacre.protocol import strict_json
+from nacre.protocol.spelled import Spelled
 from nacre.protocol.surface import Surface
 from nacre.protocol.versions import META_SERVER
 
@@ -24,6 +25,8 @@ class Results:
 
     def encode(self, result: Mapping[str, Any], *, modern: bool) -> bytes:
         """Return the encoded result; a modern one says that it is complete, and by whom."""
+        if isinstance(result, Spelled):
+            return self._joined(result, modern=modern)
         if not modern:
             return strict_json.encode(_without_loose_structure(result))
         if "_meta" in result:
@@ -34,6 +37,16 @@ class Results:
             return whole[:-1] + self._signature
         return _COMPLETE + strict_json.encode(result)[1:-1] + self._signature
 
+    def _joined(self, result: Spelled, *, modern: bool) -> bytes:
+        """Return what `encode` would, without parsing what is large."""
+        if not modern:
+            is_loose = not result.is_object("structuredContent")
+            return (result.without("structuredContent") if is_loose else result).encode()
+        meta = {META_SERVER: self.server_info, **result.get("_meta", {})}
+        kind = result.members.get("resultType", b'"complete"')
+        signed = result.without("resultType").joined({"_meta": meta})
+        return Spelled({"resultType": kind, **signed.members}).encode()
+
 
 def cacheable(
     result: Mapping[str, Any], *, modern: bool, ttl_ms: int = CATALOGUE_TTL_MS
@@ -42,7 +55,8 @@ def cacheable(
     if not modern:
         return result
     # Private: what a caller sees depends on its token and the policy.
-    return {**result, "ttlMs": ttl_ms, "cacheScope": "private"}
+    hints = {"ttlMs": ttl_ms, "cacheScope": "private"}
+    return result.joined(hints) if isinstance(result, Spelled) else {**result, **hints}
 
 
 def tool_error(text: str) -> dict[str, Any]:

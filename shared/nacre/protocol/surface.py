@@ -12,8 +12,8 @@ Definitions = Sequence[Mapping[str, Any]]
 class WireResult(Protocol):
     """What a tool gives back."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the result as `tools/call` carries it."""
+    def to_dict(self) -> Mapping[str, Any]:
+        """Return the result as `tools/call` carries it; a large one may be Spelled."""
         ...
 
 
@@ -96,7 +96,7 @@ class ResourceSource(Protocol):
         """Return the templates; the same object while nothing changed."""
         ...
 
-    async def read_resource(self, uri: str, context: Context) -> dict[str, Any]:
+    async def read_resource(self, uri: str, context: Context) -> Mapping[str, Any]:
         """Return `{"contents": [...]}`; raises NotFoundError for an unknown URI."""
         ...
 
@@ -110,7 +110,7 @@ class PromptSource(Protocol):
 
     async def get_prompt(
         self, name: str, arguments: dict[str, str], context: Context
-    ) -> dict[str, Any]:
+    ) -> Mapping[str, Any]:
         """Return the prompt's messages; raises NotFoundError for an unknown name."""
         ...
 

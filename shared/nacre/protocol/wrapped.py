@@ -55,7 +55,7 @@ class WrappedSurface:
         """Return the templates."""
         return self._inner.resource_templates()
 
-    async def read_resource(self, uri: str, context: Context) -> dict[str, Any]:
+    async def read_resource(self, uri: str, context: Context) -> Mapping[str, Any]:
         """Return the contents; raises NotFoundError for an unknown URI."""
         return await self._inner.read_resource(uri, context)
 
@@ -72,7 +72,7 @@ class WrappedSurface:
 
     async def get_prompt(
         self, name: str, arguments: dict[str, str], context: Context
-    ) -> dict[str, Any]:
+    ) -> Mapping[str, Any]:
         """Return the prompt's messages; raises NotFoundError for an unknown name."""
         return await self._inner.get_prompt(name, arguments, context)
 

@@ -197,7 +197,7 @@ class TaskJobs:
 
 
 async def _called(tool: WireTool, arguments: dict[str, Any], context: Context) -> Mapping[str, Any]:
-    return (await tool.call(arguments, context)).to_dict()
+    return dict((await tool.call(arguments, context)).to_dict())  # whole, to be stored
 
 
 def _context(call: TaskCall, channel: TaskChannel, run: Attempt) -> Context:

@@ -32,6 +32,7 @@ from nacre.wiring.ordering import laptop_ordering, order_names
 from nacre.wiring.settings import Settings
 
 if TYPE_CHECKING:
+    from nacre.adapters.screening_processes import ScreeningProcesses
     from nacre.jobs.lease import Leases
     from nacre.jobs.loop import Report, WorkerLoop
     from nacre.jobs.worker import Worker
@@ -99,7 +100,8 @@ def open_laptop(
     ordering = laptop_ordering(
         database, minded, chosen, clock, key_file=prepared / VAULT, holders=_processes
     )
-    gateway = laptop_gateway(chosen, lambda: home.data, prepared, clock, to_stderr)
+    screening = Once(_screening)
+    gateway = laptop_gateway(chosen, lambda: home.data, prepared, clock, to_stderr, screening)
     own = being_server(
         lambda: minded().mind,
         clock,
@@ -116,6 +118,7 @@ def open_laptop(
         prepared,
         clock,
         gateway=gateway,
+        screening=screening,
     )
     gateway.serve(surface)
     ordering.serve(surface)
@@ -143,6 +146,8 @@ def open_laptop(
     def close() -> None:
         gateway.close()
         close_entry()
+        if screening.is_made:
+            screening().close()
         database.close()
 
     return Laptop(
@@ -252,6 +257,12 @@ def _processes() -> "Holders":
     from nacre.adapters.processes import Processes
 
     return Processes()
+
+
+def _screening() -> "ScreeningProcesses":
+    from nacre.adapters.screening_processes import ScreeningProcesses
+
+    return ScreeningProcesses()
 
 
 def _leases(database: SqliteDatabase, clock: Clock) -> "Leases":

@@ -10,6 +10,7 @@ from nacre.wiring.mind import Once
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from nacre.adapters.screening_processes import ScreeningProcesses
     from nacre.clock import Clock
     from nacre.gateway.mounts import Mounts
     from nacre.gateway.server_config import ServerList
@@ -67,6 +68,7 @@ def laptop_gateway(
     folder: "Path",
     clock: "Clock",
     tell: Tell,
+    screening: "Callable[[], ScreeningProcesses]",
 ) -> Gateway:
     """Return the gateway of this machine: programs and URLs, from a file and from the store."""
 
@@ -92,7 +94,7 @@ def laptop_gateway(
             servers=servers,
             local=local,
             catalogue=StoredCatalogue(table),
-            open=opening(settings, references, judge, is_stack=False),
+            open=opening(settings, references, judge, is_stack=False, reading=screening),
             watch=judge,
             where=surroundings(references),
         )

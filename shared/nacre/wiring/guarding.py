@@ -54,8 +54,11 @@ def laptop_entry(
     *,
     tell: Tell = to_stderr,
     gateway: "Gateway | None" = None,
+    screening: "Callable[[], Screening] | None" = None,
 ) -> "tuple[GuardedSurface, Callable[[], None]]":
     """Return the surface behind this machine's policy, and how to end its audit.
+
+    `screening` looks at large results of the servers behind it.
 
     PolicyError for a policy file that is wrong.
     """
@@ -99,18 +102,9 @@ def laptop_entry(
 
         return _entry_judge(judge, mounts, table, screening)
 
-    def start_screening() -> "Screening":
-        from nacre.adapters.screening_processes import ScreeningProcesses
-
-        return ScreeningProcesses()
-
-    screening = Once(start_screening)
-
     def close() -> None:
         for each in opened:
             each.close()
-        if screening.is_made:
-            screening().close()
 
     decides = Once(entry)
     return GuardedSurface(surface, decides), close

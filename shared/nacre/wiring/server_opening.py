@@ -10,6 +10,7 @@ from nacre.wiring.mind import Once
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from nacre.adapters.upstream_large import Reading
     from nacre.adapters.upstream_loop import UpstreamLoop
     from nacre.gateway.exchange import Exchanges
     from nacre.gateway.external import External
@@ -82,8 +83,12 @@ def opening(
     judge: "Callable[[], EntryJudge]",
     *,
     is_stack: bool,
+    reading: "Callable[[], Reading] | None" = None,
 ) -> "Callable[[ServerConfig, Callable[[], None]], External]":
-    """Return what opens servers; the official client is loaded with the first of them."""
+    """Return what opens servers; the official client is loaded with the first of them.
+
+    `reading` reads their large answers beside the client.
+    """
 
     def shared() -> "tuple[Callable[..., Any], Exchanges]":
         from random import SystemRandom
@@ -95,7 +100,8 @@ def opening(
         # On AWS the next round of a call may reach another environment.
         parked = None if is_stack else ParkedCalls(SystemRandom())
         loop = UpstreamLoop()
-        return _connecting(settings, references, loop, is_stack=is_stack), Exchanges(judge, parked)
+        connect = _connecting(settings, references, loop, is_stack=is_stack, reading=reading)
+        return connect, Exchanges(judge, parked)
 
     parts = Once(shared)
 
@@ -109,7 +115,12 @@ def opening(
 
 
 def _connecting(
-    settings: "Settings", references: "References", loop: "UpstreamLoop", *, is_stack: bool
+    settings: "Settings",
+    references: "References",
+    loop: "UpstreamLoop",
+    *,
+    is_stack: bool,
+    reading: "Callable[[], Reading] | None" = None,
 ) -> Callable[..., Any]:
     def connect(config: "ServerConfig", changed: Callable[[], None]) -> Any:
         from nacre.adapters.public_addresses import networks
@@ -118,7 +129,7 @@ def _connecting(
         from nacre.limits import STACK_OPEN_SECONDS, STACK_UPSTREAM_SECONDS
 
         allowed = networks(settings.private_networks)
-        transports = Transports(references, is_stack=is_stack, allowed=allowed)
+        transports = Transports(references, is_stack=is_stack, allowed=allowed, reading=reading)
         seconds = config.timeout
         if is_stack:
             seconds = min(seconds, STACK_UPSTREAM_SECONDS)
