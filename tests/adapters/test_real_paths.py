@@ -14,12 +14,6 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere it le
 NAMES = ["a", "b", "file", "link", "far", "loop", "nowhere", "none", "..", ".", ""]
 
 
-@pytest.fixture(autouse=True, params=["asked at once", "an older kernel"])
-def kernel(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    if request.param == "an older kernel":
-        monkeypatch.setattr(real_paths, "_asker", lambda: None)
-
-
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("tree")
@@ -63,6 +57,35 @@ def test_links_are_followed_and_what_is_unclear_is_left(
     expected = None if leads_to is None else f"{tree}/{leads_to}"
 
     assert resolved(f"{tree}/{place}") == expected
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "/proc/self/cwd",
+        "/proc/self/status",
+        "/proc/thread-self/cwd/a",
+        "/proc/self/root/etc",
+        "/dev/fd/../cwd/a",
+        "/proc/net/../cwd",
+        "{tree}/process",
+        "{tree}/process/a",
+        "{tree}/process/none",
+    ],
+)
+def test_a_link_of_a_process_is_left(tree: Path, place: str) -> None:
+    if not (tree / "process").is_symlink():
+        (tree / "process").symlink_to("/proc/self/cwd")
+
+    assert resolved(place.format(tree=tree)) is None
+
+
+def test_an_older_kernel_cannot_leave_out_the_links_of_a_process(
+    tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(real_paths, "_asker", lambda: None)
+
+    assert resolved(f"{tree}/a/file") is None
 
 
 def test_nothing_is_opened_and_nothing_stays_open(tree: Path) -> None:

@@ -58,6 +58,11 @@ LITERALS = (
         "a.txt",
         "\uff2b",
         "straße",
+        "/proc/self/cwd/.ssh/a",
+        "/proc/self/root/etc/passwd",
+        "/dev/fd/../cwd/etc/x",
+        "proc/1/cwd/a",
+        "/private/etc/passwd",
     ),
 )
 GLOBS = (
@@ -67,6 +72,7 @@ GLOBS = (
     *("git *", "git log **", "git **", "SELECT **", "** code **", "ls*", "a/**", "**/a", "../**"),
     *("/a//b", "/etc/./**", "/home/ann/", "C:/Users/**", "\\\\srv\\app\\**", "/A/**", "*a*", "1*"),
     *("view-source:**", "*:*", "/etc/*/*/", "**/etc/**", "code/**", "./a", "/srv/../etc/**"),
+    *("/proc/**", "/private/**", "/private/etc/**", "**/cwd/**", "/proc/self/cwd/**"),
 )
 
 

@@ -2,6 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nacre.policy.explain import explain
+from nacre.policy.rule import Surroundings
 from tests.policy.deciding import call, policy
 from tests.policy.test_evaluate import SEED, rule_texts, values
 
@@ -38,6 +39,14 @@ def test_an_explanation_says_what_is_missing_or_of_the_wrong_kind() -> None:
     assert "    args.path: an allow takes one value, or a list of them, and nothing else" in said
     said = explain(policy(SEED), call("filesystem_read", {"path": "/home\0"})).lines()
     assert any("'/home\\u0000' holds a character that no name can have" in line for line in said)
+
+
+def test_an_explanation_says_that_a_path_leads_through_a_process() -> None:
+    rules = "[[rule]]\naction = 'allow'\ntool = 'read'\nargs.path = '/proc/**'\n"
+    where = Surroundings(bases=("/home/user",))
+    lines = explain(policy(rules), call("read", {"path": "/proc/self/root/etc"}), where).lines()
+    assert lines[0].startswith("prompt: Approval needed by policy (rule 1: the base from which a")
+    assert lines[1].startswith("  The path leads through a process:")
 
 
 def test_a_malformed_call_has_no_steps() -> None:

@@ -12,7 +12,7 @@ from nacre.policy.subjects import is_about, spellings_of_name
 
 NO_RULE = Decision("deny", None, None, "Blocked by policy (no rule matches)")
 MALFORMED = Decision("deny", None, None, "Blocked by policy (the call is malformed)")
-_WHY = "a path in the call is relative, and the server's base is not declared"
+_WHY = "the base from which a path in the call begins is not known"
 _REMEMBERED_TOOLS = 4096  # a flood of invented names must not fill the memory
 _REMEMBERED_SELECTIONS = 512
 

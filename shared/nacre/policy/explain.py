@@ -7,6 +7,7 @@ from nacre.policy.condition import MAY, NO, YES, Condition, PartsCondition
 from nacre.policy.evaluate import Engine, has_only, is_well_formed
 from nacre.policy.matching import matches
 from nacre.policy.policy import Policy
+from nacre.policy.process_paths import rest_of
 from nacre.policy.rule import NOWHERE, ArgumentTest, Decision, Kind, Rule, Subject, Surroundings
 from nacre.policy.subjects import is_about
 from nacre.policy.values import Value, Values
@@ -98,11 +99,18 @@ def _assumed(engine: Engine, subject: Subject, where: Surroundings) -> str | Non
         if condition.is_about_paths
     }
     values = [each for key in keys for each in Values(subject.arguments, key, where).every]
-    if any(each.has_unknown_base(known.named | subject.paths) for each in values):
+    unknown = [each for each in values if each.has_unknown_base(known.named | subject.paths)]
+    if unknown and any(_leads_through_a_process(each) for each in unknown):
+        return "The path leads through a process: nobody knows from here where it continues"
+    if unknown:
         return "Relative paths: the server's base is not declared (declare it with --base DIR)"
     if where.bases and any(each.is_text and each.read(as_place=True).relative for each in values):
         return f"Relative paths begin at: {', '.join(where.bases)}"
     return None
+
+
+def _leads_through_a_process(value: Value) -> bool:
+    return any(rest_of(text) is not None for text in value.read(as_place=True).possible)
 
 
 def skipped_rules(policy: Policy, kind: Kind, name: str, server: str) -> list[Skipped]:
@@ -132,7 +140,7 @@ def _steps(
             values = Values(subject.arguments, test.keys, where)
             holds = condition.holds(values, known.named | subject.paths)
             if holds == MAY:
-                reason = "a relative path matches from some bases, and the base is not declared"
+                reason = "a relative path matches from some bases, and the base is not known"
                 reasons.append(f"{test.path}: {reason}")
             else:
                 reasons.append(_reason(rule, test, condition, values, holds=holds == YES))

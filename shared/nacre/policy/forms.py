@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Iterable
 
 from nacre.policy.glob import is_literal, literal_prefix
-from nacre.policy.readings import is_absolute, normal, resolved
+from nacre.policy.readings import MAC_ALIAS, is_absolute, normal, resolved
 from nacre.policy.rule import Surroundings
 
 _SCHEME = re.compile(r"[A-Za-z*][A-Za-z0-9+.*-]*://")
@@ -40,6 +40,7 @@ def sure_forms(pattern: str, where: Surroundings) -> tuple[str, ...]:
 def possible_forms(pattern: str, where: Surroundings) -> tuple[str, ...]:
     """Return the forms of a denying or asking rule's pattern; homes that nobody knows too."""
     forms = list(sure_forms(pattern, where))
+    forms += [MAC_ALIAS.sub("", form) for form in forms if form.startswith(("/private", "/System"))]
     if where.home is None and names_a_place(pattern):
         for form in list(forms):
             if form == "~" or form.startswith("~/"):

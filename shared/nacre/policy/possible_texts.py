@@ -13,7 +13,7 @@ from nacre.policy.automaton import Automaton
 from nacre.policy.condition import Condition
 from nacre.policy.glob import is_literal
 from nacre.policy.languages import Language, TextSet
-from nacre.policy.readings import readings, words
+from nacre.policy.readings import MAC_PREFIXES, readings, words
 from nacre.policy.rule import Surroundings
 
 _IN_SCHEMES = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+.-\t\n\r")
@@ -322,7 +322,8 @@ def _blanks(glob: Automaton, at: int, *, at_least: int) -> int:
 
 
 def _folders(where: Surroundings) -> tuple[str, ...]:
-    return tuple(dict.fromkeys([*where.bases, *(each.casefold() for each in where.bases)]))
+    folded = (each.casefold() for each in where.bases)
+    return tuple(dict.fromkeys([*where.bases, *folded, *MAC_PREFIXES]))
 
 
 def _run(glob: Automaton, text: str) -> int:

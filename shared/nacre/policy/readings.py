@@ -5,6 +5,7 @@ hold for all readings, and a rule that denies or asks for any of them.
 """
 
 import re
+import sys
 import unicodedata
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote, unquote_to_bytes
 
+from nacre.policy import process_paths
 from nacre.policy.rule import Surroundings
 from nacre.policy.stored_names import UNREADABLE, stored_spellings
 
@@ -40,6 +42,11 @@ _OTHER_HOME = re.compile(r"~([^/]*)(/.*)?", re.DOTALL)
 _BLANK = "".join(map(chr, range(1, 33)))
 _UPWARDS = re.compile(r"(?:\.\.?/)+")
 _DRIVE = re.compile(r"^[A-Za-z]:(?=[^/])")
+# What other names or a process may be behind.
+_ALIASED = ("/proc/", "/dev/", "/private/", "/System/", "proc/", "dev/")
+# Second names of the same folders on macOS.
+MAC_ALIAS = re.compile(r"(?:/System/Volumes/Data(?=/)|/private(?=/(?:etc|tmp|var)(?:/|$)))+")
+MAC_PREFIXES = ("/private", "/System/Volumes/Data", "/System/Volumes/Data/private")
 _DEVICE = re.compile(r"^//[?.]/")
 _WRAPPED = re.compile(r"^(?:[A-Za-z][A-Za-z-]{1,20}:){1,3}(?=[A-Za-z]{2,8}:/)")
 _LOOSE_URL = re.compile(
@@ -62,7 +69,8 @@ class Readings(NamedTuple):
 
     `relative` are the readings that begin at a base of the server, without the `..` that
     lead above it. `has_unknown_base` says that at least one of the bases is not known, and
-    `has_separator` that the value is written like a path.
+    `has_separator` that the value is written like a path. A path through a link of the
+    server's process, such as `/proc/self/cwd`, begins at an unknown base from there on.
     """
 
     sure: tuple[str, ...]
@@ -79,16 +87,18 @@ def readings(text: str, where: Surroundings) -> Readings:
     is_rooted = text.startswith("/")
     is_plain = is_rooted and ".." not in text and "./" not in text
     depends = where.folds_case or bool(where.bases and not is_plain)
-    if depends or _UNUSUAL.search(text) is not None:
+    if depends or text.startswith(_ALIASED) or _UNUSUAL.search(text) is not None:
         return _all_readings(text, where)
     sure: tuple[str, ...] = (text,)
     possible = sure if is_rooted else (text, f"/{text}")
     if where.is_local and is_rooted:
         follow = where.follow
         found = None if follow is None else follow(text)
+        if found is None:
+            return _all_readings(text, where)
         # The very same text comes back for a path that exists and has no link.
         stored = () if found is text else tuple(_stored(text, where))
-        sure = possible = (text, resolved(text) if found is None else found, *stored)
+        sure = possible = (text, found, *stored)
         return Readings(sure, possible)
     if is_rooted:
         return Readings(sure, possible)
@@ -115,9 +125,16 @@ def _all_readings(text: str, where: Surroundings) -> Readings:
         for place, is_below_home in _below_a_base(spelling, where):
             relative[place] = None
             has_unknown_base |= is_below_home or not where.bases
+    beyond = tuple(_beyond_processes([*sure, *_unwrapped(spellings)], where))
+    if beyond:
+        sure |= dict.fromkeys(beyond)
+        possible |= dict.fromkeys(f"/{rest}" for rest in beyond)
+        relative |= dict.fromkeys(beyond)
+        has_unknown_base = True
     possible = dict.fromkeys(spellings) | sure | possible
     if where.folds_case:
-        possible |= dict.fromkeys(_folded(possible))
+        folded = _folded(possible)
+        possible |= dict.fromkeys([*folded, *(MAC_ALIAS.sub("", each) for each in folded)])
         relative |= dict.fromkeys(_folded(relative))
     legible = legible and all(map(_is_sound, sure))
     return Readings(
@@ -129,6 +146,28 @@ def _all_readings(text: str, where: Surroundings) -> Readings:
         has_unknown_base and where.opens_files,
         any("/" in each or each == ".." for each in spellings),
     )
+
+
+def _beyond_processes(texts: Iterable[str], where: Surroundings) -> Iterable[str]:
+    """Yield the parts of paths that lie beyond a link of a process, without leading `..`."""
+    for text in texts:
+        if not is_absolute(text):
+            if where.bases:
+                continue
+            text = f"/{text}"  # from an unknown base, `..` may lead to the root
+        rest = process_paths.rest_of(text)
+        if rest is None and ".." in text:
+            rest = process_paths.rest_of(process_paths.without_links(text))
+        if rest is not None:
+            yield _UPWARDS.sub("", f"{normal(rest)}/").strip("/")
+
+
+def _unwrapped(spellings: Iterable[str]) -> Iterable[str]:
+    for text in spellings:
+        inner = _WRAPPED.sub("", text)
+        file = _FILE_URL.match(inner)
+        if inner != text and file is not None:
+            yield inner[file.end() :]
 
 
 def _folded(texts: Iterable[str]) -> tuple[str, ...]:
@@ -289,6 +328,8 @@ def _stored(place: str, where: Surroundings) -> Iterable[str]:
     """Yield where the names lead that are stored in another spelling than the path's."""
     if len(place) > _LONGEST_PATH or not place.startswith("/"):
         return
+    if process_paths.rest_of(place) is not None:
+        return
     for each in stored_spellings(place):
         if each == UNREADABLE:
             yield each
@@ -341,7 +382,9 @@ def _guesses(text: str) -> Iterable[str]:
         yield each
         yield from _url_guesses(each)
         file = _FILE_URL.match(each)
-        yield from _rooted(normal(each[file.end() :] if file is not None else each))
+        place = normal(each[file.end() :] if file is not None else each)
+        yield from _rooted(place)
+        yield MAC_ALIAS.sub("", place)
 
 
 def _rooted(place: str) -> Iterable[str]:
@@ -443,10 +486,15 @@ def _followed(place: str, where: Surroundings) -> str:
 
 
 def resolved(place: str) -> str:
-    """Return the path with every link followed, as far as it exists on this machine."""
+    """Return the path with its links followed, as far as it exists on this machine.
+
+    A link of a process is not followed: it leads elsewhere for the server.
+    """
     if len(place) > _LONGEST_PATH:
         return "\0"
     try:
+        if sys.platform != "win32":
+            return process_paths.resolved(place)
         return Path(place).resolve().as_posix()
     except (OSError, RuntimeError, ValueError):  # a loop of links; no name for a file
         return "\0"
