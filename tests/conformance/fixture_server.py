@@ -43,7 +43,7 @@ def register_triggers(server: ToolServer) -> None:
     """Add the tools with which the suite changes the lists."""
 
     @server.register_tool
-    @tool
+    @tool(name="test_trigger_tool_change")
     async def test_trigger_tool_change() -> str:
         """Adds a tool."""
         added = tool(name=f"test_added_{secrets.token_hex(4)}")(late)
@@ -51,7 +51,7 @@ def register_triggers(server: ToolServer) -> None:
         return "added"
 
     @server.register_tool
-    @tool
+    @tool(name="test_trigger_prompt_change")
     async def test_trigger_prompt_change() -> str:
         """Adds a prompt."""
         server.prompt(f"test_added_{secrets.token_hex(4)}")(late)

@@ -1,5 +1,6 @@
 """What changed between two looks, told once and to those who asked."""
 
+import threading
 from collections.abc import Mapping
 from typing import Any
 
@@ -128,3 +129,19 @@ def test_closing_ends_every_subscription_and_takes_no_other() -> None:
 def test_what_is_asked_must_have_its_form(asked: dict[str, Any]) -> None:
     with pytest.raises(InvalidParamsError):
         Wanted.of(asked)
+
+
+def test_what_a_tool_has_changed_is_told_once_it_has_run() -> None:
+    server, told, looked = small_server(), Told(), threading.Event()
+    changes = Changes(server, seconds=3600)
+
+    def tell(method: str, params: Mapping[str, Any]) -> None:
+        told.tell(method, params)
+        looked.set()
+
+    with changes.watching(ANN, changes.baseline(ANN, wanted(toolsListChanged=True)), tell):
+        server.register_tool(late)
+        changes.soon()
+        assert looked.wait(60)
+
+    assert told == [("notifications/tools/list_changed", {})]

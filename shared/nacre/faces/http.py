@@ -122,6 +122,8 @@ class _Server:
         live = LiveCall(begun, self._peers, self._threads, receive, send)
         with telling(begun, self._changes, live.notify):
             done = await live.finish()
+        if begun.tool is not None:
+            self._changes.soon()
         self._calls.end(
             started,
             done,

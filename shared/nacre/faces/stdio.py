@@ -217,6 +217,8 @@ class _Session:
                     self._log(started, message, done.result())
             finally:
                 self._flights.discard(flight)
+                if message.method == "tools/call":
+                    self._changes.soon()
                 # The future knows this function: a ring that would keep the message, and what
                 # came with it, until the collector passes.
                 flight.future = None

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from nacre.clock import Clock
 from nacre.errors import NacreError
 from nacre.gateway.catalogue import Entries
+from nacre.gateway.lists import Part
 from nacre.gateway.server_config import Problem
 from nacre.gateway.sources import Sources
 from nacre.gateway.view import Configs, Locals, View, viewed
@@ -43,6 +44,13 @@ class Looking:
         """Tell whether what was done then need not be done again."""
         return self.view is not None and self._tick() - moment < self._seconds
 
+    def own_changed(self) -> bool:
+        """Tell whether a server of this process offers something else than the view has."""
+        view = self.view
+        if view is None or view.local is None:
+            return False
+        return view.parts != tuple(Part(each.name, each.offered()) for each in view.local.servers)
+
     def known(self) -> View:
         """Return what counts now."""
         view = self.view
@@ -53,7 +61,8 @@ class Looking:
         with self._guard:
             view = self.view
             is_whole = view is not None and (view.configs is not None or not needs_configs)
-            if view is not None and is_whole and self.is_recent(self._looked_at):
+            is_recent = self.is_recent(self._looked_at) and not self.own_changed()
+            if view is not None and is_whole and is_recent:
                 return view
             try:
                 entries = self._sources.catalogue.load()

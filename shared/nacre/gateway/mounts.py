@@ -70,7 +70,7 @@ class Mounts:
 
     def is_gathered(self) -> bool:
         """Tell whether the lists can be given at once."""
-        return self._looking.is_recent(self._gathered_at)
+        return self._looking.is_recent(self._gathered_at) and not self._looking.own_changed()
 
     def gather(self, *, waits: bool = True) -> None:
         """Look which servers there are, and ask those that are due."""

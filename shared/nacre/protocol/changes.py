@@ -40,6 +40,7 @@ _LISTS: Mapping[str, tuple[str, str]] = {
     "resourceTemplates": ("resourcesListChanged", "notifications/resources/list_changed"),
 }
 _AGAIN_SECONDS = 60
+_PAUSE_SECONDS = 0.1  # between two looks, however many tools run
 _UPDATED = "notifications/resources/updated"
 
 
@@ -97,6 +98,7 @@ class Changes:
         self._recent: OrderedDict[int, tuple[float, Principal | None, Seen]] = OrderedDict()
         self._is_open = True
         self._is_looking = False
+        self._is_due = False
 
     @contextmanager
     def watching(
@@ -149,6 +151,12 @@ class Changes:
             seen.versions[uri] = version
         return version is not None
 
+    def soon(self) -> None:
+        """Look at once: a tool has run, which may have changed what is offered."""
+        with self._guard:
+            self._is_due = True
+            self._guard.notify_all()
+
     def look(self) -> None:
         """Tell every client what has changed since the last look."""
         with self._guard:
@@ -193,10 +201,14 @@ class Changes:
 
     def _run(self) -> None:
         while True:
+            self._is_due = False
             with suppress(Exception):  # what cannot be read now is compared at the next look
                 self.look()
             with self._guard:
-                self._guard.wait_for(lambda: not self._is_needed(), self._seconds)
+                self._guard.wait_for(lambda: not self._is_needed(), _PAUSE_SECONDS)
+                self._guard.wait_for(
+                    lambda: self._is_due or not self._is_needed(), self._seconds - _PAUSE_SECONDS
+                )
                 if not self._is_needed():
                     self._is_looking = False
                     return

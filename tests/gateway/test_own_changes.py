@@ -1,0 +1,94 @@
+"""Own tools that change the lists: what they change is listed and told at once."""
+
+import json
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import httpx2
+
+from nacre.faces.http import asgi_app
+from nacre.faces.logs import Log
+from nacre.protocol.changes import Changes
+from tests.asgi_server import served
+from tests.gateway_world import MODERN, world
+
+GROWING = """
+from nacre import ToolServer, tool
+
+server = ToolServer("mine", "1")
+
+
+async def late() -> str:
+    return "late"
+
+
+@server.register_tool
+@tool
+async def grow(name: str) -> str:
+    server.register_tool(tool(name=name)(late))
+    return "grown"
+"""
+
+
+def growing(folder: Path) -> dict[str, Any]:
+    (folder / "growing.py").write_text(GROWING)
+    return {"tool_servers": (f"{folder}/growing.py:server",)}
+
+
+def test_a_tool_that_another_one_adds_is_listed_at_once(tmp_path: Path) -> None:
+    with world(tmp_path / "w", **growing(tmp_path)) as gateway:
+        gateway.tools()
+        for name in ("one", "two"):
+            gateway.call("mcp__mine__grow", name=name)
+            assert f"mcp__mine__{name}" in gateway.tools()
+
+
+def test_a_subscriber_hears_of_it_without_waiting_for_the_next_look(tmp_path: Path) -> None:
+    with world(tmp_path / "w", **growing(tmp_path)) as gateway:
+        changes = Changes(gateway.laptop.application.surface, seconds=3600)
+        app = asgi_app(
+            gateway.laptop.application,
+            admit=lambda *_: gateway.principal,
+            log=Log(stream=StringIO()),
+            changes=changes,
+        )
+        with served(app) as url:
+            assert heard(url) == [
+                "notifications/subscriptions/acknowledged",
+                "notifications/tools/list_changed",
+            ]
+            changes.close()
+
+
+def heard(url: str) -> list[str]:
+    """Subscribe, let a tool add another one, and return the first two notifications."""
+    methods: list[str] = []
+    with httpx2.Client(timeout=60) as client:
+        listen = asked(1, "subscriptions/listen", {"notifications": {"toolsListChanged": True}})
+        with client.stream("POST", url, **listen) as stream:
+            for line in stream.iter_lines():
+                if not line.startswith("data: "):
+                    continue
+                methods.append(json.loads(line.removeprefix("data: "))["method"])
+                if len(methods) == 2:
+                    return methods
+                call = {"name": "mcp__mine__grow", "arguments": {"name": "more"}}
+                client.post(url, **asked(2, "tools/call", call)).raise_for_status()
+    return methods
+
+
+def asked(id_: int, method: str, params: dict[str, Any]) -> dict[str, Any]:
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": MODERN,
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientInfo": {"name": "c", "version": "1"},
+    }
+    headers = {
+        "accept": "application/json, text/event-stream",
+        "mcp-protocol-version": MODERN,
+        "mcp-method": method,
+        **({"mcp-name": params["name"]} if "name" in params else {}),
+    }
+    message = {"jsonrpc": "2.0", "id": id_, "method": method, "params": {**params, "_meta": meta}}
+    return {"json": message, "headers": headers}
