@@ -284,6 +284,28 @@ def test_a_function_that_starts_lists_with_one_read_and_asks_nobody(stack: Stack
 
 
 @kept
+def test_a_function_that_starts_compares_before_its_first_call(
+    stack: Stack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    call = {"name": "mcp__web__echo", "arguments": {}}
+    with http_upstream() as upstream:
+        add(stack, "web", {"url": upstream.url})
+        told: list[str] = []
+        for description in ("A tool", "A tool", "Another tool"):
+            tool = {"name": "echo", "description": description, "inputSchema": {"type": "object"}}
+            monkeypatch.setattr("tests.gateway.http_upstream.TOOLS", [tool])
+            gateway = stack.gateway(private_networks=("127.0.0.0/8",))
+            if not told:
+                stack.ask(gateway, "tools/list")
+            told.append(stack.ask(gateway, "tools/call", **call)["content"][0]["text"])
+            gateway.close()
+
+    assert told[:2] == ["hh", "hh"]
+    assert "has changed since it was approved" in told[2]
+    assert upstream.calls == 2
+
+
+@kept
 def test_a_stack_reaches_no_private_address_and_starts_no_program(stack: Stack) -> None:
     add(stack, "web", {"url": "http://127.0.0.1:1/mcp"})
     add(stack, "meta", {"url": "http://[::ffff:a9fe:a9fe]/latest"})
