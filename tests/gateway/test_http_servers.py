@@ -319,3 +319,25 @@ def test_a_stack_reaches_no_private_address_and_starts_no_program(stack: Stack) 
         "meta": "leads to a private address",
         "run": "is not set up: a stack starts no programs; give it a 'url'",
     }
+
+
+def test_links_are_followed_for_a_server_at_an_address_of_this_machine(tmp_path: Path) -> None:
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "link").symlink_to("secret")
+    rules = f"""
+[[rule]]
+action = "deny"
+tool = "*"
+args."*" = "{tmp_path}/secret/**"
+{EVERYTHING_GOES}"""
+    with http_upstream() as upstream:
+        entries = {
+            "web": {"url": upstream.url},
+            "named": {"url": upstream.url.replace("127.0.0.1", "localhost")},
+        }
+        with world(tmp_path / "w", entries, policy=rules) as gateway:
+            gateway.tools()
+            for name in entries:
+                for path, is_denied in (("link/x", True), ("other/x", False)):
+                    asked = gateway.call(f"mcp__{name}__echo", text=f"{tmp_path}/{path}")
+                    assert ("Blocked by policy" in json.dumps(asked)) is is_denied

@@ -347,3 +347,55 @@ def test_a_folder_that_cannot_be_read_hides_no_other(
     monkeypatch.setattr(Path, "iterdir", refusing)
 
     assert list(announced([str(closed), str(open_one)])) == ["y:z"]
+
+
+READER = """
+from pathlib import Path
+
+from nacre import ToolServer, tool
+
+server = ToolServer("mine", "1")
+
+
+@server.register_tool
+@tool
+async def read(path: str) -> str:
+    return Path(path).read_text()
+
+"""
+DENIED = """
+[[rule]]
+action = "deny"
+tool = "*"
+args."*" = "{folder}/secret/**"
+[[rule]]
+action = "allow"
+tool = "**"
+"""
+ALLOWED = """
+[[rule]]
+action = "allow"
+tool = "read"
+server = "mine"
+args.path = "{folder}/public/**"
+"""
+
+
+@pytest.mark.parametrize("policy", [DENIED, ALLOWED])
+def test_links_are_followed_for_an_own_server(policy: str, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(READER)
+    for name in ("public", "secret"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "text").write_text(f"the {name} text")
+    (tmp_path / "public" / "link").symlink_to("../secret")
+    rules, servers = policy.format(folder=tmp_path), (f"{tmp_path}/mine.py:server",)
+    with world(tmp_path / "w", policy=rules, tool_servers=servers) as gateway:
+
+        def read(path: str) -> str:
+            return json.dumps(gateway.call("mcp__mine__read", path=path))
+
+        assert "the public text" in read(f"{tmp_path}/public/text")
+        for path in ("public/link/text", "secret/text", "public/../secret/text"):
+            assert "Blocked by policy" in read(f"{tmp_path}/{path}")
+        # The tool itself decides where a relative path begins, so nobody allows it unasked.
+        assert "Approval needed" in read("text")

@@ -144,6 +144,26 @@ def test_lines_in_are_answered_by_lines_and_the_end_of_input_ends_it(
     assert err == b""
 
 
+def test_links_are_followed_for_a_server_at_an_address_of_this_machine(
+    far: str, place: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "link").symlink_to("secret")
+    deny = f'[[rule]]\naction = "deny"\ntool = "*"\nargs."*" = "{tmp_path}/secret/**"\n'
+    (tmp_path / "policy.toml").write_text(deny + ALLOW)
+    lines = [request(0, "initialize", OPENING), notification("notifications/initialized")]
+    for number, path in enumerate(("link/x", "other/x"), start=1):
+        arguments = {"path": f"{tmp_path}/{path}"}
+        lines.append(request(number, "tools/call", {"name": "t", "arguments": arguments}))
+    process = started(*place, "--url", far)
+
+    out, err = process.communicate("".join(f"{json.dumps(each)}\n" for each in lines).encode(), 30)
+
+    answers = {each["id"]: each["result"] for each in map(json.loads, out.splitlines())}
+    assert answers[1]["isError"] is True, err
+    assert "sent" in answers[2]
+
+
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 0)])
 @pytest.mark.parametrize("form", ["stdio", "listen"])
 def test_it_ends_when_it_is_told_to(

@@ -9,11 +9,10 @@ from nacre.faces.http_upstream_url import parse_address, parse_headers
 from nacre.faces.logs import Log, log_at
 from nacre.gateway.url_name import name_of_url
 from nacre.limits import REMOTE_SECONDS
-from nacre.policy.rule import NOWHERE
 from nacre.wiring.environment import variable
 from nacre.wiring.proxying import ProxyParts, open_proxy
 from nacre.wiring.settings import Settings
-from nacre.wiring.this_machine import with_bases
+from nacre.wiring.this_machine import at_host, with_bases
 
 
 def settings_of(options: ProxyOptions) -> Settings:
@@ -36,7 +35,7 @@ def open_before(upstream: Upstream, options: ProxyOptions, settings: Settings) -
     """Return what decides about the conversations with a remote server."""
     address = upstream.address
     name = options.name or name_of_url(address.authority, address.path)
-    where = with_bases(NOWHERE, options.base)
+    where = with_bases(at_host(address.host), options.base)
     return open_proxy(settings, name, where=where)
 
 

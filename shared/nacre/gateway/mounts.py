@@ -107,7 +107,7 @@ class Mounts:
         """Return where a server runs."""
         config = self._looking.configs().get(server)
         if config is None:
-            return NOWHERE
+            return NOWHERE if self._local_server(server) is None else self._sources.here
         known = self._places.get(server)
         if known is None or known[0] != config.digest:
             known = self._places[server] = (config.digest, self._sources.where(config))

@@ -13,7 +13,7 @@ from nacre.policy.rule import NOWHERE, Surroundings
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sources:
-    """Each is asked when it is needed."""
+    """Each is asked when it is needed; `here` is where our own servers of tools run."""
 
     servers: Callable[[], ServerList]
     local: Callable[[], Locals]
@@ -21,3 +21,4 @@ class Sources:
     open: Callable[[ServerConfig, Callable[[], None]], External]
     watch: Callable[[], Watch]
     where: Callable[[ServerConfig], Surroundings] = lambda _config: NOWHERE
+    here: Surroundings = NOWHERE

@@ -80,6 +80,7 @@ def laptop_gateway(
         from nacre.gateway.sources import Sources
         from nacre.wiring.server_opening import laptop_references, opening, surroundings
         from nacre.wiring.server_sources import reloaded_servers, server_file
+        from nacre.wiring.this_machine import on_this_machine
 
         local = reloaded_servers(settings, tell)
         store = ServerStore(table)
@@ -97,6 +98,7 @@ def laptop_gateway(
             open=opening(settings, references, judge, is_stack=False, reading=screening),
             watch=judge,
             where=surroundings(references),
+            here=on_this_machine(),
         )
         return Mounts(sources, clock)
 

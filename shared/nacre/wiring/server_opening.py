@@ -145,11 +145,13 @@ def surroundings(references: "References") -> "Callable[[ServerConfig], Surround
     from nacre.errors import NacreError
     from nacre.policy.bases import declared
     from nacre.policy.rule import NOWHERE
-    from nacre.wiring.this_machine import on_this_machine
+    from nacre.wiring.this_machine import at_url, on_this_machine
 
     def where(config: "ServerConfig") -> "Surroundings":
-        facts = on_this_machine() if config.kind == "stdio" else NOWHERE
+        facts = NOWHERE
         try:
+            is_program = config.kind == "stdio"
+            facts = on_this_machine() if is_program else at_url(references.filled(config.url))
             folders = [references.filled(each) for each in config.base]
             return declared(facts, folders, f"'{config.name}': 'base'")
         except NacreError:
