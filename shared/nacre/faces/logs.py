@@ -120,8 +120,9 @@ def log_at(name: str, *, stack: str = "") -> Log:
 def where(error: BaseException, *, trace: bool = True) -> str:
     """Return the kind of an error and the lines it came through, without its message.
 
-    A message may quote what a caller sent.
+    A message may quote what a caller sent. An error that stands for another names that one.
     """
+    error = getattr(error, "raised", error)
     if not trace:
         return type(error).__name__
     frames = traceback.extract_tb(error.__traceback__)[-3:]

@@ -5,6 +5,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from nacre.errors import InvalidInputError
+from nacre.gateway.own_code import contained
 from nacre.ports.upstream import Offered
 from nacre.protocol.context import Context
 from nacre.protocol.surface import WireResult
@@ -48,7 +49,7 @@ class InProcess:
     ) -> dict[str, Any]:
         """Answer a request about a resource, a prompt or a completion."""
         if self._loops is None:
-            return await self._answer(method, params, context)
+            return await contained(self._answer(method, params, context), has_terminal=False)
         return await self._loops.run(partial(self._answer, method, params), context)
 
     async def _answer(
@@ -74,11 +75,13 @@ class InProcessTool:
     def __init__(self, tool: Tool, *, read_only: bool, loops: "OwnLoops | None" = None) -> None:
         self.tool = tool
         self._loops = None if tool.blocking else loops
+        self._has_terminal = loops is not None  # without loops it runs in a function
         self.blocking = tool.blocking
         self.read_only = read_only
 
     async def call(self, arguments: dict[str, Any], context: Context) -> WireResult:
         """Check the arguments and run the tool."""
         if self._loops is None:
-            return await self.tool.call(arguments, context)
+            work = self.tool.call(arguments, context)
+            return await contained(work, has_terminal=self._has_terminal)
         return await self._loops.run(partial(self.tool.call, arguments), context)

@@ -131,7 +131,11 @@ class Calls:
             try:
                 return answer(request.id, self._results.encode(found, modern=modern), cause)
             except (TypeError, ValueError, RecursionError) as error:
-                return self._refuse(request, error, modern=modern)
+                if tool is None:
+                    return self._refuse(request, error, modern=modern)
+                text = self._rules.tool_error(request.text("name"), error)
+                encoded = self._results.encode(tool_error(text), modern=modern)
+                return answer(request.id, encoded, error)
 
         return Call(tool is not None and tool.blocking, run)
 

@@ -80,6 +80,7 @@ def own_servers(
     from nacre.errors import NacreError
     from nacre.gateway.in_process import InProcess
     from nacre.gateway.names import server_name
+    from nacre.gateway.own_code import is_ctrl_c
     from nacre.gateway.server_config import Problem
     from nacre.gateway.view import Locals
     from nacre.policy.glob import regex
@@ -97,7 +98,9 @@ def own_servers(
         except NacreError as error:
             problems.append(Problem(_shown(reference), str(error)))
             tell(f"tools: {error}")
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - user code may raise anything
+        except BaseException as error:
+            if is_ctrl_c(error):
+                raise
             problems.append(Problem(_shown(reference), "could not be loaded; the log says why"))
             tell(f"tools: '{_shown(reference)}' could not be loaded ({_reason(error)})")
         else:

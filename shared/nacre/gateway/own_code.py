@@ -1,0 +1,52 @@
+"""Whatever code of the owner's own raises is the error of that one call."""
+
+import threading
+from collections.abc import Awaitable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+class OwnCodeError(Exception):
+    """Code of the owner's own raised something that would end more than its call."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__(f"it raised {type(error).__name__}")
+        self.raised = self.__cause__ = error
+
+
+async def contained(work: Awaitable[T], *, has_terminal: bool) -> T:
+    """Return what the work returns; raise OwnCodeError where it would end the server.
+
+    With a terminal, Ctrl-C reaches the main thread and goes on from there; Python raises it in
+    no other thread. A call that is cancelled stays cancelled.
+    """
+    try:
+        return await work
+    except Exception:
+        raise
+    except BaseException as error:
+        if (has_terminal and is_ctrl_c(error)) or _is_cancelled(error):
+            raise
+        raise OwnCodeError(error) from error
+
+
+def is_ctrl_c(error: BaseException) -> bool:
+    """Tell whether somebody may have pressed Ctrl-C, which stops the program."""
+    is_main = threading.current_thread() is threading.main_thread()
+    return isinstance(error, KeyboardInterrupt) and is_main
+
+
+def _is_cancelled(error: BaseException) -> bool:
+    """Tell whether this is how the call is stopped from outside, and not raised by the code."""
+    if isinstance(error, GeneratorExit):
+        return False
+    import asyncio  # noqa: PLC0415 - most calls need none of it, and a cold start waits for it
+
+    if not isinstance(error, asyncio.CancelledError):
+        return False
+    try:
+        task = asyncio.current_task()
+    except RuntimeError:
+        return False
+    return task is not None and task.cancelling() > 0
