@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-ERA, MESSAGES = sys.argv[1], Path(sys.argv[2]).read_bytes().split(b"\n")
 SERVER = {"name": "raw", "version": "1"}
 OPENED: dict[str, Any] = {"protocolVersion": "2025-11-25", "serverInfo": SERVER}
 CACHED: dict[str, Any] = {"ttlMs": 0, "cacheScope": "private", "resultType": "complete"}
@@ -43,8 +42,9 @@ def answered(asked: dict[str, Any], era: str, messages: list[bytes]) -> bytes:
 
 
 if __name__ == "__main__":
+    era, messages = sys.argv[1], Path(sys.argv[2]).read_bytes().split(b"\n")
     for line in sys.stdin.buffer:
         message = json.loads(line)
         if "id" in message:
-            sys.stdout.buffer.write(answered(message, ERA, MESSAGES) + b"\n")
+            sys.stdout.buffer.write(answered(message, era, messages) + b"\n")
             sys.stdout.buffer.flush()
