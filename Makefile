@@ -114,6 +114,8 @@ browser: .venv/.ready-dev .tools/node/.ready ## Chromium on the owner's pages: w
 .PHONY: slow
 slow: .venv/.ready-dev node-if-possible ## Every other slow test: crashes, long runs, the other stores
 	$(SLOW) tests $(foreach part,attacks browser clients conformance faults functions fuzz infra project,--ignore tests/$(part)) $(ARGS)
+	@# Five says that no law is among the tests that ARGS chose.
+	$(PYTEST) -m "hypothesis and not slow and not benchmark" --hypothesis-profile thorough tests $(ARGS) || [ $$? -eq 5 ]
 
 .PHONY: project
 project: .venv/.ready-dev node-if-possible ## The project itself: the wheel, each verb in a fresh clone, a sample of make mutate

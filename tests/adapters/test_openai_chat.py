@@ -16,6 +16,7 @@ from nacre.adapters.openai_chat import OpenAIChats
 from nacre.adapters.openai_faults import PassingError
 from nacre.errors import ModelError
 from nacre.ports.chat import ChatAnswer, ToolRequest, tokens_of
+from tests.laws import examples
 from tests.model_server import (
     ModelServer,
     Question,
@@ -394,7 +395,7 @@ CHUNKS = st.lists(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(CHUNKS)
 def test_whatever_is_streamed_gives_an_answer_or_a_model_error(chunks: list[bytes]) -> None:
     gathered = Gathered(1)

@@ -19,6 +19,7 @@ from nacre.gateway.spans_toml import Toml
 from nacre.gateway.spans_yaml import Yaml
 from nacre.gateway.wrapping import DIALECTS, restored_text, servers, unwrap_text, wrap_text
 from tests.gateway.printed import json5_files, toml_files, yaml_files
+from tests.laws import examples
 
 LAUNCHER = Launcher(("/opt/python", "-m", "nacre.cli"), ("--policy", "/p.toml"))
 CURSOR, CONTINUE, CODEX = (
@@ -121,7 +122,7 @@ def test_what_leads_to_no_container_is_kept_as_it_is_written(
 
 @pytest.mark.slow
 @given(json5_files())
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 def test_very_many_json5_files(file: tuple[str, dict[str, Any]]) -> None:
     assert plain(value_of(Json().parse(file[0]))) == file[1]
     check(file[0], "cursor")
@@ -129,7 +130,7 @@ def test_very_many_json5_files(file: tuple[str, dict[str, Any]]) -> None:
 
 @pytest.mark.slow
 @given(yaml_files())
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 def test_very_many_yaml_files(file: tuple[str, dict[str, Any]]) -> None:
     assert plain(value_of(Yaml().parse(file[0])), yaml.safe_load) == yaml.safe_load(file[0])
     check(file[0], "continue")
@@ -137,7 +138,7 @@ def test_very_many_yaml_files(file: tuple[str, dict[str, Any]]) -> None:
 
 @pytest.mark.slow
 @given(toml_files())
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 def test_very_many_toml_files(text: str) -> None:
     assert plain(value_of(Toml().parse(text))) == tomllib.loads(text)
     check(text, "codex")

@@ -16,6 +16,7 @@ from nacre.memory.from_basic_memory import Page, read_basic_memory
 from nacre.memory.from_mem0 import read_mem0
 from nacre.memory.from_server_memory import read_server_memory
 from nacre.memory.portable import KINDS, Record, decode, encode
+from tests.laws import examples
 
 TODAY = datetime(2026, 7, 28, 12, tzinfo=UTC)
 
@@ -377,7 +378,7 @@ def test_a_very_long_text_is_split_in_one_pass() -> None:
 # Laws
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.text(max_size=300), st.integers(min_value=4, max_value=60))
 def test_parts_hold_everything_but_blanks_and_none_is_too_long(text: str, limit: int) -> None:
     valid = text.encode(errors="replace").decode()
@@ -405,7 +406,7 @@ ENTITY = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.lists(MEM0, max_size=3), st.lists(ENTITY, max_size=3), st.binary(max_size=200))
 def test_whatever_a_file_holds_comes_to_records_that_can_be_moved(
     memories: list[Any], entities: list[Any], note: bytes

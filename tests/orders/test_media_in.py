@@ -14,6 +14,7 @@ from nacre.limits import LAMBDA_MEDIA_BYTES, LAPTOP_MEDIA_BYTES, MAX_FILE_NAME, 
 from nacre.orders.media_in import Attachment, read_attachments
 from nacre.orders.media_limits import MediaLimits
 from nacre.orders.media_types import FILES, IMAGES
+from tests.laws import examples
 from tests.orders.documents import SAMPLES, pdf, png, riff, sent
 
 LAPTOP = MediaLimits.laptop()
@@ -351,7 +352,7 @@ def test_every_archive_comes_out_as_it_went_in(data: bytes) -> None:
     assert [found.head(size) for size in range(9)] == [archive[:size] for size in range(9)]
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(st.text(st.sampled_from("AQgw=+/-_ \n!é"), max_size=12))
 def test_what_is_taken_is_the_one_spelling_of_its_content(text: str) -> None:
     item = {"data": text, "mimeType": "application/zip"}

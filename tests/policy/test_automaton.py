@@ -4,6 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nacre.policy.automaton import Automaton
+from tests.laws import examples
 
 globs = st.lists(
     st.sampled_from(["**", "*", "?", "/", "a", "]", "^", "-", "\\", "**/", "/**", "é"])
@@ -11,7 +12,7 @@ globs = st.lists(
 texts = st.text(st.sampled_from("a]^-\\/bcé\n"), max_size=12)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(globs.map("".join), texts)
 def test_passing_over_what_a_glob_does_not_name_changes_nothing(glob: str, text: str) -> None:
     automaton = Automaton(glob)

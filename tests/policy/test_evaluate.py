@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from nacre.policy.arguments import JsonNumber
 from nacre.policy.evaluate import MALFORMED, NO_RULE, is_well_formed
 from nacre.policy.rule import NOWHERE, Decision, Subject, Surroundings
+from tests.laws import examples
 from tests.policy.deciding import PROJECTS, call, decide, linear, method, policy, rule
 
 SEED = """
@@ -329,7 +330,7 @@ def rule_texts(draw: st.DrawFn) -> str:
     return text
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(
     st.lists(rule_texts(), max_size=30),
     st.sampled_from(["read", "write", "x", "resources/read"]),
@@ -354,7 +355,7 @@ many_globs = st.tuples(
 ).map(lambda parts: parts[0] + parts[1].lstrip("/"))
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(
     st.lists(st.tuples(st.sampled_from(["allow", "deny"]), many_globs), min_size=8, max_size=60),
     values,

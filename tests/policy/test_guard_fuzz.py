@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from nacre.policy.rule import Subject
 from nacre.policy.verdicts import Answer, Drop, Forward, Hold
+from tests.laws import examples
 from tests.policy.deciding import policy
 from tests.policy.guarding import Scene, encoded, request, response
 
@@ -199,7 +200,7 @@ def test_any_values_in_any_place_are_decided(message: dict[str, Any]) -> None:
     check(conversation(batches=False), json.dumps(message).encode("utf-8", "surrogatepass"))
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.randoms(use_true_random=False), st.booleans())
 def test_mangled_messages_are_decided(rng: Random, batches: bool) -> None:
     scene = conversation(batches=batches)

@@ -9,6 +9,7 @@ from nacre.policy.languages import Language, covers, memberships
 from nacre.policy.lint import lint
 from nacre.policy.packs import PACKS, text_of
 from nacre.policy.policy import Policy
+from tests.laws import examples
 from tests.policy.deciding import call, method, policy
 from tests.policy.test_evaluate import rule_texts, values
 
@@ -99,7 +100,7 @@ def test_what_nacre_ships_is_clean(name: str) -> None:
     assert found(text_of(name)) == []  # type: ignore[arg-type]
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(
     st.lists(rule_texts(), min_size=2, max_size=8),
     st.lists(
@@ -127,7 +128,7 @@ globs = st.text(alphabet="ab/*?", min_size=1, max_size=6)
 
 
 @given(globs, globs)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_what_an_example_refutes_is_refuted_by_all_texts(wide: str, narrow: str) -> None:
     assert covers([wide], [narrow]) == (
         0 not in memberships([Language([narrow])], [Language([wide])])
@@ -283,7 +284,7 @@ arguments = st.dictionaries(
 )
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=examples(400))
 @given(
     st.lists(advised_rules(), min_size=1, max_size=4),
     st.lists(

@@ -9,6 +9,7 @@ from nacre.policy.matching import matches
 from nacre.policy.prove import Shape, prove
 from nacre.policy.readings import readings
 from nacre.policy.rule import NOWHERE, ArgumentTest, Surroundings
+from tests.laws import examples
 from tests.policy.deciding import call, policy
 from tests.policy.random_proofs import is_of, try_proofs
 from tests.policy.test_evaluate import SEED, globs
@@ -99,7 +100,7 @@ def path_rules(draw: st.DrawFn) -> str:
     return text
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 @given(
     st.lists(path_rules(), max_size=6),
     globs,

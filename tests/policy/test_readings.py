@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from nacre.policy.readings import LONGEST_NAME, normal, readings
 from nacre.policy.rule import NOWHERE, Surroundings
+from tests.laws import examples
 from tests.policy.deciding import PROJECTS, call, decides_path, policy
 
 ROOT = "/home/user/projects"
@@ -381,7 +382,7 @@ fragments = st.sampled_from(
 hostile = st.lists(fragments, max_size=14).map("".join)
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(hostile, st.lists(st.integers(0, 5), max_size=7))
 def test_no_value_is_allowed_that_any_chain_of_decoders_takes_out_of_the_root(
     tail: str, steps: list[int]
@@ -396,7 +397,7 @@ def test_no_value_is_allowed_that_any_chain_of_decoders_takes_out_of_the_root(
             read = DECODERS[step](read)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(hostile, st.lists(st.integers(0, 5), max_size=3))
 def test_what_a_decoder_reads_as_denied_is_denied(tail: str, steps: list[int]) -> None:
     read = tail

@@ -14,6 +14,7 @@ from nacre.policy.matching import matches
 from nacre.policy.packs import text_of
 from nacre.policy.rule import NOWHERE, Surroundings
 from nacre.policy.verdicts import Forward, Hold
+from tests.laws import examples
 from tests.policy.deciding import call, policy
 from tests.policy.guarding import FORM, Person, Scene, encoded, request
 
@@ -281,7 +282,7 @@ def meant(written: list[tuple[str, str, str]], file: str) -> str:
     return "deny"
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(rules, values, spellings, st.lists(bases, min_size=1, max_size=3), st.booleans())
 def test_no_value_is_allowed_that_opens_a_file_which_is_not(
     written: list[tuple[str, str, str]],
