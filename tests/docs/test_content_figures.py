@@ -10,7 +10,9 @@ TITLES = {
     "developed": "developed on",
     "collections": "another author, first run",
     "stranger": "first stranger, judged once, before its misses were read",
-    "unseen": "second stranger, judged once",
+    "unseen": "second stranger, judged once, before its misses were read",
+    "without the first": "without the first stranger, present features",
+    "without the second": "without the second stranger, present features",
 }
 
 

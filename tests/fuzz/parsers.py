@@ -36,7 +36,13 @@ TARGETS: Mapping[str, tuple[str, ...]] = {
     ),
     "content": (
         *("policy.injection", "policy.injection_definitions", "policy.injection_places"),
-        *("policy.injection_text", "policy.media", "policy.own_patterns", "policy.redaction"),
+        *(
+            "policy.injection_text",
+            "policy.injection_wording",
+            "policy.media",
+            "policy.own_patterns",
+            "policy.redaction",
+        ),
         "policy.secrets",
     ),
     "endpoint": (

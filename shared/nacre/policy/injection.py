@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from nacre.policy.injection_features import (
     SQUEEZED,
     STRONG,
+    WORDING,
     Evidence,
+    Place,
     evidence,
     places,
 )
@@ -15,6 +17,7 @@ from nacre.policy.injection_mentions import is_mentioned, quotations
 from nacre.policy.injection_rules import EXPLANATIONS, OWN_BUDGET, RULES, InjectionRule
 from nacre.policy.injection_text import Reading, Span, readings, squeezed
 from nacre.policy.injection_tokens import Token, squeezed_tokens, tokens
+from nacre.policy.injection_wording import Stretch, halves, stretches, wording
 from nacre.policy.injection_words import Word
 from nacre.policy.own_patterns import own_matches
 from nacre.policy.sections import SOURCES, InjectionSection, Source
@@ -125,7 +128,11 @@ def _built_in(text: str, section: InjectionSection, kind: Source) -> Iterator[Fi
             yield _finding(rule, span)
         for piece in _pieces(reading):
             found = tokens(piece.text)
-            yield from _places(piece, found, evidence(piece.text, found), section, kind)
+            parts = halves(piece.text, found)
+            worded = [] if WORDING in section.without else stretches(parts, found)
+            words = {word for half in parts for word in half.words}
+            hits = evidence(piece.text, found, words, worded)
+            yield from _places(piece, found, hits, worded, section, kind)
             letters = squeezed(piece)
             if letters is not None:
                 yield from _scrambled(text, letters, section, kind)
@@ -151,13 +158,13 @@ def _scrambled(
     found = squeezed_tokens(letters.text)
     hits = [
         hit
-        for hit in evidence(letters.text, found, shapes=False)
+        for hit in evidence(letters.text, found)
         if hit.id in SQUEEZED
         and hit.weight >= STRONG
         # Whole words are for the plain reading, which knows quotations.
         and len(_WORD.findall(text, *letters.place((hit.start, hit.end)))) < 2
     ]
-    yield from _places(letters, found, hits, section, kind)
+    yield from _places(letters, found, hits, [], section, kind)
 
 
 def _finding(rule: str, span: Span) -> Finding:
@@ -168,22 +175,35 @@ def _places(
     reading: Reading,
     found: list[Token],
     hits: list[Evidence],
+    worded: list[Stretch],
     section: InjectionSection,
     kind: Source,
 ) -> Iterator[Finding]:
     """Yield a finding for each place of a reading whose features add up to the threshold."""
     if section.without:
         hits = [hit for hit in hits if hit.id not in section.without]
-    if next(places(hits, found, reading.way), None) is None:
+    if next(places(hits, found, reading.way, worded), None) is None:
         return
     is_about = sum(1 for token in found if token.classes & Word.SECURITY) > 1
     hits = [hit for hit in hits if not _is_harmless(reading.text, hit, kind, is_about)]
-    for place in places(hits, found, reading.way):
-        rules = sorted(place.scores, key=lambda rule: -place.scores[rule])
-        explanation = EXPLANATIONS[rules[0]]
-        if len(rules) > 1:
-            explanation += f" (with {', '.join(rules[1:])})"
-        yield Finding(rules[0], explanation, *reading.place((place.start, place.end)))
+    for place in places(hits, found, reading.way, worded):
+        yield Finding(*_explained(place, found), *reading.place((place.start, place.end)))
+
+
+def _explained(place: Place, found: list[Token]) -> tuple[str, str]:
+    """Return the strongest feature of a place, and what it and the others say.
+
+    A wording is named last: a feature that was written by hand says more.
+    """
+    rules = sorted(place.scores, key=lambda rule: (rule == WORDING, -place.scores[rule]))
+    explanation = EXPLANATIONS[rules[0]]
+    if len(rules) > 1:
+        explanation += f" (with {', '.join(rules[1:])})"
+    elif rules == [WORDING]:
+        inside = [token for token in found if place.start <= token.start < place.end]
+        names = wording().names(inside)[:4]
+        explanation += f" (words for {', '.join(names)})" if names else ""
+    return rules[0], explanation
 
 
 def _matches(

@@ -9,11 +9,12 @@ a text add up; at `THRESHOLD` the place is a finding.
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import cache
 
 from nacre.policy.injection_tokens import Token
+from nacre.policy.injection_wording import Stretch
 from nacre.policy.injection_words import Word as W  # noqa: N817 (it is in every line below)
 
 THRESHOLD = 7.5
@@ -22,10 +23,14 @@ STRONG = 4  # what a feature must weigh to count in letters that were taken apar
 _MORE = 3  # what further features of one kind add at most
 _REPEATED = 12  # words: one feature repeated within them counts as one
 _HIDDEN = 60  # words: as far as hidden markup is looked into
+_MOST_KNOWN = 20_000
+_AROUND = 30  # characters around a word in which a shape may stand
 # What is looked for in letters that were taken apart or run together.
 SQUEEZED = frozenset(
     ("override-instructions", "prompt-extraction", "guard-bypass", "exfiltration", "concealment")
 )
+# What is an attack in any wording, if one feature of it suffices.
+_CLEAR = SQUEEZED | {"forged-role", "jailbreak-persona", "exfiltration-image"}
 # Readings that nobody writes for people.
 _ENCODED = {"base64": 4, "hexadecimal": 4, "tag characters": 6, "rot13": 4, "reversed": 4}
 _DISGUISED = 4
@@ -34,6 +39,10 @@ _MOST_EXTRA = max(_ENCODED.values()) + _DISGUISED
 _TALK, _TALK_TERMS, _ABOUT = 5, 3, 120
 # Text about models and agents: the same for so many of their names.
 _MODEL_TALK = ((5, 2), (9, 2))
+# The points of a wording: what its score is worth, from where on, and what it may take away.
+WORDING = "order-wording"
+WORDING_WORTH, WORDING_FROM, WORDING_LEAST = 2.0, 1.75, -2.0
+_ORDINARY = -3.0  # below this score one in a hundred injected orders lies, and half of all manuals
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +72,7 @@ class Shape:
     hints: tuple[str, ...]
     pattern: str
     needs: int = 0
+    near: bool = False  # the pattern stands around a word of `needs`
 
     def compiled(self) -> re.Pattern[str]:
         """Return the pattern, compiled when first needed."""
@@ -235,9 +245,9 @@ SHAPES: tuple[Shape, ...] = (
     Shape("forged-role", 4.4, ("override", "system", "admin"),
           r"\b(?:system|admin(?:istrator)?|developer|root|security) (?:override|notice|alert|directive|command|message)\b"),
     Shape("addressed-to-model", 9.5, ("ai", "llm", "assist", "copilot", "claude", "gpt", "gemini", "ki", "ia"),
-          _VOCATIVE + r"(?:ai|ki|ia|llm|assistant|copilot|claude|chatgpt|gpt|gemini)s?(?: (?:assistants?|agents?|models?|systems?|reviewers?|readers?|instructions?))?" + _CALLED, needs=_ANY_MODEL),
+          _VOCATIVE + r"(?:ai|ki|ia|llm|assistant|copilot|claude|chatgpt|gpt|gemini)s?(?: (?:assistants?|agents?|models?|systems?|reviewers?|readers?|instructions?))?" + _CALLED, needs=W.MODEL, near=True),
     Shape("addressed-to-model", 5.2, ("agent", "model", "bot"),
-          r"(?:[([#*/!\"|;_]|(?<=[\w\"'/])>|--|- |(?:[.!]|\b(?:dear|hey|hi|attention|to all)) )[ \t]{0,3}@?(?:model|agent|bot)s?" + _CALLED + r"|\n(?:dear )?(?:model|agent|bot)s?, ", needs=_ANY_MODEL),
+          r"(?:[([#*/!\"|;_]|(?<=[\w\"'/])>|--|- |(?:[.!]|\b(?:dear|hey|hi|attention|to all)) )[ \t]{0,3}@?(?:model|agent|bot)s?" + _CALLED + r"|\n(?:dear )?(?:model|agent|bot)s?, ", needs=_ANY_MODEL, near=True),
     Shape("secret-file", 2.7, ("ssh", ".env", "id_rsa", ".aws", "passwd", "shadow", ".netrc", ".kube", "authorized_keys"),
           r"~?/?\.ssh\b|\bid_(?:rsa|ed25519|dsa)|(?<!\w)\.env\b(?!\.)|\.aws/|/etc/(?:passwd|shadow)|\.netrc|\.kube/config|authorized_keys"),
     Shape("boundary", 5.8, ("end of", "end_of", "begin", "</", "start of"),
@@ -311,6 +321,7 @@ EXPLANATIONS = {
     "hidden-markup": "is hidden from people by markup",
     "disguised-words": "spells words so that filters miss them",
     "encoded-text": "is written in an encoding",
+    WORDING: "is worded like an order to a model",
 }
 
 
@@ -326,66 +337,152 @@ class Evidence:
     end: int
 
 
-def evidence(low: str, found: list[Token], *, shapes: bool = True) -> list[Evidence]:
-    """Return the features of a text, in no order; `found` are its tokens."""
+def evidence(
+    low: str, found: list[Token], words: Iterable[str] = (), worded: list[Stretch] | None = None
+) -> list[Evidence]:
+    """Return the features of a text, in no order.
+
+    `found` are its tokens. Shapes are looked for if its words are given; in a text that is
+    worded like no order at all, only those that are clear in any wording.
+    """
     total = 0
     for token in found:
         total |= token.classes
-    hits: list[Evidence] = []
-    for number, combination in enumerate(COMBINATIONS):
-        for need in combination.needs:
-            if not need & total:
-                break
-        else:
-            hits += _combined(number, combination, found)
-    if shapes:
-        hits += _shaped(low, found, total)
+    hits = list(_combined(found, total))
+    possible = 0
+    for word in words:
+        possible |= _HINTS.of(word)
+    if worded and max(stretch.score for stretch in worded) < _ORDINARY:
+        possible &= _HINTS.clear
+    if possible:
+        hits += _shaped(low, found, total, possible)
     return hits
 
 
-def _combined(number: int, rule: Combination, found: list[Token]) -> Iterator[Evidence]:
-    first, others, begins = rule.needs[0], rule.needs[1:], rule.begins
-    size = len(found)
-    for place in range(size):
-        token = found[place]
-        if not token.classes & first or (begins and not token.classes & W.BEGINS):
-            continue
-        start, end = token.start, token.end
-        used = [token]
-        for need in others:
-            best = None
-            right = place + 1
-            while right < size and found[right].at - token.at <= rule.reach:
-                if found[right].classes & need and found[right] not in used:
-                    best = found[right]
+class _Hints:
+    """Which shapes a word may be a part of, as bits: a part of one of their hints stands in it."""
+
+    def __init__(self) -> None:
+        self._parts = [
+            (1 << number, [_longest(hint) for hint in shape.hints])
+            for number, shape in enumerate(SHAPES)
+        ]
+        self._known: dict[str, int] = {}
+        self.clear = sum(1 << at for at, shape in enumerate(SHAPES) if shape.id in _CLEAR)
+
+    def of(self, word: str) -> int:
+        """Return the shapes, by their numbers."""
+        shapes = self._known.get(word)
+        if shapes is None:
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            shapes = 0
+            for bit, parts in self._parts:
+                if any(part in word for part in parts):
+                    shapes |= bit
+            self._known[word] = shapes
+        return shapes
+
+
+def _longest(hint: str) -> str:
+    """Return the longest run of letters and digits in a hint, or its first sign."""
+    runs = _RUN.findall(hint)
+    return max(runs, key=len) if runs else hint.strip()[0]
+
+
+_RUN = re.compile(r"[a-z0-9]+")
+_HINTS = _Hints()
+
+
+@dataclass(slots=True)
+class _Candidates:
+    """The combinations that a word of given kinds may be the first of, kept for each kind."""
+
+    known: dict[int, tuple[tuple[int, Combination, tuple[int, ...]], ...]]
+
+    def of(self, classes: int) -> tuple[tuple[int, Combination, tuple[int, ...]], ...]:
+        """Return the number, the combination, and the other words that it needs."""
+        rules = self.known.get(classes)
+        if rules is None:
+            if len(self.known) >= _MOST_KNOWN:
+                self.known.clear()
+            rules = self.known[classes] = tuple(
+                (number, rule, rule.needs[1:])
+                for number, rule in enumerate(COMBINATIONS)
+                if classes & rule.needs[0] and (not rule.begins or classes & W.BEGINS)
+            )
+        return rules
+
+
+_CANDIDATES = _Candidates({})
+
+
+def _combined(found: list[Token], total: int) -> Iterator[Evidence]:
+    for place, token in enumerate(found):
+        for number, rule, others in _CANDIDATES.of(token.classes):
+            for need in others:
+                if not need & total:
                     break
-                right += 1
-            if best is None and (not rule.ordered or token.classes & W.LAST):
-                left = place - 1
-                while left >= 0 and token.at - found[left].at <= rule.reach:
-                    if found[left].classes & need and found[left] not in used:
-                        best = found[left]
-                        break
-                    left -= 1
-            if best is None:
+            else:
+                span = _span(found, place, rule, others)
+                if span is not None:
+                    yield Evidence(number, rule.id, rule.weight, token.at, *span)
+
+
+def _span(
+    found: list[Token], place: int, rule: Combination, others: tuple[int, ...]
+) -> tuple[int, int] | None:
+    """Return the span of a combination that begins with the word at `place`, if it is there."""
+    token, size = found[place], len(found)
+    start, end = token.start, token.end
+    used = [token]
+    for need in others:
+        best = None
+        right = place + 1
+        while right < size and found[right].at - token.at <= rule.reach:
+            if found[right].classes & need and found[right] not in used:
+                best = found[right]
                 break
-            used.append(best)
-            start, end = min(start, best.start), max(end, best.end)
-        else:
-            yield Evidence(number, rule.id, rule.weight, token.at, start, end)
+            right += 1
+        if best is None and (not rule.ordered or token.classes & W.LAST):
+            left = place - 1
+            while left >= 0 and token.at - found[left].at <= rule.reach:
+                if found[left].classes & need and found[left] not in used:
+                    best = found[left]
+                    break
+                left -= 1
+        if best is None:
+            return None
+        used.append(best)
+        start, end = min(start, best.start), max(end, best.end)
+    return start, end
 
 
-def _shaped(low: str, found: list[Token], total: int) -> Iterator[Evidence]:
-    number = len(COMBINATIONS)
-    for shape in SHAPES:
+def _shaped(low: str, found: list[Token], total: int, possible: int) -> Iterator[Evidence]:
+    for number, shape in enumerate(SHAPES, len(COMBINATIONS)):
+        if not possible >> (number - len(COMBINATIONS)) & 1:
+            continue
         if (not shape.needs or shape.needs & total) and _hinted(low, shape.hints):
-            for match in shape.compiled().finditer(low):
-                start, end = match.span()
+            for start, end in _spans(shape, low, found):
                 place = bisect_left(found, start, key=_start)
                 if shape.id != "hidden-markup" or _addresses(found, place):
                     at = found[min(place, len(found) - 1)].at if found else 0
                     yield Evidence(number, shape.id, shape.weight, at, start, end)
-        number += 1
+
+
+def _spans(shape: Shape, low: str, found: list[Token]) -> Iterator[tuple[int, int]]:
+    pattern = shape.compiled()
+    if not shape.near:
+        for match in pattern.finditer(low):
+            yield match.span()
+        return
+    end = 0
+    for token in found:
+        if token.classes & shape.needs and token.start >= end:
+            near = pattern.search(low, max(token.start - _AROUND, end), token.end + _AROUND)
+            if near is not None:
+                end = near.end()
+                yield near.span()
 
 
 def _hinted(low: str, hints: tuple[str, ...]) -> bool:
@@ -418,9 +515,31 @@ class Place:
     end: int
 
 
-def places(hits: list[Evidence], found: list[Token], way: str) -> Iterator[Place]:
-    """Yield the places of one reading that reach the threshold, in order and apart."""
-    if sum(hit.weight for hit in hits) + _MOST_EXTRA < THRESHOLD:
+def places(
+    hits: list[Evidence], found: list[Token], way: str, worded: list[Stretch]
+) -> Iterator[Place]:
+    """Yield the places of one reading that reach the threshold, in order and apart.
+
+    `worded`: the stretches of the text with the scores of their wording, if that counts.
+    """
+    covered = -1
+    for place in _by_hand(hits, found, way, worded):
+        covered = place.end
+        yield place
+    for stretch in worded:
+        points = wording_points(stretch)
+        if points >= THRESHOLD and stretch.start > covered:
+            near = found[stretch.first : stretch.last]
+            if points - _discount(near) >= THRESHOLD:
+                covered = stretch.end
+                yield Place({WORDING: points}, stretch.start, stretch.end)
+
+
+def _by_hand(
+    hits: list[Evidence], found: list[Token], way: str, worded: list[Stretch]
+) -> Iterator[Place]:
+    extra = _extra(found, way)
+    if not _may_count(hits, extra, worded):
         return
     hits = _thinned(sorted(hits, key=lambda hit: (hit.at, hit.start)))
     first = last = 0
@@ -428,15 +547,57 @@ def places(hits: list[Evidence], found: list[Token], way: str) -> Iterator[Place
         while last < len(hits) and hits[last].at - hits[first].at <= REACH:
             last += 1
         window = hits[first:last]
-        if sum(hit.weight for hit in window) + _MOST_EXTRA >= THRESHOLD:
+        start, end = min(hit.start for hit in window), max(hit.end for hit in window)
+        points = _points_at(worded, start, end)
+        if points < 0 and any(hit.weight >= THRESHOLD and hit.id in _CLEAR for hit in window):
+            points = 0.0
+        if sum(hit.weight for hit in window) + extra + points >= THRESHOLD:
             near = _between(found, window[0].at - _ABOUT, window[-1].at + _ABOUT)
             scores = _scores(window, near, way)
-            if sum(scores.values()) - _discount(near) >= THRESHOLD:
-                start, end = min(hit.start for hit in window), max(hit.end for hit in window)
+            total = sum(scores.values()) - _discount(near)
+            if total + points >= THRESHOLD:
+                if total < THRESHOLD:
+                    scores[WORDING] = points
                 yield Place(scores, start, end)
                 first = last
                 continue
         first += 1
+
+
+def _may_count(hits: list[Evidence], extra: int, worded: list[Stretch]) -> bool:
+    """Tell whether the features of a text can reach the threshold at all."""
+    total = extra + sum(hit.weight for hit in hits)
+    most = max(map(wording_points, worded), default=0.0)
+    return total + max(most, 0.0) >= THRESHOLD
+
+
+def _extra(found: list[Token], way: str) -> int:
+    """Return the most that the disguise of a text can add."""
+    if way == "plain":
+        return _DISGUISED if sum(1 for each in found if each.classes & W.TYPO) > 1 else 0
+    return _MOST_EXTRA
+
+
+def wording_points(stretch: Stretch) -> float:
+    """Return what the wording of a stretch adds to the features in it, or takes away."""
+    return max(WORDING_WORTH * (stretch.score - WORDING_FROM), WORDING_LEAST)
+
+
+def _points_at(worded: list[Stretch], start: int, end: int) -> float:
+    """Return the most that a stretch around this place says; stretches stand in order."""
+    if len(worded) > 1:
+        first = bisect_left(worded, start, key=_stretch_end)
+        last = bisect_right(worded, end, key=_stretch_start)
+        worded = worded[first:last]
+    return max(map(wording_points, worded), default=0.0)
+
+
+def _stretch_start(stretch: Stretch) -> int:
+    return stretch.start
+
+
+def _stretch_end(stretch: Stretch) -> int:
+    return stretch.end
 
 
 def _thinned(hits: list[Evidence]) -> list[Evidence]:
@@ -448,7 +609,9 @@ def _thinned(hits: list[Evidence]) -> list[Evidence]:
         if same is not None and hit.at - same.at <= _REPEATED:
             same.start, same.end = min(same.start, hit.start), max(same.end, hit.end)
         else:
-            latest[hit.feature] = copy = replace(hit)
+            latest[hit.feature] = copy = Evidence(
+                hit.feature, hit.id, hit.weight, hit.at, hit.start, hit.end
+            )
             kept.append(copy)
     return kept
 

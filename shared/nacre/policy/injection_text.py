@@ -7,9 +7,10 @@ import binascii
 import codecs
 import re
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import accumulate, islice
 from urllib.parse import unquote
 
 from nacre.limits import INJECTION_DECODED_RUNS, INJECTION_DECODINGS
@@ -83,36 +84,23 @@ def plain(text: str) -> Reading:
     if text.isascii():
         return Reading(text.lower(), "plain", lambda span: span)
     folded = text.translate(_FOLDING)
-    return Reading(folded, "plain", _placing([len(_FOLDING[ord(each)]) for each in text], text))
+    return Reading(folded, "plain", _placing(text))
 
 
-def _placing(widths: list[int], text: str) -> Callable[[Span], Span]:
+def _placing(text: str) -> Callable[[Span], Span]:
     ends: list[int] = []
 
     def place(span: Span) -> Span:
         if not ends:
-            total = 0
-            for width in widths:
-                total += width
-                ends.append(total)
-        begin = _first_over(ends, span[0])
-        last = _first_over(ends, max(span[1] - 1, span[0]))
+            ends.extend(accumulate(map(len, map(_FOLDING.__getitem__, map(ord, text)))))
+        begin = bisect_right(ends, span[0])
+        last = bisect_right(ends, max(span[1] - 1, span[0]))
         return (min(begin, len(text)), min(last + 1, len(text)))
 
     return place
 
 
-def _first_over(ends: list[int], offset: int) -> int:
-    low, high = 0, len(ends)
-    while low < high:
-        middle = (low + high) // 2
-        if ends[middle] > offset:
-            high = middle
-        else:
-            low = middle + 1
-    return low
-
-
+_TAGGED = re.compile("[\U000e0020-\U000e007e]")
 _ENTITY = re.compile(r"&#(?:x[0-9a-f]{1,6}|[0-9]{1,7});", re.IGNORECASE)
 _ENTITIES = re.compile(r"(?:&#(?:x[0-9a-f]{1,6}|[0-9]{1,7});.{0,3}){5}", re.IGNORECASE)
 _PERCENT = re.compile(r"(?:%[0-9a-f]{2}[^%\s]{0,40}){3}", re.IGNORECASE)
@@ -122,6 +110,8 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{16,}={0,2}")
 _HEX = re.compile(r"\b(?:0x)?((?:[0-9a-fA-F]{2}[ :]?){16,})")
 _RUN_TOGETHER = re.compile("[a-z0-9@$!]{28}")
 _SPACED = re.compile(r"(?:(?<![a-z0-9])[a-z0-9][ ._*|/-]{1,3}){10}")
+_SPACED_TWO = re.compile(r"[ ._*|/-][a-z0-9][ ._*|/-]{1,3}[a-z0-9][ ._*|/-]")
+_NO_LETTERS = re.compile("[^a-z]+")
 _LEETED = re.compile(r"[013457@$](?:[a-z]{1,12}[013457@$]|(?<=[a-z].)[a-z])")
 _TURNED = (
     "vtaber",
@@ -160,7 +150,7 @@ def readings(text: str) -> Iterator[Reading]:
 def _hidden(text: str, first: Reading, depth: int) -> Iterator[Reading]:
     whole: Span = (0, len(text))
     low = first.text
-    if not text.isascii():
+    if not text.isascii() and _TAGGED.search(text):
         tagged = "".join(
             chr(ord(each) - _TAGS) for each in text if _TAGS + 0x20 <= ord(each) < _TAGS + 0x7F
         )
@@ -253,7 +243,8 @@ def squeezed(reading: Reading) -> Reading | None:
     `i`, `l` and `1` are one letter here, as nobody can say which was meant.
     """
     low = reading.text
-    if not (_RUN_TOGETHER.search(low) or _SPACED.search(low) or len(_LEETED.findall(low)) > 2):
+    is_spaced = _SPACED_TWO.search(low) is not None and _SPACED.search(low) is not None
+    if not (is_spaced or _RUN_TOGETHER.search(low) or len(_LEETED.findall(low)) > 2):
         return None
     letters = low.translate(LEET)
     kept: list[int] = []
@@ -268,4 +259,9 @@ def squeezed(reading: Reading) -> Reading | None:
 
 def squeeze(text: str) -> str:
     """Return the letters of a text, digits read as letters, `l` as `i`."""
-    return "".join(filter(str.isalpha, text.translate(LEET))).replace("l", "i")
+    letters = text.translate(LEET)
+    if letters.isascii():
+        letters = _NO_LETTERS.sub("", letters.lower())
+    else:
+        letters = "".join(filter(str.isalpha, letters))
+    return letters.replace("l", "i")

@@ -16,11 +16,12 @@ _DOMAIN = (
 )
 _PIECE = re.compile(
     # An address is one word, whatever it says.
-    r"(?:(?:https?|hxxps?|s?ftp|s3|wss?|ssh)://|www\.)[^\s<>\"'`)\]]{1,2000}"
-    r"|[^\W_]+(?:_[^\W_]+)+"  # an identifier
-    rf"|[^\W_]+(?:{_DOMAIN}|'[a-z]{{1,3}}\b)?"
+    r"(?=[hsfw])(?:(?:https?|hxxps?|s?ftp|s3|wss?|ssh)://|www\.)[^\s<>\"'`)\]]{1,2000}"
+    # A word, an identifier, or the beginning of a domain.
+    rf"|[^\W_]+(?:(?=[_.'-])(?:(?:_[^\W_]+)+|{_DOMAIN}|'[a-z]{{1,3}}\b))?"
     r"|\n\s{0,8}\n|,(?=\s)|[.!?](?=\s)|[;:\n]|(?<=\s)-(?=\s)|(?<=\w)@(?=\w)|[\u3002\uff01\uff1f]"
 )
+_ASCII_PIECE = re.compile(_PIECE.pattern.replace(r"[^\W_]", "[a-z0-9]"), re.ASCII)
 _GAPS = {"\n": 1, ";": 1, ":": 1, ",": 0, "-": 1}
 _SENTENCE, _PARAGRAPH = 4, 6
 # An imperative may follow these as it may follow the end of a sentence.
@@ -66,7 +67,7 @@ def tokens(low: str) -> list[Token]:  # noqa: C901 (one loop over all words, tog
     at = 0
     begins, last, before = Word.BEGINS, "", 0
     following: dict[str, int] | None = None
-    for piece in _PIECE.finditer(low):
+    for piece in (_ASCII_PIECE if low.isascii() else _PIECE).finditer(low):
         text = piece[0]
         classes = seen.get(text)
         if classes is None:
