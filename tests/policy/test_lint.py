@@ -198,6 +198,29 @@ FILES = {
             "letter-case",
             "deny|look|ignore_case=true|args.text='*secret*'",
         ),
+        *(
+            (
+                f"{action}|look|args.{key}='{glob}'",
+                "no-absolute-path",
+                f"deny|look|args.path='{near}'",
+            )
+            for action in ("deny", "prompt")
+            for key, glob, near in (
+                ("path", "*.env", "**/*.env"),
+                ("path", ".env", "**/.env"),
+                ("filePath", "id_rsa", "/**/id_rsa"),
+                ("folder", "*", "**"),
+                ("'*'", "*.pem", "*/x"),
+                ("files", "./*.key", ".github/**"),
+            )
+        ),
+        ("deny|get|args.url='*evil*'", "no-absolute-path", "deny|get|args.profile='adm-1'"),
+        ("deny|look|args.path='*secret*'", "no-absolute-path", "deny|look|args.direction='up'"),
+        (
+            "deny|look|args.path='**/*secret*'",
+            "letter-case",
+            "deny|look|ignore_case=true|args.path='**/*secret*'",
+        ),
         ("prompt|look|args.text='DROP**'", "letter-case", "prompt|look|args.text='2024-*'"),
         ("deny|look|args.text='*secret*'", "letter-case", "allow|look|args.text='*public*'"),
         ("deny|look|args.text='*secret*'", "letter-case", "deny|look|args.text='secret'"),
@@ -256,6 +279,7 @@ ADVISED = (
     *("args.to = '*@acme.org'", "args.cc = '*@evil.org'", "args.command = 'git **'"),
     *("args.command = 'ls*'", "args.query = 'SELECT **'", "args.query = 'select *'"),
     *("args.sql = '**'", "args.text = '*secret*'", "args.path = '/srv/**'", "args.n = 5"),
+    *("args.path = '*secret*'", "args.path = '.env'", "args.url = '*evil*'", "args.'*' = '*.env'"),
     *("args.command = 'rm *'", "args.path = '/srv/?.txt'", "ignore_case = true\nargs.to = 'a*'"),
     *("only_args = ['to']\nargs.to = '*@acme.org'", "args.uri = '*'", "args.'*' = '**/x'"),
 )
@@ -314,3 +338,41 @@ def test_no_advice_is_a_wider_glob() -> None:
 
     hints = [each.hint for each in lint(policy(text)) if each.kind != "only-tools"]
     assert not [hint for hint in hints if "**" in hint or "move it" in hint]
+
+
+@pytest.mark.parametrize(
+    ("glob", "blind"),
+    [
+        *(("*secret*", "/srv/my-secret.txt"), ("*password*", "/srv/passwords.txt")),
+        *(("*.env", "/srv/a.env"), (".env", "/srv/app/.env"), ("./.env", "/srv/.env")),
+    ],
+)
+def test_a_deny_that_covers_no_absolute_path_is_named_with_the_glob_that_does(
+    glob: str, blind: str
+) -> None:
+    before = policy(rules(f"deny|*|args.path='{glob}'", "allow|read|args.path='/srv/**'"))
+    findings = lint(before)
+    [finding] = [each for each in findings if each.kind == "no-absolute-path"]
+
+    assert before.decide(call("read", {"path": blind})).action == "allow"
+    assert finding.fix is not None
+    after = Policy("", "followed", finding.fix)
+    assert after.decide(call("read", {"path": blind})).action == "deny"
+    assert f"args.path = '**/{glob.removeprefix('./')}'" in finding.hint
+
+
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        (
+            "deny|x|args.path=['*.env', '/etc/*', '.ssh']",
+            "args.path = ['**/*.env', '/etc/*', '**/.ssh']",
+        ),
+        ("allow|run|args.command=['git *', 'ls *']", 'one_command = ["git *", "ls *"]'),
+        ("allow|run|args.sql=['SELECT *', 'INSERT *']", 'one_statement = ["select", "insert"]'),
+        ("allow|send|args.to=['*@a.org', '*@b.org']", 'every_address = ["*@a.org", "*@b.org"]'),
+        ("deny|send|args.to=['*@a.org', '*@b.org']", "every_address = ['*@a.org', '*@b.org']"),
+    ],
+)
+def test_advice_about_a_list_of_globs_names_them_all(line: str, hint: str) -> None:
+    assert [each for each in lint(policy(rules(line))) if hint in each.hint]

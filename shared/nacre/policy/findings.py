@@ -20,6 +20,7 @@ Kind = Literal[
     "other-recipients",
     "shell-operators",
     "sql-statements",
+    "no-absolute-path",
     "letter-case",
     "only-tools",
 ]

