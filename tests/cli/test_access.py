@@ -118,7 +118,7 @@ def test_clients_are_listed_and_deleted(nacre: Nacre, folder: Path) -> None:
     left = [each["grant_id"] for each in nacre("client", "list", "--json").json()]
 
     assert "No client is connected" in none.err
-    assert [each["grant_id"] for each in listed] == sorted([first, second])
+    assert {each["grant_id"] for each in listed} == {first, second}
     assert {each["being"] for each in listed} == {"Ann"}
     assert {each["scope"] for each in listed} == {"full"}
     assert re.search(rf"^{first}  +Editor  +-  +Ann  +full ", table, re.MULTILINE)
