@@ -300,7 +300,10 @@ def test_the_folders_of_the_filesystem_server_are_its_bases(
     added = nacre("server", "add", "files", "--", *line)
     assert "Relative paths of files begin at /srv/a, /srv/b" in added.err
     told = nacre("server", "add", "other", "--base", "/srv/c", "--", *line)
-    assert "Relative paths" not in told.err
+    joined = "other: its arguments say that relative paths begin at /srv/a, /srv/b as well"
+    assert joined in told.err
+    told = nacre("server", "add", "same", "--base", "/srv/b", "--base", "/srv/a", "--", *line)
+    assert "relative paths" not in told.err
     entry = {"command": "npx", "args": [*line[1:3], "/srv/d"]}
     (tmp_path / "client.json").write_text(json.dumps({"mcpServers": {"taken": entry}}))
     nacre("server", "import", str(tmp_path / "client.json"))
@@ -312,6 +315,7 @@ def test_the_folders_of_the_filesystem_server_are_its_bases(
         home.close()
     assert {each.name: each.base for each in servers} == {
         "files": ("/srv/a", "/srv/b"),
-        "other": ("/srv/c",),
+        "other": ("/srv/c", "/srv/a", "/srv/b"),
+        "same": ("/srv/b", "/srv/a"),
         "taken": ("/srv/d",),
     }

@@ -289,6 +289,23 @@ def test_declared_bases_stand_in_the_entry_and_are_kept(
     assert folder.exists()
 
 
+def test_declared_bases_are_joined_by_those_that_the_arguments_show(
+    nacre: Nacre, cursor: Path
+) -> None:
+    line = '"command": "npx", "args": ["-y", "@modelcontextprotocol/server-filesystem", "/srv"]'
+    cursor.write_text('{"mcpServers": {"notes": {' + line + "}}}")
+    wrapped = nacre("wrap", "notes", "--base", "/srv/projects")
+    args = entry_of(cursor, "notes")["args"]
+    bases = ["--base", "/srv/projects", "--base", "/srv"]
+    assert args[args.index("--base") : args.index("--")] == bases
+    assert "its arguments say that relative paths begin at /srv as well" in wrapped.err
+
+    assert "already wrapped" in nacre("wrap", "notes", "--base", "/srv/projects").out
+    same = nacre("wrap", "notes", "--base", "/srv")
+    assert "renewed" in same.out
+    assert "as well" not in same.err
+
+
 def test_bases_are_not_declared_for_every_server_at_once(nacre: Nacre, cursor: Path) -> None:
     refused = nacre("wrap", "--all", "--base", "/srv/a")
     assert refused.code == 2

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nacre.gateway.proposed_base import proposed_base
+from nacre.gateway.proposed_base import ProposedBase, proposed_base, with_certain
 
 FILESYSTEM = "@modelcontextprotocol/server-filesystem"
 
@@ -53,3 +53,22 @@ def test_a_folder_that_may_be_the_base_is_only_proposed() -> None:
     assert (placed.folders, placed.is_certain) == (("/srv/work",), False)
     below = proposed_base(["npx", "-y", FILESYSTEM, "docs"], cwd="/srv/work")
     assert (below.folders, below.is_certain) == (("/srv/work/docs",), True)
+
+
+@pytest.mark.parametrize(
+    ("declared", "bases", "missing"),
+    [
+        ((), (), ()),
+        (("/home/ann",), ("/home/ann",), ()),
+        (("/home/./ann/",), ("/home/./ann/",), ()),
+        (("~",), ("~",), ()),
+        (("/home/ann/x",), ("/home/ann/x", "/home/ann"), ("/home/ann",)),
+        (("none",), ("/home/ann",), ("/home/ann",)),
+    ],
+)
+def test_certain_bases_join_the_declared_ones(
+    declared: tuple[str, ...], bases: tuple[str, ...], missing: tuple[str, ...]
+) -> None:
+    certain = ProposedBase(("/home/ann",), is_certain=True)
+    assert with_certain(declared, certain, "/home/ann") == (bases, missing)
+    assert with_certain(declared, ProposedBase(("/home/ann",)), "/home/ann") == (declared, ())

@@ -169,6 +169,8 @@ COMBINATIONS = {
         ["{home}/projects", "{home}"],
         (),
     ),
+    "a base that its arguments do not show": ("{elsewhere}", ["{home}"], ["{home}/projects"], ()),
+    "no file is opened, it is said": ("{elsewhere}", ["{home}"], ["none"], ()),
     "roots from the client": ("{elsewhere}", ["{home}/projects"], ["{home}/projects"], ("{home}",)),
 }
 
@@ -180,7 +182,7 @@ def test_the_filesystem_server_gives_no_key_away(home: Home, name: str, policy: 
     cwd, folders, bases, roots = COMBINATIONS[name]
     server = SERVERS["filesystem"].command(home.folder)[:2]
     command = [*server, *(str(home.expanded(each)) for each in folders)]
-    options = [word for each in bases for word in ("--base", str(home.expanded(each)))]
+    options = [word for each in bases for word in ("--base", _folder(home, each))]
     with client(home, command, policy, *options, cwd=cwd, roots=roots) as talk:
         if not bases:
             talk.call("read_text_file", path="projects/notes.md")
@@ -207,3 +209,23 @@ def test_a_server_that_confines_nothing_gives_no_key_away(
         assert NOTES in talk.call("read_text_file", path=f"{home.user}/projects/notes.md")
         relative = talk.call("read_text_file", path="projects/notes.md")
         assert (NOTES in relative) is bool(bases)
+
+
+def _folder(home: Home, base: str) -> str:
+    return base if base == "none" else str(home.expanded(base))
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("bases", [["{home}/projects"], ["none"], ["{home}/projects", "{home}/x"]])
+def test_a_declared_base_does_not_hide_where_the_arguments_say_that_paths_begin(
+    home: Home, policy: str, bases: list[str]
+) -> None:
+    server = ROOT / "tests" / "proxy" / "rooted_server.py"
+    program = home.folder / "mcp-server-filesystem"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -I -S "{server}" "$@"\n')
+    program.chmod(0o755)
+    options = [word for each in bases for word in ("--base", _folder(home, each))]
+    command = [str(program), str(home.user)]
+    with client(home, command, policy, *options, cwd="{elsewhere}", roots=()) as talk:
+        no_key_gets_out(home, talk)
+        assert NOTES in talk.call("read_text_file", path=f"{home.user}/projects/notes.md")

@@ -8,6 +8,8 @@ from nacre.cli.proxy_options import ProxyOptions
 
 def run(options: ProxyOptions) -> int:
     """Relay until the server ends, and return its exit code."""
+    from pathlib import Path
+
     from nacre.errors import InvalidInputError
 
     if sys.platform == "win32":
@@ -20,7 +22,7 @@ def run(options: ProxyOptions) -> int:
     from nacre.gateway.command_name import name_of
     from nacre.wiring.proxying import open_proxy
     from nacre.wiring.settings import Settings
-    from nacre.wiring.this_machine import on_this_machine, with_bases
+    from nacre.wiring.this_machine import on_this_machine, with_bases, with_line
 
     if sys.stdin is None or sys.stdout is None:
         raise InvalidInputError(
@@ -32,7 +34,8 @@ def run(options: ProxyOptions) -> int:
         policy_file=options.policy or settings.policy_file,
     )
     name = options.name or name_of(options.command)
-    where = with_bases(on_this_machine(), options.base)
+    bases = options.base and with_line(options.base, options.command, str(Path.cwd()))
+    where = with_bases(on_this_machine(), bases)
     parts = open_proxy(settings, name, where=where)
     try:
         server = ServerProcess(options.command)

@@ -12,7 +12,7 @@ from nacre.cli.place import Place, placed
 from nacre.cli.server_looking import checked, configured, facts, policy_of, show, state
 from nacre.errors import ConfigurationError, ConflictError, InvalidInputError
 from nacre.gateway.catalogue import Entry, StoredCatalogue
-from nacre.gateway.proposed_base import proposed_base
+from nacre.gateway.proposed_base import joined_note, proposed_base, with_certain
 from nacre.gateway.server_config import ServerConfig, entries_of, server_from, unknown_keys
 from nacre.gateway.server_store import ServerStore
 from nacre.gateway.written_secrets import written_secret
@@ -192,12 +192,19 @@ def _entry(command: tuple[str, ...], given: Mapping[str, Any]) -> dict[str, Any]
 
 def _with_base(name: str, entry: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return an entry with the bases that its command line shows for certain."""
-    if "base" in entry or not entry.get("command"):
+    if not entry.get("command"):
         return entry
     line = [entry["command"], *entry.get("args", ())]
-    proposed = proposed_base(line, entry.get("cwd", ""), str(Path.home()))
+    home = str(Path.home())
+    proposed = proposed_base(line, entry.get("cwd", ""), home)
     if not proposed.is_certain:
         return entry
+    if declared := entry.get("base"):
+        folders = [declared] if isinstance(declared, str) else declared
+        bases, missing = with_certain(folders, proposed, home)
+        if missing:
+            click.echo(f"{name}: {joined_note(missing)}.", err=True)
+        return {**entry, "base": list(bases)}
     folders = ", ".join(proposed.folders)
     click.echo(f"Relative paths of {name} begin at {folders}, as its arguments say.", err=True)
     return {**entry, "base": list(proposed.folders)}

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import PurePosixPath, PureWindowsPath
 
+from nacre.policy.bases import NONE
+from nacre.policy.readings import normal
+
 # Programs that run a package on this machine. A container or another machine has its own
 # folders, and what a shell makes of its arguments is not known: those are left out.
 _RUNNERS = re.compile(
@@ -50,6 +53,38 @@ def proposed_base(line: Sequence[str], cwd: str = "", home: str = "") -> Propose
     named += [folder for option, equals, folder in parted if equals and option in _FOLDERS]
     folders = [_absolute(each, cwd, home) for each in named or [cwd]]
     return ProposedBase(tuple(dict.fromkeys(folders)) if all(folders) else ())
+
+
+def with_certain(
+    declared: Sequence[str], proposed: ProposedBase, home: str = ""
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the declared bases with the certain ones joined to them, and which those are.
+
+    An allow has to match under every base, so one that is left out would open what lies below
+    it. `none` gives way to them: the server does open files.
+    """
+    bases = tuple(declared)
+    if not bases or not proposed.is_certain:
+        return bases, ()
+    if bases == (NONE,):
+        return proposed.folders, proposed.folders
+    known = {_normal(each, home) for each in bases}
+    missing = tuple(each for each in proposed.folders if _normal(each, home) not in known)
+    return (*bases, *missing), missing
+
+
+def joined_note(missing: Sequence[str]) -> str:
+    """Say which bases were joined to the declared ones, and what that means."""
+    return (
+        f"its arguments say that relative paths begin at {', '.join(missing)} as well; an allow "
+        "has to match from there too"
+    )
+
+
+def _normal(folder: str, home: str) -> str:
+    if home and (folder == "~" or folder.startswith(("~/", "~\\"))):
+        folder = f"{home}{folder[1:]}"
+    return normal(folder.replace("\\", "/"))
 
 
 def _absolute(folder: str, cwd: str, home: str) -> str:

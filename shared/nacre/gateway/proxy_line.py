@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from nacre.gateway.proposed_base import proposed_base
+from nacre.gateway.proposed_base import proposed_base, with_certain
 
 _FLAGS = frozenset({"--pass-authorization"})
 _KEPT = ("--data-dir", "--policy", "--base", "--timeout")
@@ -27,6 +27,10 @@ class Launcher:
         """Return the options with their values."""
         return list(zip(self.options[::2], self.options[1::2], strict=True))
 
+    def declared(self) -> tuple[str, ...]:
+        """Return the bases that the owner declares, now or in an earlier command line."""
+        return self.bases or tuple(value for name, value in self.pairs() if name == "--base")
+
     def like(self, proxy: "Proxied") -> "Launcher":
         """Return this launcher, with what it leaves open taken from another proxy."""
         told = {name for name, _ in self.pairs()} | ({"--base"} if self.bases else set())
@@ -41,9 +45,11 @@ class Launcher:
 
     def for_server(self, line: Sequence[str], cwd: str) -> "Launcher":
         """Return this launcher with the bases that a server's command line shows for certain."""
-        if self.bases or "--base" in self.options:
+        if "--base" in self.options:
             return self
         proposed = proposed_base(line, cwd, self.home)
+        if self.bases:
+            return replace(self, bases=with_certain(self.bases, proposed, self.home)[0])
         return replace(self, bases=proposed.folders) if proposed.is_certain else self
 
 

@@ -13,7 +13,7 @@ from nacre.errors import ConfigurationError, InvalidInputError, NacreError
 from nacre.gateway.client_servers import Found, without
 from nacre.gateway.clients import Client
 from nacre.gateway.config_tree import Literal, Value
-from nacre.gateway.proposed_base import proposed_base
+from nacre.gateway.proposed_base import joined_note, proposed_base, with_certain
 from nacre.gateway.proxied import command_line, folder_of
 from nacre.gateway.proxy_line import Launcher, Proxied
 from nacre.gateway.wrapping import (
@@ -197,7 +197,9 @@ def _outcome(found: Found, result: Result, note: str = "") -> Outcome:
 
 def _is_as_wanted(proxy: Proxied, launcher: Launcher, name: str) -> bool:
     bases = tuple(proxy.all("--base"))
-    wanted = launcher.bases or bases or launcher.for_server(proxy.inner or (), "").bases
+    wanted = launcher.for_server(proxy.inner or (), "").bases
+    if bases and not launcher.bases:
+        wanted = bases
     return (
         proxy.program == launcher.program
         and name in ("", proxy.first("--name"))
@@ -208,10 +210,11 @@ def _is_as_wanted(proxy: Proxied, launcher: Launcher, name: str) -> bool:
 
 def _base_note(before: Mapping[str, Value], found: Found, launcher: Launcher) -> str:
     """Return where the server's relative paths begin, or how to declare it."""
-    if launcher.bases or "--base" in launcher.options:
-        return ""
     line = command_line(before, found.client.shape)
     proposed = proposed_base(line or (), folder_of(before), launcher.home)
+    if declared := launcher.declared():
+        missing = with_certain(declared, proposed, launcher.home)[1]
+        return joined_note(missing) if missing else ""
     folders = ", ".join(proposed.folders)
     if proposed.is_certain:
         return f"its relative paths begin at {folders}, as its arguments say"

@@ -142,10 +142,12 @@ def _connecting(
 
 def surroundings(references: "References") -> "Callable[[ServerConfig], Surroundings]":
     """Return the function that gives the facts about each server's machine."""
+    from pathlib import Path
+
     from nacre.errors import NacreError
     from nacre.policy.bases import declared
     from nacre.policy.rule import NOWHERE
-    from nacre.wiring.this_machine import at_url, on_this_machine
+    from nacre.wiring.this_machine import at_url, on_this_machine, with_line
 
     def where(config: "ServerConfig") -> "Surroundings":
         facts = NOWHERE
@@ -153,6 +155,10 @@ def surroundings(references: "References") -> "Callable[[ServerConfig], Surround
             is_program = config.kind == "stdio"
             facts = on_this_machine() if is_program else at_url(references.filled(config.url))
             folders = [references.filled(each) for each in config.base]
+            if folders and is_program:
+                words = [references.filled(each) for each in (config.command, *config.args)]
+                cwd = references.filled(config.cwd) or str(Path.cwd())
+                folders = with_line(folders, words, cwd)
             return declared(facts, folders, f"'{config.name}': 'base'")
         except NacreError:
             return facts  # one folder that cannot be read leaves all of them unknown

@@ -1,7 +1,7 @@
 """Where a server runs: started here, or at a URL that leads to this machine."""
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -76,3 +76,11 @@ def with_bases(where: Surroundings, folders: Iterable[str]) -> Surroundings:
         each if each == NONE else str(Path(each).expanduser().absolute()) for each in folders
     ]
     return declared(where, absolute, "--base")
+
+
+def with_line(folders: Sequence[str], line: Sequence[str], cwd: str = "") -> list[str]:
+    """Return declared bases, joined by those that a server's command line shows for certain."""
+    from nacre.gateway.proposed_base import proposed_base, with_certain
+
+    home = str(Path.home())
+    return list(with_certain(folders, proposed_base(line, cwd, home), home)[0])
