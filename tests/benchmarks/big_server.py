@@ -50,6 +50,7 @@ class Handler(BaseHTTPRequestHandler):
     """The same over HTTP: at `/events` as streams of events, else as JSON."""
 
     protocol_version = "HTTP/1.1"
+    wbufsize = 65536  # else an answer's body waits for the other side to have taken its head
 
     def do_POST(self) -> None:
         """Answer one message."""

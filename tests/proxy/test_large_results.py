@@ -8,21 +8,26 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 
 from nacre.adapters.screening_processes import ScreeningProcesses
 from nacre.faces.http_proxy_screening import decided
+from nacre.faces.http_upstream_messages import answered_by, answered_ids
 from nacre.gateway.relay import Relay
 from nacre.policy.large import LargeMessage, Looked
 from nacre.policy.verdicts import Forward
+from tests.gateway.test_large_answers import message
 from tests.policy.guarding import ALLOW, Scene, encoded, notification, response
 
 ROOT = Path(__file__).parents[2]
 TOKEN = "ghp" + "_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 LARGE = "words " * 100_000
 PATIENCE = 60.0
+DENY = '[secrets]\naction = "deny"\n'
+MONITOR = '[settings]\nmode = "monitor"\n'
 
 
 @pytest.fixture
@@ -104,6 +109,54 @@ def test_the_helper_decides_as_the_guard_would(
     assert verdicts[0] == verdicts[1]
     assert verdicts[0]["result"]["content"][0]["text"].startswith(shown)
     assert elsewhere.audit.outcomes() == here.audit.outcomes()
+
+
+@pytest.mark.parametrize("era", ["legacy", pytest.param("modern", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("rules", ["", '[injection]\nsources = ["result"]\n', DENY, MONITOR])
+def test_a_helper_decides_about_any_answer_as_the_guard_would(
+    rules: str, era: str, helpers: ScreeningProcesses, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere, here = scene_with(helpers, ALLOW + rules), Scene(ALLOW + rules)
+    rng = Random(f"{rules} {era}")
+    looked = 0
+    for _ in range(60):
+        answer = message(rng, era)
+        verdicts = []
+        for scene in (elsewhere, here):
+            raw = answer.replace(b"ID", str(asked(scene)).encode())
+            monkeypatch.setattr("nacre.policy.guard.LARGE_RESULT_BYTES", 1)
+            looked += scene.guard.large(raw) is not None
+            verdict = asyncio.run(decided(scene.guard, raw))
+            verdicts.append((verdict, getattr(verdict, "raw", None) == raw))
+            monkeypatch.undo()
+        assert verdicts[0] == verdicts[1], answer
+
+    assert looked > 40
+    assert elsewhere.audit.outcomes() == here.audit.outcomes()
+
+
+@pytest.mark.parametrize(
+    "spelled",
+    [
+        '{"jsonrpc":"2.0","id":7,"result":{"a":"X"}}',
+        '{"jsonrpc":"2.0","id":"7","error":{"code":1,"message":"X"}}',
+        '{"id":7,"jsonrpc":"2.0","result":{"id":8,"a":"X"}}',
+        ' { "result" : {"a":"X","id":9} , "jsonrpc" : "2.0" , "id" : "a" } ',
+        '{"jsonrpc":"2.0","result":{"a":"X"},"id":-7}',
+        '{"jsonrpc":"2.0","id":7,"method":"sampling/createMessage","params":{"a":"X"}}',
+        '{"jsonrpc":"2.0","method":"x","params":{"result":"X"},"id":7}',
+        '{"result":{"a":"X"},"id":7,"jsonrpc":"2.0"}',
+        '[{"jsonrpc":"2.0","id":1,"result":{}},{"jsonrpc":"2.0","id":"b","result":{"a":"X"}}]',
+        '{"jsonrpc":"2.0","id":"\\u0037","result":{"a":"X"}}',
+        '{"jsonrpc":"2.0","result":"X',
+    ],
+)
+def test_which_request_a_large_message_answers_is_known_without_reading_it(spelled: str) -> None:
+    short = spelled.encode()
+    large = spelled.replace("X", LARGE).encode()
+
+    assert asyncio.run(answered_by(large)) == answered_ids(short)
+    assert asyncio.run(answered_by(short)) == answered_ids(short)
 
 
 def test_what_is_more_than_a_result_is_decided_here(helpers: ScreeningProcesses) -> None:

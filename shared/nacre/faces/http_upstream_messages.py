@@ -1,13 +1,24 @@
 """What a proxy reads of a message besides what its guard decides: whose it is."""
 
+import asyncio
 import json
+import re
 from typing import Any
 
 from nacre.errors import NacreError
+from nacre.limits import LARGE_RESULT_BYTES
 from nacre.policy import replies
 from nacre.policy.arguments import JsonNumber
 from nacre.policy.rewriting import numbers
 from nacre.policy.wire import Id, parse
+
+_ID = rb'"id"\s*:\s*(?:(-?\d{1,256})|"([^"\\]{0,256})")\s*'
+_VERSION = rb'"jsonrpc"\s*:\s*"2\.0"\s*'
+_HEAD = re.compile(
+    rb"\s*\{\s*(?:" + _VERSION + rb",\s*)?(?:" + _ID + rb",\s*)?(?:" + _VERSION + rb",\s*)?"
+    rb'"(?:result|error)"\s*:'
+)
+_TAIL = re.compile(_ID + rb"(?:,\s*" + _VERSION + rb")?\}\s*$")
 
 UNAVAILABLE = 503  # as for our own server: outside the ranges that JSON-RPC and MCP keep
 
@@ -45,6 +56,26 @@ def _identified(raw: bytes) -> list[tuple[dict[str, Any], Id]]:
     each = value if isinstance(value, list) else [value]
     parts = [part for part in each if isinstance(part, dict)]
     return [(part, part["id"]) for part in parts if isinstance(part.get("id"), str)]
+
+
+async def answered_by(raw: bytes) -> list[Id]:
+    """Return the ids of the answers in a message or a batch, without reading a large one here."""
+    if len(raw) < LARGE_RESULT_BYTES:
+        return answered_ids(raw)
+    id_ = _answer_at_an_end(raw)
+    return await asyncio.to_thread(answered_ids, raw) if id_ is None else [id_]
+
+
+def _answer_at_an_end(raw: bytes) -> Id | None:
+    """Return the id of an answer that shows at its beginning and end that it is one."""
+    head = _HEAD.match(raw)
+    if head is None:
+        return None
+    found = head if head[1] is not None or head[2] is not None else _TAIL.search(raw[-1000:])
+    if found is None:
+        return None
+    number, text = found[1], found[2]
+    return text.decode("utf-8", "replace") if number is None else JsonNumber(number.decode())
 
 
 def name_of(id_: Id) -> str:

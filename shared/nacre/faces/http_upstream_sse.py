@@ -7,7 +7,7 @@ from nacre.errors import InvalidInputError, NacreError
 from nacre.faces.http_upstream import Upstream
 from nacre.faces.http_upstream_connection import UpstreamAnswer, UpstreamError
 from nacre.faces.http_upstream_events import Event, EventReader
-from nacre.faces.http_upstream_messages import answered_ids, name_of
+from nacre.faces.http_upstream_messages import answered_by, name_of
 from nacre.faces.http_upstream_status import status_text
 from nacre.faces.http_upstream_streams import Deliver
 from nacre.faces.http_upstream_url import Address
@@ -110,7 +110,7 @@ class SseRemote:
                 ) from error
         elif event.is_message and event.data:
             await self._deliver(event.data)
-            for id_ in answered_ids(event.data):
+            for id_ in await answered_by(event.data):
                 waiting = self._waiting.get(name_of(id_))
                 if waiting is not None and not waiting.done():
                     waiting.set_result(None)

@@ -7,7 +7,13 @@ from nacre.errors import UnavailableError
 from nacre.faces.http_upstream import Upstream
 from nacre.faces.http_upstream_connection import UpstreamAnswer, UpstreamError
 from nacre.faces.http_upstream_events import EventReader
-from nacre.faces.http_upstream_messages import addressed, id_of, is_response, opens, read
+from nacre.faces.http_upstream_messages import (
+    addressed,
+    answered_by,
+    is_response,
+    opens,
+    read,
+)
 from nacre.faces.http_upstream_status import status_text
 from nacre.limits import (
     MAX_ERROR_BODY_BYTES,
@@ -184,7 +190,7 @@ class StreamableRemote:
                 if not event.data or not event.is_message:
                     continue
                 await self._deliver(event.data)
-                if id_ is not None and is_response(event.data) and id_of(event.data) == id_:
+                if id_ is not None and id_ in await answered_by(event.data):
                     return True
         return False
 
