@@ -32,7 +32,7 @@ def test_the_same_is_merged_and_something_else_is_not() -> None:
     report_duplicates(found)
     # A wrong merge is worse than a hundred missed ones.
     assert {name: share for name in OTHER if (share := found[name][0]) > 0} == {}
-    assert found["case and stops"][0] == 1.0
+    assert found["blanks and stops"][0] >= 0.95
     assert found["words before it"][0] >= 0.95
 
 

@@ -20,14 +20,15 @@ _NOUNS = ("ladder", "piano", "harbour", "carpet", "trumpet", "blanket", "lantern
 _CLAUSES = re.compile(r"^(.{15,}?)(?:,? (because|while|after|when|before)) (.{15,})$")
 
 
-def shouted(text: str, _rng: Random) -> str | None:
-    """Other letters, other stops."""
-    return text.upper().rstrip(".!") + "!!"
+def spaced(text: str, _rng: Random) -> str | None:
+    """Other blanks, and a full stop more or less."""
+    stop = "" if text.endswith(".") else "."
+    return "  ".join(text.removesuffix(".").split()) + stop
 
 
 def announced(text: str, rng: Random) -> str | None:
     """A few words before it that say nothing."""
-    return f"{rng.choice(('Well,', 'Actually,', 'By the way,'))} {text}"
+    return f"{rng.choice(('In fact,', 'Actually,', 'By the way,'))} {text}"
 
 
 def telegraphed(text: str, _rng: Random) -> str | None:
@@ -103,7 +104,7 @@ def renamed(text: str, rng: Random) -> str | None:
 
 
 SAME: dict[str, Variant] = {
-    "case and stops": shouted,
+    "blanks and stops": spaced,
     "words before it": announced,
     "articles dropped": telegraphed,
     "clause with its conjunction in front": fronted,

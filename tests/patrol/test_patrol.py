@@ -62,7 +62,7 @@ def test_scenes_become_memories_and_wait_no_more(world: World) -> None:
 def test_the_same_event_on_another_day_is_evidence_and_no_second_memory(world: World) -> None:
     world.note("Ann fed the cat")
     world.run()
-    world.note("ann fed the cat!", when=["2026-07-05"], importance=0.9)
+    world.note("Ann fed the cat.", when=["2026-07-05"], importance=0.9)
     world.note("Ann fed the cat", "Ann did not feed the cat", "Ann fed 2 cats", "Ann fed the dog")
     receipt = world.run()
 

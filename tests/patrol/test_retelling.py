@@ -68,7 +68,7 @@ def test_one_telling_refreshes_as_a_recall_does(world: World) -> None:
     )
     world.memory.nodes.touch(world.being_id, {recalled: 1})
     world.note("The dog walks Ann in the park")  # something else
-    world.note("Ann walks dog in the park", when=["2026-08-02"])
+    world.note(TOLD + ".", when=["2026-08-02"])
     world.run()
     found = world.memory.nodes.get_many(world.being_id, [told, recalled])
     assert found[told].stability == found[recalled].stability > 16
@@ -121,21 +121,21 @@ def test_a_full_memory_is_followed_by_one_that_lives_on(
 
 
 def test_told_again_a_source_of_a_merge_keeps_the_merged_memory_alive(world: World) -> None:
-    tell(world, "Ann planted an oak")
-    tell(world, "Ann planted a birch")
+    tell(world, "Ann bought an oak")
+    tell(world, "Ann bought a birch")
     ids = [node.node_id for node in world.memory.nodes.page(world.being_id).nodes]
-    merged = world.memory.merges.merge(world.being_id, ids, action="Ann planted an oak and a birch")
+    merged = world.memory.merges.merge(world.being_id, ids, action="Ann bought an oak and a birch")
     for _ in range(20):
         world.age(6)
-        tell(world, "An oak was planted by Ann")
+        tell(world, "An oak was bought by Ann")
     found = world.memory.nodes.get_many(world.being_id, [*ids, merged.node.node_id])
     assert len(world.memory.nodes.page(world.being_id).nodes) == 3
     assert found[merged.node.node_id].status == "active"
     assert len(found[merged.node.node_id].evidence) == 22
 
     world.memory.merges.undo(world.being_id, merged.node.node_id)
-    oak = next(node for node in found.values() if node.action == "Ann planted an oak")
-    tell(world, "Ann planted an oak")
+    oak = next(node for node in found.values() if node.action == "Ann bought an oak")
+    tell(world, "Ann bought an oak")
     after = world.memory.nodes.get(world.being_id, oak.node_id)
     assert after is not None
     assert after.status == "active"

@@ -1,101 +1,81 @@
-"""A text as the rules read it: sentences of words, each with its article.
+"""A text as the rules read it: its words, in one spelling and in the order they were written.
 
-Reading normalises only what never carries meaning: contractions, the spelling of numbers and of
-British and American words, fillers, and a few function words. The order of words is kept.
+`plain_text` is for texts in every language and keeps all that may be data: capitals, signs and
+accents. `read` is for plain English texts; any other text is compared by `plain_text` alone.
 """
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import Literal, NamedTuple
 
 from nacre.patrol.compare import words as en
 
-_TOKEN = re.compile(
-    r"\d+(?:st|nd|rd|th)\b | \d+(?:[.,:/]\d+)* | [^\W\d_]+(?:['\-][^\W\d_]+)*'? | [^\s\w] | \w",
-    re.VERBOSE,
-)
-_GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+")
-_TITLE = re.compile(r"\b(dr|mrs?|ms|st|vs)\.(?=\s)", re.IGNORECASE)
-_HALF_OF_DAY = re.compile(r"\b([ap])\.m\.", re.IGNORECASE)
-_SAME_SIGNS = str.maketrans("\u2018\u2019\u02bc\u201c\u201d\u2013\u2212", "'''\"\"--")
-_END = ".!\u2026\u3002\uff0e\uff01 \t\n"
-_LONGEST = 150  # words: the rules try every way to take a sentence apart
-_MONEY = {"$": "dollars", "\u20ac": "euros"}
-_TITLES = en.WEEKDAYS | en.MONTHS | {"doctor", "euros", "dollars"}
-_IZE = re.compile(r"(.+)i[sz](e|ed|es|er|ers|ing|ation|ations)")
-_YZE = re.compile(r"(anal|paral|catal)y[sz](e|ed|es|ing)")
-_COMMON = (
-    en.ENGLISH | en.PREPOSITIONS | en.CLAUSE_WORDS | en.PRONOUNS | en.POSSESSIVES | en.THESE
-    | en.QUANTIFIERS | en.NEGATIVES | en.FOCUS | en.TIMES | en.AUXILIARIES | en.VERBS | en.BASES
-    | en.WEEKDAYS | en.MONTHS | en.DEICTIC | frozenset(en.NUMBERS) | frozenset(en.OBJECTS)
-    | frozenset(phrase[0] for phrase in en.FILLERS)
-)  # fmt: skip
+Sentence = tuple[str, ...]
 
-Article = Literal["", "the", "a"]
-
-
-class Word(NamedTuple):
-    """A word in its normal spelling, its article, and whether it is written like a name."""
-
-    text: str
-    article: Article = ""
-    is_name: bool = False
-
-
-Sentence = tuple[Word, ...]
-
-
-class Reading(NamedTuple):
-    """What the rules know of a text."""
-
-    plain: str
-    sentences: tuple[Sentence, ...]
-    is_question: bool
-    language: Literal["english", "other", "unknown"]
+_SAME_SIGNS = str.maketrans("\u2018\u2019\u02bc\u201c\u201d", "'''\"\"")
+_FIRST_WORD = re.compile(r"[A-Za-z]+(?:'[a-z]+)?")
+_TITLE = re.compile(r"\b(Dr|Mrs?|Ms)\.(?= )")
+_TOKENS = re.compile(r"[A-Za-z]+(?:['-][A-Za-z]+)*'?|\d+(?:,\d{3})+|\d+(?:st|nd|rd|th)?|[,.;]")
+_WORD = re.compile(r"I|I'[a-z]+|(?:[a-z]+|[A-Z][a-z]+)(?:'[a-z]+)*(?:-[a-z]+)*'?")
+_LONGEST = 60  # words
+_IZE = re.compile(r"(.+)iz(e|ed|es|er|ers|ing|ation|ations)")
+_YZE = re.compile(r"(anal|paral)yz(e|ed|es|ing)")
+_ORDINAL_DAY = re.compile(r"([12]?\d|3[01])(?:st|nd|rd|th)")
 
 
 @lru_cache(2048)
-def read(text: str) -> Reading:
-    """Return the reading of a text."""
-    normal = _normal(text)
-    plain = plain_text(normal)
-    tokens = _TOKEN.findall(_TITLE.sub(r"\1", _HALF_OF_DAY.sub(r"\1m", normal.rstrip(_END))))
-    language = _language(tokens)
-    if language == "other" or len(tokens) > _LONGEST:
-        return Reading(plain, (), False, "other")
-    sentences = tuple(
-        tuple(rewritten(_with_articles(_expanded(sentence)))) for sentence in _split(tokens)
-    )
-    return Reading(plain, tuple(filter(None, sentences)), "?" in tokens, language)
-
-
 def plain_text(text: str) -> str:
-    """Return a text in one case and width, without blanks and stops that say nothing.
+    """Return a text in one width, without double blanks and a full stop after its last word.
 
-    A question keeps its mark. Accents, and signs such as a raised digit, stay as they are.
+    A capital counts, apart from the one of a first word that English writes small elsewhere.
     """
-    return " ".join(_normal(text).lower().split()).rstrip(_END)
+    normal = _normal(text)
+    last = normal.split(" ")[-1][:-1]
+    if normal.endswith("\u3002") or (
+        normal.endswith(".") and (last.isdecimal() or (len(last) > 1 and last.isalpha()))
+    ):
+        normal = normal[:-1]
+    for opening in en.FILLERS:
+        if normal.lower().startswith(opening) and normal[1 : len(opening)].islower():
+            normal = normal[len(opening) :]
+    first = _FIRST_WORD.match(normal)
+    if first and first[0].lower() in en.OPENING and first[0][1:].islower():
+        normal = normal[0].lower() + normal[1:]
+    return normal
 
 
-def has_other_capitals(one: str, other: str) -> bool:
-    """Whether two texts of the same letters differ in a capital that changes a word.
+@lru_cache(2048)
+def read(text: str) -> Sentence | None:
+    """Return the words of a text that may be plain English; None for any other, and for data."""
+    normal = _TITLE.sub(r"\1", plain_text(text))
+    normal = normal.removesuffix(".")
+    tokens = _TOKENS.findall(normal)
+    if len(tokens) > _LONGEST or "".join(tokens) != normal.replace(" ", ""):
+        return None
+    if tokens[:1] == ["A"]:
+        tokens[0] = "a"
+    if not all(_WORD.fullmatch(token) or not token[0].isalpha() for token in tokens):
+        return None  # capitals inside a word
+    low = {token.lower() for token in tokens}
+    if low & (en.LITERAL | en.FOREIGN):
+        return None
+    words: list[str] = []
+    for place, token in enumerate(tokens):
+        is_first = place == 0 or tokens[place - 1] in (".", ";")
+        is_small = is_first and token.lower().partition("'")[0] in en.OPENING
+        word = token.lower() if is_small else token
+        after = tokens[place + 1] if place + 1 < len(tokens) else ""
+        words += _uncontracted("." if word == ";" else word, after)
+    return tuple(_rewritten(_dated(_counted([_spelling(word) for word in words]))))
 
-    As in "us" and "US", or "Polish" and "polish". A text without any difference of case, as in
-    a headline, says nothing about it.
-    """
-    first, second = (_TOKEN.findall(_normal(each)) for each in (one, other))
-    if not (_is_mixed(one) and _is_mixed(other)) or len(first) != len(second):
-        return False
-    for place, (left, right) in enumerate(zip(first, second, strict=True)):
-        if left == right or left.lower() != right.lower():
-            continue
-        low = left.lower()
-        is_acronym = len(low) > 1 and (left.isupper() or right.isupper())
-        if (is_acronym and low in _COMMON | en.HOMOGRAPHS) or (place > 0 and low in en.HOMOGRAPHS):
-            return True
-    return False
+
+def is_english(text: str) -> bool:
+    """Whether a word shows that a text is English, which no name or word alike does."""
+    low = {word.lower() for word in _TOKENS.findall(_normal(text))}
+    return bool(low & en.ENGLISH) or any(
+        word.endswith(("n't", "'re", "'ve", "'ll")) for word in low
+    )
 
 
 def _normal(text: str) -> str:
@@ -106,352 +86,184 @@ def _normal(text: str) -> str:
         else char
         for char in text
     )
-    return unicodedata.normalize("NFC", wide)
+    lines = unicodedata.normalize("NFC", wide).strip().splitlines()
+    return "\n".join(" ".join(line.split()) for line in lines)
 
 
-def _is_mixed(text: str) -> bool:
-    return not text.isupper() and not text.islower()
-
-
-def _language(tokens: Sequence[str]) -> Literal["english", "other", "unknown"]:
-    low = {token.lower() for token in tokens}
-    foreign = any(token in en.FOREIGN for token in tokens)
-    strange = any(token[0].islower() and not token.isascii() for token in tokens if token)
-    unspaced = any(token[0].isalpha() and not token[0].isupper() and not token[0].islower()
-                   for token in tokens)  # fmt: skip
-    if foreign or strange or unspaced:
-        return "other"
-    weak = (low & en.WEAK_ENGLISH) | {"'s" for token in low if token.endswith("'s")}
-    is_english = (
-        low & (en.ENGLISH | en.ENGLISH_VERBS | en.WEEKDAYS | en.TIMES)
-        or any(token.endswith(("n't", "'m", "'re", "'ve", "'ll")) for token in low)
-        or (len(weak) > 1 and weak & en.FIRM_ENGLISH)
-    )
-    return "english" if is_english else "unknown"
-
-
-def _split(tokens: Sequence[str]) -> Iterator[list[str]]:
-    sentence: list[str] = []
-    for part in tokens:
-        if part in (";", ".", "!", "?", "\u2014"):
-            yield [*sentence, "?"] if part == "?" else sentence
-            sentence = []
-        else:
-            sentence.append(part)
-    yield sentence
-
-
-def _expanded(tokens: Sequence[str]) -> list[tuple[str, bool]]:
-    """Return the words in lower case and normal spelling, and which are written like names."""
-    shouted = not any(token.islower() for token in tokens)
-    spelled: list[tuple[str, bool]] = []
-    for place, raw in enumerate(tokens):
-        low = raw.lower()
-        following = tokens[place + 1].lower() if place + 1 < len(tokens) else ""
-        is_name = raw[0].isupper() and not shouted and low not in ("i", *en.WEEKDAYS, *en.MONTHS)
-        if place == 0 and (low in _COMMON or "'" in low):
-            is_name = False
-        is_letter = raw == "A" and place > 0  # as in "vitamin A"
-        if is_letter or (len(low) > 1 and raw.isupper() and low in _COMMON and not shouted):
-            spelled.append((raw, True))  # "US" is not "us"
-            continue
-        if low in _MONEY:
-            if not following[:1].isdigit():
-                spelled.append((_MONEY[low], False))
-            continue
-        if _GROUPED.fullmatch(low):
-            low = low.replace(",", "")
-        spelled += [(part, is_name) for part in _uncontracted(low, following)]
-        if place and tokens[place - 1] in _MONEY and low[0].isdigit():
-            spelled.append((_MONEY[tokens[place - 1]], False))
-    return _dated(_numbered([(_spelling(text, is_name=name), name) for text, name in spelled]))
-
-
-def _uncontracted(word: str, following: str) -> list[str]:
-    if word in en.CONTRACTIONS:
-        return en.CONTRACTIONS[word].split()
-    if word.endswith("n't"):
+def _uncontracted(word: str, after: str) -> list[str]:
+    low = word.lower()
+    if low in en.CONTRACTIONS:
+        return en.CONTRACTIONS[low].split()
+    if low.endswith("n't") and low[:-3] in en.AUXILIARIES:
         return [word[:-3], "not"]
-    for ending, full in (("'re", "are"), ("'ve", "have"), ("'ll", "will")):
-        if word.endswith(ending):
-            return [word[: -len(ending)], full]
-    stem = word[:-2]
-    if word.endswith("'s") and stem in {*en.PRONOUNS, "that", "what", "who", "where", "here"}:
-        if following in ("been", "got", "had"):
+    for ending, full in (("'re", "are"), ("'ve", "have"), ("'ll", "will"), ("'m", "am")):
+        stem = word.removesuffix(ending)
+        if stem != word and stem.lower() in en.PRONOUNS:
+            return [stem, full]
+    if low.endswith("'s"):
+        stem = word[:-2]
+        if after in ("been", "got"):
             return [stem, "has"]
-        is_open = following.endswith("ed") or following in en.VERBS or not following
-        return [word] if is_open else [stem, "is"]
-    if word.endswith("'d") and following in ("like", "love", "rather", "prefer", "be", "have"):
-        return [stem, "would"]
-    if word.endswith("'d") and following == "better":
-        return [stem, "had"]
+        if stem.lower() in en.PRONOUNS and (after in en.AFTER_IS or after.endswith("ing")):
+            return [stem, "is"]
     return [word]
 
 
-def _spelling(word: str, *, is_name: bool) -> str:
-    spelled = en.SPELLINGS.get(word, word)
-    if is_name and spelled not in _TITLES:
+def _spelling(word: str) -> str:
+    if not word.islower():
         return word  # Gray is not Grey
-    word = spelled
-    if match := _IZE.fullmatch(word):
-        stem = match[1]
-        return f"{stem}is{match[2]}" if stem in en.IZE else word
+    word = en.SPELLINGS.get(word, word)
+    if (match := _IZE.fullmatch(word)) and match[1] in en.IZE:
+        return f"{match[1]}is{match[2]}"
     if match := _YZE.fullmatch(word):
         return f"{match[1]}ys{match[2]}"
-    if word == "2nd":
-        return "second"
-    return en.ORDINALS.get(word, word)
+    return word
 
 
-def _numbered(words: Sequence[tuple[str, bool]]) -> list[tuple[str, bool]]:
-    """Return the words with numbers in digits."""
-    parts: list[tuple[str, bool]] = []
-    for text, is_name in words:
-        pair = text.split("-")
-        if len(pair) == 2 and all(each in en.NUMBERS for each in pair):
-            parts += [(each, False) for each in pair]
-        else:
-            parts.append((text, is_name))
-    result: list[tuple[str, bool]] = []
-    place = 0
-    while place < len(parts):
-        value, after = _number_at([text for text, _ in parts], place)
-        if after == place:
-            result.append(parts[place])
-            place += 1
-        else:
-            result.append((str(value), False))
-            place = after
-    return result
+def _counted(words: Sequence[str]) -> list[str]:
+    """Return the words with a spelled number before a plural, as in "two bills", in digits."""
+    counted = [*words]
+    for place, word in enumerate(words[:-1]):
+        before = words[place - 1] if place else ""
+        after = words[place + 1]
+        if not en.is_several(after) or _is_number(before):
+            continue
+        counted[place] = en.NUMBERS.get(word, word.replace(",", ""))
+    return counted
 
 
-def _number_at(texts: Sequence[str], place: int) -> tuple[int, int]:
-    """Return the number that is spelled at a place, and the place after it."""
-    if texts[place] == "a" and texts[place + 1 : place + 2] in (["dozen"], ["hundred"]):
-        value, place = (12 if texts[place + 1] == "dozen" else 100), place + 2
-        if value == 12:
-            return value, place
-    else:
-        value, after = _small_at(texts, place)
-        if after == place:
-            return 0, place
-        place = after
-        if texts[place : place + 1] == ["hundred"]:
-            value, place = 100 * value, place + 1
-    if value >= 100:
-        joined = place + (texts[place : place + 1] == ["and"])
-        rest, after = _small_at(texts, joined)
-        if after > joined and texts[after : after + 1] != ["hundred"]:
-            value, place = value + rest, after
-    if texts[place : place + 1] and texts[place] in ("thousand", "million", "billion"):
-        return value * en.SCALES[texts[place]], place + 1
-    return value, place
+def _is_number(word: str) -> bool:
+    return word in en.NUMBERS or word in en.SCALES or word[:1].isdigit()
 
 
-def _small_at(texts: Sequence[str], place: int) -> tuple[int, int]:
-    value = en.NUMBERS.get(texts[place]) if place < len(texts) else None
-    if value is None:
-        return 0, place
-    unit = en.NUMBERS.get(texts[place + 1]) if place + 1 < len(texts) else None
-    if value >= 20 and unit is not None and 0 < unit < 10:
-        return value + unit, place + 2
-    return value, place + 1
-
-
-def _dated(words: list[tuple[str, bool]]) -> list[tuple[str, bool]]:
-    """Return the words with days of a month as "3 may"."""
-    texts = [text for text, _ in words]
-    result: list[tuple[str, bool]] = []
-    place = 0
-    while place < len(words):
-        for length in (4, 3, 2):
-            day, month = _day_and_month(texts[place : place + length])
+def _dated(words: Sequence[str]) -> list[str]:
+    """Return the words with "the 3rd of May" as "3 May"."""
+    result: list[str] = []
+    for word, after in zip(words, [*words, ""][1:], strict=True):
+        if word in en.MONTHS and result and not after.istitle():
+            has_of = result[-1] == "of" and len(result) > 1
+            day = _ORDINAL_DAY.fullmatch(result[-2] if has_of else result[-1])
             if day:
-                result += [(day, False), (month, False)]
-                place += length
+                del result[-2 if has_of else -1 :]
+                if result[-1:] == ["the"]:
+                    del result[-1]
+                result.append(day[1])
+        result.append(word)
+    return result
+
+
+def _rewritten(words: list[str]) -> list[str]:
+    """Return a sentence without function words that say nothing."""
+    for phrase, plain in en.PHRASES:
+        for place in range(len(words) - len(phrase)):
+            if words[place : place + len(phrase)] == phrase:
+                words = [*words[:place], *plain, *words[place + len(phrase) :]]
                 break
-        else:
-            result.append(words[place])
-            place += 1
-    return result
+    words = _with_lots(words)
+    if words[:2] == ["the", "user"] and words[2:3] and words[2] in en.FINITE:
+        words = words[1:]
+    elif words[:1] == ["User"] and words[1:2] and words[1] in en.FINITE:
+        words = ["user", *words[1:]]
+    return [word for place, word in enumerate(words) if not _is_idle(words, place)]
 
 
-def _day_and_month(texts: Sequence[str]) -> tuple[str, str]:
-    """Return the day and the month that these words are together, as in "the 3rd of may"."""
-    match texts:
-        case [day, month] | [day, "of", month] | ["the", day, "of", month] if month in en.MONTHS:
-            return _day_of(day), month
-        case [month, day] if month in en.MONTHS:
-            return _day_of(day), month
-    return "", ""
+def _with_lots(words: list[str]) -> list[str]:
+    """Return "lots of apples" for "a lot of apples"; "a lot of land" may be a plot."""
+    for place in range(len(words) - 3):
+        if words[place : place + 3] == ["a", "lot", "of"] and en.is_several(words[place + 3]):
+            return [*words[:place], "lots", *words[place + 2 :]]
+    return words
 
 
-def _day_of(text: str) -> str:
-    digits = re.fullmatch(r"(\d\d?)(?:st|nd|rd|th)?", text)
-    return digits[1] if digits and 1 <= int(digits[1]) <= 31 else ""
+def without_articles(words: Sentence) -> Sentence:
+    """Return the words without articles that a note may leave out and say the same.
 
-
-def _with_articles(words: Sequence[tuple[str, bool]]) -> list[Word]:
-    result: list[Word] = []
-    article: Article = ""
-    for place, (text, is_name) in enumerate(words):
-        following = words[place + 1][0] if place + 1 < len(words) else ""
-        begins_noun = following[:1].isalnum() and following not in en.PREPOSITIONS | en.AUXILIARIES
-        if text in ("the", "a", "an") and begins_noun:
-            article = "the" if text == "the" else "a"
-            continue
-        result.append(Word(text, article, is_name))
-        article = ""
-    return result
-
-
-def rewritten(words: list[Word]) -> list[Word]:
-    """Return a sentence without fillers and without function words that say nothing."""
-    words = _without_fillers(words)
-    for before, after in _PHRASES:
-        words = _replaced(words, before, after)
-    words = _fact(_lots(words))
-    kept: list[Word] = []
-    for place, word in enumerate(words):
-        following = words[place + 1] if place + 1 < len(words) else None
-        previous = kept[-1] if kept else None
-        if not (
-            _is_idle_that(word, previous, words[place + 1 : place + 3])
-            or _is_idle_on(word, previous, words[place + 1 : place + 3])
-            or _is_idle_of(word, previous, following)
-            or _is_idle_to(word, kept, following)
-            or _is_idle_got(word, previous, following)
-            or (word.text == "," and following is not None and following.text == "but")
-        ):
-            kept.append(word)
-    return kept
-
-
-_PHRASES = (
-    ("in order to", "to"),
-    ("so as to", "to"),
-    ("whether or not", "whether"),
-    ("outside of", "outside"),
-    ("inside of", "inside"),
-    ("off of", "off"),
-    ("as soon as", "as-soon-as"),
-    ("even though", "although"),
-    ("though", "although"),
-    ("one another", "each other"),
-    ("1 another", "each other"),
-    ("per cent", "%"),
-)
-
-
-def _replaced(words: list[Word], before: str, after: str) -> list[Word]:
-    pattern = before.split()
-    result: list[Word] = []
-    place = 0
-    while place < len(words):
-        part = words[place : place + len(pattern)]
-        if [word.text for word in part] == pattern and not any(word.article for word in part[1:]):
-            result += [Word(text) for text in after.split()]
-            place += len(pattern)
-        else:
-            result.append(words[place])
-            place += 1
-    return result
-
-
-def _lots(words: list[Word]) -> list[Word]:
-    """Return the words with "a lot of" as "lots of"."""
-    return [
-        Word("lots") if word.text == "lot" and word.article == "a" and after == "of" else word
-        for word, after in zip(words, [*(each.text for each in words), ""][1:], strict=True)
+    Only those before a noun of a short list, each of which always has one.
+    """
+    kept = [
+        word
+        for place, word in enumerate(words)
+        if not (word in ("the", "a", "an") and _is_clear_noun(words, place))
     ]
+    return tuple(kept)
 
 
-def _fact(words: list[Word]) -> list[Word]:
-    """Return the words with "due to the fact that" as "because"."""
-    texts = [word.text for word in words]
-    for start in ("due to", "because of"):
-        phrase = [*start.split(), "fact", "that"]
-        for place in range(len(words) - 3):
-            if texts[place : place + 4] == phrase:
-                return [*words[:place], Word("because"), *words[place + 4 :]]
-    return words
-
-
-def _without_fillers(words: list[Word]) -> list[Word]:
-    texts = [word.text for word in words]
-    for phrase in en.FILLERS:
-        size = len(phrase)
-        if texts[:size] == phrase and len(texts) > size + 1:
-            if texts[size] == ",":
-                return _without_fillers(words[size + 1 :])
-            if phrase in en.BARE_FILLERS:
-                return _without_fillers(words[size:])
-        if phrase == ["so"]:
-            continue
-        for place in range(1, len(words) - size - 1):
-            if texts[place] == "," and texts[place + 1 : place + 1 + size + 1] == [*phrase, ","]:
-                return _without_fillers([*words[:place], *words[place + size + 2 :]])
-    return words
-
-
-def _is_subject(word: Word) -> bool:
-    return (
-        word.text in en.PRONOUNS
-        or word.text in en.POSSESSIVES
-        or word.is_name
-        or bool(word.article)
-    )
-
-
-def _is_idle_that(word: Word, previous: Word | None, following: Sequence[Word]) -> bool:
-    return (
-        word.text in ("that", "whom")
-        and previous is not None
-        and previous.text not in en.PREPOSITIONS | en.CLAUSE_WORDS | en.BE | en.FOCUS
-        and previous.text not in ("such", "given", "provided", "now", "to", "not", "all", ",")
-        and len(following) == 2
-        and _is_subject(following[0])
-        and following[1].text.isalpha()
-    )
-
-
-def _is_idle_on(word: Word, previous: Word | None, following: Sequence[Word]) -> bool:
-    if word.text != "on" or not following:
+def _is_clear_noun(words: Sentence, place: int) -> bool:
+    before = words[place - 1] if place else ""
+    is_at = before in ("in", "at", "near", "to", "from")
+    if not is_at and before not in en.FINITE - en.AUXILIARIES - en.MAKING | {"has", "have"}:
         return False
-    settled = ("agreed", "decided", "settled", "insisted", "counted", "planned", "focused")
-    if previous is not None and previous.text in (*settled, "agree", "decide", "depends", "based"):
+    noun = place + 1
+    while noun < len(words) and words[noun] in en.ADJECTIVES:
+        noun += 1
+    after = words[noun + 1] if noun + 1 < len(words) else ""
+    is_last = after in ("", ".", "in", "at", "near", "to", "from", "on") or after in en.DATED
+    is_person = before in ("to", "at") and words[noun : noun + 1] in en.SEEN
+    is_thing = noun < len(words) and words[noun] in en.COUNTED
+    return is_last and (is_person or is_thing)
+
+
+def _is_idle(words: Sequence[str], place: int) -> bool:
+    before, after = words[:place], words[place + 1 :]
+    match words[place]:
+        case "that" | "whom":
+            return _is_idle_that(before, after)
+        case "of":  # "all of the", without a list that "both" or "all" could be about
+            return (
+                before[-1:] in (["all"], ["both"], ["half"])
+                and (after[:1] == ["the"] or after[:1] in [[each] for each in en.POSSESSIVES])
+                and "and" not in words
+                and "or" not in words
+            )
+        case "to":  # "helped Ann to move the sofa"
+            return (
+                len(after) > 1
+                and after[0] in en.BASES
+                and after[1] in en.DETERMINERS
+                and _is_helped(before)
+            )
+        case "got":  # "has got a dog"
+            return before[-1:] in (["has"], ["have"]) and (
+                after[:1] in (["a"], ["an"]) or (len(after) > 0 and after[0].isdecimal())
+            )
+        case _:
+            return False
+
+
+def _is_helped(before: Sequence[str]) -> bool:
+    match before:
+        case [*_, "help" | "helps" | "helped", one]:
+            return one.istitle() or one in en.OBJECTS
+        case [*_, "help" | "helps" | "helped", first, noun]:
+            return first in en.DETERMINERS and noun.islower() and noun not in en.FUNCTION
+        case _:
+            return False
+
+
+def _is_idle_that(before: Sequence[str], after: Sequence[str]) -> bool:
+    """Whether "that" begins a clause after "said", or one about "the dog" that begins a text."""
+    size = _subject_size(after)
+    if not size or len(after) <= size or after[size] not in en.FINITE:
         return False
-    first = following[0]
-    is_date = len(following) > 1 and first.text.isdecimal() and following[1].text in en.MONTHS
-    return not first.article and (first.text in en.WEEKDAYS or is_date)
+    if before[-1:] and (before[-1] in en.SAYING or before[-2:] == ["found", "out"]):
+        return True
+    if before[-2:-1] and before[-2] in en.TELLING and before[-1] in en.OBJECTS.keys() | {"you"}:
+        return True
+    if before[-2:-1] and before[-2] in en.TELLING and before[-1].istitle():
+        return True
+    if len(before) != 2 or before[0] != "the" or not before[1].islower():
+        return False
+    rest = after[size + 1 :]
+    if rest and (rest[0].istitle() or rest[0] in en.OBJECTS):
+        rest = rest[1:]
+    return after[size] in en.PASTS_OF and rest[:1] in (["is"], ["are"], ["was"], ["were"])
 
 
-def _is_idle_of(word: Word, previous: Word | None, following: Word | None) -> bool:
-    return (
-        word.text == "of"
-        and previous is not None
-        and previous.text in ("all", "both", "half")
-        and following is not None
-        and (following.article == "the" or following.text in en.POSSESSIVES | en.THESE)
-    )
-
-
-def _is_idle_to(word: Word, kept: Sequence[Word], following: Word | None) -> bool:
-    return (
-        word.text == "to"
-        and following is not None
-        and following.text in en.BASES
-        and not following.article
-        and any(each.text in ("help", "helps", "helped", "helping") for each in kept[-4:])
-        and not any(each.text in en.VERBS - {"helps", "helped"} for each in kept[-3:])
-    )
-
-
-def _is_idle_got(word: Word, previous: Word | None, following: Word | None) -> bool:
-    return (
-        word.text == "got"
-        and previous is not None
-        and previous.text in ("has", "have")
-        and following is not None
-        and (following.article == "a" or following.text.isdecimal())
-    )
+def _subject_size(words: Sequence[str]) -> int:
+    """Return how many words at the beginning are a subject; 0 for none."""
+    first = words[0] if words else ""
+    if first in en.SUBJECTS or first in ("you", "it") or first.istitle():
+        return 1
+    if first in en.DETERMINERS and len(words) > 1 and words[1] not in en.FUNCTION:
+        return 2
+    return 0

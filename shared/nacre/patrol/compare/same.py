@@ -4,9 +4,8 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Protocol
 
-from nacre.patrol.compare import words as en
-from nacre.patrol.compare.articles import agree
-from nacre.patrol.compare.reading import Reading, Sentence, has_other_capitals, plain_text, read
+from nacre.patrol.compare.lasting import holds_on_any_day
+from nacre.patrol.compare.reading import is_english, plain_text, read, without_articles
 from nacre.patrol.compare.turning import turned
 from nacre.patrol.compare.voice import same_by_voice
 
@@ -36,15 +35,16 @@ class Told(Protocol):
 
 
 def same_event(one: Told, other: Told) -> bool:
-    """Whether two notes tell the same: the text, the people, and the place if both name one.
+    """Whether two notes tell the same: the text, the people, the day, and the place.
 
-    The same on another day happened again, which is further evidence of one memory, unless
-    the text means its day, as "yesterday" does.
+    The place counts if both notes have one. Another day is another event, unless nothing in
+    the text can depend on the day.
     """
+    people = _folded(one.actors)
     return (
-        _folded(one.actors) == _folded(other.actors)
+        people == _folded(other.actors)
         and same_circumstances(one, other)
-        and same_text(one.action, other.action)
+        and same_text(one.action, other.action, people)
     )
 
 
@@ -53,50 +53,25 @@ def same_circumstances(one: Told, other: Told) -> bool:
     if one.setting and other.setting and plain_text(one.setting) != plain_text(other.setting):
         return False
     is_other_day = bool(one.when and other.when) and not {*one.when} & {*other.when}
-    return not (is_other_day and _names_a_day(one.action, other.action))
+    return not is_other_day or (holds_on_any_day(one.action) and holds_on_any_day(other.action))
 
 
-def same_text(one: str, other: str) -> bool:
-    """Whether two texts are equal after normalisation, or shown to say the same."""
-    first, second = read(one), read(other)
-    if first.plain == second.plain:
-        return not has_other_capitals(one, other)
-    if "english" not in (first.language, second.language):
-        return False
-    return (
-        "other" not in (first.language, second.language)
-        and first.is_question is second.is_question
-        and len(first.sentences) == len(second.sentences) > 0
-        and all(
-            _same_sentence(left, right, may_move=not first.is_question)
-            for left, right in zip(first.sentences, second.sentences, strict=True)
-        )
-    )
+def same_text(one: str, other: str, people: frozenset[str] = frozenset()) -> bool:
+    """Whether two texts are equal after normalisation, or a rule shows that they say the same.
 
-
-def _same_sentence(one: Sentence, other: Sentence, *, may_move: bool) -> bool:
-    if agree(one, other):
+    `people` are names in lower case, beside the common first names, that may stand after "by".
+    """
+    if plain_text(one) == plain_text(other):
         return True
-    if not may_move:
+    first, second = read(one), read(other)
+    if first is None or second is None or not (is_english(one) or is_english(other)):
         return False
-    first, second = turned(one), turned(other)
-    return agree(first, second) or any(
-        same_by_voice(left, right)
-        for active, passive in (((one, first), (other, second)), ((other, second), (one, first)))
-        for left in active
-        for right in passive
-    )
-
-
-def _names_a_day(*texts: str) -> bool:
-    readings: list[Reading] = [read(text) for text in texts]
+    left, right = turned(first), turned(second)
     return any(
-        word.text in en.DEICTIC or word.text in en.WEEKDAYS
-        for reading in readings
-        for sentence in reading.sentences
-        for word in sentence
+        short in (full, without_articles(full)) or same_by_voice(short, full, people)
+        for short, full in ((left, right), (right, left))
     )
 
 
-def _folded(actors: Sequence[str]) -> set[str]:
-    return {unicodedata.normalize("NFKC", actor).casefold() for actor in actors}
+def _folded(actors: Sequence[str]) -> frozenset[str]:
+    return frozenset(unicodedata.normalize("NFKC", actor).casefold() for actor in actors)

@@ -1,209 +1,169 @@
-"""The voice: "Ann painted the fence" is "the fence was painted by Ann", never the other way."""
+"""The voice: "Ann painted the fence" is "the fence was painted by Ann", never the other way.
+
+What follows "by" must be somebody who can do things, by a closed list or as one of the people of
+the note: a lamp may be "placed by the piano". No verb of placing is in the list of verbs.
+"""
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from nacre.patrol.compare import words as en
-from nacre.patrol.compare.articles import agree, is_plural
-from nacre.patrol.compare.reading import Sentence, Word
-from nacre.patrol.compare.turning import time_at
+from nacre.patrol.compare.clauses import is_name, is_noun
+from nacre.patrol.compare.reading import Sentence
 
-_AFTER_AGENT = en.word_set("in on at during after before since yesterday today last")
-
-
-_CLAUSES = en.CLAUSE_WORDS - {"and"}
-_PHRASES = en.PREPOSITIONS - {"of"}
+_BE = frozenset(("is", "are", "was", "were"))
+_HELPERS = _BE | {"has", "have", "had", "will", "must", "should", "been", "being", "be", "not"}
 
 
-class _Passive(NamedTuple):
-    """A passive clause, taken apart."""
-
-    object: Sentence
-    auxiliaries: tuple[str, ...]
-    adverbs: Sentence
-    participle: str
-    between: Sentence
-    agent: Sentence
-    rest: Sentence
-
-
-def same_by_voice(active: Sentence, passive: Sentence) -> bool:
+def same_by_voice(active: Sentence, passive: Sentence, people: frozenset[str]) -> bool:
     """Whether the second sentence is the first one in the passive."""
-    return any(_fits(active, clause) for clause in _passives(passive))
+    return active in actives(passive, people)
 
 
-def _passives(words: Sentence) -> Iterator[_Passive]:
-    texts = [word.text for word in words]
-    if texts.count("by") != 1 or "," in texts:
+def actives(words: Sentence, people: frozenset[str]) -> Iterator[Sentence]:
+    """Give what a sentence in the passive is in the active."""
+    start = next((place for place, word in enumerate(words) if word in _HELPERS), 0)
+    if not start or words.count("by") != 1:
         return
-    start = next((place for place, text in enumerate(texts) if text in _FIRST), None)
-    if start is None or start == 0:
+    target, by = words[:start], words.index("by")
+    verb = start
+    while verb < by and words[verb] in _HELPERS:
+        verb += 1
+    if verb >= by or not _is_target(target):
         return
-    place = start
-    auxiliaries: list[str] = []
-    while place < len(texts) and texts[place] in en.AUXILIARIES | {"not"}:
-        auxiliaries.append(texts[place])
-        place += 1
-    adverb = place
-    while place < len(texts) and texts[place].endswith("ly") and texts[place] not in en.FOCUS:
-        place += 1
-    by = texts.index("by")
-    if place >= by or not set(auxiliaries) & en.BE or by + 1 >= len(texts):
+    agent, time = _agent(words[by + 1 :])
+    between = words[verb + 1 : by]
+    if not _is_agent(agent, words[verb], people) or not _is_between(words[verb], between):
         return
-    subject = words[:start]
-    # A phrase behind the object would belong to the verb in the active voice.
-    if {word.text for word in subject if not word.article} & (_CLAUSES | en.VERBS | _PHRASES):
+    if target[0].isdecimal() and (agent[0].isdecimal() or "not" in words[start:verb]):
         return
-    parts = (
-        subject,
-        tuple(auxiliaries),
-        words[adverb:place],
-        texts[place],
-        words[place + 1 : by],
+    if agent[0].isdecimal() and "not" in words[start:verb]:
+        return
+    is_counted = target[0].isdecimal() or agent[0].isdecimal()
+    if ("not" in words[start:verb] or is_counted) and not (
+        _is_definite(target) and _is_definite(agent)
+    ):
+        return
+    doer = _other_case(agent, en.OBJECTS)
+    done = _other_case(target, en.SUBJECTS)
+    is_one = "and" not in agent and agent[-1] not in en.SEVERAL
+    for middle in _verbs(words[start:verb], words[verb], is_one=is_one):
+        yield (*doer, *middle, *done, *between, *time)
+
+
+def _is_target(words: Sentence) -> bool:
+    """Whether these words are one thing or person, without quantities or another's pronoun."""
+    first, rest = words[0], words[1:]
+    if not rest:
+        return first in en.SUBJECTS or is_name(first)
+    if is_name(first):
+        is_pair = len(rest) == 2 and rest[0] == "and"
+        return is_pair and is_name(rest[1])
+    if first.isdecimal():
+        return len(rest) == 1 and is_noun(rest[0])
+    is_set = first in ("the", "a", "an", "my", "our", "your", "this") or is_name(
+        first.removesuffix("'s")
     )
-    for end in range(by + 2, len(words) + 1):
-        agent, rest = words[by + 1 : end], words[end:]
-        is_adjunct = not rest or rest[0].text in _AFTER_AGENT or time_at(rest, 0) > 0
-        if _is_agent(agent) and is_adjunct:
-            yield _Passive(*parts, agent, rest)
+    return is_set and len(rest) <= 3 and all(is_noun(word) for word in rest)
 
 
-_FIRST = en.AUXILIARIES
+def _agent(words: Sentence) -> tuple[Sentence, Sentence]:
+    """Return who did it, and the time behind."""
+    for size in (2, 1):
+        time = words[-size:]
+        if _is_time(time):
+            return words[:-size], time
+    return words, ()
 
 
-def _is_agent(words: Sentence) -> bool:
-    head = words[-1].text
-    return (
-        not {word.text for word in words} & {*en.NOT_AGENTS, *_CLAUSES, *_PHRASES}
-        and not {word.text for word in words[1:]} & en.VERBS
-        and not head.endswith(("ing", "self", "selves"))
-        and not head.isdecimal()
-        and "of" not in (head, words[0].text)
-    )
+def _is_time(words: Sentence) -> bool:
+    if len(words) == 2 and words[0] in ("on", "in"):
+        return words[1] in en.DATED or (words[1].isdecimal() and len(words[1]) == 4)
+    return words in (("yesterday",), ("last", "week"), ("last", "year"))
 
 
-def _fits(active: Sentence, passive: _Passive) -> bool:
-    subject = _as(passive.agent, en.OBJECTS)
-    for ending in _endings(passive):
-        middle = active[len(subject) : len(active) - len(ending)]
-        if len(active) <= len(subject) + len(ending):
-            continue
-        if (
-            agree(active[: len(subject)], subject)
-            and agree(active[len(active) - len(ending) :], ending)
-            and _same_verb(middle, passive)
-            and not _is_scope(passive)
-        ):
-            return True
-    return False
-
-
-def _endings(passive: _Passive) -> Iterator[Sentence]:
-    """Give what the active sentence may end in: the object, and what stood beside the verb."""
-    target = _as(passive.object, en.SUBJECTS)
-    yield (*target, *passive.between, *passive.rest)
-    if passive.between and passive.rest:
-        yield (*target, *passive.rest, *passive.between)
-
-
-def _is_scope(passive: _Passive) -> bool:
-    """Whether two words that count or deny would change places."""
-    parts = (passive.object, passive.agent)
-    counts = [any(word.text in _COUNTS or word.text.isdecimal() for word in part) for part in parts]
-    is_any = [any(word.article == "a" for word in part) for part in parts]
-    is_denied = bool(set(passive.auxiliaries) & en.NEGATIVES)
-    return (
-        all(counts)
-        or (counts[0] and is_any[1])
-        or (counts[1] and is_any[0])
-        or (is_denied and any((*counts, *is_any)))
-    )
-
-
-_COUNTS = en.QUANTIFIERS | en.NEGATIVES
-
-
-def _as(words: Sentence, pronouns: dict[str, str]) -> Sentence:
-    if len(words) == 1 and words[0].text in pronouns:
-        return (Word(pronouns[words[0].text]),)
-    return words
-
-
-def _same_verb(middle: Sequence[Word], passive: _Passive) -> bool:
-    """Whether the words between subject and object are the verb that the passive has."""
-    if any(word.article for word in middle):
-        return False
-    texts = [word.text for word in middle]
-    adverbs = [word.text for word in passive.adverbs]
-    if adverbs:
-        if texts[-len(adverbs) - 1 : -1] != adverbs:
+def _is_agent(words: Sentence, participle: str, people: frozenset[str]) -> bool:
+    agents = en.AGENTS | (en.BEASTS if participle in en.HARMED else frozenset())
+    match words:
+        case (one,):
+            return one in en.OBJECTS or _is_person(one, people)
+        case (title, one) if title in en.TITLES:
+            return is_name(one)
+        case (one, "and", other):
+            return _is_person(one, people) and _is_person(other, people)
+        case (first, *adjectives, noun) if set(adjectives) <= en.ADJECTIVES:
+            is_owner = first.endswith("'s") and _is_person(first[:-2], people)
+            return noun in agents and (
+                (first.isdecimal() and noun in en.SEVERAL)
+                or first in ("the", "a", "an", "my", "our", "your")
+                or is_owner
+            )
+        case _:
             return False
-        del texts[-len(adverbs) - 1 : -1]
-    if not texts:
-        return False
-    *helpers, verb = texts
-    return (_tense(helpers), verb) in set(_actives(passive))
 
 
-def _actives(passive: _Passive) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Give the helpers and the verb of the active voice, all that fit the participle."""
-    helpers = tuple(word for word in passive.auxiliaries if word != "not")
-    deny = ("not",) if "not" in passive.auxiliaries else ()
-    part = passive.participle
+def _is_person(word: str, people: frozenset[str]) -> bool:
+    low = word.lower()
+    return is_name(word) and (low in en.FIRST_NAMES or low in people)
+
+
+def _is_between(participle: str, words: Sentence) -> bool:
+    """Whether these words say where somebody was invited, or the colour of what was painted."""
+    match words:
+        case ():
+            return True
+        case (colour,) if colour in en.COLOURS:
+            return participle == "painted"
+        case ("to", "the", noun):
+            return participle in ("invited", "driven") and noun in en.DESTINATIONS
+        case ("to", name):
+            return participle in ("sold", "given", "lent") and is_name(name)
+        case _:
+            return _is_time(words)
+
+
+def _is_definite(words: Sentence) -> bool:
+    return words[0] not in ("a", "an") and "and" not in words
+
+
+def _other_case(words: Sentence, pronouns: dict[str, str]) -> Sentence:
+    return (pronouns.get(words[0], words[0]),) if len(words) == 1 else words
+
+
+def _verbs(helpers: Sequence[str], participle: str, *, is_one: bool) -> Iterator[Sentence]:
+    """Give the verb in the active voice, in every form that fits."""
+    for base in en.VOICE_PARTICIPLES.get(participle, ()):
+        yield from _simple(tuple(helpers), base, is_one=is_one)
+        yield from _compound(tuple(helpers), participle, base, is_one=is_one)
+
+
+def _simple(helpers: Sentence, base: str, *, is_one: bool) -> Iterator[Sentence]:
     match helpers:
-        case ("was",) | ("were",) if deny:
-            yield from ((("did", "not"), base) for base in _bases(part))
-        case ("was",) | ("were",):
-            yield from (((), past) for past in _pasts(part))
-        case ("is",) | ("are",) | ("am",) if deny:
-            yield from ((("do", "not"), base) for base in _bases(part))
-        case ("is",) | ("are",) | ("am",):
-            forms = (form for base in _bases(part) for form in _present(base, passive.agent))
-            yield from (((), form) for form in forms)
-        case (modal, "be") if modal in en.MODALS:
-            yield from (((modal, *deny), base) for base in _bases(part))
-        case ("has" | "have" | "had", "been"):
-            yield (*_tense(helpers[:1]), *deny), part
-        case (being, "being") if being in en.BE:
-            ings = (ing for base in _bases(part) for ing in _ings(base))
-            yield from (((*_tense((being,)), *deny), ing) for ing in ings)
+        case ("was" | "were",):
+            yield (en.past_of(base),)
+        case ("was" | "were", "not"):
+            yield ("did", "not", base)
+        case ("is" | "are",):
+            if is_one or en.past_of(base) != base:
+                yield (en.third(base),) if is_one else (base,)
+        case ("is" | "are", "not"):
+            yield ("does" if is_one else "do", "not", base)
+        case _:
+            return
 
 
-def _present(base: str, agent: Sentence) -> list[str]:
-    """Return the forms of the present that an agent may have, if they are not the past as well."""
-    head = agent[-1].text
-    if head in ("him", "her"):
-        return [en.third(base)]
-    is_several = head in en.OBJECTS or head == "you" or is_plural(head) or len(agent) > 2
-    bare = [base] if is_several and base not in en.PASTS else []
-    return [en.third(base), *bare]
-
-
-def _tense(helpers: Sequence[str]) -> tuple[str, ...]:
-    """Return helping verbs without what follows from the person they are about."""
-    same = {"has": "have", "am": "is", "are": "is", "were": "was", "does": "do"}
-    return tuple(same.get(word, word) for word in helpers)
-
-
-def _pasts(participle: str) -> set[str]:
-    irregular = {past for past, part in en.PASTS.items() if part == participle}
-    return irregular or ({participle} if participle.endswith("ed") else set())
-
-
-def _bases(participle: str) -> set[str]:
-    known = {base for base in en.BASES if participle in en.participles_of(base)}
-    if known or not participle.endswith("ed"):
-        return known
-    stem = participle[:-2]
-    found = {stem, participle[:-1]}
-    if stem.endswith("i"):
-        found = {stem[:-1] + "y"}
-    elif len(stem) > 2 and stem[-1] == stem[-2]:
-        found.add(stem[:-1])
-    return found
-
-
-def _ings(base: str) -> set[str]:
-    if base.endswith("e") and not base.endswith("ee"):
-        return {base[:-1] + "ing"}
-    return {base + "ing", base + base[-1] + "ing"}
+def _compound(helpers: Sentence, participle: str, base: str, *, is_one: bool) -> Iterator[Sentence]:
+    match helpers:
+        case ("will" | "must" | "should" as modal, "be"):
+            yield (modal, base)
+        case ("has" | "have", "been"):
+            yield ("has" if is_one else "have", participle)
+        case ("had", "been"):
+            yield ("had", participle)
+        case ("had", "not", "been"):
+            yield ("had", "not", participle)
+        case ("is" | "are", "being"):
+            yield from (("is" if is_one else "are", ing) for ing in en.ings_of(base))
+        case ("was" | "were", "being"):
+            yield from (("was" if is_one else "were", ing) for ing in en.ings_of(base))
+        case _:
+            return

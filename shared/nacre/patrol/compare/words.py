@@ -91,34 +91,108 @@ _FORMS = {
 BASES = frozenset(_FORMS) | frozenset(_REGULAR.split())
 THIRDS = {third(base): base for base in BASES}
 PASTS = dict(_FORMS.values())
-VERBS = frozenset(
-    {
-        *THIRDS,
-        *PASTS,
-        *(part for base in BASES for part in participles_of(base)),
-        *PASTS.values(),
-    }
-) | {"are", "am", "were"}
 
+
+def past_of(base: str) -> str:
+    """Return the past of a verb."""
+    return _FORMS[base][0] if base in _FORMS else max(participles_of(base), key=len)
+
+
+def ings_of(base: str) -> list[str]:
+    """Return the spellings that the form in -ing of a verb may have."""
+    if base.endswith("e") and not base.endswith("ee"):
+        return [base[:-1] + "ing"]
+    return [base + base[-1] + "ing"] if _doubles(base) else [base + "ing"]
+
+
+WEEKDAYS = word_set("Monday Tuesday Wednesday Thursday Friday Saturday Sunday")
+MONTHS = word_set(
+    """
+    January February March April May June July August September October November December
+    """
+)
+DATED = WEEKDAYS | MONTHS
+"""Words with a capital that are no names."""
+SEASONS = word_set("spring summer autumn winter")
+UNITS = word_set("minute hour morning evening night day week weekend month year")
+TIME_NOUNS = (
+    SEASONS
+    | UNITS
+    | {unit + "s" for unit in UNITS}
+    | word_set(
+        """
+        time times moment moments second seconds date dates past future present decade decades
+        century era age period phase noon midnight midday afternoon afternoons today yesterday
+        tomorrow tonight eve eves birthday birthdays anniversary holiday holidays season seasons
+        term semester quarter fortnight weekday weekdays dawn dusk sunrise sunset daytime
+        nighttime bit while mile miles way ways lot rest same other next last first following
+        previous end beginning start tmrw tmr tomorow tonite now then
+        """
+    )
+)
+"""Nouns that beside a verb may say when, how long or how far, without a word before them."""
+
+SUBJECTS = {"I": "me", "he": "him", "she": "her", "we": "us", "they": "them", "you": "you"}
+OBJECTS = {after: before for before, after in SUBJECTS.items()}
+PRONOUNS = word_set("i you he she it we they there that who what")
+POSSESSIVES = word_set("my your his her its our their")
+DETERMINERS = POSSESSIVES | {"the", "a", "an"}
+AUXILIARIES = word_set(
+    """
+    am is are was were be been being has have had do does did wo ca will would shall should can
+    could may might must need
+    """
+)
+AFTER_IS = word_set("a an the not in at on from my your our his her their")
+"""What shows that "she's" is "she is"."""
+
+FUNCTION = (
+    AUXILIARIES
+    | PRONOUNS
+    | DETERMINERS
+    | frozenset((*SUBJECTS, *OBJECTS))
+    | word_set(
+        """
+        i me this these those which whom whose when whenever where wherever while because if unless
+        although though whether how why and or but so than as like unlike except since until once
+        yet nor
+        about above across after against along among around at before behind below beneath beside
+        between beyond by despite down during for from inside into near of off on onto out
+        outside over past through throughout to toward towards under up upon with within without
+        not no never none nobody noone nothing nowhere neither hardly barely scarcely rarely seldom
+        cannot only even just also too almost nearly mainly mostly especially always again still
+        already often usually sometimes simply merely either first then twice both respectively
+        instead else ever soon later ago here away back all every each some any many much few
+        little most several everybody everyone somebody someone anybody anyone everything
+        something anything half one two three four five six seven eight nine ten eleven twelve
+        hundred thousand million another other others such same own more less least enough lots
+        perhaps maybe yesterday today tomorrow tonight now please let ones each
+        there's it's that's
+        """
+    )
+)
+"""Words that are no noun, adjective or name, whatever their capitals."""
 
 ENGLISH = word_set(
     """
-    the and were with his she he they from that will would not their this because when while if
-    who which its been you my your our does did should could can cannot must bought went sold
-    told left said took gave came got lent paid saw knew thought ago years months weeks days
+    the they she it it's there's my your our their did does were with this which and from because
+    when while although unless until how that would should since before every both three four
+    five seven eight nine eleven twelve ago
+    monday tuesday wednesday thursday friday saturday sunday
+    """
+) | (
+    frozenset(part for forms in _FORMS.values() for part in forms)
+    | frozenset(third(base) for base in BASES)
+    | frozenset(past_of(base) for base in _REGULAR.split())
+    | frozenset(("has", "been", "doesn't"))
+) - word_set(
+    """
+    was had let set put come note bent hit rang sang sank rose spread lies dies cut shut quit sit
+    fit led done dine sent lit met rent is has given driven
     """
 )
-"""Words that show by themselves that a text is English."""
-ENGLISH_VERBS = VERBS - word_set(
-    """
-    is am are was had let set put come use note bent hit rang sang sank rose spread visite lies
-    dies cut shut quit sit fit list led mette done dine sent lit made met rent
-    """
-)
-"""Verbs that are not words of another language too."""
-WEAK_ENGLISH = word_set("is are of has had her by for at on to it be we me")
-FIRM_ENGLISH = word_set("is are of has had her 's")
-"""Two of the first show it, if one of them is among the second."""
+"""Words that show that a text is English."""
+
 FOREIGN = word_set(
     """
     der das und nicht ist ein eine einen dem den mit auf ich er wir hat haben wird wurde le les
@@ -126,64 +200,93 @@ FOREIGN = word_set(
     com ele ela och att det som inte het een zijn niet ik
     """
 )
+"""Words that show that a text may be in another language."""
 
-SUBJECTS = {"i": "me", "he": "him", "she": "her", "we": "us", "they": "them"}
-OBJECTS = {after: before for before, after in SUBJECTS.items()}
-PRONOUNS = frozenset((*SUBJECTS, "you", "it", "there"))
-POSSESSIVES = word_set("my your his her its our their")
-THESE = word_set("this that these those")
-PREPOSITIONS = word_set(
+LITERAL = word_set(
     """
-    about above across after against along among around at before behind below beneath beside
-    between beyond by despite down during for from in inside into near of off on onto out
-    outside over past since through throughout to toward towards under until up upon with within
-    without
+    password passwords passphrase passcode code codes pin key keys token tokens username login
+    logins ssid wifi url id ids serial plate iban hash word words spelled spelt spelling name
+    names named nickname alias quote title phrase
     """
 )
-NEGATIVES = word_set(
-    """
-    not no never none nobody nothing nowhere neither nor hardly barely scarcely rarely seldom
-    without cannot
-    """
-)
-FOCUS = word_set(
-    """
-    1st only even just also too almost nearly mainly mostly especially always again still
-    already often usually sometimes simply merely either first then once twice both respectively
-    instead else about
-    """
-)
-QUANTIFIERS = word_set(
-    """
-    all every each some any many much few little most several everybody everyone somebody
-    someone anybody anyone everything something anything nobody half both either neither no none
-    """
-)
-BE = word_set("am is are was were be been being")
-AUXILIARIES = BE | word_set(
-    "has have had do does did will would shall should can could may might must"
-)
-MODALS = word_set("will would shall should can could may might must")
+"""Words beside which another word may be data: it counts as it is written."""
 
-# Words that begin or hold another clause: what stands beside them may belong to it.
-CLAUSE_WORDS = word_set(
+ADJECTIVES = word_set(
     """
-    that who whom whose which what when whenever where while because if unless although though
-    whether how why and or but so than as like unlike except
+    old new young big small large little long short tall good bad red blue green black white grey
+    brown yellow pink dark light warm cold hot wet dry clean dirty heavy local annual electric
+    wooden broken empty full expensive cheap famous beautiful
     """
 )
+COLOURS = word_set("red blue green black white grey brown yellow pink orange purple")
 
-WEEKDAYS = word_set("monday tuesday wednesday thursday friday saturday sunday")
-MONTHS = word_set(
+BASE_OF_VOICE = word_set(
     """
-    january february march april may june july august september october november december
+    accept admire adopt approve arrest attack bake bite blame break build buy cancel chase check
+    choose clean complete cook cover criticize damage decorate deliver design destroy develop
+    draw drive drop eat edit elect employ feed fill finish fire fix forgive fund guide heal hire hit
+    hug improve injure inspect install invite kick kill kiss knit like love maintain manage mend
+    open order organise own paint pay praise prepare print promote protect publish pull punish
+    push raise reach read refuse reject remove repair replace rescue review reward rob save
+    scold sell send serve sew sign sing solve spill start steal sting strike sweep teach test
+    throw train translate treat trust update use visit wash water win wipe write wrap
     """
 )
-SEASONS = word_set("spring summer autumn winter")
-DAY_PARTS = word_set("morning afternoon evening night")
-UNITS = word_set("second minute hour day week weekend month year decade century")
-TIMES = word_set("yesterday today tomorrow tonight")
-DEICTIC = TIMES | word_set("now currently ago recently lately next last this soon here")
+VOICE_PARTICIPLES: dict[str, tuple[str, ...]] = {
+    part: tuple(sorted(base for base in BASE_OF_VOICE if part in participles_of(base)))
+    for part in {part for base in BASE_OF_VOICE for part in participles_of(base)}
+}
+
+CLAUSE_VERBS = word_set(
+    """
+    arrive bake bark begin book break bring build burn buy call carry chase clean clear climb
+    close come cook cry cut dance destroy die drink drive drop eat expire fail fall feed fight fill
+    finish fix flee flood fly freeze go hit hug kick kiss knit laugh leave live lock lose melt
+    miss move open paint pay plant play push rain read rent repair rest retire return ring run
+    scream sell set shout sing sleep smell smile smoke snow spill start stay steal stop swim
+    switch take travel visit wait wake walk wash water wear win work
+    """
+)
+"""Verbs of doing: none reports, plans, wants, names or feels."""
+
+
+def _forms(base: str) -> set[str]:
+    plain = set() if base in ("read", "cut", "set", "hit") else {base}
+    return {past_of(base), third(base)} | plain
+
+
+CLAUSE_FORMS = {form: base for base in CLAUSE_VERBS for form in _forms(base)}
+ABOUT_A_TIME = word_set("book buy rent paint set pay")
+"""Verbs whose object may have a time of its own, as in "booked a table on Monday"."""
+ON_A_DAY = word_set(
+    "arrive clean close come finish fix go open repair return start wash leave work"
+)
+PASTS_OF = frozenset(_FORMS[base][0] for base in _FORMS) | frozenset(
+    past_of(base) for base in _REGULAR.split()
+)
+STATES = word_set("asleep awake ill sick late tired quiet closed open dark empty alone")
+"""Adjectives that no clause or time behind them can belong to."""
+BARE = word_set(
+    """
+    coffee tea milk beer wine bread soup lunch dinner breakfast tennis chess football golf cards
+    """
+)
+"""Nouns that are the object of a verb without an article."""
+MANNERS = word_set("home outside inside upstairs downstairs slowly quickly carefully loudly")
+FINITE = PASTS_OF | (
+    frozenset(CLAUSE_FORMS)
+    | frozenset(_FORMS[base][0] for base in _FORMS)
+    | frozenset(third(base) for base in BASES)
+    | word_set("is are was were has have had will would can could should might does did")
+)
+SAYING = word_set(
+    """
+    said says say thinks think thought knows know knew believes believe believed hopes hope hoped
+    noticed explained heard feels agreed promised
+    """
+)
+TELLING = word_set("told tells")
+
 EVENTS = word_set(
     """
     meeting dinner lunch breakfast party flight appointment concert call game match trip lesson
@@ -192,52 +295,139 @@ EVENTS = word_set(
     election strike test surgery operation meetings flights parties classes lessons exams
     """
 )
-NOT_ING = word_set(
+"""What may be fixed for another time than the one at which something is done with it."""
+
+TITLES = word_set("Dr Mr Mrs Ms Uncle Aunt Aunty Doctor Professor")
+AGENTS = word_set(
     """
-    evening morning meeting building wedding nothing something everything anything spring string
-    king ring thing ceiling painting clothing feeling earring wing during
+    man woman boy girl child children baby kid kids people person stranger friend friends
+    neighbour neighbours colleague colleagues guest guests thief thieves burglar robber king queen
+    mother father mum dad parents brother sister son daughter uncle aunt cousin nephew niece
+    grandmother grandfather grandma grandpa wife husband twin twins
+    actor architect artist author baker barber builder butcher carpenter chef cleaner cook
+    dentist designer detective developer director doctor driver editor electrician engineer
+    farmer firefighter gardener goalkeeper guide hairdresser judge lawyer librarian manager
+    mayor mechanic minister musician nurse owner painter pharmacist photographer pilot plumber
+    policeman postman president principal professor programmer referee reporter scientist
+    secretary singer soldier student students surgeon tailor teacher teachers technician tenant
+    tenants landlord landlady boss customer customers client waiter waitress writer vet
+    company committee board council government jury team police army choir union
+    insurance parser scheduler compiler
     """
 )
-
-# Nouns whose article changes what is said, as in "in prison" and "in the prison".
-MARKED_NOUNS = word_set(
+"""Who or what can do something, and is no place beside which it could have been done."""
+BEASTS = word_set(
     """
-    1st blue cold rule week month year hour minute decade century weekend question way fire
-    table case front time times board office air hand side power course last charge school
-    church prison jail bed sea court college university class place end day night future past
-    moment fact view light sight line order effect point least most back top bottom stage record
-    duty leave demand sale hold track ball run house road move job mark part town work home few
-    little lot bit number couple dozen hundred thousand million while only same next other best
-    first second third chicken lamb fish glass paper iron room space hair wood cloth business
-    experience change stone rock beauty youth more less worst better tin lead gold rest one man
-    woman god world people children men women mice feet teeth police data media hospital half
-    good great kind sort egg duck turkey salmon rabbit onion oak pine cake pie war law life
-    death love truth
+    dog dogs cat cats horse wasp bee mosquito spider fox wolf bear snake shark storm flood wind
+    earthquake hurricane lightning
     """
 )
-
-MARKED_ADJECTIVES = word_set(
-    "poor rich old young dead sick blind deaf elderly unemployed wounded homeless"
+HARMS = word_set(
+    """
+    attack bite break chase damage destroy drop eat flood hit hurt injure kick kill pull push
+    sting strike
+    """
 )
-"""Adjectives that with "the" and no noun mean people."""
+"""What beasts and weather do; other things may have been done beside them."""
+HARMED = frozenset(part for base in HARMS for part in participles_of(base))
+DESTINATIONS = word_set("station airport hospital school wedding")
+SEVERAL = frozenset(
+    word for word in AGENTS | BEASTS if word.endswith("s") and not word.endswith("ss")
+) | word_set("children people police us them me you")
+FIRST_NAMES = word_set(
+    """
+    aaron abigail adam agnes ahmed aisha alan albert alex alexander ali alice amanda amina amir amy
+    andrea andreas andrew angela anita anja ann anna anne annie anton antonio arthur astrid
+    barbara beatrice bella ben benjamin bernard beth bianca bill birgit bob boris brian bruno
+    carl carla carlos carmen carol caroline catherine cathy cecilia chloe chris christian
+    christina christine christopher claire clara claudia colin cora dan dana daniel daniela david
+    deborah denise dennis diana diego dieter dirk dmitri dominik donald dora doris dorothy edgar
+    edith edward elena elias elisabeth elizabeth ella ellen elsa emil emily emma enrique eric erik
+    erika ernst esther eva evelyn fatima felix fernando fiona florian francesca francesco frank
+    franz fred freya friedrich gabriel gareth george gerald gina giovanni giulia greta guido
+    gustav hanna hannah hans harold harry hassan heather heidi heike heinz helen helena helga
+    henry herbert hilda holger hugo ian ibrahim ida igor ines inga ingrid irene iris isaac isabel
+    isabella ivan jacob jakob james jan jana jane janet janine jason javier jean jenny jens jessica
+    jim joan joanna joe johan johanna john jonah jonas jonathan jorge jose joseph josh juan julia
+    julian juliet julie kai karen karim karin karl kate katharina katherine kathy kenneth
+    kevin kim klaus kofi konrad kristina lars laura lea lena leo leon lewis liam lily linda lisa
+    liz lorenzo lotte louis louise luca lucas lucia lucy luis luisa lukas magda maja manuel marc
+    marco margaret maria marie mario marion martha martin mary marta mateo matthew max maya
+    megan mehmet mei melissa mia michael michelle miguel mike milan miriam mohamed monika moritz
+    nadia nancy naomi natalie nathan nicholas nicole niklas nils nina noah nora oleg olga oliver
+    olivia omar oscar oskar otto pablo patricia patrick paul paula pavel pedro peter petra philip
+    pierre priya rachel rafael ralf raj ravi rebecca renate ricardo richard rita robert roberto
+    roger rolf ron rosa rosalind rosemary ruben rudolf ruth ryan sabine sally sam samuel sandra
+    sara sarah sean sebastian sergio sharon sigrid silke silvia simon simone sofia sonia sophia
+    sophie stefan stefanie stella stephan stephen steve steven susan susanne sven sylvia tania
+    tanja tariq tatiana ted teresa theo theresa thomas tim tina tobias tom tomas tony ulla ulrich
+    ursula uwe valentina vanessa vera veronica viktor vincent vladimir walter wanda wei wendy
+    wilhelm william yasmin yusuf yvonne zoe grandma grandpa mum dad mom granny
+    """
+)
+"""Names of people that are no places and no other words."""
 
-_SMALL = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen
-    fifteen sixteen seventeen eighteen nineteen"""
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
-NUMBERS = {word: number for number, word in enumerate(_SMALL.split())} | {
-    word: 10 * number for number, word in enumerate(_TENS.split(), start=2)
-}
-SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9}
-ORDINALS = {
-    "first": "1st", "third": "3rd", "fourth": "4th", "fifth": "5th", "sixth": "6th",
-    "seventh": "7th", "eighth": "8th", "ninth": "9th", "tenth": "10th", "eleventh": "11th",
-    "twelfth": "12th", "twentieth": "20th",
-}  # fmt: skip
+_SMALL = [
+    *("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
+]
+_TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+_ONES = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
+NUMBERS = (
+    {word: str(number) for number, word in enumerate(_SMALL, start=2)}
+    | {ten: str(10 * number) for number, ten in enumerate(_TENS, start=2)}
+    | {
+        f"{ten}-{one}": str(10 * first + second)
+        for first, ten in enumerate(_TENS, start=2)
+        for second, one in enumerate(_ONES, start=1)
+    }
+)
+SCALES = word_set("hundred thousand million billion dozen half one quarter third")
+
+
+def is_several(word: str) -> bool:
+    """Whether a word looks like the plural of a noun."""
+    return word.islower() and word.endswith("s") and not word.endswith(("ss", "us", "is", "'s"))
+
+
+PHRASES = [
+    (phrase.split(), plain.split())
+    for phrase, plain in (
+        ("due to the fact that", "because"),
+        ("outside of the", "outside the"),
+        ("inside of the", "inside the"),
+        ("off of the", "off the"),
+        ("know whether or not", "know whether"),
+    )
+]
+"""Phrases with the word that they stand for, whatever is beside them."""
+
+COUNTED = word_set(
+    """
+    bike bicycle motorbike kitchen bathroom bedroom museum gym lake shelf umbrella cabin
+    bakery cinema supermarket pharmacy library restaurant balcony basement garage sofa fridge
+    suitcase wallet laptop flat appointment
+    """
+)
+"""Nouns of one thing each that stand without an article only in notes."""
+SEEN = [("dentist",), ("doctor",), ("vet",)]
+"""Whom somebody goes to; without "to" such a noun may be what somebody is."""
+MAKING = word_set("makes made calls called becomes became names named keeps kept")
 
 CONTRACTIONS = {
-    "can't": "can not", "cannot": "can not", "won't": "will not", "shan't": "shall not",
-    "i'm": "i am", "let's": "let us", "couldn't": "could not", "ain't": "ain't",
+    "can't": "cannot", "won't": "will not", "shan't": "shall not", "i'm": "I am",
 }  # fmt: skip
+FILLERS = ("by the way, ", "actually, ", "in fact, ", "incidentally, ")
+"""Openings that say nothing."""
+OPENING = word_set(
+    """
+    the a an my our your his her its their we you he she they it there this these those when
+    whenever while because if unless although until since after before during at in on as by with
+    from to for every each last next yesterday tomorrow actually incidentally all both half
+    two three four five six seven eight nine ten eleven twelve
+    """
+)
+"""Words that are small in the middle of an English sentence, and no other word with a capital."""
+
 _SPELLINGS = """
     color=colour colors=colours colored=coloured colorful=colourful favor=favour favors=favours
     favorite=favourite favorites=favourites flavor=flavour flavors=flavours harbor=harbour
@@ -257,15 +447,12 @@ _SPELLINGS = """
     judgment=judgement mustache=moustache defense=defence offense=offence license=licence
     licenses=licences practise=practice practised=practiced practising=practicing learnt=learned
     dreamt=dreamed burnt=burned spelt=spelled leant=leaned spoilt=spoiled leapt=leaped
-    smelt=smelled whilst=while amongst=among towards=toward afterwards=afterward
-    backwards=backward e-mail=email e-mails=emails e-mailed=emailed okay=ok till=until
+    whilst=while amongst=among towards=toward afterwards=afterward
+    backwards=backward okay=ok
     fulfill=fulfil enroll=enrol skillful=skilful woolen=woollen artifact=artefact cozy=cosy
     mold=mould moldy=mouldy smolder=smoulder maneuver=manoeuvre pediatrician=paediatrician
     anesthetic=anaesthetic encyclopedia=encyclopaedia diarrhea=diarrhoea estrogen=oestrogen
-    percent=% mon=monday tue=tuesday tues=tuesday wed=wednesday thu=thursday thurs=thursday
-    fri=friday feb=february aug=august sept=september oct=october nov=november dec=december
-    eur=euros usd=dollars vs=versus organisation=organization organisations=organizations
-    dr=doctor
+    organisation=organization organisations=organizations
     """
 SPELLINGS = dict(pair.split("=") for pair in _SPELLINGS.split())
 IZE = word_set(
@@ -278,66 +465,3 @@ IZE = word_set(
     """
 )
 """Stems that are spelled with -ise or -ize alike."""
-
-FILLERS = tuple(
-    [word for word in phrase.split() if word not in ("a", "the")]
-    for phrase in (
-        "well", "oh", "okay", "ok", "so", "yeah", "anyway", "um", "uh", "erm", "you know", "i mean",
-        "by the way", "actually", "basically", "in fact", "as you know", "note that", "hey", "fyi",
-        "as a matter of fact", "of course", "incidentally", "honestly", "to be honest",
-    )
-)  # fmt: skip
-BARE_FILLERS = tuple(
-    [word for word in phrase.split() if word not in ("a", "the")]
-    for phrase in ("actually", "basically", "um", "uh", "in fact", "by the way")
-)
-"""Fillers that need no comma at the beginning of a sentence."""
-
-SCHEDULING = word_set(
-    """
-    book books booked reserve reserves reserved plan plans planned schedule schedules scheduled
-    arrange arranges arranged announce announces announced cancel cancels cancelled canceled
-    postpone postpones postponed prepare prepares prepared discuss discusses discussed propose
-    proposes proposed suggest suggests suggested mention mentions mentioned promise promises
-    promised expect expects expected order orders ordered invite invites invited need needs
-    needed want wants wanted request requests requested demand demands demanded offer offers
-    offered
-    """
-)
-"""Verbs whose object may have a time of its own: "booked a table on Monday"."""
-
-HOMOGRAPHS = word_set(
-    """
-    aids polish turkey china march may august mark bill will rose hope apple amazon frank pat jack
-    grace joy summer april june dawn faith chase grant rob sue art drew job nice reading mercury
-    earth target gap shell visa windows word excel
-    """
-)
-"""Words that are something else with a capital letter."""
-
-NOT_AGENTS = word_set(
-    """
-    garage garden pool house tent mill well castle tower harbour shore sink stove oven desk
-    table bed sofa chair lamp clock stairs steps park field hill mountain forest barn shed pond
-    creek kitchen office corner border roadside square stage bar counter shop store school
-    hospital airport dock river lake sea road street window door side hand mistake accident
-    chance car train bus plane boat ship bike bicycle taxi foot post mail phone email telephone
-    letter law name default noon midnight morning evening night today tomorrow tonight now then
-    monday tuesday wednesday thursday friday saturday sunday january february march april june
-    july august september october november december spring summer autumn winter week month year
-    weekend end time deadline far half percent % accident design force nature candlelight
-    moonlight bridge station beach coast fire fireplace entrance gate church wall fence tree
-    canal
-    """
-)
-"""What follows "by" without having done anything."""
-
-STATES = word_set(
-    """
-    is are likes loves hates plays speaks lives works has owns wants needs knows prefers drinks
-    eats studies teaches collects drives wears sings paints cooks reads
-    """
-)
-SEQUENCE = word_set(
-    "1st respectively then first second order former latter followed next finally later"
-)
