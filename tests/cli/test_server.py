@@ -1,6 +1,7 @@
 """Other servers by command, on the laptop and on a stack."""
 
 import json
+import shlex
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -319,3 +320,36 @@ def test_the_folders_of_the_filesystem_server_are_its_bases(
         "same": ("/srv/b", "/srv/a"),
         "taken": ("/srv/d",),
     }
+
+
+@pytest.mark.parametrize("name", ["a__b", "my files", "files", "ünïcode", "x" * 60])
+def test_the_command_that_add_prints_works_as_does_the_name_that_it_was_given(
+    nacre: Nacre, name: str, tmp_path: Path
+) -> None:
+    nacre("owner", "list")
+    tools = tmp_path / "tools.json"
+    tools.write_text('[{"name": "t", "inputSchema": {"type": "object"}}]')
+    command = (sys.executable, str(ODD), "legacy", str(tools))
+    added = nacre("server", "add", name, "--", *command)
+    printed = shlex.split(added.err.strip().rpartition("try it with: nacre ")[2])
+    (stored,) = [each["name"] for each in nacre("server", "list", "--json").json()]
+
+    assert added.code == 0, added.err
+    assert printed == ["server", "check", stored]
+    for checked in (nacre(*printed, "--json"), nacre("server", "check", name, "--json")):
+        assert [each["name"] for each in checked.json()] == [stored]
+    assert nacre("approve", name).code == 0
+    missing = nacre("server", "check", "not there")
+    assert (missing.code, "'not there'" in missing.err) == (2, True)
+    assert nacre("server", "remove", stored if name == "a__b" else name).code == 0
+    assert nacre("server", "list", "--json").json() == []
+
+
+def test_a_refused_name_is_told_without_more(nacre: Nacre) -> None:
+    command = ("npx", "-y", "@modelcontextprotocol/server-filesystem", "/srv")
+    refused = nacre("server", "add", "nacre", "--", *command)
+    added = nacre("server", "add", "files", "--", *command)
+
+    assert refused.code == 2
+    assert "Relative paths" not in refused.err
+    assert "Relative paths of files begin at /srv" in added.err

@@ -4,12 +4,15 @@ import json
 import os
 import sys
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 
+from nacre.access.tokens import mint
 from nacre.gateway.config_tree import value_of
 from nacre.gateway.spans_json import Json
+from nacre.own_tokens import API
 from tests.cli.conftest import Nacre
 
 SECRET = "Bearer s3cr3t-0123456789abcdef"
@@ -318,3 +321,63 @@ def test_a_folder_that_may_be_the_base_is_proposed(nacre: Nacre, cursor: Path) -
     wrapped = nacre("wrap", "notes")
     assert "nacre wrap notes --base /srv/notes" in wrapped.err
     assert "--base" not in entry_of(cursor, "notes")["args"]
+
+
+BEING = "0f3dbe60-2a39-4d5f-9a8c-6a0e8f1c2d3e"
+OWN = f"http://127.0.0.1:8642/mcp/{BEING}"
+TOKEN = mint(API, Random(1))
+
+
+@pytest.mark.parametrize(
+    ("name", "entry"),
+    [
+        ("nacre", {"url": OWN, "headers": {"Authorization": f"Bearer {TOKEN}"}}),
+        ("nacre", {"url": OWN}),
+        ("memory", {"url": f"http://localhost:8642/mcp?being_id={BEING}"}),
+        ("nacre", {"url": "http://127.0.0.1:8642/mcp"}),
+        ("nacre", {"url": f"https://memory.example/mcp/{BEING}"}),
+        ("pearl", {"url": "https://x.example/prod/mcp", "headers": {"Authorization": TOKEN}}),
+        ("nacre", {"command": "npx", "args": ["mcp-remote", OWN]}),
+        ("nacre", {"command": "/opt/bin/nacre", "args": ["mcp-server"]}),
+    ],
+)
+def test_wrapping_all_leaves_nacre_itself_alone(
+    nacre: Nacre, cursor: Path, name: str, entry: dict[str, Any]
+) -> None:
+    cursor.write_text(json.dumps({"mcpServers": {"files": {"command": "npx"}, name: entry}}))
+
+    wrapped = nacre("wrap", "--all")
+
+    assert wrapped.code == 0, wrapped.err
+    assert f"{name} (Cursor): it is Nacre itself" in wrapped.err
+    assert entry_of(cursor, name) == entry
+    assert "proxy" in entry_of(cursor, "files")["args"]
+
+
+@pytest.mark.parametrize(
+    ("name", "entry"),
+    [
+        ("nacre", {"command": "npx", "args": ["other"]}),
+        ("nacre", {"url": "https://other.example/mcp"}),
+        ("nacre", {"url": "http://[broken/mcp"}),
+    ],
+)
+def test_another_server_of_nacre_s_name_is_refused(
+    nacre: Nacre, cursor: Path, name: str, entry: dict[str, Any]
+) -> None:
+    cursor.write_text(json.dumps({"mcpServers": {name: entry}}))
+
+    refused = nacre("wrap", "--all")
+
+    assert refused.code == 1
+    assert "give it another name" in refused.err
+    assert entry_of(cursor, name) == entry
+
+
+def test_a_foreign_server_whose_url_looks_like_nacre_s_is_wrapped(
+    nacre: Nacre, cursor: Path
+) -> None:
+    cursor.write_text(json.dumps({"mcpServers": {"x": {"url": f"https://x.example/mcp/{BEING}"}}}))
+
+    assert nacre("wrap", "--all").code == 0
+    assert "proxy" in entry_of(cursor, "x")["args"]

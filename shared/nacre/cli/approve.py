@@ -2,6 +2,7 @@
 
 import difflib
 import json
+from shlex import quote
 
 import click
 
@@ -10,6 +11,7 @@ from nacre.cli.outcome import OK, REFUSED
 from nacre.cli.place import Place, placed
 from nacre.errors import NotFoundError
 from nacre.gateway.catalogue import StoredCatalogue, release
+from nacre.gateway.names import alias_of
 from nacre.policy.pins import GLOBAL, Pin, Pins
 
 
@@ -33,6 +35,8 @@ def approve(
     pins = Pins(table, GLOBAL)
     if server is None:
         return _list(pins, as_json=as_json)
+    if server not in pins.servers() and alias_of(server) in pins.servers():
+        server = alias_of(server)  # it was named as it was given to 'nacre server add'
     waiting = _waiting(pins, server, names)
     if as_json:
         show_json([_facts(pin) for pin in waiting])
@@ -82,7 +86,7 @@ def _waiting(pins: Pins, server: str, names: tuple[str, ...]) -> list[Pin]:
         raise NotFoundError(f"no server '{server}' has listed its tools; see 'nacre approve'")
     for name in names:
         if name not in known:
-            raise NotFoundError(f"{server} has no '{name}'; see 'nacre approve {server}'")
+            raise NotFoundError(f"{server} has no '{name}'; see: nacre approve {quote(server)}")
     return [
         pin
         for name, pin in sorted(known.items())

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import click
@@ -12,6 +13,7 @@ from nacre.cli.place import Place, placed
 from nacre.cli.server_looking import checked, configured, facts, policy_of, show, state
 from nacre.errors import ConfigurationError, ConflictError, InvalidInputError
 from nacre.gateway.catalogue import Entry, StoredCatalogue
+from nacre.gateway.names import alias_of
 from nacre.gateway.proposed_base import joined_note, proposed_base, with_certain
 from nacre.gateway.server_config import ServerConfig, entries_of, server_from, unknown_keys
 from nacre.gateway.server_store import ServerStore
@@ -62,14 +64,18 @@ def add(name: str, command: tuple[str, ...], *, place: Place, replace: bool, **g
     Values may hold references: ${NAME} is a variable of the server's environment,
     ${secret:NAME} what 'nacre secret set NAME' keeps, on a stack too.
     """
-    entry = _with_base(name, _entry(command, given))
+    entry, note = _with_base(name, _entry(command, given))
     config = server_from(name, entry)
     _check_secrets(config)
     _check_place(config, place)
     table = place.open().data
     ServerStore(lambda: table).add(name, entry, replaces=replace)
     _announce(table, config)
-    click.echo(f"Added {config.name}; try it with: nacre server check {name}", err=True)
+    if note:
+        click.echo(note, err=True)
+    click.echo(
+        f"Added {config.name}; try it with: nacre server check {quote(config.name)}", err=True
+    )
 
 
 @server.command("list")
@@ -97,7 +103,10 @@ def remove(name: str, *, place: Place) -> None:
     """Serve the tools of the server NAME no longer."""
     table = place.open().data
     store = ServerStore(lambda: table)
-    written = store.entries().get(name)
+    entries = store.entries()
+    if name not in entries:  # as 'nacre server list' shows it
+        name = next((each for each in entries if alias_of(each) == name), name)
+    written = entries.get(name)
     store.remove(name)
     alias = server_from(name, written).name
     StoredCatalogue(lambda: table).update(
@@ -118,14 +127,17 @@ def check(names: tuple[str, ...], *, as_json: bool, place: Place) -> int:
     """
     home = place.open()
     configs = [config for _, config in configured(home.data, place)]
-    unknown = set(names) - {config.name for config in configs}
+    # Both a name as it was given to 'nacre server add' and the one that rules use.
+    shown = {config.name for config in configs}
+    wanted = {each if each in shown else alias_of(each): each for each in names}
+    unknown = [given for name, given in wanted.items() if name not in shown]
     if unknown:
         raise InvalidInputError(f"there is no server '{min(unknown)}'; see 'nacre server list'")
     policy = policy_of(home, place)
     found = [
         checked(config, place, home, policy)
         for config in configs
-        if not names or config.name in names
+        if not wanted or config.name in wanted
     ]
     if as_json:
         show_json(found)
@@ -153,7 +165,7 @@ def import_servers(file: Path, names: tuple[str, ...], *, replace: bool, place: 
             continue
         try:
             config = server_from(name, entry)
-            entry = _with_base(name, entry)
+            entry, note = _with_base(name, entry)
             _check_place(config, place)
             if place.stack:
                 _check_secrets(config)
@@ -163,6 +175,8 @@ def import_servers(file: Path, names: tuple[str, ...], *, replace: bool, place: 
             outcome = FAILURE
             continue
         _announce(table, config)
+        if note:
+            click.echo(note, err=True)
         ignored = unknown_keys(entry)
         said = f" (ignored: {', '.join(ignored)})" if ignored else ""
         click.echo(f"Added {config.name}{said}.", err=True)
@@ -190,24 +204,22 @@ def _entry(command: tuple[str, ...], given: Mapping[str, Any]) -> dict[str, Any]
     return {key: value for key, value in wanted.items() if value}
 
 
-def _with_base(name: str, entry: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return an entry with the bases that its command line shows for certain."""
+def _with_base(name: str, entry: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:
+    """Return an entry with the bases that its command line shows for certain, and a word of it."""
     if not entry.get("command"):
-        return entry
+        return entry, ""
     line = [entry["command"], *entry.get("args", ())]
     home = str(Path.home())
     proposed = proposed_base(line, entry.get("cwd", ""), home)
     if not proposed.is_certain:
-        return entry
+        return entry, ""
     if declared := entry.get("base"):
         folders = [declared] if isinstance(declared, str) else declared
         bases, missing = with_certain(folders, proposed, home)
-        if missing:
-            click.echo(f"{name}: {joined_note(missing)}.", err=True)
-        return {**entry, "base": list(bases)}
+        return {**entry, "base": list(bases)}, f"{name}: {joined_note(missing)}." if missing else ""
     folders = ", ".join(proposed.folders)
-    click.echo(f"Relative paths of {name} begin at {folders}, as its arguments say.", err=True)
-    return {**entry, "base": list(proposed.folders)}
+    note = f"Relative paths of {name} begin at {folders}, as its arguments say."
+    return {**entry, "base": list(proposed.folders)}, note
 
 
 def _pair(text: str, separator: str, option: str) -> tuple[str, str]:

@@ -36,6 +36,14 @@ def server_name(written: str) -> str:
     return name
 
 
+def alias_of(written: str) -> str:
+    """Return the name that rules use for a server; the name itself where none can have it."""
+    try:
+        return server_name(written)
+    except InvalidInputError:
+        return written
+
+
 def exposed_name(server: str, name: str) -> str:
     """Return `mcp__{server}__{name}`, at most as long as a tool's name may be."""
     room = MAX_TOOL_NAME - len(PREFIX) - len(server) - 2

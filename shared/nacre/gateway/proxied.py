@@ -1,11 +1,20 @@
 """An entry of a client's list, before and after the proxy stands in it: value to value."""
 
+import re
+from urllib.parse import urlsplit
+
 from nacre.errors import InvalidInputError
 from nacre.gateway.clients import Shape
 from nacre.gateway.config_tree import Literal, Value
 from nacre.gateway.proxied_url import Entry, unwrapped_url, wrapped_url
 from nacre.gateway.proxy_line import Launcher, Proxied, program_length, read_line
 from nacre.own_server import OWN, is_own
+from nacre.own_tokens import ANYWHERE
+
+_UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+_BEING = re.compile(rf".*/mcp(?:/{_UUID}/?\?|/?\?(?:.*&)?being_id={_UUID}(?:&|$)).*")
+_TOKEN = re.compile(ANYWHERE)
+_HERE = ("127.0.0.1", "localhost", "::1")
 
 
 def command_line(entry: Entry, shape: Shape) -> list[str] | None:
@@ -32,12 +41,45 @@ def proxied(entry: Entry, shape: Shape) -> Proxied | None:
         return None
 
 
-def is_ours(entry: Entry, shape: Shape) -> bool:
-    """Tell whether an entry starts Nacre itself, whose calls a policy decides anyway."""
+def is_ours(name: str, entry: Entry, shape: Shape) -> bool:
+    """Tell whether an entry starts or calls Nacre itself, whose calls a policy decides anyway.
+
+    A URL is Nacre's where a token of Nacre's goes with it, or where it names a Being: on this
+    machine, or under Nacre's own name.
+    """
     try:
-        return program_length(command_line(entry, shape) or []) > 0
+        line = command_line(entry, shape) or []
     except InvalidInputError:
         return False
+    if program_length(line) > 0:
+        return True
+    urls = [str(entry[key]) for key in shape.urls_in(entry)] + [
+        word for word in line if word.startswith(("http://", "https://"))
+    ]
+    return any(_is_own_url(url, name) or _has_own_token(entry) for url in urls)
+
+
+def _is_own_url(url: str, name: str) -> bool:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False
+    is_here = parts.hostname in _HERE
+    if _BEING.fullmatch(f"{parts.path}?{parts.query}"):
+        return is_here or is_own(name)
+    return is_here and is_own(name) and parts.path.rstrip("/") == "/mcp"
+
+
+def _has_own_token(value: object) -> bool:
+    match value:
+        case str():
+            return _TOKEN.search(value) is not None
+        case dict():
+            return any(map(_has_own_token, value.values()))
+        case list():
+            return any(map(_has_own_token, value))
+        case _:
+            return False
 
 
 def is_built_in(entry: Entry, shape: Shape) -> bool:

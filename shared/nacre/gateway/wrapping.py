@@ -30,8 +30,8 @@ Path = tuple[str, ...]
 class Server:
     """One of a client's servers; `proxy` is what stands before it, if anything does.
 
-    One that `is_ours` starts Nacre itself; one that `is_built_in` is started by its client,
-    which does not say how.
+    One that `is_ours` starts or calls Nacre itself; one that `is_built_in` is started by its
+    client, which does not say how.
     """
 
     path: Path
@@ -69,7 +69,7 @@ def servers(text: str, client: Client) -> list[Server]:
             Server(
                 each.path,
                 proxied(entry, shape),
-                is_ours(entry, shape),
+                is_ours(each.name, entry, shape),
                 is_built_in(entry, shape),
                 _what(entry, shape),
             )
