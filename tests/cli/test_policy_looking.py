@@ -249,3 +249,73 @@ def test_rules_are_compared_with_the_tools_in_a_file(
     tools.write_text('{"fs": [5]}')
     refused = nacre("policy", "lint", "--policy", str(policy), "--tools", str(tools))
     assert (refused.code, "must be an object of lists" in refused.err) == (2, True)
+
+
+FILES = """
+[[rule]]
+action = "allow"
+tool = "read_*"
+server = "files"
+args.path = "/srv/projects/**"
+"""
+
+
+def test_the_bases_of_configured_servers_are_known(
+    nacre: Nacre, tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "policy.toml").write_text(FILES)
+    given = ("--policy", str(tmp_path / "policy.toml"))
+    call = ("--server", "files", "read_file", "path=projects/notes.md")
+    unknown = nacre("policy", "explain", *given, *call)
+    assert unknown.out.startswith("prompt: ")
+    assert not folder.exists()
+
+    assert nacre("server", "add", "files", "--base", "/srv", "--", "some-server").code == 0
+    assert nacre("server", "add", "other", "--", "some-server").code == 0
+    explained = nacre("policy", "explain", *given, *call)
+    assert explained.out.startswith("allow: ")
+    assert "Relative paths begin at: /srv" in explained.out
+    (tmp_path / "call.json").write_text(
+        json.dumps(
+            {
+                "method": "tools/call",
+                "params": {"name": "read_file", "arguments": {"path": "projects/notes.md"}},
+                "server": "files",
+            }
+        )
+    )
+    fixture = nacre("policy", "explain", *given, "--fixture", str(tmp_path / "call.json"))
+    assert fixture.out == explained.out
+    said = nacre("policy", "explain", *given, "--base", "/elsewhere", *call)
+    assert said.out.startswith("deny: ")
+    linted = nacre("policy", "lint", *given)
+    assert "relative paths of files begin at /srv; those of servers without" in linted.err
+
+    shape = ("--never", "read_*", "path=projects/notes.md")
+    assert nacre("policy", "prove", *given, *shape, "--server", "files").code == 1
+    assert nacre("policy", "prove", *given, *shape).code == 1
+    assert nacre("policy", "prove", *given, *shape, "--server", "other").code == 0
+
+    entry = {"mcpServers": {"filed": {"command": "some-server", "base": "/srv"}}}
+    (tmp_path / "servers.json").write_text(json.dumps(entry))
+    monkeypatch.setenv("NACRE_SERVERS", str(tmp_path / "servers.json"))
+    (tmp_path / "policy.toml").write_text(FILES.replace('"files"', '"filed"'))
+    assert nacre("policy", "explain", *given, "--server", "filed", *call[2:]).out[:5] == "allow"
+
+
+def test_the_bases_of_wrapped_servers_are_known(
+    nacre: Nacre, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Path, "home", lambda: tmp_path / "home")
+    cursor = tmp_path / "home" / ".cursor" / "mcp.json"
+    cursor.parent.mkdir(parents=True)
+    cursor.write_text('{"mcpServers": {"files": {"command": "some-server"}}}')
+    (tmp_path / "policy.toml").write_text(FILES)
+    command = ("policy", "explain", "--policy", str(tmp_path / "policy.toml"))
+    call = ("--server", "files", "read_file", "path=projects/notes.md")
+
+    assert nacre("wrap", "files").code == 0
+    assert nacre(*command, *call).out.startswith("prompt: ")
+    assert nacre("wrap", "files", "--base", "/srv").code == 0
+    assert nacre(*command, *call).out.startswith("allow: ")
+    assert cursor.read_text().count("--base") == 1

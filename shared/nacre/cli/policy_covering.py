@@ -11,9 +11,10 @@ from nacre.app import being_server
 from nacre.cli.display import json_option, show_json, show_table
 from nacre.cli.outcome import FAILURE, OK
 from nacre.cli.place import Place, placed
-from nacre.cli.policy_arguments import facts_of, place_options
+from nacre.cli.policy_arguments import place_options
 from nacre.cli.policy_file import policy_in_force, policy_option
 from nacre.cli.policy_tools import Definitions, definitions_in, pinned_definitions
+from nacre.cli.server_facts import ServerFacts
 from nacre.clock import system_clock
 from nacre.errors import NotFoundError
 from nacre.memory.rendering import counted
@@ -99,7 +100,7 @@ def replay_command(
     policy = policy_in_force(given, place)
     lines = _recorded(place) if file is None else _lines_of(file)
     records = read_records(lines, source=file or "the audit")
-    found = replayed(policy, records, facts_of(home, bases))
+    found = replayed(policy, records, ServerFacts(place, home, bases).of)
     changed = [each for each in found if each.is_changed]
     unsure = [each for each in found if each.is_open and not each.is_changed]
     if as_json:

@@ -13,12 +13,12 @@ from nacre.cli.place import Place, placed
 from nacre.cli.policy_arguments import (
     ARGUMENTS,
     arguments_of,
-    facts_of,
     place_options,
     tests_of,
 )
 from nacre.cli.policy_file import file_option, policy_file, policy_in_force, policy_option
 from nacre.cli.policy_tools import definitions_in, pinned_definitions
+from nacre.cli.server_facts import ServerFacts
 from nacre.errors import InvalidInputError
 from nacre.policy.call import DescribedCall, decide, subject_of
 from nacre.policy.explain import Skipped, explain, skipped_rules
@@ -27,13 +27,15 @@ from nacre.policy.forms import is_about_paths
 from nacre.policy.glob import is_literal
 from nacre.policy.lint import lint
 from nacre.policy.matching import matches
-from nacre.policy.prove import Shape, prove
+from nacre.policy.policy import Policy
+from nacre.policy.prove import Proof, Shape, prove
 from nacre.policy.rule import Rule, Subject
 from nacre.policy.scope import globs_of
 from nacre.policy.subjects import kind_of
 from nacre.policy.wire import DECIDED_METHODS
 
 _NO_BASE = "Assumed: no server has a declared base, so relative paths are asked about."
+_OTHERS = "those of servers without a declared base are asked about"
 
 
 @click.command("lint")
@@ -68,8 +70,18 @@ def lint_command(given: Path | None, file: Path | None, *, as_json: bool, place:
     if not found:
         click.echo("Nothing looks wrong.", err=True)
     if any(is_about_paths(glob) for rule in policy.rules for glob in _globs(rule)):
-        click.echo(_NO_BASE, err=True)
+        click.echo(_assumed(ServerFacts(place, None, ())), err=True)
     return FAILURE if found else OK
+
+
+def _assumed(servers: ServerFacts) -> str:
+    """Say where the relative paths of the configured servers were taken to begin."""
+    bases = [
+        f"relative paths of {name} begin at {', '.join(facts.bases)}"
+        for name, facts in sorted(servers.configured.items())
+        if facts.bases
+    ]
+    return f"Assumed: {'; '.join([*bases, _OTHERS])}." if bases else _NO_BASE
 
 
 def _globs(rule: Rule) -> Iterator[str]:
@@ -110,12 +122,12 @@ def explain_command(
     if (tool is None) is (fixture is None):
         raise InvalidInputError("give TOOL with its arguments, or --fixture with a file")
     policy = policy_in_force(given, place)
+    servers = ServerFacts(place, home, bases)
     if fixture is not None:
-        call = read_fixture(fixture, facts_of(home, bases))
+        call = read_fixture(fixture, servers.of(read_fixture(fixture).server))
     else:
         params = {"name": tool, "arguments": arguments_of(arguments)}
-        where = facts_of(home, bases)
-        call = DescribedCall("tools/call", params, server, where)
+        call = DescribedCall("tools/call", params, server, servers.of(server))
     decision = decide(call, policy)
     subject = subject_of(call)
     found = None if subject is None else explain(policy, subject, call.where)
@@ -175,7 +187,7 @@ def prove_command(
             f"rules decide about {', '.join(sorted(DECIDED_METHODS))} and tools"
         )
     shape = Shape(name, server=server, tests=tests_of(arguments), kind=kind)
-    proof = prove(policy, shape, facts_of(home, bases))
+    proof = _proved(policy, shape, ServerFacts(place, home, bases))
     example = None if proof.counterexample is None else _fixture(proof.counterexample)
     if as_json:
         facts = {"holds": proof.holds, "reason": proof.reason, "rule": proof.rule}
@@ -189,6 +201,21 @@ def prove_command(
         if example is not None:
             click.echo(json.dumps(example, indent=2))
     return OK if proof.holds else FAILURE
+
+
+def _proved(policy: Policy, shape: Shape, servers: ServerFacts) -> Proof:
+    """Prove it for the servers of the shape that are known here, and for any other.
+
+    Links are left out: a proof is about all files that there may be.
+    """
+    names = [name for name in sorted(servers.configured) if matches(shape.server, name)]
+    if is_literal(shape.server):
+        places = [servers.of(shape.server)]
+    else:
+        places = [servers.of(""), *(servers.of(name) for name in names)]
+    places = [each._replace(is_local=False, follow=None) for each in places]
+    proofs = [prove(policy, shape, each) for each in dict.fromkeys(places)]
+    return min(proofs, key=lambda proof: (False, None, True).index(proof.holds))
 
 
 def _fixture(subject: Subject) -> dict[str, Any]:

@@ -6,7 +6,7 @@ out is certain where no rule that may match looks at a value, and open where one
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
@@ -78,12 +78,20 @@ def read_records(lines: Iterable[bytes], *, source: str) -> list[Recorded]:
 
 
 def replayed(
-    policy: Policy, records: Iterable[Recorded], where: Surroundings = NOWHERE
+    policy: Policy,
+    records: Iterable[Recorded],
+    where: Callable[[str], Surroundings] = lambda _server: NOWHERE,
 ) -> list[Replayed]:
-    """Decide every call anew; equal ones stand together, the most frequent first."""
+    """Decide every call anew; equal ones stand together, the most frequent first.
+
+    `where` gives the facts about a server.
+    """
     counted: Counter[tuple[str, str, str, tuple[Action, ...], tuple[str, ...]]] = Counter()
+    places: dict[str, Surroundings] = {}
     for record in records:
-        rules = _deciding(policy, record, where)
+        if record.server not in places:
+            places[record.server] = where(record.server)
+        rules = _deciding(policy, record, places[record.server])
         actions = tuple(dict.fromkeys(action for action, _ in rules))
         origins = tuple(dict.fromkeys(origin for _, origin in rules))
         counted[(record.server, record.name, record.decided, actions, origins)] += 1
