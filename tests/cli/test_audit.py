@@ -107,7 +107,7 @@ def test_a_stack_keeps_the_records_of_each_being(nacre: Nacre, world: World) -> 
 
     assert "allow   nacre  resources/read  w1/1" in shown
     checked = nacre("audit", "verify", "--being", "Ann", *world.options)
-    assert checked.out == "w1  1 records  whole\n"
+    assert checked.out == "w1  1 record  whole\n"
 
 
 # Tools.

@@ -209,14 +209,20 @@ def test_a_clients_configuration_is_looked_into(
     assert finding(found, "client Claude Code")["state"] == state
 
 
-def test_vs_codes_file_may_have_comments(nacre: Nacre, port: int) -> None:
-    path = client_files(Path.home())["VS Code"]
+@pytest.mark.parametrize("client", ["VS Code", "Cursor", "Claude Desktop"])
+@pytest.mark.parametrize(("server", "state"), [("nacre", "ok"), ("other", "warn")])
+def test_a_clients_file_may_have_comments(
+    nacre: Nacre, port: int, client: str, server: str, state: str
+) -> None:
+    path = client_files(Path.home())[client]
     path.parent.mkdir(parents=True)
-    path.write_text('{ // mine\n "servers": {"nacre": {}} }')
+    key = "servers" if client == "VS Code" else "mcpServers"
+    path.write_text(f'{{ // nacre\n "{key}": {{"{server}": {{"command": "x",}},}} }}')
 
     found = nacre("doctor", "--port", str(port), "--json").json()
 
-    assert finding(found, "client VS Code")["state"] == "ok"
+    assert finding(found, f"client {client}")["state"] == state
+    assert "cannot be read" not in finding(found, f"client {client}")["found"]
 
 
 @pytest.mark.parametrize(

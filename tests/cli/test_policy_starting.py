@@ -1,6 +1,8 @@
 """`nacre policy init`: the first policy of a reader."""
 
+import io
 import json
+import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,6 +25,21 @@ def test_the_first_policy_goes_where_it_counts(nacre: Nacre, tmp_path: Path) -> 
     path = tmp_path / "home" / ".config" / "nacre" / "policy.toml"
     assert written.out == f"{path}\n"
     assert read_policy(path).rules
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_written"), [("n\n", False), ("y\n", True), ("\n", True), ("", True)]
+)
+def test_a_no_is_heard_from_a_pipe_too(
+    nacre: Nacre, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str, is_written: bool
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO(answer))
+
+    written = nacre("policy", "init")
+
+    assert (tmp_path / "home" / ".config" / "nacre" / "policy.toml").exists() is is_written
+    assert ("Nothing was written." in written.err) is not is_written
+    assert "Denied in every call" not in written.err or "all other calls" in written.err
 
 
 def test_it_does_what_its_comments_say(nacre: Nacre, tmp_path: Path) -> None:

@@ -532,7 +532,7 @@ def test_an_export_of_several_writers_is_checked_by_itself(tmp_path: Path) -> No
     assert [found.problem for found in verify_lines([*lines, *others, b"["])] == [
         None,
         "what follows record 0 is not a whole record",
-        "1 lines are no records",
+        "1 line is no record",
     ]
 
 

@@ -192,7 +192,7 @@ def test_monitoring_changes_nothing_and_records_what_it_saw() -> None:
     result = {"content": [{"type": "text", "text": KEY}]}
 
     assert result_of(scene, result) == result
-    assert "secrets" in str(scene.audit.entries[-1].note)
+    assert "1 secret (" in str(scene.audit.entries[-1].note)
 
 
 POISONED = {

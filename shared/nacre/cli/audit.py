@@ -13,6 +13,7 @@ from nacre.cli.outcome import FAILURE, OK
 from nacre.cli.place import Place, placed
 from nacre.clock import system_clock
 from nacre.errors import InvalidInputError, NotFoundError
+from nacre.memory.rendering import counted
 from nacre.policy.approval_form import printable
 from nacre.policy.audit import verify_chain, verify_lines
 from nacre.ports.audit import AuditRecords, Chain
@@ -62,7 +63,7 @@ def verify(file: str | None, *, place: Place) -> int:
     else:
         found = verify_lines(_lines_of(file))
     for each in found:
-        click.echo(f"{each.writer}  {each.records} records  {each.problem or 'whole'}")
+        click.echo(f"{each.writer}  {counted(each.records, 'record')}  {each.problem or 'whole'}")
     if not found:
         click.echo("Nothing was recorded yet.", err=True)
     return FAILURE if any(each.problem for each in found) else OK
@@ -87,7 +88,7 @@ def export(file: str, *, place: Place) -> None:
             raise InvalidInputError(f"{file} cannot be written ({error.strerror})") from error
         with path.open("wb") as out:
             written = _copied(chains, out)
-    click.echo(f"Wrote {written} records.", err=True)
+    click.echo(f"Wrote {counted(written, 'record')}.", err=True)
 
 
 def _records(place: Place) -> AuditRecords:

@@ -1,12 +1,14 @@
 """Where agents keep their MCP configuration, and whether Nacre is in it."""
 
-import json
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from nacre.cli.client_config import SERVER_NAME
 from nacre.cli.finding import Finding
+from nacre.errors import NacreError
+from nacre.gateway.config_tree import value_of
+from nacre.gateway.spans_json import Json
 
 _ADVICE = "'nacre token create' makes a token; the README shows what to paste"
 
@@ -37,10 +39,9 @@ def check_clients(home: Path) -> Iterator[Finding]:
 def _check(name: str, path: Path) -> Finding:
     check = f"client {name}"
     try:
-        text = path.read_text(encoding="utf-8-sig")
-        # VS Code allows comments, which only it can read.
-        configured = _mentions(json.loads(text)) if name != "VS Code" else SERVER_NAME in text
-    except (OSError, ValueError, RecursionError):
+        # With comments and commas at the end, as most clients allow them.
+        configured = _mentions(value_of(Json().parse(path.read_text(encoding="utf-8-sig"))))
+    except (OSError, ValueError, RecursionError, NacreError):
         advice = "repair the file, or let the client write it anew"
         return Finding(check, "warn", f"{path} cannot be read as JSON", advice)
     if configured:
@@ -51,8 +52,9 @@ def _check(name: str, path: Path) -> Finding:
 def _mentions(value: object) -> bool:
     """Tell whether a server of our name stands in any list of servers, however deep."""
     if isinstance(value, dict):
-        servers = value.get("mcpServers")
-        if isinstance(servers, dict) and SERVER_NAME in servers:
-            return True
+        for key in ("mcpServers", "servers"):
+            servers = value.get(key)
+            if isinstance(servers, dict) and SERVER_NAME in servers:
+                return True
         return any(map(_mentions, value.values()))
     return isinstance(value, list) and any(map(_mentions, value))

@@ -18,6 +18,7 @@ from nacre.cli.whole_files import check_free, whole_file
 from nacre.clock import system_clock
 from nacre.memory.exporting import Exports
 from nacre.memory.portable_file import save
+from nacre.memory.rendering import counted
 
 _STDOUT = "-"
 
@@ -52,7 +53,7 @@ def export(file: str, *, vectors: bool, force: bool, as_json: bool, place: Place
         return
     if file != _STDOUT:
         click.echo(summary.state)
-    click.echo(f"Exported {being.name}: {summary.total} records to {where}.", err=True)
+    click.echo(f"Exported {being.name}: {counted(summary.total, 'record')} to {where}.", err=True)
 
 
 @contextmanager

@@ -90,11 +90,13 @@ def init_command(
 def _agreed(policy: Policy, place: Place, *, yes: bool) -> bool:
     """Show what the policy changes, and ask where it changes something."""
     changed = changes(pinned_tools(place), policy_in_force(None, place), policy)
-    for text in denied_arguments(policy):
+    denied = denied_arguments(policy)
+    for text in denied:
         click.echo(f"Denied in every call: {printable(text)}", err=True)
     if not changed:
-        click.echo("It treats the calls of your tools as the policy in force does.", err=True)
-        return True
+        other = "all other calls" if denied else "the calls"
+        click.echo(f"It treats {other} of your tools as the policy in force does.", err=True)
+        return yes or _confirmed()
     rows = [
         (printable(each.server), printable(each.tool), each.before, each.after) for each in changed
     ]
@@ -107,6 +109,17 @@ def _agreed(policy: Policy, place: Place, *, yes: bool) -> bool:
             "write it to another FILE first"
         )
     return click.confirm("Put this policy in force?", err=True)
+
+
+def _confirmed() -> bool:
+    """Ask; where nobody can answer, what changes no known call is in force."""
+    try:
+        return click.confirm("Put this policy in force?", default=True, err=True)
+    except (click.Abort, OSError):  # at its end, or closed
+        if sys.stdin.isatty():
+            raise
+        click.echo(err=True)
+        return True
 
 
 def _listed(place: Place) -> dict[str, list[KnownTool]]:

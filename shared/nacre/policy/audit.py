@@ -183,7 +183,11 @@ def verify_lines(lines: Iterable[bytes]) -> list[Verified]:
         for writer, of_writer in kept.items()
     ]
     if broken:
-        found.append(Verified("?", 0, f"{broken} lines are no records"))
+        found.append(
+            Verified(
+                "?", 0, f"{broken} line{' is no record' if broken == 1 else 's are no records'}"
+            )
+        )
     return found
 
 

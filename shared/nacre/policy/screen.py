@@ -193,7 +193,7 @@ def _secrets(value: Any, policy: Policy, shows: Sequence[str] = ()) -> Screened:
     if not count:
         return Screened(value)
     rules = dict.fromkeys((*clean.rules, *(["split over items"] if split.marks else [])))
-    note = f"{count} secrets ({', '.join(rules)[:200]})"
+    note = f"{count} secret{'' if count == 1 else 's'} ({', '.join(rules)[:200]})"
     if section.action == "deny":
         return Screened(value, f"Blocked by policy (it holds {note})", note=note)
     return Screened(split.taken_out(clean.value), note=f"{note} taken out")
