@@ -195,6 +195,7 @@ OF_A_DAY = """
     Ann came back yesterday | Ann called earlier today | Ann leaves in two days | Ann starts tmrw
     Ann was born the other day | Ann quit the day before | Ann was fired that morning | Ann is 40
     Ann left an hour ago | Ann quit Tue | Ann left Easter | Ann left the week | Ann will call Bob
+    The nurse is ill | Ann left at noon | Ann came at eight | The shop closes at midnight
     Ann fed the cat tmrw | Ann is ill | Ann left at Christmas | Ann likes the present
     Anna ist gestern gekommen | Anna kommt am Montag | Anna kommt übermorgen | Anna ist krank
     Anna est revenue hier | Anna vient demain | Anna llegó ayer | Ana viene mañana

@@ -19,8 +19,8 @@ def holds_on_any_day(text: str) -> bool:
     if words is None or not _has_only_people(words):
         return False
     told = ("I", *words) if words[:1] and words[0] in en.PASTS_OF else words
-    if any(clause(each) is not None for each in (told, *actives(words, frozenset()))):
-        return "will" not in words and is_english(text)
+    if any(_is_deed(each) for each in (told, *actives(words, frozenset()))):
+        return is_english(text)
     match words:
         case (name, "is", "a" | "an", noun, *rest) if is_name(name) and is_noun(noun):
             return places(tuple(rest), 0) == len(rest)
@@ -32,6 +32,13 @@ def holds_on_any_day(text: str) -> bool:
             return adjective in en.ADJECTIVES and is_noun(noun)
         case _:
             return False
+
+
+def _is_deed(words: Sequence[str]) -> bool:
+    """Whether these words are a clause about a deed: no state, no plan and no hour."""
+    parts = clause(words)
+    hours = {"will", "noon", "midnight", *en.NUMBERS}
+    return parts is not None and parts.verb != "be" and not hours & {*words}
 
 
 def _has_only_people(words: Sequence[str]) -> bool:

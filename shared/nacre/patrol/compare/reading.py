@@ -16,8 +16,10 @@ Sentence = tuple[str, ...]
 _SAME_SIGNS = str.maketrans("\u2018\u2019\u02bc\u201c\u201d", "'''\"\"")
 _FIRST_WORD = re.compile(r"[A-Za-z]+(?:'[a-z]+)?")
 _TITLE = re.compile(r"\b(Dr|Mrs?|Ms)\.(?= )")
-_TOKENS = re.compile(r"[A-Za-z]+(?:['-][A-Za-z]+)*'?|\d+(?:,\d{3})+|\d+(?:st|nd|rd|th)?|[,.;]")
-_WORD = re.compile(r"I|I'[a-z]+|(?:[a-z]+|[A-Z][a-z]+)(?:'[a-z]+)*(?:-[a-z]+)*'?")
+_PART = re.compile(
+    r"(I(?:'[a-z]+)?|A|(?:[a-z]+|[A-Z][a-z]+)(?:'[a-z]+)*(?:-[a-z]+)*'?"
+    r"|\d{1,3}(?:,\d{3})+|\d+(?:st|nd|rd|th)?)([,.;]?)"
+)
 _LONGEST = 60  # words
 _IZE = re.compile(r"(.+)iz(e|ed|es|er|ers|ing|ation|ations)")
 _YZE = re.compile(r"(anal|paral)yz(e|ed|es|ing)")
@@ -49,14 +51,16 @@ def plain_text(text: str) -> str:
 def read(text: str) -> Sentence | None:
     """Return the words of a text that may be plain English; None for any other, and for data."""
     normal = _TITLE.sub(r"\1", plain_text(text))
-    normal = normal.removesuffix(".")
-    tokens = _TOKENS.findall(normal)
-    if len(tokens) > _LONGEST or "".join(tokens) != normal.replace(" ", ""):
+    parts = [_PART.fullmatch(part) for part in normal.removesuffix(".").split(" ")]
+    if len(parts) > _LONGEST:
         return None
-    if tokens[:1] == ["A"]:
+    tokens: list[str] = []
+    for part in parts:
+        if part is None or (part[1] == "A" and tokens):
+            return None  # a sign, or capitals inside a word
+        tokens += [part[1], part[2]] if part[2] else [part[1]]
+    if tokens[0] == "A":
         tokens[0] = "a"
-    if not all(_WORD.fullmatch(token) or not token[0].isalpha() for token in tokens):
-        return None  # capitals inside a word
     low = {token.lower() for token in tokens}
     if low & (en.LITERAL | en.FOREIGN):
         return None
@@ -72,7 +76,7 @@ def read(text: str) -> Sentence | None:
 
 def is_english(text: str) -> bool:
     """Whether a word shows that a text is English, which no name or word alike does."""
-    low = {word.lower() for word in _TOKENS.findall(_normal(text))}
+    low = {word.lower().rstrip(",.;?") for word in _normal(text).split()}
     return bool(low & en.ENGLISH) or any(
         word.endswith(("n't", "'re", "'ve", "'ll")) for word in low
     )
@@ -191,7 +195,7 @@ def without_articles(words: Sentence) -> Sentence:
 def _is_clear_noun(words: Sentence, place: int) -> bool:
     before = words[place - 1] if place else ""
     is_at = before in ("in", "at", "near", "to", "from")
-    if not is_at and before not in en.FINITE - en.AUXILIARIES - en.MAKING | {"has", "have"}:
+    if not is_at and before not in en.GETTING:
         return False
     noun = place + 1
     while noun < len(words) and words[noun] in en.ADJECTIVES:
