@@ -14,6 +14,13 @@ READABLE = {
     "a number without end": b'{"jsonrpc":"2.0","id":7,"method":"ping","params":{"a":1e999}}',
     "a torn text": b'{"jsonrpc":"2.0","id":7,"method":"ping","params":{"a":"\\ud800"}}',
     "deep nesting": b'{"jsonrpc":"2.0","id":7,"method":"x","params":%b}' % (b"[" * 99 + b"]" * 99),
+    "very deep nesting": b'{"jsonrpc":"2.0","id":7,"method":"x","params":%b}'
+    % (b"[" * 3000 + b'"]}"' + b"]" * 3000),
+    "deep nesting before the id": b'{"params":%b,"method":"x","id":7}'
+    % (b'{"a":[' * 3000 + b"]}" * 3000),
+    "a byte order mark": b'\xef\xbb\xbf{"jsonrpc":"2.0","id":7,"method":"ping"}',
+    "no UTF-8": b'{"jsonrpc":"2.0","id":7,"method":"\xff"}',
+    "a control character": b'{"jsonrpc":"2.0","id":7,"method":"p\x01ing"}',
     "another version": b'{"jsonrpc":"1.0","id":7,"method":"ping"}',
 }
 UNREADABLE = {
@@ -24,7 +31,10 @@ UNREADABLE = {
     "a torn id": b'{"jsonrpc":"2.0","id":"\\ud800","method":"ping"}',
     "an endless id": b'{"jsonrpc":"2.0","id":' + b"9" * 5000 + b',"method":"ping"}',
     "no JSON": b'{"jsonrpc":"2.0","id":7,',
-    "no UTF-8": b'{"jsonrpc":"2.0","id":7,"method":"\xff"}',
+    "no UTF-8 in the id": b'{"jsonrpc":"2.0","id":"\xff","method":"ping"}',
+    "a control character in the id": b'{"jsonrpc":"2.0","id":"a\x01","method":"ping"}',
+    "deep nesting without end": b'{"jsonrpc":"2.0","id":7,"method":"x","params":' + b"[" * 3000,
+    "deep nesting as the id": b'{"id":' + b"[" * 3000 + b"]" * 3000 + b',"method":"x"}',
     "a response": b'{"jsonrpc":"2.0","id":7,"result":{"a":NaN}}',
     "a batch": b'[{"jsonrpc":"2.0","id":7,"method":"ping"}]',
 }

@@ -23,6 +23,8 @@ _FOREIGN_ESCAPE = re.compile(rb"\\[\x80-\xff]")
 _BLANKS = b" \t\n\r"
 _BLOCK = 64 * 1024
 _ID_DIGITS = 20
+_BRACKETS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{}]', re.DOTALL)
+_LONGEST_NESTED = 64 * 1024  # characters of a message whose nesting is looked through for its id
 _NOT_BRACKETS = bytes(byte for byte in range(256) if byte not in b"{}[]")
 
 
@@ -71,14 +73,13 @@ def readable_id(raw: bytes | bytearray) -> str | int | None:
     What else is wrong with the message does not matter: who sent it waits for an answer. A response
     is no request: its id is the receiver's own.
     """
+    # Bytes that are no UTF-8 and raw control characters are harmless beside the id.
+    text = raw.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
     try:
-        top = json.loads(
-            raw.decode("utf-8"),
-            object_pairs_hook=tuple,
-            parse_constant=lambda _name: None,
-            parse_float=lambda _text: None,
-            parse_int=lambda text: int(text) if len(text) <= _ID_DIGITS else None,
-        )
+        try:
+            top = _members(text)
+        except RecursionError:
+            top = _members(_without_inner(text)) if len(text) <= _LONGEST_NESTED else None
     except (ValueError, RecursionError):
         return None
     members = top if isinstance(top, tuple) else ()
@@ -86,8 +87,36 @@ def readable_id(raw: bytes | bytearray) -> str | int | None:
     is_request = any(name == "method" for name, _ in members)
     found = ids[0] if is_request and len(ids) == 1 else None
     if isinstance(found, str):
-        return None if _is_torn(found) else found
+        return None if _is_torn(found) or any(each < " " for each in found) else found
     return found if type(found) is int else None
+
+
+def _members(text: str) -> Any:
+    return json.loads(
+        text,
+        strict=False,
+        object_pairs_hook=tuple,
+        parse_constant=lambda _name: None,
+        parse_float=lambda _text: None,
+        parse_int=lambda digits: int(digits) if len(digits) <= _ID_DIGITS else None,
+    )
+
+
+def _without_inner(text: str) -> str:
+    """Return the text of an object with null in place of each array or object in it."""
+    parts: list[str] = []
+    depth = start = 0
+    for token in _BRACKETS.finditer(text):
+        if token[0] in "[{":
+            if depth == 1:
+                parts.append(text[start : token.start()])
+            depth += 1
+        elif token[0] in "]}":
+            depth -= 1
+            if depth == 1:
+                parts.append("null")
+                start = token.end()
+    return "".join((*parts, text[start:]))
 
 
 def parser(number: Callable[[str], Any]) -> Callable[[bytes], Any]:
