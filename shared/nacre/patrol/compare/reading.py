@@ -96,7 +96,7 @@ def _normal(text: str) -> str:
 
 def _uncontracted(word: str, after: str) -> list[str]:
     low = word.lower()
-    if low in en.CONTRACTIONS:
+    if low in en.CONTRACTIONS and word in (low, "I'm"):
         return en.CONTRACTIONS[low].split()
     if low.endswith("n't") and low[:-3] in en.AUXILIARIES:
         return [word[:-3], "not"]
