@@ -123,12 +123,14 @@ NOT_FUZZED: Mapping[str, str] = {
     "policy.documents": "what this store wrote",
     "policy.large": "what this server's own helper process writes",
     "policy.stored": "what this store wrote",
+    "protocol.spelled": "what this server's own helper process writes",
     "tasks.kept_call": "what this store wrote",
     "tasks.store": "what this store wrote",
     "tasks.task": "what this store wrote",
     "tools.scalars": "arguments that tools.validation has checked; laws in tests/tools",
     "tools.schema": "type hints of the owner's own code",
     "wiring.stack_backups": "what this program noted",
+    "wiring.this_machine": "the address of a server that its owner configured",
 }
 """Those that have no target, and why."""
 
