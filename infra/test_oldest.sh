@@ -27,5 +27,5 @@ PYTHON=$python UV_PROJECT_ENVIRONMENT=.venv infra/setup.sh dev
 chown -R nobody:nogroup "$folder"
 # Folders of root's on PATH would hide from `nobody` whether a program is there.
 setpriv --reuid=nobody --regid=nogroup --clear-groups \
-    env PATH=/usr/local/bin:/usr/bin:/bin HOME="$folder" TMPDIR="$folder" USER=nobody LOGNAME=nobody \
-    PYTHONDONTWRITEBYTECODE=1 .venv/bin/python -m pytest -n "$workers" -p no:cacheprovider "$@"
+    env -u PYTHONDONTWRITEBYTECODE PATH=/usr/local/bin:/usr/bin:/bin HOME="$folder" TMPDIR="$folder" USER=nobody LOGNAME=nobody \
+    .venv/bin/python -m pytest -n "$workers" -p no:cacheprovider "$@"

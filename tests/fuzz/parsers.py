@@ -98,7 +98,6 @@ NOT_FUZZED: Mapping[str, str] = {
     "cli.approve": "what this store wrote",
     "cli.chat": "what this server answered",
     "cli.checks": "an address that Settings has checked",
-    "cli.client_files": "the client's file that configs reads; this only looks for a name in it",
     "cli.export": "writes",
     "cli.foreign_files": "hands files to what archives reads",
     "cli.listening": "the owner's own option",
