@@ -9,6 +9,9 @@ from io import StringIO
 from pathlib import Path
 from types import ModuleType
 
+# When it is first imported, it keeps the sys.stderr of that moment for all programs that it starts.
+# One that a test's capture put there is closed by the time a block starts a program.
+import mcp.client.stdio  # noqa: F401
 import pytest
 
 from infra.local_cloud import free_port
