@@ -708,7 +708,7 @@ def test_a_secret_in_an_error_is_taken_out(tmp_path: Path) -> None:
     with behind(tmp_path) as gateway:
         params = {"name": "mcp__odd__betrays", "arguments": {}}
         error = gateway.ask("tools/call", params)["error"]
-        notes = [each for each in gateway.records() if "secrets" in str(each.get("note"))]
+        notes = [each for each in gateway.records() if "secret" in str(each.get("note"))]
 
     assert (error["code"], error["message"]) == (-32099, "no")
     assert "ghp_" not in json.dumps(error)
@@ -730,7 +730,7 @@ def test_what_a_server_says_on_the_way_is_looked_at(tmp_path: Path) -> None:
         }
         answer = gateway.ask("tools/call", params, version=MODERN, channel=channel)
         assert said(answer) == "told"
-        notes = [each["server"] for each in gateway.records() if "secrets" in str(each.get("note"))]
+        notes = [each["server"] for each in gateway.records() if "secret" in str(each.get("note"))]
 
     way = [told for kind, told in channel.told if kind == "progress"]
     assert way == ["one", "the key is [redacted: github-token]", None]
