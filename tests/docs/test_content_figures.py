@@ -11,8 +11,10 @@ TITLES = {
     "collections": "another author, first run",
     "stranger": "first stranger, judged once, before its misses were read",
     "unseen": "second stranger, judged once, before its misses were read",
+    "third": "third stranger, judged once, before its misses were read",
     "without the first": "without the first stranger, present features",
     "without the second": "without the second stranger, present features",
+    "without the third": "without the third stranger, present features",
 }
 
 

@@ -12,6 +12,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from math import inf
 
 from nacre.policy.injection_tokens import Token
 from nacre.policy.injection_wording import Stretch
@@ -30,7 +31,16 @@ SQUEEZED = frozenset(
     ("override-instructions", "prompt-extraction", "guard-bypass", "exfiltration", "concealment")
 )
 # What is an attack in any wording, if one feature of it suffices.
-_CLEAR = SQUEEZED | {"forged-role", "jailbreak-persona", "exfiltration-image"}
+_CLEAR = frozenset(
+    (
+        "override-instructions",
+        "guard-bypass",
+        "exfiltration",
+        "forged-role",
+        "jailbreak-persona",
+        "exfiltration-image",
+    )
+)
 # Readings that nobody writes for people.
 _ENCODED = {"base64": 4, "hexadecimal": 4, "tag characters": 6, "rot13": 4, "reversed": 4}
 _DISGUISED = 4
@@ -41,8 +51,12 @@ _TALK, _TALK_TERMS, _ABOUT = 5, 3, 120
 _MODEL_TALK = ((5, 2), (9, 2))
 # The points of a wording: what its score is worth, from where on, and what it may take away.
 WORDING = "order-wording"
-WORDING_WORTH, WORDING_FROM, WORDING_LEAST = 2.0, 1.75, -2.0
-_ORDINARY = -3.0  # below this score one in a hundred injected orders lies, and half of all manuals
+WORDING_WORTH, WORDING_FROM, WORDING_LEAST = 2.0, 2.0, -8.0
+# What is an attack in any wording loses no more than this for an ordinary one.
+CLEAR_LEAST = -4.0
+# The most that other features written by hand add up to: they need a wording of this score too.
+MOST_BY_HAND = 8.5
+_LEAST_SCORE = WORDING_FROM - (MOST_BY_HAND - THRESHOLD) / WORDING_WORTH
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +107,7 @@ _DATA = W.SECRET | W.PRIVATE
 COMBINATIONS: tuple[Combination, ...] = (
     # Instructions set aside or replaced.
     Combination("override-instructions", 8.5, (W.DROP, _PAST, W.ORDERS), 7, ordered=True, begins=True),
-    Combination("override-instructions", 7.5, (W.DROP, _PAST, W.ORDERS), 5, ordered=True),
+    Combination("override-instructions", 8.2, (W.DROP, _PAST, W.ORDERS), 5, ordered=True),
     Combination("override-instructions", 9.0, (W.DROP, W.OWN | W.INNER, W.ORDERS), 5, ordered=True, begins=True),
     Combination("override-instructions", 7.8, (W.DROP, W.OWN | W.INNER | _PAST, W.LIMITS), 5, ordered=True, begins=True),
     Combination("override-instructions", 8.2, (W.DROP, W.ALL, _TOLD), 4, ordered=True, begins=True),
@@ -101,7 +115,7 @@ COMBINATIONS: tuple[Combination, ...] = (
     Combination("override-instructions", 8.4, (W.NOT | W.STOP, W.FOLLOW, _ITS | _PAST, _TOLD), 8, begins=True),
     Combination("override-instructions", 6.4, (_TOLD | W.PROMPT, _ITS | _PAST, W.GONE), 7),
     Combination("override-instructions", 2.0, (_TOLD | W.PROMPT, _ITS | _PAST, W.LONGER), 7),
-    Combination("override-instructions", 7.5, (W.DROP, W.TOLD, W.EARLIER), 6, begins=True),
+    Combination("override-instructions", 8.5, (W.DROP, W.TOLD, W.EARLIER), 6, begins=True),
     Combination("override-instructions", 5.5, (W.TOLD, W.YOU, W.GONE | W.DROP | W.LONGER), 9),
     Combination("override-instructions", 5.0, (W.URGENT, W.ALL, W.ORDERS), 6, ordered=True),
     Combination("override-instructions", 4.0, (W.DROP, W.ALL, W.USER), 4, ordered=True, begins=True),
@@ -136,7 +150,7 @@ COMBINATIONS: tuple[Combination, ...] = (
     Combination("exfiltration", 6.4, (W.SEND, W.CHAT, W.ADDRESS | W.HOSTILE | W.PLACE), 12, ordered=True, begins=True),
     Combination("exfiltration", 4.7, (W.GET | W.RENDER, _DATA | W.CHAT, W.SEND, W.ADDRESS), 20, ordered=True, begins=True),
     # The user kept out.
-    Combination("concealment", 7.5, (W.NOT | W.WITHOUT, W.TELL, W.USER), 6, ordered=True, begins=True),
+    Combination("concealment", 5.9, (W.NOT | W.WITHOUT, W.TELL, W.USER), 6, ordered=True, begins=True),
     Combination("concealment", 5.1, (W.USER, W.NOT, W.KNOW), 5, ordered=True),
     Combination("concealment", 3.4, (W.NOT, W.TELL, W.ANSWER | W.CHAT), 5, begins=True),
     Combination("concealment", 5.6, (W.KEEP, W.SECRET, W.USER), 7),
@@ -244,7 +258,7 @@ SHAPES: tuple[Shape, ...] = (
           _STEP + r"(?:system|assistant|developer|admin(?:istrator)?)(?:[ _-](?:message|note|notice|prompt|override|alert|update|instructions?|directive|mode))?\s{0,2}(?:\*\*)?\s{0,2}(?::(?=[ \t]|\n(?! ))|[\]>])"),
     Shape("forged-role", 4.4, ("override", "system", "admin"),
           r"\b(?:system|admin(?:istrator)?|developer|root|security) (?:override|notice|alert|directive|command|message)\b"),
-    Shape("addressed-to-model", 9.5, ("ai", "llm", "assist", "copilot", "claude", "gpt", "gemini", "ki", "ia"),
+    Shape("addressed-to-model", 7.4, ("ai", "llm", "assist", "copilot", "claude", "gpt", "gemini", "ki", "ia"),
           _VOCATIVE + r"(?:ai|ki|ia|llm|assistant|copilot|claude|chatgpt|gpt|gemini)s?(?: (?:assistants?|agents?|models?|systems?|reviewers?|readers?|instructions?))?" + _CALLED, needs=W.MODEL, near=True),
     Shape("addressed-to-model", 5.2, ("agent", "model", "bot"),
           r"(?:[([#*/!\"|;_]|(?<=[\w\"'/])>|--|- |(?:[.!]|\b(?:dear|hey|hi|attention|to all)) )[ \t]{0,3}@?(?:model|agent|bot)s?" + _CALLED + r"|\n(?:dear )?(?:model|agent|bot)s?, ", needs=_ANY_MODEL, near=True),
@@ -289,6 +303,8 @@ SHAPES: tuple[Shape, ...] = (
           r"\bi(?:'m| am) (?:the|your) (?:\w{1,12} )?(?:user|owner|operator|supervisor|principal|developer)\b|\buser is me\b|\btyped by the (?:user|owner)|\bmessage from your (?:operator|developers?|user|owner|creators?)\b"),
     Shape("authority-claim", 3.7, ("already", "signed off", "permission", "pre-approved", "consented"),
           r"\balready (?:agreed|approved|consented|said|authori[sz]ed|confirmed|given|gave|told|knows|asked)|\bsigned off\b|\b(?:full|their|his|her|my) permission\b|\bpre-approved\b"),
+    Shape("exfiltration", 8.5, (".env", ".ssh", "id_rsa", ".aws", ".netrc", "/etc/shadow"),
+          r"\b(?:upload|send|post|forward|e?mail|transmit|submit)\b[^.!?\n]{0,40}(?:(?<!\w)\.env\b(?!\.)|\.ssh/|\bid_rsa\b|\.aws/|\.netrc\b|/etc/shadow)[^!?\n]{0,30}\bto\b"),
     Shape("exfiltration", 3.5, ("http",),
           r"https?://[^\s<>\"']{1,200}[?&/]\w{0,12}=(?=[\s<\"'{\[]|$)"),
     Shape("tool-order", 1.6, ("to continue", "to proceed", "to finish", "to complete", "to recover", "to resolve", "to verify", "to unlock", "to help us", "in order to", "to preserve", "to restore", "only way", "only fix"),
@@ -342,21 +358,29 @@ def evidence(
 ) -> list[Evidence]:
     """Return the features of a text, in no order.
 
-    `found` are its tokens. Shapes are looked for if its words are given; in a text that is
-    worded like no order at all, only those that are clear in any wording.
+    `found` are its tokens. Shapes are looked for if its words are given. A text that is worded
+    like no order has features only if one of them is clear in any wording.
     """
     total = 0
     for token in found:
         total |= token.classes
-    hits = list(_combined(found, total))
     possible = 0
     for word in words:
         possible |= _HINTS.of(word)
-    if worded and max(stretch.score for stretch in worded) < _ORDINARY:
-        possible &= _HINTS.clear
+    if worded and max(stretch.score for stretch in worded) < _LEAST_SCORE:
+        clear = next(_combined(low, found, total, _CLEAR_CANDIDATES), None)
+        shapes = possible & _HINTS.clear
+        if clear is None and (not shapes or next(_shaped(low, found, total, shapes), None) is None):
+            return []
+    hits = list(_combined(low, found, total, _CANDIDATES))
     if possible:
         hits += _shaped(low, found, total, possible)
     return hits
+
+
+def _is_clear(feature: "Combination | Shape | Evidence") -> bool:
+    """Tell whether a feature is an attack in any wording."""
+    return feature.weight >= THRESHOLD and feature.id in _CLEAR
 
 
 class _Hints:
@@ -368,7 +392,7 @@ class _Hints:
             for number, shape in enumerate(SHAPES)
         ]
         self._known: dict[str, int] = {}
-        self.clear = sum(1 << at for at, shape in enumerate(SHAPES) if shape.id in _CLEAR)
+        self.clear = sum(1 << at for at, shape in enumerate(SHAPES) if _is_clear(shape))
 
     def of(self, word: str) -> int:
         """Return the shapes, by their numbers."""
@@ -398,6 +422,7 @@ _HINTS = _Hints()
 class _Candidates:
     """The combinations that a word of given kinds may be the first of, kept for each kind."""
 
+    combinations: list[tuple[int, Combination]]
     known: dict[int, tuple[tuple[int, Combination, tuple[int, ...]], ...]]
 
     def of(self, classes: int) -> tuple[tuple[int, Combination, tuple[int, ...]], ...]:
@@ -408,25 +433,53 @@ class _Candidates:
                 self.known.clear()
             rules = self.known[classes] = tuple(
                 (number, rule, rule.needs[1:])
-                for number, rule in enumerate(COMBINATIONS)
+                for number, rule in self.combinations
                 if classes & rule.needs[0] and (not rule.begins or classes & W.BEGINS)
             )
         return rules
 
 
-_CANDIDATES = _Candidates({})
+_CANDIDATES = _Candidates(list(enumerate(COMBINATIONS)), {})
+_CLEAR_CANDIDATES = _Candidates(
+    [(number, rule) for number, rule in enumerate(COMBINATIONS) if _is_clear(rule)], {}
+)
 
 
-def _combined(found: list[Token], total: int) -> Iterator[Evidence]:
+def _combined(
+    low: str, found: list[Token], total: int, candidates: _Candidates
+) -> Iterator[Evidence]:
     for place, token in enumerate(found):
-        for number, rule, others in _CANDIDATES.of(token.classes):
+        for number, rule, others in candidates.of(token.classes):
             for need in others:
                 if not need & total:
                     break
             else:
                 span = _span(found, place, rule, others)
                 if span is not None:
-                    yield Evidence(number, rule.id, rule.weight, token.at, *span)
+                    weight = rule.weight
+                    if rule.id == "override-instructions" and _is_about_a_thing(
+                        low, found, span[1]
+                    ):
+                        weight -= _OF_A_THING
+                    yield Evidence(number, rule.id, weight, token.at, *span)
+
+
+# "The instructions for the oven": words without a class name what instructions are about.
+_A_THING = re.compile(
+    r"(?:\s(?:learned|heard|read|taught|told|given|you|have|been|said|dit|dicho|gehört|gelernt|hast|haben)){0,5}"
+    r"\s(?:about|for|on|in|from|of|to|at|if|when|über|für|zu|wenn|sur|pour|si|sobre|para|su|per|se)"
+    r"(?P<thing>\s[^\W\d_]{1,20}(?:\s[^\W\d_]{1,20})?)"
+)
+_OF_A_THING = 4.0  # what setting them aside loses then
+
+
+def _is_about_a_thing(low: str, found: list[Token], end: int) -> bool:
+    """Tell whether the words after `end` say what thing instructions are about."""
+    match = _A_THING.match(low, end)
+    if match is None:
+        return False
+    place = bisect_left(found, match.start("thing"), key=_start)
+    return place == len(found) or found[place].start >= match.end()
 
 
 def _span(
@@ -549,12 +602,13 @@ def _by_hand(
         window = hits[first:last]
         start, end = min(hit.start for hit in window), max(hit.end for hit in window)
         points = _points_at(worded, start, end)
-        if points < 0 and any(hit.weight >= THRESHOLD and hit.id in _CLEAR for hit in window):
-            points = 0.0
+        most = MOST_BY_HAND
+        if any(map(_is_clear, window)):
+            points, most = max(points, CLEAR_LEAST), inf
         if sum(hit.weight for hit in window) + extra + points >= THRESHOLD:
             near = _between(found, window[0].at - _ABOUT, window[-1].at + _ABOUT)
             scores = _scores(window, near, way)
-            total = sum(scores.values()) - _discount(near)
+            total = min(sum(scores.values()), most) - _discount(near)
             if total + points >= THRESHOLD:
                 if total < THRESHOLD:
                     scores[WORDING] = points

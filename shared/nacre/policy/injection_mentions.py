@@ -14,7 +14,13 @@ _ABOUT = (
     r"|scan(?:s|ner|ning)?|classif\w{1,5}|attack(?:s|ers?)?|malicious|injections?|jailbreaks?|corpora"
     r"|training|workshop|quiz|trainer|guidance|guide|guidelines|documentation|docs|paraphrases|literal"
     r"|test|tests|snapshot|saying|says|risky|unsafe|untrusted|explain\w{0,5}|article|blog|paper"
-    r"|release notes|changelog|policy|review|blocked|flag(?:s|ged)?|readme)\b"
+    r"|release notes|changelog|policy|review|blocked|flag(?:s|ged)?|readme"
+    r"|s[aä]tz|angriffe?|forscher|befehl|beispiel|attaques?|chercheurs|exemple|ataques?|ejemplo|investigadores)\b"
+)
+# What somebody in a story says: the words beside a quotation.
+_SPOKEN = (
+    r"^\W{0,4}(?:\w{1,20}\W{1,2}){0,3}?(?:said|says|asked|whispered|shouted|cried|replied|muttered|answered"
+    r"|told|sagte|flüsterte|rief|fragte|dit|murmura|répondit|dijo|disse|susurró)\b"
 )
 _SAID = (
     r"(?:\b(?:examples?|samples?|expected|fixtures?|tests?|demo|mock|snippet|phrase|pattern|signature"
@@ -83,5 +89,9 @@ def is_mentioned(low: str, span: Span, quotes: list[Span], *, in_definition: boo
     for start, end in quotes:
         if start <= span[0] and span[1] <= end:
             around = low[max(0, start - _HEARD) : start] + " " + low[end : end + _HEARD]
-            return in_definition or compiled(_ABOUT).search(around) is not None
+            return (
+                in_definition
+                or compiled(_ABOUT).search(around) is not None
+                or compiled(_SPOKEN).search(low[end : end + _HEARD]) is not None
+            )
     return False
