@@ -81,6 +81,9 @@ _FILES = _any(
 # A definition that says how changes are reviewed is not one that hides them; one that only
 # announces a change is left to the pins, which hold back whatever did change.
 _UNANNOUNCED = (
+    # One of the words that begin the patterns below: the rest is slow at every place.
+    r"\b(?=later|future|next|after|once|post|initially|at first|for now|until|definition|description"
+    r"|swap|replace|change|switch|mutate)"
     r"(?![^.\n]{0,200}\b(?:never|not|cannot|requires?|safety)\b)"
     r"(?!.{0,300}\b(?:re-?approv\w{1,3}|announce\w{0,5}|transparen\w{1,4}|changelog|versioning)\b)"
 )
