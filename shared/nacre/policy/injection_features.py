@@ -365,8 +365,10 @@ def evidence(
     for token in found:
         total |= token.classes
     possible = 0
+    known = _HINTS.known
     for word in words:
-        possible |= _HINTS.of(word)
+        bits = known.get(word)
+        possible |= _HINTS.of(word) if bits is None else bits
     if worded and max(stretch.score for stretch in worded) < _LEAST_SCORE:
         clear = next(_combined(low, found, total, _CLEAR_CANDIDATES), None)
         shapes = possible & _HINTS.clear
@@ -391,20 +393,20 @@ class _Hints:
             (1 << number, [_longest(hint) for hint in shape.hints])
             for number, shape in enumerate(SHAPES)
         ]
-        self._known: dict[str, int] = {}
+        self.known: dict[str, int] = {}
         self.clear = sum(1 << at for at, shape in enumerate(SHAPES) if _is_clear(shape))
 
     def of(self, word: str) -> int:
         """Return the shapes, by their numbers."""
-        shapes = self._known.get(word)
+        shapes = self.known.get(word)
         if shapes is None:
-            if len(self._known) >= _MOST_KNOWN:
-                self._known.clear()
+            if len(self.known) >= _MOST_KNOWN:
+                self.known.clear()
             shapes = 0
             for bit, parts in self._parts:
                 if any(part in word for part in parts):
                     shapes |= bit
-            self._known[word] = shapes
+            self.known[word] = shapes
         return shapes
 
 
