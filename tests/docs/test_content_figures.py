@@ -12,6 +12,7 @@ TITLES = {
     "stranger": "first stranger, judged once, before its misses were read",
     "unseen": "second stranger, judged once, before its misses were read",
     "third": "third stranger, judged once, before its misses were read",
+    "fourth": "**fourth stranger, judged once, present features**",
     "without the first": "without the first stranger, present features",
     "without the second": "without the second stranger, present features",
     "without the third": "without the third stranger, present features",

@@ -87,7 +87,8 @@ class Matrix:
 
     def times(self, weights: Floats) -> Floats:
         """Return the sum of each row."""
-        return np.add.reduceat(weights[self.places] * self.values, self.starts[:-1])
+        sums: Floats = np.add.reduceat(weights[self.places] * self.values, self.starts[:-1])
+        return sums
 
     def back(self, errors: Floats, size: int) -> Floats:
         """Return what the rows' errors are for each feature."""
