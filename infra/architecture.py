@@ -1,7 +1,7 @@
-"""Draw what template.yaml deploys, and the package's layers, for docs/concepts/architecture.md.
+"""Draw what template.yaml deploys, and the package's layers and folders, for the docs.
 
-`python infra/architecture.py` puts both between the page's markers; a test fails when they are
-not up to date.
+`python infra/architecture.py` puts them between the markers of docs/concepts/architecture.md. A
+test fails when they are not up to date.
 """
 
 import ast
@@ -16,6 +16,7 @@ from samtranslator.yaml_helper import yaml_parse
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "concepts" / "architecture.md"
+PACKAGE = ROOT / "shared" / "nacre"
 
 # What is drawn besides functions: the kind of resource, and its shape around the words.
 _KEEPERS = {
@@ -33,7 +34,7 @@ Resources = Mapping[str, Mapping[str, Any]]
 def page(text: str) -> str:
     """Return the page with everything between its markers drawn anew."""
     resources = yaml_parse((ROOT / "template.yaml").read_text(encoding="utf-8"))["Resources"]
-    drawn = {"diagram": diagram(resources), "packages": packages()}
+    drawn = {"diagram": diagram(resources), "packages": packages(), "folders": folders()}
     for name, content in drawn.items():
         begin, end = f"<!-- {name}: drawn by infra/architecture.py -->", f"<!-- end of {name} -->"
         before, _, rest = text.partition(begin)
@@ -159,9 +160,20 @@ def packages() -> str:
     return "\n".join(["| Layer | Part | What it is |", "|---|---|---|", *rows])
 
 
+def folders() -> str:
+    """Return the folders of the package as a tree, each with what is inside."""
+    files = sorted(PACKAGE.rglob("__init__.py"), key=lambda file: file.parent.parts)
+    rows = []
+    for file in files:
+        parts = file.parent.relative_to(PACKAGE).parts
+        if parts:
+            words = _first_line("/".join(parts))
+            rows.append(f"{'  ' * (len(parts) - 1)}- `{parts[-1]}`: {words}")
+    return "\n".join(rows)
+
+
 def _first_line(part: str) -> str:
-    folder = ROOT / "shared" / "nacre" / part
-    file = folder / "__init__.py" if folder.is_dir() else folder.with_suffix(".py")
+    file = PACKAGE / part / "__init__.py"
     docstring = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
     return docstring.partition("\n")[0]
 

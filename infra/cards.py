@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np  # noqa: TID253  a program of its own, which no feature imports
 
 from nacre.ports.embedder import Cosines, Embedder
-from nacre.wiring.embedding import embedders
+from nacre.wiring.features.embeddings import embedders
 from nacre.wiring.settings import Settings
 
 TEXTS = Path(__file__).with_name("card_texts.tsv")

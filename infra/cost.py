@@ -15,8 +15,8 @@ from functools import cache
 from typing import Any, Literal
 
 from infra.layers.build import ROOT
-from nacre.limits import EXACT_ITEM_POINTS
-from nacre.metrics import METRICS
+from nacre.core.limits import EXACT_ITEM_POINTS
+from nacre.core.metrics import METRICS
 
 MEASURED = ROOT / "infra" / "measured.json"
 PAGE = ROOT / "docs" / "concepts" / "capacity.md"

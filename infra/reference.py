@@ -13,10 +13,10 @@ from typing import NoReturn
 import click
 import yaml
 
-from nacre.app import being_server
-from nacre.being.order import DEFAULT_ORDER_NAME, order
+from nacre.being.application import being_server
+from nacre.being.tools.order import DEFAULT_ORDER_NAME, order
 from nacre.cli.commands import commands as cli
-from nacre.metrics import DIMENSION, METRICS, NAMESPACE
+from nacre.core.metrics import DIMENSION, METRICS, NAMESPACE
 from nacre.wiring.settings import VARIABLES
 
 ROOT = Path(__file__).parents[1]
@@ -33,7 +33,7 @@ _SECTIONS = {
 
 def limits() -> str:
     """Every number of limits.py with the reason that stands beside it."""
-    source = (ROOT / "shared" / "nacre" / "limits.py").read_text()
+    source = (ROOT / "shared" / "nacre" / "core" / "limits.py").read_text()
     lines = source.splitlines()
     namespace: dict[str, object] = {}
     exec(compile(source, "limits.py", "exec"), namespace)  # noqa: S102  our own constants

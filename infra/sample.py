@@ -12,19 +12,19 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from nacre.access.oauth_codes import Consent
+from nacre.access.oauth.codes import Consent
 from nacre.access.scopes import NAMES
-from nacre.app import being_server
-from nacre.gateway.server_store import ServerStore
+from nacre.being.application import being_server
+from nacre.being.memory.model.message_chain import Said
+from nacre.being.patrol.executor import WorkHere
+from nacre.core.token_prefixes import API
+from nacre.firewall.pins import GLOBAL, Pins
+from nacre.firewall.policies.version_store import Documents
+from nacre.gateway.servers.store import ServerStore
 from nacre.jobs.lease import Leases
-from nacre.memory.chain import Said
-from nacre.own_tokens import API
-from nacre.patrol.work import WorkHere
-from nacre.policy.documents import Documents
-from nacre.policy.pins import GLOBAL, Pins
 from nacre.protocol.context import Context
 from nacre.protocol.principal import FULL, Principal
-from nacre.wiring.embedded import Laptop, open_laptop
+from nacre.wiring.laptop import Laptop, open_laptop
 
 BEING = "Pearl"
 DAYS = 60

@@ -13,7 +13,7 @@ from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.exceptions import ClientError
 
-from nacre.adapters.dynamodb_get import Credentials
+from nacre.adapters.aws.dynamodb.get import Credentials
 from nacre.wiring.settings import Secret, Settings
 from tests.aws_stack import REGION, Stack
 

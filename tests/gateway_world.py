@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 
-from nacre.faces.http import asgi_app
-from nacre.faces.logs import Log
-from nacre.faces.mcp import dispatcher
+from nacre.core.coroutines import Looper, step
+from nacre.core.logs import Log
+from nacre.faces.http.laptop_server import asgi_app
+from nacre.faces.mcp_endpoint import dispatcher
 from nacre.protocol.caller import Caller, Peer
-from nacre.protocol.calls import Call
 from nacre.protocol.context import Channel, Silence
+from nacre.protocol.dispatch.calls import Call
 from nacre.protocol.messages import Request, parse_message
 from nacre.protocol.principal import FULL, Principal
-from nacre.protocol.running import Looper, step
-from nacre.wiring.embedded import Laptop, first_being, open_laptop
+from nacre.wiring.laptop import Laptop, first_being, open_laptop
 from nacre.wiring.settings import Settings
 from tests.asgi_server import served
 
@@ -147,7 +147,7 @@ def world(
     being = first_being(laptop.home) or laptop.home.beings.of_owner("me")[0]
     with pytest.MonkeyPatch.context() as patch:
         # A server that starts slowly because the machine is busy is not one that is missing.
-        patch.setattr("nacre.gateway.gathering.GATHER_SECONDS", _PATIENCE_SECONDS)
+        patch.setattr("nacre.gateway.catalogue.fetch.GATHER_SECONDS", _PATIENCE_SECONDS)
         try:
             yield World(laptop, Principal("t1", being.being_id, FULL), folder, Looper())
         finally:

@@ -2,9 +2,9 @@
 
 from io import StringIO
 
-from nacre.faces.crowd import Crowd
-from nacre.faces.logs import Log, RareLog
-from nacre.limits import ADDRESS_CONNECTIONS, HTTP_CONNECTIONS
+from nacre.core.limits import ADDRESS_CONNECTIONS, HTTP_CONNECTIONS
+from nacre.core.logs import Log, RareLog
+from nacre.protocol.http.connection_limit import Crowd
 
 
 def crowd(log: StringIO | None = None) -> Crowd:

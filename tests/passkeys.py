@@ -10,7 +10,7 @@ from typing import Any
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
 
-from nacre.access.passkeys import user_handle
+from nacre.access.signin.passkeys import user_handle
 from tests.web import Answer, Browser, form_of
 
 USER = 0x05  # there, and verified

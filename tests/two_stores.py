@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from nacre.adapters.dynamodb_table import DynamoTable
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.adapters.sqlite_table import SqliteTable
-from nacre.ports.table import Table
+from nacre.adapters.aws.dynamodb.table import DynamoTable
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.table import SqliteTable
+from nacre.ports.items.table import Table
 from tests.adapters.conftest import StillClock
 from tests.aws_stack import Stack, aws_stack
 

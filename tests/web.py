@@ -20,26 +20,26 @@ from fastapi import FastAPI
 
 from nacre import ToolResult, ToolServer
 from nacre.access.authority import Authority, authority
-from nacre.access.gate import Gate
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.adapters.sqlite_table import SqliteTable
-from nacre.app import Application
-from nacre.errors import UnavailableError
-from nacre.faces.asgi import AsgiApp
-from nacre.faces.authorizer import authorizer_handler
-from nacre.faces.http import asgi_app
-from nacre.faces.lambda_events import mcp_handler
-from nacre.faces.logs import Log
-from nacre.faces.mcp import called_address
-from nacre.faces.portal import portal_app
-from nacre.faces.portal_function import portal_handler
-from nacre.faces.portal_parts import Portal, stack_portal
-from nacre.own_tokens import API
+from nacre.access.tokens.authentication import Gate
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.table import SqliteTable
+from nacre.being.application import Application
+from nacre.core.errors import UnavailableError
+from nacre.core.logs import Log
+from nacre.core.token_prefixes import API
+from nacre.faces.aws_lambda.mcp_http import mcp_handler
+from nacre.faces.aws_lambda.portal import portal_handler
+from nacre.faces.aws_lambda.token_authorizer import authorizer_handler
+from nacre.faces.http.laptop_server import asgi_app
+from nacre.faces.mcp_endpoint import called_address
 from nacre.ports.client_documents import ClientDocuments
-from nacre.protocol.fences import Fences
-from nacre.protocol.http_messages import HttpRequest
+from nacre.protocol.dispatch.request_state import RequestStates, SigningKeys
+from nacre.protocol.http.allowed_origins import Fences
+from nacre.protocol.http.http_messages import HttpRequest
 from nacre.protocol.principal import FULL, Principal
-from nacre.protocol.request_state import RequestStates, SigningKeys
+from nacre.web.asgi import AsgiApp
+from nacre.web.portal import portal_app
+from nacre.web.portal_parts import Portal, stack_portal
 from tests.access.conftest import Time
 from tests.lambda_events import LambdaContext, Sent, body_of, http_api_event
 

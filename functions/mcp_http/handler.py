@@ -1,7 +1,7 @@
 """Lambda: the MCP endpoint."""
 
-from nacre.faces.lambda_events import mcp_handler
-from nacre.faces.logs import log_at
+from nacre.core.logs import log_at
+from nacre.faces.aws_lambda.mcp_http import mcp_handler
 from nacre.wiring import aws, snapshots
 from nacre.wiring.settings import Settings
 

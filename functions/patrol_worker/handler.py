@@ -1,8 +1,8 @@
 """Lambda: work that waits in the queue, one job at a time."""
 
-from nacre.faces.logs import log_at
-from nacre.faces.patrol import worker_handler
-from nacre.faces.task_rules import TaskRules
+from nacre.core.logs import log_at
+from nacre.faces.aws_lambda.patrol_worker import worker_handler
+from nacre.faces.task_errors import TaskRules
 from nacre.wiring import aws
 from nacre.wiring.settings import Settings
 

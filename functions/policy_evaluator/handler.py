@@ -1,7 +1,7 @@
 """Lambda: evaluate one call against the policy."""
 
-from nacre.faces.policy import policy_handler
-from nacre.wiring.policies import stack_source
+from nacre.faces.evaluator.evaluator_function import policy_handler
+from nacre.wiring.features.policies import stack_source
 from nacre.wiring.settings import Settings
 
 settings = Settings.from_environment()

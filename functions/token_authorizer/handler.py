@@ -1,6 +1,6 @@
 """Lambda: who calls, by the token of the request."""
 
-from nacre.faces.authorizer import authorizer_handler
+from nacre.faces.aws_lambda.token_authorizer import authorizer_handler
 from nacre.wiring import aws
 from nacre.wiring.settings import Settings
 

@@ -4,10 +4,10 @@
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from nacre.errors import NacreError, ToolError
+    from nacre.core.errors import NacreError, ToolError
     from nacre.protocol.context import Context
-    from nacre.tools.completion import Completion
-    from nacre.tools.content import (
+    from nacre.sdk.completion import Completion
+    from nacre.sdk.content import (
         Annotations,
         AudioContent,
         EmbeddedResource,
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
         TextContent,
         ToolContent,
     )
-    from nacre.tools.decorator import tool
-    from nacre.tools.field import Field
-    from nacre.tools.names import qualified_name, split_name
-    from nacre.tools.prompts import PromptMessage
-    from nacre.tools.registry import ToolRegistry
-    from nacre.tools.result import ToolResult
-    from nacre.tools.server import ToolServer
-    from nacre.tools.tool import Tool, ToolHandler
+    from nacre.sdk.decorator import tool
+    from nacre.sdk.prompts import PromptMessage
+    from nacre.sdk.registry import ToolRegistry
+    from nacre.sdk.result import ToolResult
+    from nacre.sdk.schema.field import Field
+    from nacre.sdk.tool import Tool, ToolHandler
+    from nacre.sdk.tool_names import qualified_name, split_name
+    from nacre.sdk.tool_server import ToolServer
 
 __version__ = "0.1.0"
 
@@ -54,28 +54,28 @@ __all__ = [
 ]
 
 _HOME = {
-    "NacreError": "nacre.errors",
-    "ToolError": "nacre.errors",
+    "NacreError": "nacre.core.errors",
+    "ToolError": "nacre.core.errors",
     "Context": "nacre.protocol.context",
-    "Completion": "nacre.tools.completion",
-    "Annotations": "nacre.tools.content",
-    "AudioContent": "nacre.tools.content",
-    "EmbeddedResource": "nacre.tools.content",
-    "ImageContent": "nacre.tools.content",
-    "ResourceContents": "nacre.tools.content",
-    "ResourceLink": "nacre.tools.content",
-    "TextContent": "nacre.tools.content",
-    "ToolContent": "nacre.tools.content",
-    "tool": "nacre.tools.decorator",
-    "Field": "nacre.tools.field",
-    "qualified_name": "nacre.tools.names",
-    "split_name": "nacre.tools.names",
-    "PromptMessage": "nacre.tools.prompts",
-    "ToolRegistry": "nacre.tools.registry",
-    "ToolResult": "nacre.tools.result",
-    "ToolServer": "nacre.tools.server",
-    "Tool": "nacre.tools.tool",
-    "ToolHandler": "nacre.tools.tool",
+    "Completion": "nacre.sdk.completion",
+    "Annotations": "nacre.sdk.content",
+    "AudioContent": "nacre.sdk.content",
+    "EmbeddedResource": "nacre.sdk.content",
+    "ImageContent": "nacre.sdk.content",
+    "ResourceContents": "nacre.sdk.content",
+    "ResourceLink": "nacre.sdk.content",
+    "TextContent": "nacre.sdk.content",
+    "ToolContent": "nacre.sdk.content",
+    "tool": "nacre.sdk.decorator",
+    "Field": "nacre.sdk.schema.field",
+    "qualified_name": "nacre.sdk.tool_names",
+    "split_name": "nacre.sdk.tool_names",
+    "PromptMessage": "nacre.sdk.prompts",
+    "ToolRegistry": "nacre.sdk.registry",
+    "ToolResult": "nacre.sdk.result",
+    "ToolServer": "nacre.sdk.tool_server",
+    "Tool": "nacre.sdk.tool",
+    "ToolHandler": "nacre.sdk.tool",
 }
 
 

@@ -9,10 +9,10 @@ import pytest
 
 from nacre.access.beings import Beings
 from nacre.access.owners import Owners
-from nacre.access.token_store import TokenStore
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.adapters.sqlite_table import SqliteTable
-from nacre.ports.table import Table
+from nacre.access.tokens.store import TokenStore
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.table import SqliteTable
+from nacre.ports.items.table import Table
 
 
 class Time:

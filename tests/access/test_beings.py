@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nacre.access.beings import Being, Beings
-from nacre.access.gate import is_being_id
-from nacre.access.naming import checked_name, name_key
 from nacre.access.owners import Owners
-from nacre.errors import ConflictError, InvalidInputError, NotFoundError
-from nacre.ports.table import Key, Table
+from nacre.access.tokens.authentication import is_being_id
+from nacre.core.errors import ConflictError, InvalidInputError, NotFoundError
+from nacre.core.names import checked_name, name_key
+from nacre.ports.items.table import Key, Table
 from tests.access.conftest import Time
 
 

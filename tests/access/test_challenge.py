@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nacre.access.challenge import challenge_fields, metadata_url, www_authenticate
-from nacre.errors import ForbiddenError, InsufficientScopeError, UnauthorizedError
+from nacre.core.errors import ForbiddenError, InsufficientScopeError, UnauthorizedError
+from nacre.protocol.http.challenge import challenge_fields, metadata_url, www_authenticate
 
 URL = "https://nacre.example/.well-known/oauth-protected-resource/mcp"
 NOTHING_SENT = UnauthorizedError("no token was sent", presented=False)

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nacre.access.admission import admission
-from nacre.access.gate import Gate, admit_context
-from nacre.access.tokens import digest, mint
-from nacre.errors import ForbiddenError, UnauthorizedError, UnknownBeingError
+from nacre.access.tokens.authentication import Gate, admit_context
+from nacre.access.tokens.token_check import admission
+from nacre.access.tokens.token_format import digest, mint
+from nacre.core.errors import ForbiddenError, UnauthorizedError, UnknownBeingError
 from nacre.protocol.principal import FULL, READ_ONLY, Principal
 
 BEING = "11111111-1111-4111-8111-111111111111"

@@ -11,7 +11,7 @@ from nacre.access.scopes import (
     required_scopes,
     scope_name,
 )
-from nacre.errors import InsufficientScopeError
+from nacre.core.errors import InsufficientScopeError
 from nacre.protocol.principal import FULL, READ_ONLY, Principal
 
 READER = Principal(subject="tok_1", being_id="b", scopes=READ_ONLY)

@@ -5,8 +5,8 @@ from contextlib import suppress
 import pytest
 
 from nacre.access.rate_limits import RateLimits
-from nacre.errors import RateLimitedError
-from nacre.ports.table import Table
+from nacre.core.errors import RateLimitedError
+from nacre.ports.items.table import Table
 from tests.adapters.conftest import StillClock
 from tests.two_stores import clock, stack, table
 

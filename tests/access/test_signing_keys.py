@@ -6,15 +6,15 @@ from random import Random, SystemRandom
 
 import pytest
 
-from nacre.access.signing_keys import StoredSigningKeys
-from nacre.adapters.dynamodb_table import DynamoTable
-from nacre.adapters.file_vault import FileVault
-from nacre.adapters.kms_vault import KmsVault
-from nacre.errors import UnavailableError
-from nacre.limits import REQUEST_STATE_SECONDS
-from nacre.ports.table import Key, Table
+from nacre.access.state_keys import StoredSigningKeys
+from nacre.adapters.aws.dynamodb.table import DynamoTable
+from nacre.adapters.aws.kms_vault import KmsVault
+from nacre.adapters.files.vault import FileVault
+from nacre.core.errors import UnavailableError
+from nacre.core.limits import REQUEST_STATE_SECONDS
+from nacre.ports.items.table import Key, Table
 from nacre.ports.vault import Vault
-from nacre.protocol.request_state import SigningKeys
+from nacre.protocol.dispatch.request_state import SigningKeys
 from tests.access.conftest import Time
 from tests.aws_stack import aws_stack
 

@@ -7,13 +7,13 @@ from random import Random
 
 import pytest
 
-from nacre.access.admission import admission
 from nacre.access.scopes import NAMES
-from nacre.access.token_store import Issued, TokenStore
-from nacre.access.tokens import digest, kind_of
-from nacre.errors import ConditionFailedError, InvalidInputError, NotFoundError
-from nacre.limits import TOKEN_ROW_DAYS
-from nacre.ports.table import Item, Table
+from nacre.access.tokens.store import Issued, TokenStore
+from nacre.access.tokens.token_check import admission
+from nacre.access.tokens.token_format import digest, kind_of
+from nacre.core.errors import ConditionFailedError, InvalidInputError, NotFoundError
+from nacre.core.limits import TOKEN_ROW_DAYS
+from nacre.ports.items.table import Item, Table
 from tests.access.conftest import Time
 
 BEING = "11111111-1111-4111-8111-111111111111"

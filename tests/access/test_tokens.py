@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nacre.access.tokens import LENGTH, digest, hint, kind_of, mint
-from nacre.own_tokens import KINDS, SCANNER_PATTERN
+from nacre.access.tokens.token_format import LENGTH, digest, hint, kind_of, mint
+from nacre.core.token_prefixes import KINDS, SCANNER_PATTERN
 
 kinds = st.sampled_from(sorted(KINDS))
 seeds = st.integers(min_value=0)

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from nacre.access.cbor import decode
-from nacre.access.cose import check_key
-from nacre.access.webauthn import Site, check_new, check_signed, from_text
-from nacre.errors import InvalidInputError
+from nacre.access.signin.cbor import decode
+from nacre.access.signin.cose import check_key
+from nacre.access.signin.webauthn import Site, check_new, check_signed, from_text
+from nacre.core.errors import InvalidInputError
 from tests.passkeys import Device, cbor, text
 
 # Made by Chromium 156 through the protocol of its developers' tools.

@@ -10,9 +10,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[2]))
 sys.path.insert(0, str(Path(__file__).parents[2] / "shared"))
 
-from nacre.adapters.qdrant_calls import connect
-from nacre.adapters.qdrant_vectors import QdrantVectors
-from nacre.errors import UnavailableError
+from nacre.adapters.qdrant.calls import connect
+from nacre.adapters.qdrant.vectors import QdrantVectors
+from nacre.core.errors import UnavailableError
 from tests.adapters.vectors import EMB_ID, point, unit
 
 

@@ -15,10 +15,10 @@ from types import FrameType
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "shared"))
 
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.adapters.sqlite_table import SqliteTable
-from nacre.errors import NacreError
-from nacre.ports.table import Change, Key, Put, Update
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.table import SqliteTable
+from nacre.core.errors import NacreError
+from nacre.ports.items.table import Change, Key, Put, Update
 
 _PATIENCE_SECONDS = 120  # another one writes without a pause, and the lock of SQLite is not fair
 

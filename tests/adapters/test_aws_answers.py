@@ -9,12 +9,12 @@ import boto3
 import pytest
 from botocore.config import Config
 
-from nacre.adapters.aws_answers import refuse_broken_answers
-from nacre.adapters.dynamodb_table import DynamoTable
-from nacre.adapters.s3_blobs import S3Blobs
-from nacre.adapters.sqs_queue import SqsQueue
-from nacre.errors import UnavailableError
-from nacre.ports.table import Change, Key, Put, Table
+from nacre.adapters.aws.dynamodb.table import DynamoTable
+from nacre.adapters.aws.incomplete_answers import refuse_broken_answers
+from nacre.adapters.aws.s3_blobs import S3Blobs
+from nacre.adapters.aws.sqs_queue import SqsQueue
+from nacre.core.errors import UnavailableError
+from nacre.ports.items.table import Change, Key, Put, Table
 from tests.aws_stack import REGION
 from tests.http_front import Answer, Answered, front
 

@@ -6,8 +6,8 @@ import tarfile
 
 import pytest
 
-from nacre.adapters.backup_file import BackupFile
-from nacre.errors import InvalidInputError
+from nacre.adapters.files.backup_file import BackupFile
+from nacre.core.errors import InvalidInputError
 
 LIST = {
     "type": "nacre-backup",

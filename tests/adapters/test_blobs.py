@@ -14,11 +14,11 @@ from botocore.config import Config
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nacre.adapters import blob_rules
-from nacre.adapters.blob_rules import check_blob_name
-from nacre.adapters.file_blobs import FileBlobs
-from nacre.adapters.s3_blobs import S3Blobs
-from nacre.errors import ConfigurationError, InvalidInputError, TooLargeError, UnavailableError
+from nacre.adapters.aws.s3_blobs import S3Blobs
+from nacre.adapters.files.blobs import FileBlobs
+from nacre.adapters.rules import blob_rules
+from nacre.adapters.rules.blob_rules import check_blob_name
+from nacre.core.errors import ConfigurationError, InvalidInputError, TooLargeError, UnavailableError
 from nacre.ports.blobs import Blobs
 from tests.adapters.conftest import StillClock
 from tests.aws_stack import Stack

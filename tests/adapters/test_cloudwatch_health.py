@@ -10,9 +10,9 @@ import pytest
 from botocore.exceptions import ClientError
 from moto import mock_aws
 
-from nacre.adapters.cloudwatch_health import CloudWatchHealth
-from nacre.errors import ForbiddenError, UnavailableError
-from nacre.metrics import DIMENSION, NAMESPACE
+from nacre.adapters.aws.health import CloudWatchHealth
+from nacre.core.errors import ForbiddenError, UnavailableError
+from nacre.core.metrics import DIMENSION, NAMESPACE
 from tests.aws_stack import REGION
 
 STACK = "nacre-prod"

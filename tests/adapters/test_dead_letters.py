@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from nacre.adapters import sqs_dead_letters
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.adapters.sqlite_dead_letters import SqliteDeadLetters
-from nacre.adapters.sqlite_queue import SqliteQueue
-from nacre.adapters.sqs_dead_letters import SqsDeadLetters
-from nacre.adapters.sqs_queue import SqsQueue
-from nacre.clock import system_clock
-from nacre.errors import ConfigurationError
+from nacre.adapters.aws import sqs_dead_letters
+from nacre.adapters.aws.sqs_dead_letters import SqsDeadLetters
+from nacre.adapters.aws.sqs_queue import SqsQueue
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.dead_letters import SqliteDeadLetters
+from nacre.adapters.sqlite.queue import SqliteQueue
+from nacre.core.clock import system_clock
+from nacre.core.errors import ConfigurationError
 from nacre.ports.dead_letters import DeadLetter, DeadLetters
 from nacre.ports.queue import Depth, Queue
 from tests.adapters.conftest import StillClock

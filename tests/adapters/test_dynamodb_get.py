@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nacre.adapters.dynamodb_get import SignedGet
-from nacre.adapters.dynamodb_table import DynamoTable
-from nacre.errors import UnavailableError
-from nacre.ports.table import Item, Key
+from nacre.adapters.aws.dynamodb.get import SignedGet
+from nacre.adapters.aws.dynamodb.table import DynamoTable
+from nacre.core.errors import UnavailableError
+from nacre.ports.items.table import Item, Key
 from tests.adapters.conftest import StillClock
 from tests.aws_stack import REGION, Stack
 from tests.dynamodb_http import CREDENTIALS, DynamoDb, dynamodb_over_http

@@ -12,14 +12,14 @@ from botocore.exceptions import (
     ReadTimeoutError,
 )
 
-from nacre.adapters.dynamodb_table import DynamoTable
-from nacre.errors import (
+from nacre.adapters.aws.dynamodb.table import DynamoTable
+from nacre.core.errors import (
     ConditionFailedError,
     ConfigurationError,
     InvalidInputError,
     UnavailableError,
 )
-from nacre.ports.table import Absent, Change, Item, Key, Put, Table, Update
+from nacre.ports.items.table import Absent, Change, Item, Key, Put, Table, Update
 from tests.adapters.conftest import StillClock
 from tests.aws_stack import Stack
 

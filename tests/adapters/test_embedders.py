@@ -9,12 +9,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nacre.adapters.onnx_embedder import OnnxEmbedder
-from nacre.adapters.onnx_folder import OnnxFolder
-from nacre.adapters.openai_embedder import OpenAIEmbedder
-from nacre.adapters.static_embedder import StaticEmbedder, StaticTable
-from nacre.adapters.static_tables import ENGLISH, MULTILINGUAL
-from nacre.limits import MAX_EMBEDDED_BYTES
+from nacre.adapters.embeddings.onnx_embedder import OnnxEmbedder
+from nacre.adapters.embeddings.onnx_folder import OnnxFolder
+from nacre.adapters.embeddings.static_embedder import StaticEmbedder, StaticTable
+from nacre.adapters.embeddings.static_tables import ENGLISH, MULTILINGUAL
+from nacre.adapters.openai.embedder import OpenAIEmbedder
+from nacre.core.limits import MAX_EMBEDDED_BYTES
 from nacre.ports.embedder import Embedder
 from tests.adapters.embedders import endpoint, write_encoder
 

@@ -6,11 +6,11 @@ import sys
 import pytest
 
 LIGHT = [
-    "nacre.adapters.sqlite_table",
-    "nacre.adapters.sqlite_queue",
-    "nacre.adapters.file_blobs",
+    "nacre.adapters.sqlite.table",
+    "nacre.adapters.sqlite.queue",
+    "nacre.adapters.files.blobs",
     "nacre.jobs.loop",
-    "nacre.ports.item_schema",
+    "nacre.ports.items.schema",
 ]
 
 

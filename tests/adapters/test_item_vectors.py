@@ -5,14 +5,14 @@ from dataclasses import replace
 
 import pytest
 
-from nacre.adapters import item_vectors
-from nacre.adapters.dynamodb_table import DynamoTable
-from nacre.adapters.item_vectors import ItemVectors
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.adapters.sqlite_table import SqliteTable
-from nacre.memory.searchable import Entry
-from nacre.memory.vector_items import vector_item
-from nacre.ports.table import Item, Put, Table
+from nacre.adapters.aws.dynamodb.table import DynamoTable
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.table import SqliteTable
+from nacre.adapters.vectors import item_vectors
+from nacre.adapters.vectors.item_vectors import ItemVectors
+from nacre.being.memory.index.vector_items import vector_item
+from nacre.being.memory.text.searchable_text import Entry
+from nacre.ports.items.table import Item, Put, Table
 from nacre.ports.vectors import Filter
 from tests.adapters.conftest import StillClock
 from tests.adapters.vectors import EMB_ID, EVERY, both, ids, point, unit

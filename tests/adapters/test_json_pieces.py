@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from openai.types.chat import ChatCompletion
 
-from nacre.adapters import json_pieces
-from nacre.adapters.json_pieces import JsonPieces
+from nacre.adapters.openai import json_pieces
+from nacre.adapters.openai.json_pieces import JsonPieces
 from tests.model_server import ModelServer, model_server, saying
 
 values = st.recursive(

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from nacre.adapters import sqlite_points
-from nacre.adapters.local_vectors import LocalVectors
-from nacre.adapters.point_matrix import PointMatrix
-from nacre.adapters.point_rows import row_of
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.adapters.sqlite_table import SqliteTable
-from nacre.limits import INDEXED_BEINGS_IN_MEMORY
-from nacre.ports.table import Key
+from nacre.adapters.sqlite import points as sqlite_points
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.table import SqliteTable
+from nacre.adapters.sqlite.vectors import LocalVectors
+from nacre.adapters.vectors.point_matrix import PointMatrix
+from nacre.adapters.vectors.point_rows import row_of
+from nacre.core.limits import INDEXED_BEINGS_IN_MEMORY
+from nacre.ports.items.table import Key
 from tests.adapters.vectors import DIMENSION, EMB_ID, EVERY, ids, point, unit
 
 DAYS = ("2026-07-01",)

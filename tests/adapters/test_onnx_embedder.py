@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nacre.adapters.onnx_embedder import OnnxEmbedder
-from nacre.adapters.onnx_folder import Manners, OnnxFolder
-from nacre.errors import ConfigurationError, UnavailableError
+from nacre.adapters.embeddings.onnx_embedder import OnnxEmbedder
+from nacre.adapters.embeddings.onnx_folder import Manners, OnnxFolder
+from nacre.core.errors import ConfigurationError, UnavailableError
 from tests.adapters.embedders import MARKS, SIZE, WORDS, write_encoder
 
 # A folder with the files of snowflake-arctic-embed-s, for the test of a real encoder.

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nacre.adapters.chat_stream import Gathered
-from nacre.adapters.openai_chat import OpenAIChats
-from nacre.adapters.openai_faults import PassingError
-from nacre.errors import ModelError
+from nacre.adapters.openai.chat import OpenAIChats
+from nacre.adapters.openai.chat_stream import Gathered
+from nacre.adapters.openai.faults import PassingError
+from nacre.core.errors import ModelError
 from nacre.ports.chat import ChatAnswer, ToolRequest, tokens_of
 from tests.laws import examples
 from tests.model_server import (

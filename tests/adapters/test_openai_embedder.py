@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nacre.adapters import openai_embedder
-from nacre.adapters.openai_embedder import OpenAIEmbedder
-from nacre.adapters.vector_rules import WrongDimensionError
-from nacre.errors import UnavailableError
+from nacre.adapters.embeddings.vector_rules import WrongDimensionError
+from nacre.adapters.openai import embedder as openai_embedder
+from nacre.adapters.openai.embedder import OpenAIEmbedder
+from nacre.core.errors import UnavailableError
 from tests.adapters.embedders import Endpoint, bag_of_words, endpoint, vectors
 from tests.http_front import Answered, front
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from nacre.adapters.openai_model import OpenAIModel
-from nacre.errors import ModelError
-from nacre.limits import MAX_MODEL_ANSWER_BYTES, MODEL_RETRIES
+from nacre.adapters.openai.model import OpenAIModel
+from nacre.core.errors import ModelError
+from nacre.core.limits import MAX_MODEL_ANSWER_BYTES, MODEL_RETRIES
 from nacre.ports.model import ModelAnswer
 from tests.model_server import (
     ModelServer,

@@ -12,9 +12,9 @@ from itertools import count
 
 import pytest
 
-from nacre.adapters.openai_transcriber import OpenAITranscriber
-from nacre.errors import UnavailableError
-from nacre.limits import MAX_MODEL_ANSWER_BYTES
+from nacre.adapters.openai.transcriber import OpenAITranscriber
+from nacre.core.errors import UnavailableError
+from nacre.core.limits import MAX_MODEL_ANSWER_BYTES
 from nacre.ports.transcriber import Transcript
 
 

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nacre.adapters.public_addresses import checked_addresses, is_public, networks
-from nacre.adapters.public_https import PublicHttpsConnection
-from nacre.errors import PrivateAddressError, UnavailableError
+from nacre.adapters.http.public_addresses import checked_addresses, is_public, networks
+from nacre.adapters.http.public_https import PublicHttpsConnection
+from nacre.core.errors import PrivateAddressError, UnavailableError
 
 
 @pytest.mark.parametrize("address", ["1.1.1.1", "93.184.216.34", "2606:4700::1111"])

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nacre.access.scopes import NAMES
-from nacre.access.token_store import TokenStore
-from nacre.access.tokens import digest
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.adapters.sqlite_queue import SqliteQueue
-from nacre.adapters.sqlite_table import SqliteTable
-from nacre.limits import (
+from nacre.access.tokens.store import TokenStore
+from nacre.access.tokens.token_format import digest
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.queue import SqliteQueue
+from nacre.adapters.sqlite.table import SqliteTable
+from nacre.core.limits import (
     BRIEF_SECONDS,
     DEAD_MESSAGE_DAYS,
     MAX_RECEIVES,
@@ -23,8 +23,8 @@ from nacre.limits import (
     PURGE_STEP_SECONDS,
     RUN_KEY_SECONDS,
 )
-from nacre.own_tokens import API
-from nacre.ports.table import Item, Key
+from nacre.core.token_prefixes import API
+from nacre.ports.items.table import Item, Key
 from tests.adapters.conftest import StillClock
 
 DAY = 86_400

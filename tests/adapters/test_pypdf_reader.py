@@ -9,9 +9,9 @@ from random import Random
 import pypdf
 import pytest
 
-from nacre.adapters import pypdf_reader
-from nacre.adapters.pypdf_reader import PypdfReader
-from nacre.errors import InvalidInputError, UnavailableError
+from nacre.adapters.pdf import reader as pypdf_reader
+from nacre.adapters.pdf.reader import PypdfReader
+from nacre.core.errors import InvalidInputError, UnavailableError
 from nacre.ports.documents import DocumentText
 from tests.orders.documents import assembled, bomb, pdf
 

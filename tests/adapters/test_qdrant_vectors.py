@@ -15,10 +15,10 @@ from qdrant_client import QdrantClient, models
 
 from infra.local_cloud import free_port
 from infra.qdrant_server import QdrantServer
-from nacre.adapters.qdrant_calls import QdrantCalls, connect
-from nacre.adapters.qdrant_collection import alias_of, make_collection
-from nacre.adapters.qdrant_vectors import QdrantVectors
-from nacre.errors import UnavailableError
+from nacre.adapters.qdrant.calls import QdrantCalls, connect
+from nacre.adapters.qdrant.collection import alias_of, make_collection
+from nacre.adapters.qdrant.vectors import QdrantVectors
+from nacre.core.errors import UnavailableError
 from nacre.ports.vectors import Filter
 from tests.adapters.vectors import DIMENSION, EMB_ID, EVERY, ids, point, unit
 
@@ -70,7 +70,7 @@ def test_a_server_that_is_not_there_is_unavailable_soon_and_nothing_secret_is_sa
 def test_a_server_that_never_answers_is_unavailable_after_one_time_limit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("nacre.adapters.qdrant_calls.QDRANT_SECONDS", 1)
+    monkeypatch.setattr("nacre.adapters.qdrant.calls.QDRANT_SECONDS", 1)
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen()
@@ -83,7 +83,7 @@ def test_a_server_that_never_answers_is_unavailable_after_one_time_limit(
 def test_a_server_that_let_one_wait_is_left_alone_for_a_while(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("nacre.adapters.qdrant_calls.QDRANT_SECONDS", 1)
+    monkeypatch.setattr("nacre.adapters.qdrant.calls.QDRANT_SECONDS", 1)
     now = [100.0]
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))

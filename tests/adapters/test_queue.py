@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.adapters.sqlite_queue import SqliteQueue
-from nacre.adapters.sqlite_table import SqliteTable
-from nacre.adapters.sqs_queue import SqsQueue
-from nacre.errors import ConfigurationError, InvalidInputError
-from nacre.limits import CLOCK_TOLERANCE_SECONDS
+from nacre.adapters.aws.sqs_queue import SqsQueue
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.queue import SqliteQueue
+from nacre.adapters.sqlite.table import SqliteTable
+from nacre.core.errors import ConfigurationError, InvalidInputError
+from nacre.core.limits import CLOCK_TOLERANCE_SECONDS
 from nacre.ports.queue import Depth, Message, Queue
 from tests.adapters.conftest import StillClock
 from tests.aws_stack import aws_stack

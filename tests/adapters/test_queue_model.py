@@ -16,9 +16,9 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.adapters.sqlite_queue import SqliteQueue
-from nacre.adapters.sqs_queue import SqsQueue
+from nacre.adapters.aws.sqs_queue import SqsQueue
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.queue import SqliteQueue
 from nacre.ports.queue import Depth, Message
 from tests.adapters.conftest import StillClock
 from tests.aws_stack import Stack, aws_stack

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nacre.adapters import real_paths
-from nacre.adapters.real_paths import resolved
+from nacre.adapters.files import real_paths
+from nacre.adapters.files.real_paths import resolved
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere it leaves it to others")
 

@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from nacre.adapters.dynamodb_residue import DynamoResidue
-from nacre.adapters.dynamodb_table import DynamoTable
-from nacre.adapters.local_vectors import LocalVectors
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.adapters.sqlite_queue import SqliteQueue
-from nacre.adapters.sqlite_residue import SqliteResidue
-from nacre.adapters.sqlite_table import SqliteTable
-from nacre.errors import UnavailableError
+from nacre.adapters.aws.dynamodb.residue import DynamoResidue
+from nacre.adapters.aws.dynamodb.table import DynamoTable
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.queue import SqliteQueue
+from nacre.adapters.sqlite.residue import SqliteResidue
+from nacre.adapters.sqlite.table import SqliteTable
+from nacre.adapters.sqlite.vectors import LocalVectors
+from nacre.core.errors import UnavailableError
+from nacre.ports.items.table import Key, Table, Value
 from nacre.ports.residue import Residue, Trace
-from nacre.ports.table import Key, Table, Value
 from nacre.ports.vectors import Point
 from tests.adapters.conftest import StillClock
 from tests.aws_stack import Stack

@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from moto import mock_aws
 
-from nacre.adapters.file_secrets import FileSecrets
-from nacre.adapters.ssm_secrets import SsmSecrets
-from nacre.errors import InvalidInputError, StoreError, UnavailableError
-from nacre.limits import MAX_SECRET_BYTES
+from nacre.adapters.aws.ssm_secrets import SsmSecrets
+from nacre.adapters.files.secrets import FileSecrets
+from nacre.core.errors import InvalidInputError, StoreError, UnavailableError
+from nacre.core.limits import MAX_SECRET_BYTES
 from nacre.ports.secrets import Secrets
 
 if TYPE_CHECKING:

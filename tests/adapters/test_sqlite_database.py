@@ -16,12 +16,12 @@ from pathlib import Path
 
 import pytest
 
-from nacre.adapters import sqlite_database
-from nacre.adapters.sqlite_database import SCHEMA_VERSION, SqliteDatabase
-from nacre.adapters.sqlite_queue import SqliteQueue
-from nacre.adapters.sqlite_table import SqliteTable
-from nacre.errors import ConditionFailedError, NewerSchemaError, StoreError, UnavailableError
-from nacre.ports.table import Absent, Change, Compare, Item, Key, Range
+from nacre.adapters.sqlite import database as sqlite_database
+from nacre.adapters.sqlite.database import SCHEMA_VERSION, SqliteDatabase
+from nacre.adapters.sqlite.queue import SqliteQueue
+from nacre.adapters.sqlite.table import SqliteTable
+from nacre.core.errors import ConditionFailedError, NewerSchemaError, StoreError, UnavailableError
+from nacre.ports.items.table import Absent, Change, Compare, Item, Key, Range
 from tests.adapters.conftest import StillClock
 
 SCRIPT = Path(__file__).with_name("store_process.py")

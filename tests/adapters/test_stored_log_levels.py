@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.adapters.sqlite_table import SqliteTable
-from nacre.adapters.stored_log_levels import StoredLogLevels
-from nacre.errors import UnavailableError
-from nacre.limits import LOG_LEVEL_DAYS, LOG_LEVEL_SECONDS
-from nacre.ports.table import Key, Put
+from nacre.adapters.aws.log_levels import StoredLogLevels
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.table import SqliteTable
+from nacre.core.errors import UnavailableError
+from nacre.core.limits import LOG_LEVEL_DAYS, LOG_LEVEL_SECONDS
+from nacre.ports.items.table import Key, Put
 
 NOW = datetime(2026, 4, 14, tzinfo=UTC)
 DAY = 24 * 60 * 60

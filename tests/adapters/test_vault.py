@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from nacre.adapters.file_vault import FileVault
-from nacre.adapters.kms_vault import KmsVault
-from nacre.errors import BrokenSealError, InvalidInputError, StoreError, UnavailableError
+from nacre.adapters.aws.kms_vault import KmsVault
+from nacre.adapters.files.vault import FileVault
+from nacre.core.errors import BrokenSealError, InvalidInputError, StoreError, UnavailableError
 from nacre.ports.vault import Vault
 from tests.aws_stack import Stack
 

@@ -9,11 +9,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from infra.qdrant_server import QdrantServer
-from nacre.adapters.local_vectors import LocalVectors
-from nacre.adapters.qdrant_calls import connect
-from nacre.adapters.qdrant_vectors import QdrantVectors
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.errors import InvalidInputError
+from nacre.adapters.qdrant.calls import connect
+from nacre.adapters.qdrant.vectors import QdrantVectors
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.vectors import LocalVectors
+from nacre.core.errors import InvalidInputError
 from nacre.ports.vectors import Candidates, Filter, Hit, Kind, Point, VectorIndex, dimension_of
 from tests.adapters.vectors import (
     DIMENSION,

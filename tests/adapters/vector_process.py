@@ -11,8 +11,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[2]))
 sys.path.insert(0, str(Path(__file__).parents[2] / "shared"))
 
-from nacre.adapters.local_vectors import LocalVectors
-from nacre.adapters.sqlite_database import SqliteDatabase
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.vectors import LocalVectors
 from tests.adapters.vectors import EMB_ID, point, unit
 
 _PATIENCE_SECONDS = 120  # another one writes without a pause, and the lock of SQLite is not fair

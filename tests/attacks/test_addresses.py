@@ -2,7 +2,7 @@
 
 import pytest
 
-from nacre.limits import SIGN_IN_ATTEMPTS
+from nacre.core.limits import SIGN_IN_ATTEMPTS
 from tests.attacks.rows import attack
 from tests.attacks.wire import Wire
 from tests.cli.processes import serving

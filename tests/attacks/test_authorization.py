@@ -6,8 +6,8 @@ from urllib.parse import quote, urlencode
 
 import pytest
 
-from nacre.errors import InvalidInputError, RateLimitedError
-from nacre.limits import CONSENT_SECONDS, SIGN_IN_ATTEMPTS
+from nacre.core.errors import InvalidInputError, RateLimitedError
+from nacre.core.limits import CONSENT_SECONDS, SIGN_IN_ATTEMPTS
 from tests.attacks.rows import attack
 from tests.oauth import (
     REDIRECT,

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from nacre.access.tokens import kind_of
-from nacre.own_tokens import SCANNER_PATTERN
+from nacre.access.tokens.token_format import kind_of
+from nacre.core.token_prefixes import SCANNER_PATTERN
 from tests.attacks.rows import attack
 from tests.attacks.wire import Wire, link
 from tests.cli.processes import Server, finish, serving, start

@@ -16,10 +16,10 @@ ROOT = Path(__file__).parents[2]
 # Of medium severity and more; ruff's S rules, each with a reason beside it, look at the rest.
 EXPLAINED = {
     # Names of tables and columns are constants of the module; every value is bound.
-    ("B608", "shared/nacre/adapters/sqlite_copy.py"): 1,
-    ("B608", "shared/nacre/adapters/sqlite_queue.py"): 5,
-    ("B608", "shared/nacre/adapters/sqlite_residue.py"): 1,
-    ("B608", "shared/nacre/adapters/sqlite_table.py"): 6,
+    ("B608", "shared/nacre/adapters/sqlite/copy.py"): 1,
+    ("B608", "shared/nacre/adapters/sqlite/queue.py"): 5,
+    ("B608", "shared/nacre/adapters/sqlite/residue.py"): 1,
+    ("B608", "shared/nacre/adapters/sqlite/table.py"): 6,
     # Addresses that the module itself writes, on loopback or over HTTPS.
     ("B310", "infra/local_cloud.py"): 1,
     ("B310", "infra/qdrant_server.py"): 1,

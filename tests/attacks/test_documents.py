@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from nacre.adapters.https_client_documents import HttpsClientDocuments
-from nacre.adapters.public_addresses import networks
-from nacre.errors import ForbiddenError, UnavailableError
-from nacre.limits import (
+from nacre.adapters.http.client_documents import HttpsClientDocuments
+from nacre.adapters.http.public_addresses import networks
+from nacre.core.errors import ForbiddenError, UnavailableError
+from nacre.core.limits import (
     CLIENT_DOCUMENT_BYTES,
     CLIENT_DOCUMENT_SECONDS,
     CLIENT_FETCHES_A_MINUTE,
@@ -271,7 +271,7 @@ def test_whoever_keeps_us_waiting_is_left(
     import socket
     import threading
 
-    monkeypatch.setattr("nacre.adapters.https_client_documents.CLIENT_FETCH_SECONDS", 0.05)
+    monkeypatch.setattr("nacre.adapters.http.client_documents.CLIENT_FETCH_SECONDS", 0.05)
     waiting = threading.Event()
 
     def resolve(host: str, port: int) -> list[str]:

@@ -14,12 +14,12 @@ import pytest
 
 from infra.sample import make
 from infra.tools import programs
-from nacre.console.control import Control
-from nacre.console.parts import Console
-from nacre.faces.console import console
-from nacre.faces.console_controls import controls
-from nacre.faces.portal import portal_app
-from nacre.faces.portal_parts import Portal
+from nacre.console.control_console import controls
+from nacre.console.control_parts import Control
+from nacre.console.memory_console import console
+from nacre.console.memory_parts import Console
+from nacre.web.portal import portal_app
+from nacre.web.portal_parts import Portal
 from tests.attacks.portal_schema import document
 from tests.attacks.rows import attack
 from tests.attacks.wire import Wire, link

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from nacre.limits import MAX_REDIRECT_URIS, REGISTRATIONS_A_MINUTE
+from nacre.core.limits import MAX_REDIRECT_URIS, REGISTRATIONS_A_MINUTE
 from tests.attacks.rows import attack
 from tests.oauth import asking, consent, exchange, register, tokens_of, told
 from tests.web import Browser, Site

@@ -9,8 +9,8 @@ from random import Random
 import pytest
 
 from infra.tools import programs
-from nacre.access.tokens import kind_of, mint
-from nacre.own_tokens import API, SCANNER_PATTERN
+from nacre.access.tokens.token_format import kind_of, mint
+from nacre.core.token_prefixes import API, SCANNER_PATTERN
 from tests.attacks.rows import attack
 from tests.project.test_committed_files import ROOT, committed, texts
 

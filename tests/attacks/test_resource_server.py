@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from nacre.access.admission import token_key
-from nacre.access.tokens import digest, mint
-from nacre.errors import UnavailableError
-from nacre.own_tokens import API, OAUTH_REFRESH, OWNER_SECRET
-from nacre.ports.table import Key
+from nacre.access.tokens.token_check import token_key
+from nacre.access.tokens.token_format import digest, mint
+from nacre.core.errors import UnavailableError
+from nacre.core.token_prefixes import API, OAUTH_REFRESH, OWNER_SECRET
+from nacre.ports.items.table import Key
 from nacre.protocol.principal import FULL, READ_ONLY
 from tests.attacks.rows import attack
 from tests.lambda_events import LambdaContext, Sent, http_api_event

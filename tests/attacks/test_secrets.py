@@ -6,8 +6,8 @@ from time import perf_counter
 
 import pytest
 
-from nacre.access.tokens import kind_of
-from nacre.own_tokens import SCANNER_PATTERN
+from nacre.access.tokens.token_format import kind_of
+from nacre.core.token_prefixes import SCANNER_PATTERN
 from tests.attacks.rows import attack
 from tests.oauth import asking, code_for, exchange, register, renew, tokens_of
 from tests.web import Browser, Site
@@ -72,7 +72,7 @@ def test_time_does_not_tell_how_close_a_guess_was(place: Site) -> None:
 
 def _renewed(body: str) -> str:
     """Return the token with a checksum that holds, so that it is looked up."""
-    from nacre.access.tokens import _checksum
+    from nacre.access.tokens.token_format import _checksum
 
     token = body[:47] + _checksum(body[:47])
     assert kind_of(token) == "brt"

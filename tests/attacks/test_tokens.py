@@ -5,8 +5,8 @@ from urllib.parse import urlencode
 
 import pytest
 
-from nacre.errors import OAuthError
-from nacre.limits import OAUTH_CODE_SECONDS, REFRESH_GRACE_SECONDS, TOKEN_REQUESTS_A_MINUTE
+from nacre.core.errors import OAuthError
+from nacre.core.limits import OAUTH_CODE_SECONDS, REFRESH_GRACE_SECONDS, TOKEN_REQUESTS_A_MINUTE
 from tests.attacks.rows import attack
 from tests.oauth import (
     REDIRECT,

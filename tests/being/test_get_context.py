@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from nacre.limits import CONTEXT_PROMPT_BYTES, CONTEXT_SNAPSHOT_BYTES
-from nacre.memory.model import Cluster
-from nacre.memory.think_notes import THINK, think_key
-from nacre.ports.table import Item
+from nacre.being.memory.model.types import Cluster
+from nacre.being.memory.store.think_notes import THINK, think_key
+from nacre.core.limits import CONTEXT_PROMPT_BYTES, CONTEXT_SNAPSHOT_BYTES
+from nacre.ports.items.table import Item
 from tests.adapters.conftest import StillClock
 from tests.memory.keeping import a_node
 from tests.memory.minds import Minded

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nacre.being.get_current_time import describe, get_current_time
-from nacre.errors import InvalidInputError
+from nacre.being.tools.get_current_time import describe, get_current_time
+from nacre.core.errors import InvalidInputError
 from nacre.protocol.context import Context
-from nacre.tools.server import ToolServer
+from nacre.sdk.tool_server import ToolServer
 
 MOMENT = datetime(2026, 4, 14, 7, 30, 0, 123_999, tzinfo=UTC)
 

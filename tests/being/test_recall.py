@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import pytest
 
-from nacre.limits import RECALL_BYTES
+from nacre.core.limits import RECALL_BYTES
 from nacre.protocol.versions import LEGACY_VERSIONS, MODERN
 from tests.memory.keeping import a_node
 from tests.memory.minds import Minded

@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from nacre.memory import keys
-from nacre.memory.chain import Said
-from nacre.memory.forgetting import initial_stability, retention
-from nacre.memory.lifetime import lifetime
-from nacre.memory.merging import CLOCK
-from nacre.memory.model import Cluster, Node
-from nacre.ports.table import Change
+from nacre.being.memory.model import keys
+from nacre.being.memory.model.forgetting_curve import initial_stability, retention
+from nacre.being.memory.model.lifetime import lifetime
+from nacre.being.memory.model.message_chain import Said
+from nacre.being.memory.model.types import Cluster, Node
+from nacre.being.memory.store.merges import CLOCK
+from nacre.ports.items.table import Change
 from tests.memory.keeping import a_node
 from tests.memory.minds import Minded, RefusedError
 

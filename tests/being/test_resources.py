@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from nacre.errors import ToolError, UnknownResourceError
+from nacre.core.errors import ToolError, UnknownResourceError
 from nacre.protocol.context import Context
 from tests.memory.minds import Minded
 

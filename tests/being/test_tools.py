@@ -7,8 +7,8 @@ from typing import Any, NoReturn
 import pytest
 
 from nacre.access.scopes import READ_TOOLS, WRITE_TOOLS, authorize
-from nacre.app import being_server
-from nacre.errors import InsufficientScopeError
+from nacre.being.application import being_server
+from nacre.core.errors import InsufficientScopeError
 from nacre.protocol.principal import READ_ONLY, Principal
 from tests.memory.keeping import a_node
 from tests.memory.minds import Minded, RefusedError

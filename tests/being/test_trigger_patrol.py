@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
-from nacre.errors import InvalidInputError, UnavailableError
+from nacre.being.memory.model import keys
+from nacre.being.patrol.compare.nearest import Nearest
+from nacre.being.patrol.jobs import LEASE
+from nacre.being.patrol.patrol import Patrol
+from nacre.being.patrol.run.claim import claim
+from nacre.being.patrol.run.runs import run_id_of
+from nacre.core.errors import InvalidInputError, UnavailableError
 from nacre.jobs.job import decode_job
 from nacre.jobs.lease import Lease, Leases
-from nacre.memory import keys
-from nacre.patrol.claim import claim
-from nacre.patrol.jobs import LEASE
-from nacre.patrol.nearest import Nearest
-from nacre.patrol.patrol import Patrol
-from nacre.patrol.runs import run_id_of
+from nacre.ports.items.table import Key
 from nacre.ports.queue import Message
-from nacre.ports.table import Key
 from nacre.protocol.context import Context
 from tests.adapters.conftest import StillClock
 from tests.being.writing import SCENE, Served

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from nacre.access.scopes import READ_TOOLS, WRITE_TOOLS
-from nacre.errors import ToolError
-from nacre.limits import MAX_ANSWER_BYTES
-from nacre.memory.chain import Said
+from nacre.being.memory.model.message_chain import Said
+from nacre.core.errors import ToolError
+from nacre.core.limits import MAX_ANSWER_BYTES
 from nacre.protocol.context import Context
 from tests.adapters.conftest import StillClock
 from tests.being.writing import SCENE, Served

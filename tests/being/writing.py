@@ -4,9 +4,9 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from nacre.memory.memory import Memory
+from nacre.being.memory.repositories import Memory
 from nacre.ports.queue import Queue
-from nacre.tools.server import ToolServer
+from nacre.sdk.tool_server import ToolServer
 from tests.memory.minds import Minded
 
 

@@ -16,11 +16,11 @@ from statistics import median
 from time import perf_counter
 from typing import Any, TypeVar
 
-from nacre.memory.model import Node
+from nacre.being.memory.model.types import Node
 from nacre.protocol.context import Context
 from nacre.protocol.principal import FULL, Principal
-from nacre.wiring.embedded import Laptop, open_laptop
-from nacre.wiring.mind import calm_numpy
+from nacre.wiring.features.memory import calm_numpy
+from nacre.wiring.laptop import Laptop, open_laptop
 
 T = TypeVar("T")
 

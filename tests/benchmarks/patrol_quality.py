@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from nacre.patrol.thinking import Thinking
+from nacre.being.patrol.planning.plans import Thinking
 from tests.benchmarks.patrolled import Patrolled
 from tests.benchmarks.recall_quality import DATA, LOCOMO
 from tests.benchmarks.table import show

@@ -7,16 +7,16 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.adapters.sqlite_queue import SqliteQueue
-from nacre.memory.model import Cluster, Node
-from nacre.patrol.patrol import patrol_over
-from nacre.patrol.runs import Receipt
-from nacre.patrol.thinking import Thinking
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.queue import SqliteQueue
+from nacre.being.memory.model.types import Cluster, Node
+from nacre.being.patrol.patrol import patrol_over
+from nacre.being.patrol.planning.plans import Thinking
+from nacre.being.patrol.run.runs import Receipt
 from nacre.protocol.context import Context
 from nacre.protocol.principal import FULL, Principal
 from nacre.wiring.data_folder import DATABASE
-from nacre.wiring.embedded import QUEUE, open_laptop
+from nacre.wiring.laptop import QUEUE, open_laptop
 from nacre.wiring.settings import Settings
 from tests.benchmarks.memory_load import finished, mind
 

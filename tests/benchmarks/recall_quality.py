@@ -23,7 +23,7 @@ from typing import Any
 
 from nacre.protocol.context import Context
 from nacre.protocol.principal import FULL, READ_ONLY, Principal
-from nacre.wiring.embedded import Laptop, open_laptop
+from nacre.wiring.laptop import Laptop, open_laptop
 from nacre.wiring.settings import Settings
 from tests.benchmarks.table import show
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from random import Random
 from statistics import fmean
 
-from nacre.memory.model import Node
+from nacre.being.memory.model.types import Node
 from tests.benchmarks.memory_load import mind
 from tests.benchmarks.patrolled import Patrolled
 from tests.benchmarks.recall_quality import LOCOMO, Memory, Question, locomo

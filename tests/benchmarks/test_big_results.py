@@ -28,8 +28,8 @@ SERVE = """
 import sys
 from pathlib import Path
 
-from nacre.adapters import upstream_large
-from nacre.policy import mounted
+from nacre.adapters.mcp import large_answers as upstream_large
+from nacre.firewall.entry import mounted_content as mounted
 from tests.gateway_world import EVERYTHING_GOES, world
 
 SMALL = {"command": sys.executable, "args": ["tests/benchmarks/big_server.py"]}

@@ -19,13 +19,13 @@ from infra.local_cloud import credentials, local_cloud
 from infra.qdrant_server import NoQdrantError, QdrantServer
 from infra.tools import MissingPythonError
 from nacre.access.beings import Beings
-from nacre.adapters.dynamodb_table import DynamoTable
-from nacre.adapters.sqs_queue import SqsQueue
-from nacre.clock import system_clock
-from nacre.memory.mind import mind_over
-from nacre.memory.scenes import SceneDraft
-from nacre.wiring.embedding import embedders
-from nacre.wiring.indexing import stack_index
+from nacre.adapters.aws.dynamodb.table import DynamoTable
+from nacre.adapters.aws.sqs_queue import SqsQueue
+from nacre.being.memory.services import mind_over
+from nacre.being.memory.store.scenes import SceneDraft
+from nacre.core.clock import system_clock
+from nacre.wiring.features.embeddings import embedders
+from nacre.wiring.features.index import stack_index
 from nacre.wiring.settings import Settings
 from tests.benchmarks.memory_load import question, sentence
 from tests.benchmarks.quota import cpu_quota

@@ -11,8 +11,8 @@ from time import process_time_ns
 
 import pytest
 
-from nacre.policy.injection import scan
-from nacre.policy.secrets import BUILT_IN, find_secrets
+from nacre.firewall.content.injection.scan import scan
+from nacre.firewall.content.secrets import BUILT_IN, find_secrets
 from tests.benchmarks.table import show
 from tests.policy.content_cases import (
     EVERYTHING,

@@ -16,18 +16,18 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from nacre.app import Application
-from nacre.faces.lambda_events import Handler, mcp_handler
-from nacre.faces.logs import Log
-from nacre.faces.mcp import endpoint
+from nacre.being.application import Application
+from nacre.core.coroutines import step
+from nacre.core.logs import Log
+from nacre.faces.aws_lambda.mcp_http import Handler, mcp_handler
+from nacre.faces.mcp_endpoint import endpoint
 from nacre.protocol.context import Silence
-from nacre.protocol.http_messages import HttpCall, HttpReply, HttpRequest
+from nacre.protocol.dispatch.request_state import RequestStates, SigningKeys
+from nacre.protocol.http.http_messages import HttpCall, HttpReply, HttpRequest
 from nacre.protocol.principal import FULL, Principal
-from nacre.protocol.request_state import RequestStates, SigningKeys
-from nacre.protocol.running import step
-from nacre.tools.decorator import FunctionTool, tool
-from nacre.tools.result import ToolResult
-from nacre.tools.server import ToolServer
+from nacre.sdk.decorator import FunctionTool, tool
+from nacre.sdk.result import ToolResult
+from nacre.sdk.tool_server import ToolServer
 from tests.benchmarks.table import cpu_times, show
 from tests.protocol.surface import NOW
 

@@ -16,7 +16,7 @@ from statistics import median
 import numpy as np
 import pytest
 
-from nacre.wiring.embedding import embedders
+from nacre.wiring.features.embeddings import embedders
 from nacre.wiring.settings import Settings
 from tests.benchmarks.table import show
 
@@ -31,7 +31,7 @@ TABLE_MEGABYTES = 110  # a process with numpy and one table
 
 _PROGRAM = """
 import json, resource, sys, time
-from nacre.wiring.embedding import embedders
+from nacre.wiring.features.embeddings import embedders
 from nacre.wiring.settings import Settings
 
 found = embedders(Settings(data_folder="", embeddings=sys.argv[1]))

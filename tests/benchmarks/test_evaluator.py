@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from nacre.adapters.dynamodb_table import DynamoTable
-from nacre.clock import system_clock
-from nacre.faces.policy import policy_handler
-from nacre.policy.compiled import to_json
-from nacre.policy.documents import Documents
-from nacre.policy.loading import load_policy
-from nacre.policy.stored import InForce, packed, unpacked
+from nacre.adapters.aws.dynamodb.table import DynamoTable
+from nacre.core.clock import system_clock
+from nacre.faces.evaluator.evaluator_function import policy_handler
+from nacre.firewall.policies.compiled import to_json
+from nacre.firewall.policies.loader import load_policy
+from nacre.firewall.policies.stored_policy import InForce, packed, unpacked
+from nacre.firewall.policies.version_store import Documents
 from tests.aws_stack import REGION, aws_stack
 from tests.benchmarks.quota import cpu_quota
 from tests.benchmarks.table import show

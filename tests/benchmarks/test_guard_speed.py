@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from nacre.adapters.jsonl_audit import JsonlAudit, JsonlRecords
-from nacre.clock import system_clock
-from nacre.policy.arguments import JsonNumber
-from nacre.policy.audit import AuditTrail, verify_chain
-from nacre.policy.audit_entry import AuditEntry, Record
-from nacre.policy.guard import Guard
-from nacre.policy.judge import Judge
-from nacre.policy.live import FixedPolicy
-from nacre.policy.rule import Subject
-from nacre.policy.verdicts import Forward
-from nacre.policy.wire import message, read
+from nacre.adapters.files.audit import JsonlAudit, JsonlRecords
+from nacre.core.clock import system_clock
+from nacre.firewall.audit.entry import AuditEntry, Record
+from nacre.firewall.audit.log import AuditTrail, verify_chain
+from nacre.firewall.enforce.guard import Guard
+from nacre.firewall.enforce.judge import Judge
+from nacre.firewall.enforce.message import message, read
+from nacre.firewall.enforce.verdicts import Forward
+from nacre.firewall.policies.live_policy import FixedPolicy
+from nacre.firewall.rules.arguments.arguments import JsonNumber
+from nacre.firewall.rules.rule import Subject
 from tests.benchmarks.table import cpu_times, show
 from tests.policy.deciding import policy
 

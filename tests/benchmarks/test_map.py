@@ -9,15 +9,15 @@ from time import perf_counter, process_time
 import pytest
 
 from nacre.access.beings import Beings
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.adapters.sqlite_table import SqliteTable
-from nacre.clock import system_clock
-from nacre.console.chart import chart
-from nacre.faces.console_map import drawn_groups
-from nacre.memory.index_state import IndexStates
-from nacre.memory.model import Cluster
-from nacre.memory.vector_items import VectorItem
-from nacre.ports.table import Put, Table, Write
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.table import SqliteTable
+from nacre.being.memory.index.index_state import IndexStates
+from nacre.being.memory.index.vector_items import VectorItem
+from nacre.being.memory.model.types import Cluster
+from nacre.console.map.chart import chart
+from nacre.console.map.routes import drawn_groups
+from nacre.core.clock import system_clock
+from nacre.ports.items.table import Put, Table, Write
 from tests.benchmarks.table import show
 from tests.memory.keeping import a_node
 

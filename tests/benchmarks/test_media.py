@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from nacre.policy.policy import Policy
-from nacre.policy.screen import Screen
+from nacre.firewall.enforce.content_check import Screen
+from nacre.firewall.rules.policy import Policy
 from tests.benchmarks.table import cpu_times, show
 from tests.policy.deciding import policy
 

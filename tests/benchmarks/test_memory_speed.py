@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from nacre.wiring.embedded import open_laptop
+from nacre.wiring.laptop import open_laptop
 from tests.benchmarks.memory_load import caller, filled, question, sentence
 from tests.benchmarks.table import show
 

@@ -14,12 +14,12 @@ from typing import NamedTuple
 
 import pytest
 
+from nacre.core.coroutines import step
 from nacre.ports.chat import Chat
 from nacre.protocol.context import Context
 from nacre.protocol.principal import FULL, Principal
-from nacre.protocol.running import step
-from nacre.wiring.embedded import first_being, open_laptop
-from nacre.wiring.ordering import chats
+from nacre.wiring.features.orders import chats
+from nacre.wiring.laptop import first_being, open_laptop
 from nacre.wiring.settings import Secret, Settings
 from tests.benchmarks.table import show
 from tests.model_server import Question, Response, calling, model_server, saying, tool_call

@@ -12,8 +12,8 @@ from time import perf_counter
 
 import pytest
 
-from nacre.memory.cluster_vectors import ClusterMeans
-from nacre.memory.model import Cluster, Node
+from nacre.being.memory.index.cluster_vectors import ClusterMeans
+from nacre.being.memory.model.types import Cluster, Node
 from tests.benchmarks.memory_load import WHAT, WHERE, WHO, sentence
 from tests.benchmarks.table import show
 from tests.memory.minds import builtin

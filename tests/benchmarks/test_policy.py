@@ -13,11 +13,11 @@ from typing import Any
 import cedarpy
 import pytest
 
-from nacre.policy.arguments import JsonNumber
-from nacre.policy.compiled import from_json, to_json
-from nacre.policy.loading import load_policy
-from nacre.policy.policy import Policy
-from nacre.policy.rule import Subject
+from nacre.firewall.policies.compiled import from_json, to_json
+from nacre.firewall.policies.loader import load_policy
+from nacre.firewall.rules.arguments.arguments import JsonNumber
+from nacre.firewall.rules.policy import Policy
+from nacre.firewall.rules.rule import Subject
 from nacre.protocol import strict_json
 from tests.benchmarks.table import cpu_times, show
 

@@ -12,10 +12,10 @@ from time import perf_counter_ns
 
 import pytest
 
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.adapters.sqlite_queue import SqliteQueue
-from nacre.adapters.sqlite_table import SqliteTable
-from nacre.ports.table import Change, Item, Key, Present, Put, Table
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.queue import SqliteQueue
+from nacre.adapters.sqlite.table import SqliteTable
+from nacre.ports.items.table import Change, Item, Key, Present, Put, Table
 from tests.benchmarks.table import show
 
 ROUNDS = 300

@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 
 from infra.qdrant_server import NoQdrantError, QdrantServer, binary
-from nacre.adapters.local_vectors import LocalVectors
-from nacre.adapters.qdrant_calls import connect
-from nacre.adapters.qdrant_vectors import QdrantVectors
-from nacre.adapters.sqlite_database import SqliteDatabase
+from nacre.adapters.qdrant.calls import connect
+from nacre.adapters.qdrant.vectors import QdrantVectors
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.vectors import LocalVectors
 from nacre.ports.vectors import VectorIndex
 from tests.benchmarks.table import show
 from tests.benchmarks.vector_load import BEING, DIMENSION, EMB_ID, LIVING, Load, resident

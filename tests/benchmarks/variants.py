@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from random import Random
 
-from nacre.memory.analysis import terms
+from nacre.text.analysis import terms
 
 Variant = Callable[[str, Random], str | None]
 

@@ -69,8 +69,8 @@ def resident(pid: int | str = "self") -> float:
 
 def main(path: str) -> None:
     started = time.perf_counter()
-    from nacre.adapters.local_vectors import LocalVectors
-    from nacre.adapters.sqlite_database import SqliteDatabase
+    from nacre.adapters.sqlite.database import SqliteDatabase
+    from nacre.adapters.sqlite.vectors import LocalVectors
 
     index = LocalVectors(SqliteDatabase(path), EMB_ID)
     vector, terms = Load().question()

@@ -13,8 +13,8 @@ from playwright.sync_api import Browser
 from infra.browser import Window, window
 from infra.local_cloud import free_port
 from infra.sample import Sample, make
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.faces.console_controls import controls
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.console.control_console import controls
 from tests.access.conftest import Time
 from tests.cli.processes import finish, serving, start
 from tests.clients.oauth_fronts import over_http

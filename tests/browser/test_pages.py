@@ -7,7 +7,7 @@ from playwright.sync_api import Browser
 
 from infra.browser import NARROW, WIDE, Scheme, window
 from infra.crawl import crawl, form_of
-from nacre.faces.console_shell import MENU
+from nacre.console.frame import MENU
 from tests.browser.places import Place, sampled, visitor
 
 pytestmark = pytest.mark.slow

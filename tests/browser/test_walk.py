@@ -8,9 +8,9 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from infra.browser import Window, window
-from nacre.policy.approver import ApprovalRequest, Granted
-from nacre.policy.digests import arguments_sha256
-from nacre.policy.rule import Decision, Subject
+from nacre.firewall.approvals.approver import ApprovalRequest, Granted
+from nacre.firewall.content.digests import arguments_sha256
+from nacre.firewall.rules.rule import Decision, Subject
 from tests.browser.client import CALLBACK, NAME, Client
 from tests.browser.places import Place, gateway, laptop, sampled
 from tests.console.filled import patrolled

@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from nacre import tool
-from nacre.app import being_server
+from nacre.being.application import being_server
+from nacre.being.memory.services import Mind
 from nacre.cli.main import main
-from nacre.clock import Clock
+from nacre.core.clock import Clock
 from nacre.jobs.worker import Work, Worker
-from nacre.memory.mind import Mind
-from nacre.tools.server import ToolServer
-from nacre.wiring import embedded
-from nacre.wiring.mind import register_memory_jobs
+from nacre.sdk.tool_server import ToolServer
+from nacre.wiring import laptop
+from nacre.wiring.features.memory import register_memory_jobs
 
 FOLDER = Path(sys.argv[1])
 
@@ -56,5 +56,5 @@ def register_jobs(worker: Worker, *parts: Any) -> None:
     worker.register("wait", work)
 
 
-vars(embedded).update(being_server=slow_server, register_memory_jobs=register_jobs)
+vars(laptop).update(being_server=slow_server, register_memory_jobs=register_jobs)
 main(sys.argv[2:])

@@ -8,13 +8,13 @@ from urllib.parse import urlencode, urlsplit
 
 import pytest
 
-from nacre.access.oauth_codes import Consent
-from nacre.access.tokens import kind_of
-from nacre.access.webauthn import Site
-from nacre.limits import SIGN_IN_LINK_SECONDS
-from nacre.own_tokens import OWNER_SECRET
+from nacre.access.oauth.codes import Consent
+from nacre.access.signin.webauthn import Site
+from nacre.access.tokens.token_format import kind_of
+from nacre.core.limits import SIGN_IN_LINK_SECONDS
+from nacre.core.token_prefixes import OWNER_SECRET
 from nacre.protocol.principal import FULL
-from nacre.wiring.embedded import open_home
+from nacre.wiring.laptop import open_home
 from tests.cli.conftest import Nacre
 from tests.cli.processes import serving
 from tests.passkeys import Device

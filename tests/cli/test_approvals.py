@@ -9,15 +9,15 @@ from typing import Any
 import boto3
 import pytest
 
-from nacre.adapters.dynamodb_table import DynamoTable
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.adapters.sqlite_table import SqliteTable
-from nacre.cli.approvals import waiting
-from nacre.clock import system_clock
-from nacre.policy.approvals import Approvals, Desk
-from nacre.policy.approver import ApprovalRequest, Granted, Refused, Waiting
-from nacre.policy.sections import Settings
-from nacre.ports.table import Table
+from nacre.adapters.aws.dynamodb.table import DynamoTable
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.table import SqliteTable
+from nacre.cli.policy.approvals import waiting
+from nacre.core.clock import system_clock
+from nacre.firewall.approvals.approver import ApprovalRequest, Granted, Refused, Waiting
+from nacre.firewall.approvals.service import Approvals, Desk
+from nacre.firewall.rules.sections import Settings
+from nacre.ports.items.table import Table
 from nacre.wiring.data_folder import DATABASE
 from tests.aws_stack import REGION
 from tests.cli.conftest import Nacre, Typed
@@ -151,7 +151,7 @@ def test_without_a_terminal_a_watcher_writes_lines(
     def stop(_seconds: float) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("nacre.cli.approvals.time.sleep", stop)
+    monkeypatch.setattr("nacre.cli.policy.approvals.time.sleep", stop)
     watched = nacre("approvals", "watch", *world.options)
 
     facts: dict[str, Any] = json.loads(watched.out)
@@ -175,7 +175,7 @@ def test_a_watcher_takes_yes_and_no(
     def stop(_seconds: float) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("nacre.cli.approvals.time.sleep", stop)
+    monkeypatch.setattr("nacre.cli.policy.approvals.time.sleep", stop)
     typed(f"{answer}\n")
     nacre("approvals", "watch", *world.options)
 

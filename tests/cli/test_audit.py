@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.adapters.sqlite_table import SqliteTable
-from nacre.clock import system_clock
-from nacre.policy.audit import AuditTrail
-from nacre.policy.audit_entry import AuditEntry
-from nacre.policy.audit_items import ItemAudit
-from nacre.policy.pins import GLOBAL, Pins
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.table import SqliteTable
+from nacre.core.clock import system_clock
+from nacre.firewall.audit.entry import AuditEntry
+from nacre.firewall.audit.log import AuditTrail
+from nacre.firewall.audit.stored_log import ItemAudit
+from nacre.firewall.pins import GLOBAL, Pins
 from nacre.wiring.data_folder import DATABASE
-from nacre.wiring.guarding import laptop_trail
+from nacre.wiring.features.firewall import laptop_trail
 from tests.cli.conftest import Nacre
 from tests.cli.worlds import World
 

@@ -14,20 +14,20 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from nacre.adapters.backup_file import Manifest, write_backup
-from nacre.adapters.file_blobs import FileBlobs
-from nacre.adapters.jsonl_audit import JsonlAudit, JsonlRecords
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.adapters.sqlite_table import SqliteTable
-from nacre.clock import system_clock
-from nacre.limits import AUDIT_FILE_BYTES
-from nacre.memory.scenes import SceneDraft
-from nacre.policy.audit import AuditTrail, verify_chain
-from nacre.policy.audit_entry import AuditEntry
-from nacre.ports.table import Change, Key, Put, Update
-from nacre.wiring.backups import back_up, restore
+from nacre.adapters.files.audit import JsonlAudit, JsonlRecords
+from nacre.adapters.files.backup_file import Manifest, write_backup
+from nacre.adapters.files.blobs import FileBlobs
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.table import SqliteTable
+from nacre.being.memory.store.scenes import SceneDraft
+from nacre.core.clock import system_clock
+from nacre.core.limits import AUDIT_FILE_BYTES
+from nacre.firewall.audit.entry import AuditEntry
+from nacre.firewall.audit.log import AuditTrail, verify_chain
+from nacre.ports.items.table import Change, Key, Put, Update
 from nacre.wiring.data_folder import AUDIT, DATABASE
-from nacre.wiring.embedded import BLOBS
+from nacre.wiring.laptop import BLOBS
+from nacre.wiring.laptop_backups import back_up, restore
 from tests.cli.conftest import Nacre
 from tests.cli.processes import finish, serving, start
 from tests.cli.worlds import World, laptop_world

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from nacre.access.tokens import kind_of
+from nacre.access.tokens.token_format import kind_of
 from tests.cli.conftest import Nacre
 from tests.wiring.deployed import deployed
 

@@ -9,22 +9,22 @@ from pathlib import Path
 import boto3
 import pytest
 
-from nacre.adapters import sqs_dead_letters
-from nacre.adapters.dynamodb_table import DynamoTable
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.adapters.sqlite_queue import SqliteQueue
-from nacre.adapters.sqlite_table import SqliteTable
-from nacre.adapters.sqs_queue import SqsQueue
-from nacre.clock import system_clock
-from nacre.errors import UnavailableError
+from nacre.adapters.aws import sqs_dead_letters
+from nacre.adapters.aws.dynamodb.table import DynamoTable
+from nacre.adapters.aws.sqs_queue import SqsQueue
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.queue import SqliteQueue
+from nacre.adapters.sqlite.table import SqliteTable
+from nacre.core.clock import system_clock
+from nacre.core.errors import UnavailableError
 from nacre.jobs.job import Job, encode_job
 from nacre.jobs.lease import Leases
 from nacre.jobs.loop import WorkerLoop
 from nacre.jobs.worker import Work, Worker
+from nacre.ports.items.table import Table
 from nacre.ports.queue import Depth, Queue
-from nacre.ports.table import Table
 from nacre.wiring.data_folder import DATABASE
-from nacre.wiring.embedded import QUEUE
+from nacre.wiring.laptop import QUEUE
 from tests.aws_stack import REGION
 from tests.cli.conftest import Nacre
 from tests.wiring.deployed import deployed, outputs_of

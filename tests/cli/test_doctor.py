@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from nacre.cli.client_files import client_files
+from nacre.cli.wrap.client_files import client_files
 from tests.cli.conftest import Nacre
 from tests.cli.processes import serving
 from tests.wiring.deployed import MCP_URL, OUTPUTS, deployed

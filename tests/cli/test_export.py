@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nacre.memory.scenes import SceneDraft
+from nacre.being.memory.store.scenes import SceneDraft
 from tests.cli.conftest import Nacre
 from tests.cli.worlds import World
 

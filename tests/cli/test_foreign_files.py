@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from nacre.cli.foreign_files import read_foreign
-from nacre.errors import InvalidInputError
+from nacre.cli.memory.foreign_files import read_foreign
+from nacre.core.errors import InvalidInputError
 from tests.attacks.rows import attack
 
 TODAY = datetime(2026, 11, 18, tzinfo=UTC)

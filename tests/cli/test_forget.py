@@ -10,19 +10,20 @@ from typing import Any
 import pytest
 
 from nacre.access.beings import Being, Beings
-from nacre.cli.forget import _tell
-from nacre.clock import system_clock
+from nacre.being.memory.erase import eraser
+from nacre.being.memory.erase.receipt import Erased
+from nacre.being.memory.index.vector_items import point_key
+from nacre.being.memory.model import keys
+from nacre.being.memory.model.message_chain import Said
+from nacre.being.memory.store.scenes import SceneDraft
+from nacre.being.memory.store.targets import NOTES, TARGETS
+from nacre.being.tasks.task import result_of
+from nacre.cli.memory.forget import _tell
+from nacre.core.clock import system_clock
+from nacre.firewall.approvals.service import Approvals
+from nacre.firewall.rules.sections import Settings as PolicySettings
 from nacre.jobs.lease import Leases
-from nacre.memory import eraser, keys
-from nacre.memory.chain import Said
-from nacre.memory.erased import Erased
-from nacre.memory.scenes import SceneDraft
-from nacre.memory.targets import NOTES, TARGETS
-from nacre.memory.vector_items import point_key
-from nacre.policy.approvals import Approvals
-from nacre.policy.sections import Settings as PolicySettings
-from nacre.ports.table import Key
-from nacre.tasks.task import result_of
+from nacre.ports.items.table import Key
 from tests.cli.conftest import Nacre, Typed
 from tests.cli.worlds import World
 from tests.memory.keeping import a_node
@@ -160,8 +161,8 @@ def test_a_beings_policies_and_approvals_are_erased_with_it(
 def test_a_token_of_an_erased_being_opens_nothing(
     nacre: Nacre, world: World, being_id: str, folder: Path
 ) -> None:
-    from nacre.access.tokens import digest
-    from nacre.wiring import aws, embedded
+    from nacre.access.tokens.token_format import digest
+    from nacre.wiring import aws, laptop
     from nacre.wiring.settings import Settings
 
     made = nacre("token", "create", "--scope", "full", "--json", *world.options).json()
@@ -169,7 +170,7 @@ def test_a_token_of_an_erased_being_opens_nothing(
     nacre("forget", "being", "Ann", "--yes", *world.options)
 
     home = (
-        embedded.open_home(folder)
+        laptop.open_home(folder)
         if world.file is not None
         else aws.open_stack(world.options[1], Settings.from_environment())
     )

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from nacre.limits import MAX_RELATIONS
-from nacre.memory import keys
-from nacre.memory.model import Scene
-from nacre.memory.scenes import SceneDraft
-from nacre.memory.targets import TARGETS
-from nacre.memory.vector_items import pages
-from nacre.ports.table import Change
+from nacre.being.memory.index.vector_items import pages
+from nacre.being.memory.model import keys
+from nacre.being.memory.model.types import Scene
+from nacre.being.memory.store.scenes import SceneDraft
+from nacre.being.memory.store.targets import TARGETS
+from nacre.core.limits import MAX_RELATIONS
+from nacre.ports.items.table import Change
 from tests.cli.conftest import Nacre
 from tests.cli.worlds import World, laptop_world, stack_world
 
@@ -76,7 +76,7 @@ def test_what_was_imported_is_found_by_meaning(nacre: Nacre, world: World, expor
 def test_vectors_of_an_export_are_not_made_again(
     nacre: Nacre, world: World, export: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from nacre.adapters import static_embedder
+    from nacre.adapters.embeddings import static_embedder
 
     assert (
         nacre("export", str(export), "--force", "--vectors", "--being", "Ann", *world.options).code

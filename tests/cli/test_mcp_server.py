@@ -13,8 +13,8 @@ import pytest
 
 from nacre import __version__
 from nacre.cli.main import main
-from nacre.cli.mcp_server import mcp_server
-from nacre.cli.stdio import HELP, run
+from nacre.cli.serve.mcp_server import mcp_server
+from nacre.cli.serve.stdio_command import HELP, run
 from tests.cli.conftest import Nacre
 from tests.cli.processes import finish, start
 from tests.model_server import model_server, saying, slow
@@ -252,7 +252,7 @@ HEAVY = {"asyncio", "boto3", "click", "cryptography", "mcp", "pydantic", "ssl", 
 
 
 def test_the_first_answers_need_nothing_heavy() -> None:
-    code = f"from nacre.cli.stdio import run; run([]); {_SHOW}"
+    code = f"from nacre.cli.serve.stdio_command import run; run([]); {_SHOW}"
     _loaded_by(code)  # makes the Being, so that the second start is like every other one
 
     assert not HEAVY & _loaded_by(code)
@@ -279,7 +279,7 @@ def test_the_version_needs_nothing_at_all() -> None:
 def test_help_imports_no_command() -> None:
     code = f"from nacre.cli.commands import run_commands; run_commands(['--help']); {_SHOW}"
 
-    assert not {"uvicorn", "boto3", "sqlite3", "nacre.cli.serve"} & _loaded_by(code)
+    assert not {"uvicorn", "boto3", "sqlite3", "nacre.cli.serve.serve"} & _loaded_by(code)
 
 
 def test_ten_notes_over_stdio_make_a_patrol_happen(nacre: Nacre) -> None:

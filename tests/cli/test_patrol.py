@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from nacre.clock import system_clock
+from nacre.being.language_model.spending import Budget, Spending
+from nacre.being.memory.model.types import Node
+from nacre.being.memory.store.scenes import SceneDraft
+from nacre.being.patrol import executor, trigger
+from nacre.being.patrol.run.runs import run_id_of
+from nacre.being.patrol.trigger import lease_of
+from nacre.core.clock import system_clock
 from nacre.jobs.lease import Leases
-from nacre.memory.model import Node
-from nacre.memory.scenes import SceneDraft
-from nacre.patrol import calls, work
-from nacre.patrol.calls import lease_of
-from nacre.patrol.runs import run_id_of
-from nacre.patrol.spending import Budget, Spending
 from tests.cli.conftest import Nacre
 from tests.cli.worlds import World
 
@@ -20,7 +20,7 @@ ACTIONS = ("Ann planted a walnut tree", "Bob sold the old piano", "Carl learned 
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (calls, work):
+    for module in (trigger, executor):
         monkeypatch.setattr(module, "_POLL_SECONDS", 0.02)
 
 

@@ -7,15 +7,15 @@ from pathlib import Path
 import boto3
 import pytest
 
-from nacre.adapters.dynamodb_table import DynamoTable
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.adapters.sqlite_table import SqliteTable
-from nacre.clock import system_clock
-from nacre.policy.audit_entry import AuditEntry
-from nacre.policy.pins import GLOBAL, Pins
-from nacre.ports.table import Table
+from nacre.adapters.aws.dynamodb.table import DynamoTable
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.table import SqliteTable
+from nacre.core.clock import system_clock
+from nacre.firewall.audit.entry import AuditEntry
+from nacre.firewall.pins import GLOBAL, Pins
+from nacre.ports.items.table import Table
 from nacre.wiring.data_folder import DATABASE
-from nacre.wiring.guarding import laptop_trail
+from nacre.wiring.features.firewall import laptop_trail
 from tests.aws_stack import REGION
 from tests.cli.conftest import Nacre
 from tests.wiring.deployed import deployed, outputs_of

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from nacre.policy.loading import read_policy
-from nacre.policy.rule import Subject
+from nacre.firewall.policies.loader import read_policy
+from nacre.firewall.rules.rule import Subject
 from tests.cli.conftest import Nacre
 
 POLICY = """

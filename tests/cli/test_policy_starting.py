@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.adapters.sqlite_table import SqliteTable
-from nacre.policy.loading import read_policy
-from nacre.policy.pins import GLOBAL, Pins
-from nacre.policy.rule import Subject
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.table import SqliteTable
+from nacre.firewall.pins import GLOBAL, Pins
+from nacre.firewall.policies.loader import read_policy
+from nacre.firewall.rules.rule import Subject
 from nacre.wiring.data_folder import DATABASE
 from tests.cli.conftest import Nacre
 

@@ -3,10 +3,10 @@ from pathlib import Path
 import pytest
 
 from nacre.cli.commands import run_commands
-from nacre.cli.proxy_options import ProxyOptions, parse
-from nacre.cli.proxying import HELP, run
-from nacre.errors import InvalidInputError
-from nacre.policy.rule import NOWHERE
+from nacre.cli.proxy.options import ProxyOptions, parse
+from nacre.cli.proxy.proxy_command import HELP, run
+from nacre.core.errors import InvalidInputError
+from nacre.firewall.rules.rule import NOWHERE
 from nacre.wiring.this_machine import on_this_machine, with_bases
 
 

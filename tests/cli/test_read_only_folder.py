@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from nacre.adapters.sqlite_database import SqliteDatabase
+from nacre.adapters.sqlite.database import SqliteDatabase
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="its permissions are others")
 
@@ -119,7 +119,7 @@ def test_an_empty_folder_is_no_store_to_read(tmp_path: Path) -> None:
 def read_by_somebody(path: Path) -> str:
     """Return what a process that may only read finds in the store."""
     program = (
-        "import sys; from nacre.adapters.sqlite_database import SqliteDatabase as S\n"
+        "import sys; from nacre.adapters.sqlite.database import SqliteDatabase as S\n"
         "d = S(sys.argv[1])\n"
         "with d.read() as c: print(c.execute('SELECT sk FROM data ORDER BY sk').fetchall())\n"
     )
@@ -180,7 +180,7 @@ def test_a_store_that_can_only_be_read_refuses_writes(tmp_path: Path) -> None:
     SqliteDatabase(place / "nacre.db").close()
     only_read(place)
     program = (
-        "import sys; from nacre.adapters.sqlite_database import SqliteDatabase as S\n"
+        "import sys; from nacre.adapters.sqlite.database import SqliteDatabase as S\n"
         "with S(sys.argv[1]).write(): pass\n"
     )
     try:

@@ -7,10 +7,10 @@ from pathlib import Path
 import click
 import pytest
 
-from nacre.access.tokens import digest
+from nacre.access.tokens.token_format import digest
 from nacre.cli.commands import COMMANDS, commands
-from nacre.cli.outcome import EXIT_CODES
-from nacre.wiring.embedded import open_home
+from nacre.cli.exit_codes import EXIT_CODES
+from nacre.wiring.laptop import open_home
 from tests.cli.conftest import Nacre
 from tests.cli.processes import finish, start
 
@@ -157,7 +157,7 @@ def test_an_interrupted_command_ends_with_130(
     def interrupt(_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("nacre.cli.place.Place.open", interrupt)
+    monkeypatch.setattr("nacre.cli.being_options.Place.open", interrupt)
 
     assert nacre("being", "list").code == 130
 

@@ -13,23 +13,23 @@ from typing import Any
 import boto3
 import pytest
 
-from nacre.adapters.dynamodb_table import DynamoTable
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.adapters.sqlite_queue import SqliteQueue
-from nacre.adapters.sqlite_table import SqliteTable
-from nacre.adapters.sqs_queue import SqsQueue
-from nacre.clock import system_clock
-from nacre.faces import error_map
+from nacre.adapters.aws.dynamodb.table import DynamoTable
+from nacre.adapters.aws.sqs_queue import SqsQueue
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.queue import SqliteQueue
+from nacre.adapters.sqlite.table import SqliteTable
+from nacre.being.memory.index import jobs
+from nacre.being.memory.index.vector_items import point_key
+from nacre.being.memory.text.searchable_text import Entry
+from nacre.core.clock import system_clock
 from nacre.jobs.loop import WorkerLoop
-from nacre.memory import index_jobs
-from nacre.memory.searchable import Entry
-from nacre.memory.vector_items import point_key
+from nacre.ports.items.table import Delete, Put, Table
 from nacre.ports.queue import Queue
-from nacre.ports.table import Delete, Put, Table
+from nacre.protocol.http import error_map
 from nacre.wiring import aws
 from nacre.wiring.data_folder import DATABASE
-from nacre.wiring.embedded import QUEUE
-from nacre.wiring.indexing import SearchIndex, laptop_index, stack_index
+from nacre.wiring.features.index import SearchIndex, laptop_index, stack_index
+from nacre.wiring.laptop import QUEUE
 from nacre.wiring.settings import Settings
 from tests.aws_stack import REGION
 from tests.cli.conftest import Nacre
@@ -77,7 +77,7 @@ def ground(
         yield Ground([], table, index, lambda: worker_of(None))
         database.close()
         return
-    monkeypatch.setattr(index_jobs, "_POLL_SECONDS", 0.02)
+    monkeypatch.setattr(jobs, "_POLL_SECONDS", 0.02)
     with deployed(monkeypatch) as stack:
         session = boto3.Session(region_name=REGION)
         outputs = outputs_of(stack)

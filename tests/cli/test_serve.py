@@ -12,12 +12,12 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from nacre.access.naming import BEING_NAMES
-from nacre.cli.listening import fences, is_loopback, url_of
-from nacre.cli.serve import asked_name
-from nacre.limits import REGISTRATIONS_A_MINUTE
-from nacre.own_tokens import SCANNER_PATTERN
-from nacre.protocol.fences import Fences
+from nacre.cli.serve.listening import fences, is_loopback, url_of
+from nacre.cli.serve.serve import asked_name
+from nacre.core.limits import REGISTRATIONS_A_MINUTE
+from nacre.core.names import BEING_NAMES
+from nacre.core.token_prefixes import SCANNER_PATTERN
+from nacre.protocol.http.allowed_origins import Fences
 from nacre.wiring.settings import Settings
 from tests.cli.conftest import Nacre, Terminal
 from tests.cli.processes import Server, finish, serving, start

@@ -17,10 +17,10 @@ from typing import Any
 
 import pytest
 
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.adapters.sqlite_queue import SqliteQueue
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.queue import SqliteQueue
 from nacre.jobs.job import Job, encode_job
-from nacre.wiring import embedded
+from nacre.wiring import laptop
 from nacre.wiring.data_folder import DATABASE
 from tests.cli.conftest import Nacre
 from tests.cli.processes import Server
@@ -61,7 +61,7 @@ class Slow:
     @contextmanager
     def jobs(self) -> Iterator[SqliteQueue]:
         with closing(SqliteDatabase(self.folder / DATABASE)) as database:
-            yield SqliteQueue(database, embedded.QUEUE)
+            yield SqliteQueue(database, laptop.QUEUE)
 
     def go(self) -> None:
         (self.place / "go").touch()

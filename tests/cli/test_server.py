@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from nacre.gateway.catalogue import Entries, Entry, StoredCatalogue, release
-from nacre.gateway.server_store import ServerStore
+from nacre.gateway.catalogue.store import Entries, Entry, StoredCatalogue, release
+from nacre.gateway.servers.store import ServerStore
 from nacre.ports.upstream import Offered
-from nacre.wiring.embedded import open_home
+from nacre.wiring.laptop import open_home
 from tests.cli.conftest import Nacre
 from tests.gateway.http_upstream import TOOLS, http_upstream
 from tests.wiring.deployed import deployed

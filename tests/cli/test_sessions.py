@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from nacre.cli import chat as chat_module
+from nacre.cli.orders import chat as chat_module
 from tests.cli.conftest import Nacre
 from tests.cli.worlds import World
 from tests.model_server import ModelServer, calling, failing, model_server, saying, tool_call
@@ -89,10 +89,10 @@ def test_a_being_that_is_forgotten_leaves_no_session(nacre: Nacre, model: ModelS
 
 
 def test_sessions_of_a_stack_are_seen_from_here(world: World, nacre: Nacre) -> None:
-    from nacre.clock import system_clock
+    from nacre.being.orders.sessions.session import Turn
+    from nacre.being.orders.sessions.store import SessionStore
+    from nacre.core.clock import system_clock
     from nacre.jobs.lease import Leases
-    from nacre.orders.session_store import SessionStore
-    from nacre.orders.sessions import Turn
 
     being_id = nacre("being", "create", "Ann", *world.options, "--json").json()["being_id"]
     store = SessionStore(world.table, Leases(world.table, now=system_clock), clock=system_clock)

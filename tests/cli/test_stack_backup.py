@@ -9,8 +9,8 @@ from typing import Any
 import boto3
 import pytest
 
-from nacre.adapters.dynamodb_backups import DynamoBackups
-from nacre.errors import UnavailableError
+from nacre.adapters.aws.dynamodb.table_backups import DynamoBackups
+from nacre.core.errors import UnavailableError
 from tests.aws_stack import REGION
 from tests.cli.conftest import Nacre
 from tests.wiring.deployed import OUTPUTS, STACK, deployed

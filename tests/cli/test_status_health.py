@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from nacre.cli.health import health_of, health_shown
-from nacre.errors import ForbiddenError
+from nacre.cli.operate.stack_health import health_of, health_shown
+from nacre.core.errors import ForbiddenError
 from nacre.ports.health import Alarm, Figures
 from tests.cli.conftest import Nacre
 from tests.wiring.deployed import deployed

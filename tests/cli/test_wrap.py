@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from nacre.access.tokens import mint
-from nacre.gateway.config_tree import value_of
-from nacre.gateway.spans_json import Json
-from nacre.own_tokens import API
+from nacre.access.tokens.token_format import mint
+from nacre.core.token_prefixes import API
+from nacre.firewall.wrap.config_tree import value_of
+from nacre.firewall.wrap.json_tree import Json
 from tests.cli.conftest import Nacre
 
 SECRET = "Bearer s3cr3t-0123456789abcdef"

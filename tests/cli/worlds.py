@@ -10,23 +10,23 @@ from typing import Any
 import boto3
 import pytest
 
-from nacre.adapters.dynamodb_table import DynamoTable
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.adapters.sqlite_table import SqliteTable
-from nacre.adapters.sqs_queue import SqsQueue
-from nacre.clock import system_clock
-from nacre.faces import error_map
+from nacre.adapters.aws.dynamodb.table import DynamoTable
+from nacre.adapters.aws.sqs_queue import SqsQueue
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.table import SqliteTable
+from nacre.being.memory.index import jobs
+from nacre.being.memory.index.sync import Indexing
+from nacre.being.memory.repositories import Memory, memory_over
+from nacre.core.clock import system_clock
 from nacre.jobs.loop import WorkerLoop
-from nacre.memory import index_jobs
-from nacre.memory.indexing import Indexing
-from nacre.memory.memory import Memory, memory_over
+from nacre.ports.items.table import Table
 from nacre.ports.queue import Queue
-from nacre.ports.table import Table
+from nacre.protocol.http import error_map
 from nacre.wiring import aws
 from nacre.wiring.data_folder import DATABASE
-from nacre.wiring.embedded import QUEUE
-from nacre.wiring.embedding import embedders
-from nacre.wiring.indexing import laptop_index, stack_index
+from nacre.wiring.features.embeddings import embedders
+from nacre.wiring.features.index import laptop_index, stack_index
+from nacre.wiring.laptop import QUEUE
 from nacre.wiring.settings import Settings
 from tests.aws_stack import REGION
 from tests.cli.conftest import Nacre
@@ -60,7 +60,7 @@ class World:
 
 @contextmanager
 def laptop_world(folder: Path, nacre: Nacre, *, embeds: bool = True) -> Iterator[World]:
-    from nacre.adapters.sqlite_queue import SqliteQueue
+    from nacre.adapters.sqlite.queue import SqliteQueue
 
     nacre("owner", "list")  # makes the folder
     database = SqliteDatabase(folder / DATABASE)
@@ -79,7 +79,7 @@ def laptop_world(folder: Path, nacre: Nacre, *, embeds: bool = True) -> Iterator
 @contextmanager
 def stack_world(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     """Deploy a stack whose worker runs until the block ends."""
-    monkeypatch.setattr(index_jobs, "_POLL_SECONDS", 0.02)
+    monkeypatch.setattr(jobs, "_POLL_SECONDS", 0.02)
     with deployed(monkeypatch) as stack:
         session = boto3.Session(region_name=REGION)
         outputs = outputs_of(stack)

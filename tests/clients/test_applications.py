@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from nacre.limits import ACCESS_TOKEN_SECONDS
+from nacre.core.limits import ACCESS_TOKEN_SECONDS
 from tests.cli.processes import finish, serving, start
 from tests.clients.oauth_fronts import LoginServer, clean_environment, gateway_login, opened_url
 from tests.conformance.suite import NODE
@@ -287,7 +287,7 @@ def test_an_application_logs_in_by_url_alone_and_renews_its_token(
     application: str, machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Some go by their own clock, so they are told of a second where the server waits an hour.
-    monkeypatch.setattr("nacre.faces.oauth_routes.ACCESS_TOKEN_SECONDS", 1)
+    monkeypatch.setattr("nacre.web.oauth.routes.ACCESS_TOKEN_SECONDS", 1)
     connect, sign = LOGINS[application]
     with gateway_login(Published()) as server:
         place = server.place

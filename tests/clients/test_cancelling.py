@@ -16,13 +16,13 @@ from urllib.parse import urlsplit
 import pytest
 
 from infra.tools import programs
-from nacre.app import Application
-from nacre.faces.http import asgi_app
-from nacre.faces.logs import Log
+from nacre.being.application import Application
+from nacre.core.logs import Log
+from nacre.faces.http.laptop_server import asgi_app
 from nacre.protocol.context import Context
-from nacre.protocol.request_state import RequestStates
-from nacre.tools.decorator import tool
-from nacre.tools.server import ToolServer
+from nacre.protocol.dispatch.request_state import RequestStates
+from nacre.sdk.decorator import tool
+from nacre.sdk.tool_server import ToolServer
 from tests.asgi_server import served
 from tests.conformance.faces import everybody
 from tests.faces.test_http import modern_call

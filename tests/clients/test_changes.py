@@ -16,7 +16,7 @@ import pytest
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
-from nacre.limits import DRAIN_SECONDS, SUBSCRIPTIONS_OF_TOKEN
+from nacre.core.limits import DRAIN_SECONDS, SUBSCRIPTIONS_OF_TOKEN
 from tests.cli.conftest import Nacre, folder, nacre
 from tests.cli.processes import Server, serving
 from tests.clients.test_configured_clients import ROOT

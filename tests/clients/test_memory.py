@@ -20,13 +20,13 @@ from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
 from nacre.access.beings import Beings
-from nacre.adapters.dynamodb_table import DynamoTable
-from nacre.app import Application
+from nacre.adapters.aws.dynamodb.table import DynamoTable
+from nacre.being.application import Application
 from nacre.cli.commands import run_commands
-from nacre.clock import system_clock
-from nacre.faces.lambda_events import Handler, mcp_handler
-from nacre.faces.logs import Log
-from nacre.protocol.request_state import RequestStates
+from nacre.core.clock import system_clock
+from nacre.core.logs import Log
+from nacre.faces.aws_lambda.mcp_http import Handler, mcp_handler
+from nacre.protocol.dispatch.request_state import RequestStates
 from nacre.protocol.versions import is_modern
 from nacre.wiring import aws
 from tests.aws_stack import Stack

@@ -64,7 +64,7 @@ def test_words_calls_and_thoughts_are_understood(
 def test_what_it_breaks_is_told_and_nothing_of_it_believed(
     serving: Callable[..., None], nacre: Nacre, monkeypatch: pytest.MonkeyPatch, fault: str
 ) -> None:
-    monkeypatch.setattr("nacre.adapters.openai_chat._FIRST_PAUSE", 0.001)
+    monkeypatch.setattr("nacre.adapters.openai.chat._FIRST_PAUSE", 0.001)
     serving(chaos={fault: 1.0})
 
     broken = nacre("chat", "hello")

@@ -14,7 +14,7 @@ import pytest
 
 from infra.local_cloud import free_port
 from infra.tools import programs
-from nacre.limits import ACCESS_TOKEN_SECONDS
+from nacre.core.limits import ACCESS_TOKEN_SECONDS
 from tests.clients.oauth_fronts import FRONTS, LoginServer, clean_environment, opened_url
 from tests.conformance.suite import NODE, ROOT
 
@@ -141,7 +141,7 @@ def test_a_client_renews_its_token_by_itself(
     client: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Some go by their own clock, so they are told of a second where the server waits an hour.
-    monkeypatch.setattr("nacre.faces.oauth_routes.ACCESS_TOKEN_SECONDS", 1)
+    monkeypatch.setattr("nacre.web.oauth.routes.ACCESS_TOKEN_SECONDS", 1)
     with FRONTS["gateway"]() as server:
         place = server.place
         assert place is not None

@@ -22,8 +22,8 @@ from mcp_types import (
 )
 from pydantic import FileUrl
 
-from nacre.faces.lambda_events import mcp_handler
-from nacre.faces.logs import Log
+from nacre.core.logs import Log
+from nacre.faces.aws_lambda.mcp_http import mcp_handler
 from tests.clients.lambda_transport import LambdaTransport
 from tests.conformance.faces import laptop
 from tests.conformance.fixture_server import conformance_application

@@ -19,8 +19,8 @@ from mcp import ClientSession, McpError
 from mcp.client.streamable_http import streamablehttp_client
 from mcp.types import ElicitResult
 
-from nacre.faces.lambda_events import mcp_handler
-from nacre.faces.logs import Log
+from nacre.core.logs import Log
+from nacre.faces.aws_lambda.mcp_http import mcp_handler
 from tests.conformance.fixture_server import conformance_application
 from tests.lambda_events import EVENT_SHAPES, LambdaContext, Sent, body_of
 

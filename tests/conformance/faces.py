@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from io import StringIO
 
-from nacre.faces.http import asgi_app
-from nacre.faces.lambda_events import mcp_handler
-from nacre.faces.logs import Log
-from nacre.protocol.fences import Fences
-from nacre.protocol.http_messages import HttpRequest
+from nacre.core.logs import Log
+from nacre.faces.aws_lambda.mcp_http import mcp_handler
+from nacre.faces.http.laptop_server import asgi_app
+from nacre.protocol.http.allowed_origins import Fences
+from nacre.protocol.http.http_messages import HttpRequest
 from nacre.protocol.principal import FULL, Principal
 from tests.asgi_server import served
 from tests.conformance.fixture_server import working_application

@@ -19,9 +19,9 @@ from nacre import (
     ToolServer,
     tool,
 )
-from nacre.app import Application
-from nacre.clock import system_clock
-from nacre.protocol.request_state import RequestStates, SigningKeys
+from nacre.being.application import Application
+from nacre.core.clock import system_clock
+from nacre.protocol.dispatch.request_state import RequestStates, SigningKeys
 from tests.conformance.fixture_content import PNG, register_content
 from tests.conformance.fixture_questions import elicit, field, register_questions
 from tests.conformance.fixture_tasks import register_tasks, tasks_of

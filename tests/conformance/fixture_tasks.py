@@ -7,21 +7,21 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from nacre import Context, ToolError, ToolResult, ToolServer, tool
-from nacre.adapters.file_blobs import FileBlobs
-from nacre.adapters.file_vault import FileVault
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.adapters.sqlite_queue import SqliteQueue
-from nacre.adapters.sqlite_table import SqliteTable
-from nacre.clock import Clock, system_clock
-from nacre.errors import InvalidParamsError
-from nacre.faces import error_map
-from nacre.jobs.announcing import AnnouncingQueue, Bell
+from nacre.adapters.files.blobs import FileBlobs
+from nacre.adapters.files.vault import FileVault
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.queue import SqliteQueue
+from nacre.adapters.sqlite.table import SqliteTable
+from nacre.being.tasks.client_requests import TaskDesk
+from nacre.core.clock import Clock, system_clock
+from nacre.core.errors import InvalidParamsError
 from nacre.jobs.lease import Leases
 from nacre.jobs.loop import WorkerLoop
+from nacre.jobs.notifying_queue import AnnouncingQueue, Bell
 from nacre.jobs.worker import Worker
+from nacre.protocol.http import error_map
 from nacre.protocol.surface import ToolSource
-from nacre.tasks.desk import TaskDesk
-from nacre.wiring.tasking import Tasking
+from nacre.wiring.features.tasks import Tasking
 from tests.conformance.fixture_questions import NAME, elicit, field
 from tests.lambda_events import BEING
 

@@ -23,13 +23,13 @@ from infra import services
 from infra.local_cloud import credentials, local_cloud
 from nacre.access.beings import Beings
 from nacre.access.scopes import NAMES
-from nacre.access.token_store import TokenStore
-from nacre.adapters.dynamodb_get import SignedGet
-from nacre.adapters.dynamodb_table import DynamoTable
-from nacre.clock import system_clock
-from nacre.own_tokens import API
-from nacre.policy.documents import Documents
-from nacre.wiring import signed
+from nacre.access.tokens.store import TokenStore
+from nacre.adapters.aws.dynamodb.get import SignedGet
+from nacre.adapters.aws.dynamodb.table import DynamoTable
+from nacre.core.clock import system_clock
+from nacre.core.token_prefixes import API
+from nacre.firewall.policies.version_store import Documents
+from nacre.wiring import signed_requests
 from nacre.wiring.settings import Settings
 from tests.cli.processes import finish, serving, start
 from tests.conformance.fixture_server import owners_server
@@ -45,7 +45,9 @@ NAME = owners_server().name
 POLICY = "".join(
     f'[[rule]]\naction = "allow"\n{kind} = "**"\nserver = "{NAME}"\n'
     for kind in ("tool", "resource", "prompt")
-) + (ROOT / "shared" / "nacre" / "policy" / "packs" / "default.toml").read_text("utf-8")
+) + (ROOT / "shared" / "nacre" / "firewall" / "policies" / "packs" / "default.toml").read_text(
+    "utf-8"
+)
 _WORKERS = 4  # the suite leaves some work of a minute behind
 
 
@@ -132,17 +134,17 @@ FACES: dict[str, Callable[[], AbstractContextManager[str]]] = {
 def _ending() -> Iterator[None]:
     """Let connections end with the block: Lambda ends its environments without a word."""
     opened: list[SignedGet] = []
-    made = signed.signed
+    made = signed_requests.signed
 
     def kept(kind: type[SignedGet], table: str, settings: Settings) -> SignedGet:
         opened.append(made(kind, table, settings))
         return opened[-1]
 
-    signed.signed = kept  # type: ignore[assignment]  # it is called with SignedGet alone
+    signed_requests.signed = kept  # type: ignore[assignment]  # it is called with SignedGet alone
     try:
         yield
     finally:
-        signed.signed = made
+        signed_requests.signed = made
         for each in opened:
             each.close()
         with warnings.catch_warnings():

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import httpx2
 
 from nacre import ToolServer
-from nacre.faces.asgi import AsgiApp, Receive, Scope, Send
+from nacre.web.asgi import AsgiApp, Receive, Scope, Send
 from tests.asgi_server import served
 
 _NAMED = {"tools/call", "prompts/get"}

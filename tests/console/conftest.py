@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 from fastapi import FastAPI
 
-from nacre.adapters.local_vectors import LocalVectors
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.adapters.sqlite_residue import SqliteResidue
-from nacre.console.parts import Console
-from nacre.faces.console import console
-from nacre.faces.console_controls import controls
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.residue import SqliteResidue
+from nacre.adapters.sqlite.vectors import LocalVectors
+from nacre.being.memory.erase.eraser import Eraser
+from nacre.being.memory.index.jobs import WorkHere
+from nacre.being.memory.index.maintenance import Upkeep
+from nacre.console.control_console import controls
+from nacre.console.memory_console import console
+from nacre.console.memory_parts import Console
 from nacre.jobs.lease import Leases
-from nacre.memory.eraser import Eraser
-from nacre.memory.index_jobs import WorkHere
-from nacre.memory.upkeep import Upkeep
 from tests.access.conftest import Time
 from tests.console.controlling import Controls, control_over
 from tests.memory.keeping import queue_of

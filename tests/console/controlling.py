@@ -7,16 +7,16 @@ from random import Random
 from tempfile import mkdtemp
 from typing import Any
 
-from nacre.adapters.file_vault import FileVault
-from nacre.console.control import Control
-from nacre.gateway.server_store import SOURCE, ServerStore
-from nacre.patrol.llm_keys import LlmKeys
-from nacre.policy.approvals import Approvals
-from nacre.policy.audit import AuditTrail
-from nacre.policy.audit_entry import AuditEntry
-from nacre.policy.audit_items import ItemAudit, ItemRecords
-from nacre.policy.sections import Settings
-from nacre.wiring.controlling import own_tools
+from nacre.adapters.files.vault import FileVault
+from nacre.being.language_model.api_keys import LlmKeys
+from nacre.console.control_parts import Control
+from nacre.firewall.approvals.service import Approvals
+from nacre.firewall.audit.entry import AuditEntry
+from nacre.firewall.audit.log import AuditTrail
+from nacre.firewall.audit.stored_log import ItemAudit, ItemRecords
+from nacre.firewall.rules.sections import Settings
+from nacre.gateway.servers.store import SOURCE, ServerStore
+from nacre.wiring.control import own_tools
 from tests.access.conftest import Time
 from tests.memory.minds import Minded
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from nacre.memory.chain import Said
-from nacre.memory.model import Node
+from nacre.being.memory.model.message_chain import Said
+from nacre.being.memory.model.types import Node
 from tests.console.conftest import Desk
 from tests.memory.keeping import told
 

@@ -3,8 +3,8 @@
 import re
 from datetime import timedelta
 
-from nacre.access.oauth_codes import Consent
-from nacre.own_tokens import API
+from nacre.access.oauth.codes import Consent
+from nacre.core.token_prefixes import API
 from nacre.protocol.principal import FULL, READ_ONLY
 from tests.console.conftest import Desk
 

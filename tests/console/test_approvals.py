@@ -3,10 +3,10 @@
 from datetime import timedelta
 from typing import Any
 
-from nacre.own_tokens import API
-from nacre.policy.approver import ApprovalRequest, Granted, Refused, Waiting
-from nacre.policy.digests import arguments_sha256
-from nacre.policy.rule import Decision, Subject
+from nacre.core.token_prefixes import API
+from nacre.firewall.approvals.approver import ApprovalRequest, Granted, Refused, Waiting
+from nacre.firewall.content.digests import arguments_sha256
+from nacre.firewall.rules.rule import Decision, Subject
 from nacre.protocol.principal import FULL
 from tests.console.conftest import Desk
 from tests.web import Answer

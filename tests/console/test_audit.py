@@ -2,8 +2,8 @@
 
 import re
 
-from nacre.policy.audit_entry import AuditEntry
-from nacre.ports.table import Change, Key
+from nacre.firewall.audit.entry import AuditEntry
+from nacre.ports.items.table import Change, Key
 from tests.console.conftest import Desk
 
 

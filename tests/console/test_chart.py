@@ -6,11 +6,11 @@ from random import Random
 
 import pytest
 
-from nacre.console.chart import NO_GROUP, Chart, Island, chart
-from nacre.faces.console_map import captions
-from nacre.memory import keys
-from nacre.memory.model import UNDONE, Cluster, Node
-from nacre.ports.table import Change, Put, Write
+from nacre.being.memory.model import keys
+from nacre.being.memory.model.types import UNDONE, Cluster, Node
+from nacre.console.map.chart import NO_GROUP, Chart, Island, chart
+from nacre.console.map.routes import captions
+from nacre.ports.items.table import Change, Put, Write
 from tests.console.conftest import Desk, console_desk
 from tests.memory.keeping import a_node
 

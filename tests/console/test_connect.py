@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
 
-from nacre.console.recipes import recipes
+from nacre.console.connect.recipes import recipes
 from tests.console.conftest import Desk
 
 CLIENTS = (

@@ -6,7 +6,7 @@ import re
 from html import unescape
 from random import Random
 
-from nacre.memory.targets import DIARY, KNOWLEDGE, NOTES, PARTNER_RULES, SOULS
+from nacre.being.memory.store.targets import DIARY, KNOWLEDGE, NOTES, PARTNER_RULES, SOULS
 from tests.console.conftest import Desk
 from tests.console.filled import HOSTILE, conversed
 

@@ -3,8 +3,8 @@
 from html import unescape
 from html.parser import HTMLParser
 
-from nacre.memory.amending import Wording
-from nacre.memory.targets import TARGETS
+from nacre.being.memory.store.edits import Wording
+from nacre.being.memory.store.targets import TARGETS
 from tests.console.conftest import Desk
 from tests.console.filled import HOSTILE, conversed, patrolled
 from tests.memory.keeping import told

@@ -5,19 +5,19 @@ from dataclasses import replace
 from html import unescape
 from urllib.parse import urlencode
 
-from nacre.console.recipes import recipes
-from nacre.errors import NacreError
-from nacre.gateway.catalogue import Entry, StoredCatalogue
-from nacre.gateway.server_store import ServerStore
-from nacre.patrol.jobs import TASK, tasks
-from nacre.patrol.runs import REASON, run_key
-from nacre.policy.approver import ApprovalRequest
-from nacre.policy.audit_entry import AuditEntry
-from nacre.policy.digests import arguments_sha256
-from nacre.policy.documents import Documents
-from nacre.policy.pins import GLOBAL, Pins
-from nacre.policy.rule import Decision, Subject
-from nacre.ports.table import Change, Value
+from nacre.being.patrol.jobs import TASK, tasks
+from nacre.being.patrol.run.runs import REASON, run_key
+from nacre.console.connect.recipes import recipes
+from nacre.core.errors import NacreError
+from nacre.firewall.approvals.approver import ApprovalRequest
+from nacre.firewall.audit.entry import AuditEntry
+from nacre.firewall.content.digests import arguments_sha256
+from nacre.firewall.pins import GLOBAL, Pins
+from nacre.firewall.policies.version_store import Documents
+from nacre.firewall.rules.rule import Decision, Subject
+from nacre.gateway.catalogue.store import Entry, StoredCatalogue
+from nacre.gateway.servers.store import ServerStore
+from nacre.ports.items.table import Change, Value
 from nacre.protocol import strict_json
 from tests.console.conftest import Desk
 from tests.console.filled import HOSTILE

@@ -8,7 +8,7 @@ from itertools import combinations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nacre.console.layout import Spot, packed, packed_radius, plane, spread
+from nacre.console.map.layout import Spot, packed, packed_radius, plane, spread
 
 share = st.floats(-1, 1, width=32)
 spots = st.lists(st.builds(Spot, share, share), max_size=60)

@@ -5,11 +5,12 @@ from html import unescape
 
 import pytest
 
+from nacre.being.memory.erase import eraser
+from nacre.being.memory.model import keys
+from nacre.being.memory.model.types import Node
+from nacre.being.memory.search.search import FINDABLE
 from nacre.jobs.lease import Leases
-from nacre.memory import eraser, keys
-from nacre.memory.model import Node
-from nacre.memory.search import FINDABLE
-from nacre.ports.table import Change, Key
+from nacre.ports.items.table import Change, Key
 from tests.console.conftest import Desk
 from tests.console.filled import patrolled
 from tests.memory.keeping import a_node, told

@@ -1,11 +1,11 @@
 """Patrols on a page: what they did, one now, what one would do, and taking one back."""
 
-from nacre.patrol.consolidating import PLAN
-from nacre.patrol.jobs import TASK, tasks
-from nacre.patrol.ledger import chunks
-from nacre.patrol.runs import COUNT, Runs, run_key
-from nacre.patrol.thinking import MergePlan
-from nacre.ports.table import Change, Item, Value
+from nacre.being.patrol.jobs import TASK, tasks
+from nacre.being.patrol.planning.plans import MergePlan
+from nacre.being.patrol.run.ledger import chunks
+from nacre.being.patrol.run.runs import COUNT, Runs, run_key
+from nacre.being.patrol.steps.merge_memories import PLAN
+from nacre.ports.items.table import Change, Item, Value
 from tests.console.conftest import Desk
 from tests.web import form_of
 

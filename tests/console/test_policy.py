@@ -7,11 +7,11 @@ from html import unescape
 
 import pytest
 
-from nacre.clock import Clock
-from nacre.policy.audit_entry import AuditEntry
-from nacre.policy.documents import Documents
-from nacre.policy.packs import text_of
-from nacre.policy.pins import GLOBAL, Pins
+from nacre.core.clock import Clock
+from nacre.firewall.audit.entry import AuditEntry
+from nacre.firewall.pins import GLOBAL, Pins
+from nacre.firewall.policies.packs import text_of
+from nacre.firewall.policies.version_store import Documents
 from tests.console.conftest import Desk, console_desk
 from tests.web import Answer, Browser
 

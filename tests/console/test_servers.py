@@ -3,9 +3,9 @@
 import re
 from typing import Any
 
-from nacre.gateway.catalogue import Entry, StoredCatalogue
-from nacre.gateway.server_store import ServerStore
-from nacre.policy.pins import GLOBAL, Pins
+from nacre.firewall.pins import GLOBAL, Pins
+from nacre.gateway.catalogue.store import Entry, StoredCatalogue
+from nacre.gateway.servers.store import ServerStore
 from nacre.ports.upstream import Offered
 from tests.console.conftest import Desk
 from tests.web import Answer, form_of

@@ -4,8 +4,8 @@ import re
 
 from fastapi.routing import APIRoute
 
-from nacre.faces import console_control_pages, console_pages
-from nacre.faces.console_shell import MENU
+from nacre.console import control_pages, memory_pages
+from nacre.console.frame import MENU
 from tests.console.conftest import Desk
 from tests.web import Browser, form_of
 
@@ -65,7 +65,7 @@ def routes_of(method: str) -> list[str]:
     """Return the addresses of the owner's pages, about memories and about control."""
     found = [
         route.path
-        for each in (*console_pages.ROUTES, *console_control_pages.ROUTES)
+        for each in (*memory_pages.ROUTES, *control_pages.ROUTES)
         for route in each.routes
         if isinstance(route, APIRoute) and method in (route.methods or ())
     ]

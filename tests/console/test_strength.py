@@ -4,10 +4,10 @@ import re
 
 import pytest
 
-from nacre.console.plot import HEIGHT, WIDTH, plotted
-from nacre.console.strength import fading
-from nacre.memory.forgetting import DEAD_BELOW, DYING_BELOW, retention
-from nacre.memory.model import Node
+from nacre.being.memory.model.forgetting_curve import DEAD_BELOW, DYING_BELOW, retention
+from nacre.being.memory.model.types import Node
+from nacre.console.memories.strength import fading
+from nacre.console.memories.strength_curve import HEIGHT, WIDTH, plotted
 from tests.memory.keeping import a_node
 
 

@@ -1,8 +1,8 @@
 import re
 from dataclasses import asdict
 
-from nacre.policy.loading import load_policy
-from nacre.policy.sections import Settings
+from nacre.firewall.policies.loader import load_policy
+from nacre.firewall.rules.sections import Settings
 from tests.docs.blocks import blocks_of
 from tests.docs.test_links import ROOT
 

@@ -6,7 +6,7 @@ import sys
 import tomllib
 from pathlib import Path
 
-from nacre.adapters.tool_server_finder import GROUP, announced
+from nacre.adapters.tool_servers import GROUP, announced
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "own-tools"

@@ -9,13 +9,13 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from nacre.policy.arguments import JsonNumber, number
-from nacre.policy.call import decide
-from nacre.policy.fixtures import fixtures_in, read_fixture
-from nacre.policy.lint import lint
-from nacre.policy.loading import read_policy
-from nacre.policy.prove import Shape, prove
-from nacre.policy.rule import ArgumentTest
+from nacre.firewall.analysis.fixtures import fixtures_in, read_fixture
+from nacre.firewall.analysis.lint import lint
+from nacre.firewall.analysis.prove import Shape, prove
+from nacre.firewall.analysis.sample_call import decide
+from nacre.firewall.policies.loader import read_policy
+from nacre.firewall.rules.arguments.arguments import JsonNumber, number
+from nacre.firewall.rules.rule import ArgumentTest
 from tests.third_party import SERVERS
 
 FOLDER = Path(__file__).parents[2] / "examples" / "policies"

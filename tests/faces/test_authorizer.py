@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from nacre.access.tokens import digest, mint
-from nacre.errors import UnavailableError
-from nacre.faces.authorizer import authorizer_handler
+from nacre.access.tokens.token_format import digest, mint
+from nacre.core.errors import UnavailableError
+from nacre.faces.aws_lambda.token_authorizer import authorizer_handler
 
 NOW = 1_800_000_000.0
 TOKEN = mint("brt", Random(1))
@@ -134,7 +134,7 @@ def test_a_store_that_does_not_answer_lets_nobody_in() -> None:
 
 
 def test_the_authorizer_loads_the_standard_library_only_and_little_of_it() -> None:
-    code = "import nacre.faces.authorizer, sys; print(*sys.modules)"
+    code = "import nacre.faces.aws_lambda.token_authorizer, sys; print(*sys.modules)"
     package = Path(__file__).parents[2] / "shared"
 
     loaded = subprocess.run(

@@ -12,14 +12,8 @@ from typing import Any
 import pytest
 import uvicorn
 
-from nacre.errors import UnauthorizedError
-from nacre.faces.asgi import Receive, Scope, Send
-from nacre.faces.bounded_http import BoundedProtocol
-from nacre.faces.crowd import Crowd
-from nacre.faces.http import asgi_app
-from nacre.faces.http_proxy_server import Connections, Reply
-from nacre.faces.logs import Log, RareLog
-from nacre.limits import (
+from nacre.core.errors import UnauthorizedError
+from nacre.core.limits import (
     BODY_BYTES_A_SECOND,
     BODY_SECONDS,
     CLOSING_SECONDS,
@@ -28,8 +22,14 @@ from nacre.limits import (
     TURNED_AWAY,
     UNREAD_ANSWER_SECONDS,
 )
-from nacre.protocol.http_messages import HttpRequest
+from nacre.core.logs import Log, RareLog
+from nacre.faces.http.http_limits import BoundedProtocol
+from nacre.faces.http.laptop_server import asgi_app
+from nacre.firewall.proxy.http.http_server import Connections, Reply
+from nacre.protocol.http.connection_limit import Crowd
+from nacre.protocol.http.http_messages import HttpRequest
 from nacre.protocol.principal import Principal
+from nacre.web.asgi import Receive, Scope, Send
 from tests.attacks.rows import attack
 from tests.faces.test_http import ANN, application
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from nacre.faces.details import Details
-from nacre.faces.logs import Log
+from nacre.core.logs import Log
+from nacre.faces.stdio.log_details import Details
 
 FAILED = {"content": [{"type": "text", "text": "Error: Ann owes 5 euros"}], "isError": True}
 

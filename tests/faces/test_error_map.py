@@ -2,9 +2,9 @@
 
 import pytest
 
-from nacre import errors
-from nacre.faces.error_map import explain, tool_error
-from nacre.protocol.answers import Failure
+from nacre.core import errors
+from nacre.protocol.http.error_map import explain, tool_error
+from nacre.protocol.replies import Failure
 
 OWN = [
     kind

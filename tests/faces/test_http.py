@@ -11,19 +11,19 @@ from typing import Any
 
 import pytest
 
-from nacre.app import Application
-from nacre.errors import UnauthorizedError
-from nacre.faces.asgi import AsgiApp
-from nacre.faces.http import asgi_app
-from nacre.faces.logs import Log
-from nacre.limits import MAX_BODY_BYTES
+from nacre.being.application import Application
+from nacre.core.errors import UnauthorizedError
+from nacre.core.limits import MAX_BODY_BYTES
+from nacre.core.logs import Log
+from nacre.faces.http.laptop_server import asgi_app
 from nacre.protocol.context import Context
-from nacre.protocol.http_messages import HttpRequest
+from nacre.protocol.dispatch.request_state import RequestStates
+from nacre.protocol.http.http_messages import HttpRequest
 from nacre.protocol.principal import FULL, Principal
-from nacre.protocol.request_state import RequestStates
-from nacre.tools.decorator import tool
-from nacre.tools.result import ToolResult
-from nacre.tools.server import ToolServer
+from nacre.sdk.decorator import tool
+from nacre.sdk.result import ToolResult
+from nacre.sdk.tool_server import ToolServer
+from nacre.web.asgi import AsgiApp
 from tests.protocol.surface import KEYS, NOW, elicit
 
 ANN = Principal("token-1", "being-1", FULL)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from nacre.errors import InvalidInputError
-from nacre.faces.http_upstream_url import Address, parse_address
+from nacre.core.errors import InvalidInputError
+from nacre.firewall.proxy.upstream.address import Address, parse_address
 
 HERE = Address(is_tls=True, host="api.example", port=443, target="/mcp/sse")
 

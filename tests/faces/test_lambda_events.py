@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from nacre.access.gate import Gate
-from nacre.app import Application
-from nacre.faces.lambda_events import Handler, mcp_handler, read_event
-from nacre.faces.logs import Log
+from nacre.access.tokens.authentication import Gate
+from nacre.being.application import Application
+from nacre.core.logs import Log
+from nacre.faces.aws_lambda.mcp_http import Handler, mcp_handler, read_event
 from nacre.protocol.context import Context
-from nacre.protocol.request_state import RequestStates
-from nacre.tools.decorator import tool
-from nacre.tools.server import ToolServer
+from nacre.protocol.dispatch.request_state import RequestStates
+from nacre.sdk.decorator import tool
+from nacre.sdk.tool_server import ToolServer
 from tests.protocol.surface import KEYS, NOW, elicit
 
 BEING = "0191f6a0-0000-7000-8000-000000000001"

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from nacre.faces.asgi import AsgiApp
-from nacre.faces.late import LateApp
+from nacre.web.asgi import AsgiApp
+from nacre.web.lazy_app import LateApp
 
 SHARED = Path(__file__).parents[2] / "shared"
 
@@ -74,7 +74,7 @@ def test_after_a_failure_it_is_made_anew() -> None:
 
 def test_a_server_that_only_speaks_mcp_loads_nothing_of_the_pages() -> None:
     program = (
-        "import sys, nacre.cli.serve\n"
+        "import sys, nacre.cli.serve.serve\n"
         "print([name for name in ('fastapi', 'starlette', 'jinja2', 'pydantic', 'mangum')"
         " if name in sys.modules])"
     )

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from fastapi import FastAPI
 
-from nacre.faces.late_routes import LateRoutes
+from nacre.web.portal import LateRoutes
 
 
 def asked(app: LateRoutes, path: str, method: str = "GET") -> int:

@@ -6,7 +6,7 @@ from io import StringIO
 
 import pytest
 
-from nacre.faces.logs import Log, where
+from nacre.core.logs import Log, where
 
 
 def test_an_event_is_one_line_of_json_without_what_is_unknown() -> None:

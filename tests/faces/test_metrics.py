@@ -9,15 +9,15 @@ from aws_lambda_powertools.metrics.provider.cloudwatch_emf.cloudwatch import (
     AmazonCloudWatchEMFProvider,
 )
 
-from nacre.app import Application
-from nacre.errors import UnavailableError
-from nacre.faces.lambda_events import mcp_handler
-from nacre.faces.logs import Log
-from nacre.metrics import METRICS, NAMESPACE, count, members
-from nacre.protocol.request_state import RequestStates, SigningKeys
-from nacre.tools.decorator import tool
-from nacre.tools.result import ToolResult
-from nacre.tools.server import ToolServer
+from nacre.being.application import Application
+from nacre.core.errors import UnavailableError
+from nacre.core.logs import Log
+from nacre.core.metrics import METRICS, NAMESPACE, count, members
+from nacre.faces.aws_lambda.mcp_http import mcp_handler
+from nacre.protocol.dispatch.request_state import RequestStates, SigningKeys
+from nacre.sdk.decorator import tool
+from nacre.sdk.result import ToolResult
+from nacre.sdk.tool_server import ToolServer
 from tests.protocol.surface import NOW
 
 BEING = "0191f6a0-0000-7000-8000-000000000001"

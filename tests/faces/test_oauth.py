@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from nacre.limits import ACCESS_TOKEN_SECONDS, GRANT_DAYS, REFRESH_TOKEN_DAYS
+from nacre.core.limits import ACCESS_TOKEN_SECONDS, GRANT_DAYS, REFRESH_TOKEN_DAYS
 from tests.oauth import (
     asking,
     challenge_of,

@@ -7,10 +7,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from nacre.access.passkeys import Signed
-from nacre.access.webauthn import Site as Webauthn
-from nacre.errors import InvalidInputError, RateLimitedError
-from nacre.limits import (
+from nacre.access.signin.passkeys import Signed
+from nacre.access.signin.webauthn import Site as Webauthn
+from nacre.core.errors import InvalidInputError, RateLimitedError
+from nacre.core.limits import (
     FRESH_SIGN_IN_SECONDS,
     MAX_PASSKEYS,
     PASSKEY_CHALLENGE_SECONDS,

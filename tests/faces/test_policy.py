@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from nacre.errors import UnavailableError
-from nacre.faces.policy import policy_handler
-from nacre.policy.loading import load_policy
-from nacre.policy.stored import InForce
+from nacre.core.errors import UnavailableError
+from nacre.faces.evaluator.evaluator_function import policy_handler
+from nacre.firewall.policies.loader import load_policy
+from nacre.firewall.policies.stored_policy import InForce
 
 BEING = "0b5ad6a5-7a4f-4c6e-9a41-0f6f8b7d3c11"
 POLICY = load_policy(

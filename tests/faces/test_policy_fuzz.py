@@ -7,10 +7,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nacre.faces.evaluating import Evaluator
-from nacre.faces.logs import Log
-from nacre.policy.loading import load_policy
-from nacre.policy.stored import InForce
+from nacre.core.logs import Log
+from nacre.faces.evaluator.evaluation import Evaluator
+from nacre.firewall.policies.loader import load_policy
+from nacre.firewall.policies.stored_policy import InForce
 
 POLICY = load_policy(
     '[[rule]]\naction = "allow"\ntool = "read"\nargs.path = "/srv/**"\nserver = "files"\n',

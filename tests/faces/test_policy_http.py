@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from nacre.errors import UnauthorizedError, UnavailableError
-from nacre.faces.asgi import Receive, Scope, Send
-from nacre.faces.evaluating import Evaluator
-from nacre.faces.http import not_found
-from nacre.faces.logs import Log
-from nacre.faces.policy_http import policy_endpoint
-from nacre.limits import MAX_BODY_BYTES
-from nacre.policy.loading import load_policy
-from nacre.policy.stored import InForce
-from nacre.protocol.fences import Fences
+from nacre.core.errors import UnauthorizedError, UnavailableError
+from nacre.core.limits import MAX_BODY_BYTES
+from nacre.core.logs import Log
+from nacre.faces.evaluator.evaluation import Evaluator
+from nacre.faces.evaluator.evaluator_route import policy_endpoint
+from nacre.faces.http.laptop_server import not_found
+from nacre.firewall.policies.loader import load_policy
+from nacre.firewall.policies.stored_policy import InForce
+from nacre.protocol.http.allowed_origins import Fences
 from nacre.protocol.principal import FULL, Principal
+from nacre.web.asgi import Receive, Scope, Send
 
 BEING = "0b5ad6a5-7a4f-4c6e-9a41-0f6f8b7d3c11"
 POLICY = load_policy('[[rule]]\naction = "prompt"\ntool = "remove"\n', source="p.toml")

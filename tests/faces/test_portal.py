@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from nacre.faces.rendering import HEADERS, STATIC
+from nacre.web.rendering import HEADERS, STATIC
 from tests.web import Browser, Site, site
 
 

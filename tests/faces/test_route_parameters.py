@@ -2,9 +2,9 @@
 
 from fastapi import FastAPI
 
-from nacre.faces.consent_routes import routes as consent_routes
-from nacre.faces.oauth_routes import routes as oauth_routes
-from nacre.faces.sign_in_routes import routes as sign_in_routes
+from nacre.web.oauth.consent_routes import routes as consent_routes
+from nacre.web.oauth.routes import routes as oauth_routes
+from nacre.web.signin.routes import routes as sign_in_routes
 
 
 def test_no_dependency_takes_a_parameter_from_the_query() -> None:

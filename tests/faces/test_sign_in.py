@@ -7,8 +7,8 @@ from urllib.parse import quote
 import pytest
 
 from nacre.access.rate_limits import RateLimits
-from nacre.errors import RateLimitedError
-from nacre.limits import (
+from nacre.core.errors import RateLimitedError
+from nacre.core.limits import (
     FRESH_SIGN_IN_SECONDS,
     SESSION_DAYS,
     SIGN_IN_ATTEMPTS,

@@ -12,18 +12,18 @@ from typing import Any
 
 import pytest
 
-from nacre.app import Application
-from nacre.faces import stdio
-from nacre.faces.logs import Log
-from nacre.faces.stdio import serve_stdio
-from nacre.limits import MAX_BODY_BYTES, STDIO_THREADS
+from nacre.being.application import Application
+from nacre.core.limits import MAX_BODY_BYTES, STDIO_THREADS
+from nacre.core.logs import Log
+from nacre.faces.stdio import stdio_server
+from nacre.faces.stdio.stdio_server import serve_stdio
 from nacre.protocol.context import Context
+from nacre.protocol.dispatch.request_state import RequestStates
 from nacre.protocol.principal import FULL, Principal
-from nacre.protocol.request_state import RequestStates
-from nacre.tools.decorator import tool
-from nacre.tools.result import ToolResult
-from nacre.tools.server import ToolServer
-from nacre.tools.tool import Tool
+from nacre.sdk.decorator import tool
+from nacre.sdk.result import ToolResult
+from nacre.sdk.tool import Tool
+from nacre.sdk.tool_server import ToolServer
 from tests.protocol.surface import KEYS, NOW, elicit
 
 OWNER = Principal("local", "being-1", FULL)
@@ -349,7 +349,7 @@ def test_the_end_waits_for_an_answer_that_is_being_written() -> None:
 
 
 def test_calls_that_hang_do_not_keep_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stdio, "DRAIN_SECONDS", 0.05)
+    monkeypatch.setattr(stdio_server, "DRAIN_SECONDS", 0.05)
     slow, begun, release = gated()
     with connected(server(slow)) as client:
         for number in range(3):
@@ -361,7 +361,7 @@ def test_calls_that_hang_do_not_keep_the_server(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_signal_gives_up_what_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stdio, "_GRACE_SECONDS", 0.05)
+    monkeypatch.setattr(stdio_server, "_GRACE_SECONDS", 0.05)
     begun, heard = threading.Event(), threading.Event()
 
     async def order(arguments: dict[str, Any], context: Context) -> ToolResult:

@@ -3,10 +3,10 @@
 import json
 from io import StringIO
 
-from nacre.errors import InvalidParamsError, ToolError
-from nacre.faces import error_map
-from nacre.faces.logs import Log
-from nacre.faces.task_rules import TaskRules
+from nacre.core.errors import InvalidParamsError, ToolError
+from nacre.core.logs import Log
+from nacre.faces.task_errors import TaskRules
+from nacre.protocol.http import error_map
 
 
 def test_a_fault_is_written_down_without_its_words_and_told_as_in_a_call() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nacre.faces.threads import CallThreads
+from nacre.faces.call_threads import CallThreads
 
 _SECONDS = 60
 
@@ -54,7 +54,8 @@ def test_a_call_that_was_cancelled_before_its_turn_does_not_run() -> None:
 
 def test_a_call_that_hangs_does_not_keep_the_process_alive() -> None:
     code = (
-        "import threading; from nacre.faces.threads import CallThreads; begun = threading.Event();"
+        "import threading; from nacre.faces.call_threads import CallThreads;"
+        "begun = threading.Event();"
         "CallThreads(1).submit(lambda: (begun.set(), threading.Event().wait())); begun.wait()"
     )
     package = Path(__file__).parents[2] / "shared"

@@ -11,7 +11,7 @@ from typing import Any
 import boto3
 from botocore.config import Config
 
-from nacre.adapters.aws_answers import refuse_broken_answers
+from nacre.adapters.aws.incomplete_answers import refuse_broken_answers
 from tests.aws_stack import REGION, Stack
 from tests.dynamodb_http import dynamodb_over_http
 from tests.http_front import Answered, Asked, front, passed_on

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from nacre.adapters.kms_vault import KmsVault
-from nacre.adapters.s3_blobs import S3Blobs
-from nacre.adapters.sqs_queue import SqsQueue
-from nacre.errors import UnavailableError
+from nacre.adapters.aws.kms_vault import KmsVault
+from nacre.adapters.aws.s3_blobs import S3Blobs
+from nacre.adapters.aws.sqs_queue import SqsQueue
+from nacre.core.errors import UnavailableError
 from tests.adapters.test_aws_answers import client_of
 from tests.http_front import Answer, Answered
 

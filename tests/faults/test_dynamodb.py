@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from nacre.access.beings import Beings
-from nacre.adapters.dynamodb_table import DynamoTable
-from nacre.adapters.item_vectors import ItemVectors
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.adapters.sqlite_queue import SqliteQueue
-from nacre.limits import JOB_SECONDS
-from nacre.memory import keys
+from nacre.adapters.aws.dynamodb.table import DynamoTable
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.queue import SqliteQueue
+from nacre.adapters.vectors.item_vectors import ItemVectors
+from nacre.being.memory.model import keys
+from nacre.core.limits import JOB_SECONDS
 from tests.adapters.conftest import StillClock
 from tests.aws_stack import aws_stack
 from tests.faults.dynamodb_faults import spoiled_store

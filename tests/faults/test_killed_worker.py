@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from nacre.memory.memory import Memory
-from nacre.patrol.calls import lease_of
-from nacre.patrol.runs import Runs
-from nacre.ports.table import Change
+from nacre.being.memory.repositories import Memory
+from nacre.being.patrol.run.runs import Runs
+from nacre.being.patrol.trigger import lease_of
+from nacre.ports.items.table import Change
 from tests.functions.runtime_api import Function, FunctionError
 from tests.functions.test_patrol_worker import Cloud, cloud, failed, record
 from tests.http_front import Answered, Asked, front, passed_on

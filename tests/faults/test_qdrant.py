@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from nacre.adapters import qdrant_calls
-from nacre.adapters.qdrant_calls import QdrantCalls, connect
-from nacre.adapters.qdrant_vectors import QdrantVectors
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.adapters.sqlite_queue import SqliteQueue
-from nacre.adapters.sqlite_table import SqliteTable
-from nacre.errors import UnavailableError
+from nacre.adapters.qdrant import calls
+from nacre.adapters.qdrant.calls import QdrantCalls, connect
+from nacre.adapters.qdrant.vectors import QdrantVectors
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.queue import SqliteQueue
+from nacre.adapters.sqlite.table import SqliteTable
+from nacre.core.errors import UnavailableError
 from nacre.ports.vectors import Candidates
 from tests.adapters.conftest import StillClock
 from tests.adapters.vectors import EMB_ID, EVERY, point, unit
@@ -122,7 +122,7 @@ def test_half_an_answer_is_unavailable(action: Callable[[QdrantVectors], object]
 def test_an_answer_in_crumbs_is_given_up_by_its_whole_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(qdrant_calls, "QDRANT_SECONDS", 1)
+    monkeypatch.setattr(calls, "QDRANT_SECONDS", 1)
     crumbs = Answered(200, JSON, b" " * 10_000 + hits(), pause=0.05)
     with index_behind(lambda _: crumbs) as index:
         with pytest.raises(UnavailableError, match="ReadTimeout"):
@@ -133,7 +133,7 @@ def test_an_answer_in_crumbs_is_given_up_by_its_whole_time(
 
 
 def test_an_answer_is_read_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(qdrant_calls, "MAX_QDRANT_ANSWER_BYTES", 1000)
+    monkeypatch.setattr(calls, "MAX_QDRANT_ANSWER_BYTES", 1000)
     with (
         index_behind(lambda _: Answered(200, JSON, b" " * 1001 + hits())) as index,
         pytest.raises(UnavailableError, match="DecodingError"),

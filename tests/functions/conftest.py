@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from nacre.adapters.dynamodb_table import DynamoTable
-from nacre.clock import system_clock
-from nacre.policy.documents import Documents
+from nacre.adapters.aws.dynamodb.table import DynamoTable
+from nacre.core.clock import system_clock
+from nacre.firewall.policies.version_store import Documents
 from tests.aws_stack import REGION, aws_stack
 from tests.dynamodb_http import CREDENTIALS, dynamodb_over_http
 

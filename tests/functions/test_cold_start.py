@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from nacre.clock import system_clock
-from nacre.policy.audit import verify_chain
-from nacre.policy.audit_items import ItemRecords
+from nacre.core.clock import system_clock
+from nacre.firewall.audit.log import verify_chain
+from nacre.firewall.audit.stored_log import ItemRecords
 from tests.functions.conftest import Store
 from tests.infra.declared import ROOT
 from tests.lambda_events import BEING, Sent, http_api_event
@@ -138,10 +138,15 @@ def test_a_call_loads_the_schema_library_and_no_more(store: Store) -> None:
     )
     assert started.after[0] <= {"jsonschema_rs", "tzdata"}
     # The policy is read, and the call is recorded, without the SDK.
-    unneeded = ("nacre.policy.loading", "nacre.policy.guard", "nacre.adapters.dynamodb_table")
-    assert {name for name in started.own if name.startswith("nacre.policy")} == {
-        "nacre.policy",
-        "nacre.policy.entry",
+    unneeded = (
+        "nacre.firewall.policies.loader",
+        "nacre.firewall.enforce.guard",
+        "nacre.adapters.aws.dynamodb.table",
+    )
+    assert {name for name in started.own if name.startswith("nacre.firewall")} == {
+        "nacre.firewall",
+        "nacre.firewall.entry",
+        "nacre.firewall.entry.guarded_surface",
     }
     assert not [name for name in started.own_after if name.startswith(unneeded)]
     (found,) = [
@@ -178,7 +183,8 @@ def test_listing_what_there_is_loads_nothing_of_the_memory() -> None:
     )
 
     assert [answer["statusCode"] for answer in started.answers] == [200] * len(LISTS)
-    assert [name for name in started.own_after if name.startswith("nacre.memory")] == []
+    memory = ("nacre.being.memory", "nacre.text")
+    assert [name for name in started.own_after if name.startswith(memory)] == []
 
 
 def test_the_authorizer_loads_the_standard_library_alone() -> None:
@@ -187,7 +193,9 @@ def test_the_authorizer_loads_the_standard_library_alone() -> None:
 
     assert started.answers == [{"isAuthorized": True, "context": {"auth": "invalid"}}]
     assert started.after == [set()]
-    assert not [name for name in started.own if name.startswith(("nacre.tools", "nacre.app"))]
+    assert not [
+        name for name in started.own if name.startswith(("nacre.sdk", "nacre.being", "nacre.text"))
+    ]
 
 
 def test_the_evaluator_loads_the_standard_library_alone(policies: dict[str, str]) -> None:
@@ -197,8 +205,8 @@ def test_the_evaluator_loads_the_standard_library_alone(policies: dict[str, str]
     assert json.loads(started.answers[0]["body"])["decision"] == "prompt"
     assert (started.at_start, started.after) == (set(), [set()])
     # Neither the network before the first call, nor what writes policies at any time.
-    assert "nacre.adapters.dynamodb_get" in started.own_after - started.own
-    unwanted = ("nacre.tools", "nacre.app", "nacre.memory", "nacre.policy.loading")
+    assert "nacre.adapters.aws.dynamodb.get" in started.own_after - started.own
+    unwanted = ("nacre.sdk", "nacre.being", "nacre.text", "nacre.firewall.policies.loader")
     assert not [name for name in started.own_after if name.startswith(unwanted)]
 
 
@@ -240,7 +248,12 @@ def test_discovery_and_the_sign_in_page_need_no_service() -> None:
 
     assert [answer["statusCode"] for answer in started.answers] == [200] * 4
     assert not set().union(*started.after) & (SDK | {"cryptography", "mcp", "numpy"})
-    pages = ("nacre.faces.console_pages", "nacre.memory", "nacre.patrol", "nacre.policy")
+    pages = (
+        "nacre.console.memory_pages",
+        "nacre.being.memory",
+        "nacre.being.patrol",
+        "nacre.firewall",
+    )
     assert not [name for name in started.own_after if name.startswith(pages)]
 
 
@@ -253,7 +266,7 @@ def test_the_owners_pages_are_loaded_with_the_first_of_them() -> None:
     started = start("PortalFunction", *events)
 
     assert [answer["statusCode"] for answer in started.answers] == [303, 303, 404]
-    assert "nacre.faces.console_pages" in started.own_after - started.own
+    assert "nacre.console.memory_pages" in started.own_after - started.own
 
 
 @pytest.mark.parametrize("method", ["ping", "initialize"])
@@ -261,7 +274,7 @@ def test_what_asks_nothing_of_a_table_waits_for_no_network(method: str) -> None:
     message = INITIALIZE if method == "initialize" else request(method)
     started = start("McpHttpFunction", post(message, version="2025-11-25"))
 
-    assert "nacre.adapters.dynamodb_get" not in started.own_after
+    assert "nacre.adapters.aws.dynamodb.get" not in started.own_after
 
 
 @pytest.mark.parametrize(
@@ -276,10 +289,10 @@ def test_what_asks_nothing_of_a_table_waits_for_no_network(method: str) -> None:
 def test_metrics_cost_no_start_anything(name: str) -> None:
     started = start(name)
 
-    assert "nacre.metrics" not in started.own
+    assert "nacre.core.metrics" not in started.own
 
 
 def test_metrics_load_with_the_first_line_that_counts() -> None:
     started = start("McpHttpFunction", post(request("ping"), version="2025-11-25"))
 
-    assert "nacre.metrics" in started.own_after
+    assert "nacre.core.metrics" in started.own_after

@@ -15,10 +15,10 @@ from urllib.parse import urlencode
 import pytest
 
 from nacre.access.beings import Beings
-from nacre.adapters.dynamodb_table import DynamoTable
-from nacre.app import being_server
-from nacre.clock import system_clock
-from nacre.policy.documents import Documents
+from nacre.adapters.aws.dynamodb.table import DynamoTable
+from nacre.being.application import being_server
+from nacre.core.clock import system_clock
+from nacre.firewall.policies.version_store import Documents
 from tests.aws_stack import REGION, aws_stack
 from tests.dynamodb_http import CREDENTIALS, dynamodb_over_http
 from tests.infra.declared import FUNCTIONS, ROOT

@@ -12,14 +12,14 @@ from infra import services
 from infra.local_cloud import REGION, local_cloud
 from infra.tools import MissingPythonError
 from nacre.access.beings import Beings
-from nacre.adapters.dynamodb_table import DynamoTable
-from nacre.clock import system_clock
+from nacre.adapters.aws.dynamodb.table import DynamoTable
+from nacre.being.memory.repositories import Memory, memory_over
+from nacre.being.memory.store.clusters import Clusters
+from nacre.being.patrol.run.runs import Runs
+from nacre.being.patrol.trigger import lease_of
+from nacre.core.clock import system_clock
 from nacre.jobs.job import Job, encode_job
 from nacre.jobs.lease import Leases
-from nacre.memory.clusters import Clusters
-from nacre.memory.memory import Memory, memory_over
-from nacre.patrol.calls import lease_of
-from nacre.patrol.runs import Runs
 from tests.infra.declared import ROOT
 from tests.lambda_functions import deployed
 from tests.memory.keeping import KeptIndex, Renewals, told

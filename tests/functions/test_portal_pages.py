@@ -11,10 +11,10 @@ from urllib.parse import urlencode
 import pytest
 
 from nacre.access.authority import Authority, authority
-from nacre.adapters.dynamodb_table import DynamoTable
-from nacre.clock import system_clock
-from nacre.console.parts import Console
-from nacre.faces.console_shell import MENU
+from nacre.adapters.aws.dynamodb.table import DynamoTable
+from nacre.console.frame import MENU
+from nacre.console.memory_parts import Console
+from nacre.core.clock import system_clock
 from nacre.wiring.console import stack_console
 from nacre.wiring.settings import Settings
 from tests.aws_stack import REGION, Stack, aws_stack

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from nacre.adapters.tool_server_finder import GROUP
-from nacre.clock import system_clock
-from nacre.policy.documents import Documents
+from nacre.adapters.tool_servers import GROUP
+from nacre.core.clock import system_clock
+from nacre.firewall.policies.version_store import Documents
 from tests.functions.conftest import Store
 from tests.functions.runtime_api import Function, FunctionError
 from tests.infra.declared import FUNCTIONS, ROOT

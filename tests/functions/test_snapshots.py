@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from nacre.access.beings import Beings
-from nacre.clock import system_clock
+from nacre.core.clock import system_clock
 from nacre.wiring.snapshots import MCP, PORTAL
 from tests.dynamodb_http import CREDENTIALS
 from tests.functions.conftest import Store

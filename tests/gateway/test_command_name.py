@@ -1,6 +1,6 @@
 import pytest
 
-from nacre.gateway.command_name import name_of
+from nacre.firewall.proxy.command_name import name_of
 
 
 @pytest.mark.parametrize(

@@ -12,24 +12,24 @@ from typing import Any
 import boto3
 import pytest
 
-from nacre.adapters.dynamodb_table import DynamoTable
-from nacre.clock import system_clock
-from nacre.faces.mcp import Rules
-from nacre.gateway.catalogue import Entry, StoredCatalogue
-from nacre.gateway.server_config import server_from
-from nacre.gateway.server_store import ServerStore
-from nacre.policy.documents import Documents
+from nacre.adapters.aws.dynamodb.table import DynamoTable
+from nacre.core.clock import system_clock
+from nacre.core.coroutines import Looper, step
+from nacre.faces.mcp_endpoint import Rules
+from nacre.firewall.policies.version_store import Documents
+from nacre.gateway.catalogue.store import Entry, StoredCatalogue
+from nacre.gateway.servers.config import server_from
+from nacre.gateway.servers.store import ServerStore
 from nacre.protocol.caller import Caller, Peer
-from nacre.protocol.calls import Call
 from nacre.protocol.context import Silence
-from nacre.protocol.dispatch import Dispatcher
+from nacre.protocol.dispatch.calls import Call
+from nacre.protocol.dispatch.methods import Dispatcher
+from nacre.protocol.dispatch.request_state import RequestStates, SigningKeys
 from nacre.protocol.messages import Request, parse_message
 from nacre.protocol.principal import FULL, Principal
-from nacre.protocol.request_state import RequestStates, SigningKeys
-from nacre.protocol.running import Looper, step
-from nacre.tools.server import ToolServer
-from nacre.wiring.gateway import Gateway, stack_gateway
-from nacre.wiring.guarding import stack_entry
+from nacre.sdk.tool_server import ToolServer
+from nacre.wiring.features.firewall import stack_entry
+from nacre.wiring.features.gateway import Gateway, stack_gateway
 from nacre.wiring.settings import Settings
 from tests.aws_stack import REGION, aws_stack
 from tests.dynamodb_http import CREDENTIALS, DynamoDb, dynamodb_over_http

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from nacre.adapters.screening_processes import ScreeningProcesses
-from nacre.adapters.upstream_large import LargeAnswers, LargeEvents
-from nacre.limits import LARGE_RESULT_BYTES
-from nacre.protocol.spelled import Spelled
+from nacre.adapters.mcp.large_answers import LargeAnswers, LargeEvents
+from nacre.adapters.screening.process_pool import ScreeningProcesses
+from nacre.core.limits import LARGE_RESULT_BYTES
+from nacre.protocol.encoded_results import Spelled
 from tests.gateway.http_upstream import http_upstream
 from tests.gateway.raw_upstream import answered
 from tests.gateway_world import EVERYTHING_GOES, LEGACY, MODERN, World, world
@@ -200,10 +200,14 @@ def test_an_answer_that_a_helper_reads_is_the_one_that_the_client_would_read(
         return answer
 
     monkeypatch.setattr(ScreeningProcesses, "read", counted)
-    monkeypatch.setattr("nacre.gateway.breaker.UPSTREAM_FAILURES", 10_000)
+    monkeypatch.setattr("nacre.gateway.calls.circuit_breaker.UPSTREAM_FAILURES", 10_000)
     here = all_answers(tmp_path / "here", way, tools, resources, policy)
     assert read == 0
-    for module in ("adapters.upstream_large", "adapters.upstream_process", "policy.large"):
+    for module in (
+        "adapters.mcp.large_answers",
+        "adapters.mcp.server_process",
+        "firewall.enforce.large_results",
+    ):
         monkeypatch.setattr(f"nacre.{module}.LARGE_RESULT_BYTES", 1)
     there = all_answers(tmp_path / "there", way, tools, resources, policy)
 

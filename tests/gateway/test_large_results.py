@@ -11,9 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nacre.adapters.screening_processes import ScreeningProcesses
-from nacre.policy.large import Looked, is_large, look, pieces, screened_elsewhere, sections_of
-from nacre.policy.screen import Screen
+from nacre.adapters.screening.process_pool import ScreeningProcesses
+from nacre.firewall.enforce.content_check import Screen
+from nacre.firewall.enforce.large_results import (
+    Looked,
+    is_large,
+    look,
+    pieces,
+    screened_elsewhere,
+    sections_of,
+)
 from tests.gateway.test_served import list_tools, odd
 from tests.gateway_world import world
 from tests.policy.deciding import policy
@@ -82,7 +89,7 @@ def test_other_calls_are_answered_while_a_large_result_is_screened(
 def test_without_a_helper_a_large_result_is_screened_all_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nacre.adapters.screening_processes._COMMAND", ("false",))
+    monkeypatch.setattr("nacre.adapters.screening.process_pool._COMMAND", ("false",))
     list_tools(tmp_path, "large")
     with world(tmp_path / "w", {"odd": odd(tmp_path)}) as gateway:
         gateway.tools()

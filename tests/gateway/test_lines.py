@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nacre.gateway.lines import Lines
+from nacre.firewall.proxy.stdio.lines import Lines
 
 WORDS = st.lists(st.binary(max_size=12).map(lambda raw: raw.replace(b"\n", b"")), max_size=12)
 

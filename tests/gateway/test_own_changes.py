@@ -7,8 +7,8 @@ from typing import Any
 
 import httpx2
 
-from nacre.faces.http import asgi_app
-from nacre.faces.logs import Log
+from nacre.core.logs import Log
+from nacre.faces.http.laptop_server import asgi_app
 from nacre.protocol.changes import Changes
 from tests.asgi_server import served
 from tests.gateway_world import MODERN, world

@@ -11,8 +11,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from nacre.gateway.own_code import OwnCodeError
-from nacre.gateway.own_loops import OwnLoops
+from nacre.gateway.catalogue.event_loops import OwnLoops
+from nacre.gateway.catalogue.own_code_errors import OwnCodeError
 from nacre.protocol.context import Context, Silence
 from tests.gateway_world import world
 

@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from nacre import ToolServer, tool
-from nacre.adapters.tool_server_finder import GROUP, announced
+from nacre.adapters.tool_servers import GROUP, announced
 from nacre.protocol.principal import READ_ONLY
 from tests.gateway_world import MODERN, world
 

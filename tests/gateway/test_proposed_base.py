@@ -2,7 +2,7 @@
 
 import pytest
 
-from nacre.gateway.proposed_base import ProposedBase, proposed_base, with_certain
+from nacre.firewall.wrap.base_folder import ProposedBase, proposed_base, with_certain
 
 FILESYSTEM = "@modelcontextprotocol/server-filesystem"
 

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from nacre.errors import ClientCapabilityError
-from nacre.gateway.catalogue import KEY, StoredCatalogue, release
-from nacre.policy.pins import GLOBAL, Pins
+from nacre.core.coroutines import Looper
+from nacre.core.errors import ClientCapabilityError
+from nacre.firewall.pins import GLOBAL, Pins
+from nacre.gateway.catalogue.store import KEY, StoredCatalogue, release
 from nacre.protocol.principal import READ_ONLY
-from nacre.protocol.running import Looper
 from nacre.protocol.versions import META_LOG_LEVEL
 from tests.gateway_world import EVERYTHING_GOES, LEGACY, MODERN, World, world
 
@@ -277,7 +277,7 @@ def test_calls_wait_for_their_turn_and_not_in_any_number(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One call is worked on, one waits, and one is too many, until the first has ended."""
-    monkeypatch.setattr("nacre.adapters.upstream_mcp.UPSTREAM_WAITING_CALLS", 1)
+    monkeypatch.setattr("nacre.adapters.mcp.upstream.UPSTREAM_WAITING_CALLS", 1)
     told: dict[int, str] = {}
     with behind(tmp_path, concurrency=1) as gateway:
 
@@ -403,7 +403,7 @@ def test_a_person_is_not_asked_without_end(tmp_path: Path) -> None:
 def test_a_call_that_says_how_far_it_is_ends_all_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nacre.adapters.upstream_call.UPSTREAM_LONGEST_SECONDS", 0.0)
+    monkeypatch.setattr("nacre.adapters.mcp.remote_call.UPSTREAM_LONGEST_SECONDS", 0.0)
     with behind(tmp_path, timeout_seconds=0.05) as gateway:
         meta = {"progressToken": "p"}
         params = {"name": "mcp__odd__chatters", "arguments": {}, "_meta": meta}
@@ -451,7 +451,7 @@ def test_what_a_server_offers_is_asked_again_in_the_background(tmp_path: Path) -
 def test_a_server_that_says_its_tools_changed_is_asked_again(
     era: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nacre.gateway.looking.GATHERED_LOOK_SECONDS", 0.0)
+    monkeypatch.setattr("nacre.gateway.catalogue.refresh.GATHERED_LOOK_SECONDS", 0.0)
     policy = EVERYTHING_GOES + '[settings]\npins = "off"\n'
     list_tools(tmp_path, "echo", "grows")
     with world(tmp_path / "w", {"odd": odd(tmp_path, era)}, policy=policy) as gateway:
@@ -465,7 +465,7 @@ def test_a_server_that_says_its_tools_changed_is_asked_again(
 def test_a_tool_that_changed_behind_its_list_waits_for_its_owner(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nacre.gateway.looking.GATHERED_LOOK_SECONDS", 0.0)
+    monkeypatch.setattr("nacre.gateway.catalogue.refresh.GATHERED_LOOK_SECONDS", 0.0)
     list_tools(tmp_path, "echo", "grows")
     with behind(tmp_path) as gateway:
         list_tools(tmp_path, "echo", description="Another tool")
@@ -493,7 +493,7 @@ def test_the_first_call_after_a_change_waits_for_the_new_list(era: str, tmp_path
 def test_a_server_that_does_not_give_its_new_list_is_not_called(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nacre.gateway.gathering.CHANGED_LIST_SECONDS", 0.2)
+    monkeypatch.setattr("nacre.gateway.catalogue.fetch.CHANGED_LIST_SECONDS", 0.2)
     list_tools(tmp_path, "echo", "stalls")
     with behind(tmp_path) as gateway:
         gateway.call("mcp__odd__stalls")
@@ -596,7 +596,7 @@ def test_a_relative_path_is_read_from_the_declared_base(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NACRE_TEST_FOLDER", str(tmp_path))
-    monkeypatch.setattr("nacre.gateway.looking.GATHERED_LOOK_SECONDS", 0.0)
+    monkeypatch.setattr("nacre.gateway.catalogue.refresh.GATHERED_LOOK_SECONDS", 0.0)
     private = f'[[rule]]\naction = "deny"\ntool = "echo"\nargs.path = "{tmp_path}/private/**"\n'
     (tmp_path / "elsewhere").mkdir()
     entry = odd(tmp_path, base="${NACRE_TEST_FOLDER}/private")
@@ -669,7 +669,7 @@ def test_what_another_process_notes_counts_for_calls_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A client that lists once, and calls for days, is stopped all the same."""
-    monkeypatch.setattr("nacre.gateway.looking.GATHERED_LOOK_SECONDS", 0.0)
+    monkeypatch.setattr("nacre.gateway.catalogue.refresh.GATHERED_LOOK_SECONDS", 0.0)
     with behind(tmp_path) as gateway:
         assert "isError" not in gateway.call("mcp__odd__echo")
         catalogue = StoredCatalogue(lambda: gateway.laptop.home.data)

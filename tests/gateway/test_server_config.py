@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nacre.errors import ConfigurationError, InvalidInputError, UpstreamError
-from nacre.gateway.breaker import Breaker
-from nacre.gateway.lists import Part, explicit_uri, joined, place_of, read_explicit
-from nacre.gateway.names import exposed_name, server_name, server_of
-from nacre.gateway.references import References, holds_secret
-from nacre.gateway.server_config import Problem, merged, read_servers, server_from
-from nacre.limits import MAX_TOOL_NAME
+from nacre.core.errors import ConfigurationError, InvalidInputError, UpstreamError
+from nacre.core.limits import MAX_TOOL_NAME
+from nacre.gateway.calls.circuit_breaker import Breaker
+from nacre.gateway.catalogue.merged_lists import Part, explicit_uri, joined, place_of, read_explicit
+from nacre.gateway.qualified_names import exposed_name, server_name, server_of
+from nacre.gateway.servers.config import Problem, merged, read_servers, server_from
+from nacre.gateway.servers.references import References, holds_secret
 from nacre.ports.upstream import Offered
-from nacre.tools.names import check_server_name, check_tool_name
+from nacre.sdk.tool_names import check_server_name, check_tool_name
 
 
 def read(**servers: Any) -> Any:

@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 
-from nacre.adapters.config_files import LocalConfigFiles
-from nacre.adapters.wrap_records import FolderWrapRecords
-from nacre.errors import ConfigurationError, InvalidInputError
-from nacre.gateway.client_servers import Found, by_file, choose, look, namesakes
-from nacre.gateway.clients import CLIENTS, Machine, managed_files
-from nacre.gateway.proxied_url import may_hold_secret
-from nacre.gateway.proxy_line import Launcher
-from nacre.gateway.shown_entry import shown_entry
-from nacre.gateway.wrapper import Done, Wrapper
-from nacre.gateway.wrapping import servers, wrap_text
+from nacre.adapters.files.config_files import LocalConfigFiles
+from nacre.adapters.files.wrap_records import FolderWrapRecords
+from nacre.core.errors import ConfigurationError, InvalidInputError
+from nacre.firewall.wrap.client_formats import CLIENTS, Machine, managed_files
+from nacre.firewall.wrap.client_servers import Found, by_file, choose, look, namesakes
+from nacre.firewall.wrap.command_line import Launcher
+from nacre.firewall.wrap.file_edit import servers, wrap_text
+from nacre.firewall.wrap.proxied_url import may_hold_secret
+from nacre.firewall.wrap.redacted_entry import shown_entry
+from nacre.firewall.wrap.wrapper import Done, Wrapper
 from nacre.ports.config_files import WrapRecord
 
 BY_NAME = {client.name: client for client in CLIENTS}
@@ -462,7 +462,7 @@ def test_a_command_that_dies_before_it_writes_leaves_a_note_that_says_nothing(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("nacre.adapters.config_files._swapped", dies)
+        patch.setattr("nacre.adapters.files.config_files._swapped", dies)
         with pytest.raises(KeyboardInterrupt):
             world.wrap("files")
 

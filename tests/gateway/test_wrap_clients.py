@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
-from nacre.gateway.clients import (
+from nacre.firewall.wrap.client_entries import places
+from nacre.firewall.wrap.client_formats import (
     CLIENTS,
     Client,
     Machine,
@@ -17,11 +18,17 @@ from nacre.gateway.clients import (
     project_files,
     user_files,
 )
-from nacre.gateway.config_tree import value_of
-from nacre.gateway.entries import places
-from nacre.gateway.proxied import command_line
-from nacre.gateway.proxy_line import Launcher
-from nacre.gateway.wrapping import DIALECTS, Change, restored_text, servers, unwrap_text, wrap_text
+from nacre.firewall.wrap.command_line import Launcher
+from nacre.firewall.wrap.config_tree import value_of
+from nacre.firewall.wrap.file_edit import (
+    DIALECTS,
+    Change,
+    restored_text,
+    servers,
+    unwrap_text,
+    wrap_text,
+)
+from nacre.firewall.wrap.proxied_entry import command_line
 from tests.gateway.client_configs import CONFIGS, Config
 
 LAUNCHER = Launcher(("/opt/nacre/bin/nacre",))

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from nacre.adapters import config_files
-from nacre.adapters.config_files import LocalConfigFiles
-from nacre.errors import ConfigurationError, ConflictError, NacreError, UnavailableError
+from nacre.adapters.files import config_files
+from nacre.adapters.files.config_files import LocalConfigFiles
+from nacre.core.errors import ConfigurationError, ConflictError, NacreError, UnavailableError
 
 posix = pytest.mark.skipif(os.name != "posix", reason="only POSIX has these")
 

@@ -7,10 +7,10 @@ from random import Random
 import pytest
 import yaml
 
-from nacre.errors import InvalidInputError
-from nacre.gateway.proxy_line import Launcher
-from nacre.gateway.shown_entry import shown_entry
-from nacre.gateway.wrapping import restored_text, servers, unwrap_text, wrap_text
+from nacre.core.errors import InvalidInputError
+from nacre.firewall.wrap.command_line import Launcher
+from nacre.firewall.wrap.file_edit import restored_text, servers, unwrap_text, wrap_text
+from nacre.firewall.wrap.redacted_entry import shown_entry
 from tests.gateway.client_configs import CONFIGS, Config
 from tests.gateway.test_wrap_clients import BY_NAME
 

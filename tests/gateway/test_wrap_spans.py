@@ -10,14 +10,14 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nacre.errors import ConfigurationError
-from nacre.gateway.clients import CLIENTS
-from nacre.gateway.config_tree import Literal, Value, value_of
-from nacre.gateway.proxy_line import Launcher
-from nacre.gateway.spans_json import Json
-from nacre.gateway.spans_toml import Toml
-from nacre.gateway.spans_yaml import Yaml
-from nacre.gateway.wrapping import DIALECTS, restored_text, servers, unwrap_text, wrap_text
+from nacre.core.errors import ConfigurationError
+from nacre.firewall.wrap.client_formats import CLIENTS
+from nacre.firewall.wrap.command_line import Launcher
+from nacre.firewall.wrap.config_tree import Literal, Value, value_of
+from nacre.firewall.wrap.file_edit import DIALECTS, restored_text, servers, unwrap_text, wrap_text
+from nacre.firewall.wrap.json_tree import Json
+from nacre.firewall.wrap.toml_tree import Toml
+from nacre.firewall.wrap.yaml_tree import Yaml
 from tests.gateway.printed import json5_files, toml_files, yaml_files
 from tests.laws import examples
 

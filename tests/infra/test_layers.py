@@ -80,7 +80,7 @@ def test_the_hot_layer_holds_our_package_and_botocore_for_our_services() -> None
     assert {
         path.relative_to(python) for path in (python / "nacre").rglob("*.py")
     } == ours - commands
-    assert (python / "nacre/policy/packs/default.json").is_file()
+    assert (python / "nacre/firewall/policies/packs/default.json").is_file()
 
 
 @every_layer
@@ -116,9 +116,9 @@ def test_every_module_is_compiled_so_that_no_file_time_matters(name: str) -> Non
 
 @needs_the_interpreter
 def test_errors_name_the_files_of_the_function() -> None:
-    [compiled] = (layer("hot").python / "nacre" / "__pycache__").glob("app.*.pyc")
+    [compiled] = (layer("hot").python / "nacre" / "being" / "__pycache__").glob("application.*.pyc")
 
-    assert b"/opt/python/nacre/app.py" in compiled.read_bytes()
+    assert b"/opt/python/nacre/being/application.py" in compiled.read_bytes()
 
 
 def test_without_the_interpreter_there_is_no_bytecode_and_a_word_about_it(
@@ -127,5 +127,5 @@ def test_without_the_interpreter_there_is_no_bytecode_and_a_word_about_it(
     build("hot", "arm64", tmp_path, python="none")
 
     assert list(tmp_path.rglob("*.pyc")) == []
-    assert (tmp_path / "python" / "nacre" / "app.py").is_file()
+    assert (tmp_path / "python" / "nacre" / "being" / "application.py").is_file()
     assert "no Python 3.13 here, so the layer ships no bytecode" in capfd.readouterr().err

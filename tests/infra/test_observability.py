@@ -8,7 +8,7 @@ import click
 import pytest
 
 from nacre.cli.commands import commands
-from nacre.metrics import DIMENSION, METRICS, NAMESPACE
+from nacre.core.metrics import DIMENSION, METRICS, NAMESPACE
 from tests.infra.declared import ROOT, resources, template
 
 ALARMS = resources("AWS::CloudWatch::Alarm")

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from infra.tools import programs
-from nacre.access.token_store import TokenStore
-from nacre.adapters.dynamodb_table import DynamoTable
-from nacre.clock import system_clock
+from nacre.access.tokens.store import TokenStore
+from nacre.adapters.aws.dynamodb.table import DynamoTable
+from nacre.core.clock import system_clock
 from nacre.protocol.principal import FULL
 from tests.aws_stack import REGION, Stack, aws_stack
 from tests.dynamodb_http import CREDENTIALS, dynamodb_over_http

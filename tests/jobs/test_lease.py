@@ -6,13 +6,13 @@ from uuid import uuid4
 
 import pytest
 
-from nacre.adapters.dynamodb_table import DynamoTable
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.adapters.sqlite_table import SqliteTable
-from nacre.errors import ConditionFailedError, LeaseHeldError, LeaseLostError
+from nacre.adapters.aws.dynamodb.table import DynamoTable
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.table import SqliteTable
+from nacre.core.errors import ConditionFailedError, LeaseHeldError, LeaseLostError
+from nacre.core.limits import CLOCK_TOLERANCE_SECONDS
 from nacre.jobs.lease import Leases
-from nacre.limits import CLOCK_TOLERANCE_SECONDS
-from nacre.ports.table import Item, Key, Put, Table
+from nacre.ports.items.table import Item, Key, Put, Table
 from tests.adapters.conftest import StillClock
 from tests.aws_stack import aws_stack
 

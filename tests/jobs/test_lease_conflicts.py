@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.adapters.sqlite_queue import SqliteQueue
-from nacre.adapters.sqlite_table import SqliteTable
-from nacre.clock import system_clock
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.queue import SqliteQueue
+from nacre.adapters.sqlite.table import SqliteTable
+from nacre.core.clock import system_clock
 from nacre.jobs.job import Job, encode_job
 from nacre.jobs.lease import Leases
 from nacre.jobs.loop import WorkerLoop
 from nacre.jobs.worker import Worker
-from nacre.ports.table import Key
+from nacre.ports.items.table import Key
 
 _KEY = Key("B#b1", "LOCK#PATROL")
 

@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
-from nacre.adapters.dynamodb_table import DynamoTable
-from nacre.adapters.sqs_queue import SqsQueue
-from nacre.errors import UnavailableError
-from nacre.faces.logs import Log
-from nacre.faces.patrol import worker_handler
+from nacre.adapters.aws.dynamodb.table import DynamoTable
+from nacre.adapters.aws.sqs_queue import SqsQueue
+from nacre.core.errors import UnavailableError
+from nacre.core.limits import JOB_SECONDS
+from nacre.core.logs import Log
+from nacre.faces.aws_lambda.patrol_worker import worker_handler
 from nacre.jobs.job import Job, encode_job
 from nacre.jobs.lease import Leases
 from nacre.jobs.worker import Worker
-from nacre.limits import JOB_SECONDS
+from nacre.ports.items.table import Key
 from nacre.ports.queue import Message
-from nacre.ports.table import Key
 from tests.adapters.conftest import StillClock
 from tests.aws_stack import Stack, aws_stack
 

@@ -14,25 +14,25 @@ from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.adapters.sqlite_queue import SqliteQueue
-from nacre.adapters.sqlite_table import SqliteTable
-from nacre.errors import LeaseLostError, UnavailableError
-from nacre.faces.logs import Log
-from nacre.faces.patrol import message_of, worker_handler
-from nacre.jobs.announcing import AnnouncingQueue, Bell
-from nacre.jobs.job import Job, UnknownJobError, decode_job, encode_job
-from nacre.jobs.lease import Leases
-from nacre.jobs.loop import Outcome, WorkerLoop
-from nacre.jobs.worker import Work, Worker
-from nacre.limits import (
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.queue import SqliteQueue
+from nacre.adapters.sqlite.table import SqliteTable
+from nacre.core.errors import LeaseLostError, UnavailableError
+from nacre.core.limits import (
     JOB_RETRY_SECONDS,
     LEASE_LONGEST_LOOK_SECONDS,
     LEASE_LOOK_SECONDS,
     LEASE_WAIT_SECONDS,
 )
+from nacre.core.logs import Log
+from nacre.faces.aws_lambda.patrol_worker import message_of, worker_handler
+from nacre.jobs.job import Job, UnknownJobError, decode_job, encode_job
+from nacre.jobs.lease import Leases
+from nacre.jobs.loop import Outcome, WorkerLoop
+from nacre.jobs.notifying_queue import AnnouncingQueue, Bell
+from nacre.jobs.worker import Work, Worker
+from nacre.ports.items.table import Key
 from nacre.ports.queue import Depth, Message
-from nacre.ports.table import Key
 from tests.adapters.conftest import StillClock
 
 

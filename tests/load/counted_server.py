@@ -14,7 +14,7 @@ from functools import wraps
 from pathlib import Path
 from typing import Any
 
-from nacre.adapters import sqlite_table
+from nacre.adapters.sqlite import table
 
 OPERATIONS = ("get", "get_many", "put", "update", "delete", "query", "transact")
 _counts = {"calls": Counter[str](), "jobs": Counter[str]()}
@@ -22,12 +22,12 @@ _guard = threading.Lock()
 _kept: list[bytes] = []
 
 
-class CountedTable(sqlite_table.SqliteTable):
+class CountedTable(table.SqliteTable):
     """The store of a laptop, counted."""
 
 
 def _counted(name: str, leak: int) -> Any:
-    method = getattr(sqlite_table.SqliteTable, name)
+    method = getattr(table.SqliteTable, name)
 
     @wraps(method)
     def counted(*arguments: Any, **others: Any) -> Any:
@@ -53,7 +53,7 @@ def main() -> None:
     leak = int(os.environ.get("NACRE_LOAD_LEAK", "0"))
     for name in OPERATIONS:
         setattr(CountedTable, name, _counted(name, leak))
-    sqlite_table.SqliteTable = CountedTable  # type: ignore[misc]  # before anybody imports it
+    table.SqliteTable = CountedTable  # type: ignore[misc]  # before anybody imports it
     folder = Path(os.environ["NACRE_HOME"]).parent
     signal.signal(signal.SIGUSR1, lambda *_: _told(folder))
 

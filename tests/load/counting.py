@@ -23,21 +23,22 @@ from qdrant_client import QdrantClient
 
 from nacre.access.beings import Beings
 from nacre.access.scopes import NAMES
-from nacre.access.token_store import TokenStore
-from nacre.adapters import dynamodb_get, qdrant_calls
-from nacre.adapters.dynamodb_get import SignedGet
-from nacre.adapters.dynamodb_table import DynamoTable
-from nacre.clock import system_clock
-from nacre.faces import error_map
-from nacre.faces.authorizer import authorizer_handler
-from nacre.faces.lambda_events import mcp_handler
-from nacre.faces.logs import Log
-from nacre.faces.patrol import worker_handler
-from nacre.faces.policy import policy_handler
-from nacre.orders import order_limits
-from nacre.own_tokens import API
-from nacre.wiring import aws, signed
-from nacre.wiring.policies import stack_source
+from nacre.access.tokens.store import TokenStore
+from nacre.adapters.aws.dynamodb import get
+from nacre.adapters.aws.dynamodb.get import SignedGet
+from nacre.adapters.aws.dynamodb.table import DynamoTable
+from nacre.adapters.qdrant import calls as qdrant_calls
+from nacre.being.orders.order import order_limits
+from nacre.core.clock import system_clock
+from nacre.core.logs import Log
+from nacre.core.token_prefixes import API
+from nacre.faces.aws_lambda.mcp_http import mcp_handler
+from nacre.faces.aws_lambda.patrol_worker import worker_handler
+from nacre.faces.aws_lambda.token_authorizer import authorizer_handler
+from nacre.faces.evaluator.evaluator_function import policy_handler
+from nacre.protocol.http import error_map
+from nacre.wiring import aws, signed_requests
+from nacre.wiring.features.policies import stack_source
 from nacre.wiring.settings import Settings
 from tests.aws_stack import Stack, aws_stack
 from tests.dynamodb_http import settings_at
@@ -241,13 +242,13 @@ def functions(name: str = "nacre-load", *, searches: str = "items") -> Iterator[
             qdrant_url="http://qdrant.invalid" if searches == "qdrant" else "",
         )
         qdrant = QdrantClient(":memory:")
-        connect, patience = qdrant_calls.connect, dynamodb_get._TIMEOUT_SECONDS
+        connect, patience = qdrant_calls.connect, get._TIMEOUT_SECONDS
         qdrant_calls.connect = lambda *_: qdrant  # of this process
         time.monotonic = lambda: real() + ahead[0]  # what policies and names are kept by
-        dynamodb_get._TIMEOUT_SECONDS = 60  # a request that is sent again would be counted again
+        get._TIMEOUT_SECONDS = 60  # a request that is sent again would be counted again
         opened: list[SignedGet] = []
-        made = signed.signed
-        signed.signed = partial(_kept, opened, made)
+        made = signed_requests.signed
+        signed_requests.signed = partial(_kept, opened, made)
         limits = vars(order_limits)
         seconds, limits["ORDER_GATEWAY_SECONDS"] = limits["ORDER_GATEWAY_SECONDS"], 600
         log = StringIO()
@@ -256,9 +257,9 @@ def functions(name: str = "nacre-load", *, searches: str = "items") -> Iterator[
                 yield Functions(stack, front, being.being_id, settings, issued.token, ahead, log)
         finally:
             time.monotonic, qdrant_calls.connect = real, connect
-            dynamodb_get._TIMEOUT_SECONDS = patience
+            get._TIMEOUT_SECONDS = patience
             limits["ORDER_GATEWAY_SECONDS"] = seconds
-            signed.signed = made
+            signed_requests.signed = made
             for each in opened:  # a function ends without a word, and would leave them open
                 each.close()
             qdrant.close()

@@ -12,7 +12,7 @@ import httpx2
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from nacre.limits import MAX_SEARCH_MEMORIES
+from nacre.core.limits import MAX_SEARCH_MEMORIES
 from tests.load import traffic
 from tests.load.measuring import Timings
 

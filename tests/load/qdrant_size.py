@@ -8,10 +8,10 @@ from pathlib import Path
 from random import Random
 
 from infra.qdrant_server import QdrantServer
-from nacre.adapters.qdrant_calls import connect
-from nacre.adapters.qdrant_vectors import QdrantVectors
-from nacre.memory.analysis import terms
+from nacre.adapters.qdrant.calls import connect
+from nacre.adapters.qdrant.vectors import QdrantVectors
 from nacre.ports.vectors import Point
+from nacre.text.analysis import terms
 from tests.load.counting import MEASURED
 from tests.load.measuring import resident
 from tests.load.traffic import scene

@@ -23,7 +23,7 @@ from infra.cost import (
     written,
 )
 from infra.layers.build import ROOT
-from nacre.limits import EXACT_ITEM_POINTS
+from nacre.core.limits import EXACT_ITEM_POINTS
 from tests.infra.declared import functions
 from tests.load import traffic
 

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from nacre.adapters.dynamodb_table import DynamoTable
-from nacre.adapters.local_vectors import LocalVectors
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.adapters.sqlite_table import SqliteTable
+from nacre.adapters.aws.dynamodb.table import DynamoTable
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.table import SqliteTable
+from nacre.adapters.sqlite.vectors import LocalVectors
 from tests.adapters.conftest import StillClock
 from tests.aws_stack import Stack
 from tests.memory.keeping import Keeper, keeper, queue_of
@@ -59,7 +59,7 @@ def a_mind(
     if request.param != "laptop":
         from qdrant_client import QdrantClient
 
-        from nacre.adapters.qdrant_vectors import QdrantVectors
+        from nacre.adapters.qdrant.vectors import QdrantVectors
 
         stack: Stack = request.getfixturevalue("stack")
         table = DynamoTable(stack.dynamodb, stack.ids["DataTable"], now=clock)

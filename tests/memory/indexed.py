@@ -8,14 +8,14 @@ from hashlib import sha256
 from random import Random
 from typing import Any
 
-from nacre.clock import Clock
-from nacre.errors import UnavailableError
-from nacre.ids import new_uuid
-from nacre.memory.indexing import Indexing
-from nacre.memory.searchable import Entry
-from nacre.memory.upkeep import Upkeep
+from nacre.being.memory.index.maintenance import Upkeep
+from nacre.being.memory.index.sync import Indexing
+from nacre.being.memory.text.searchable_text import Entry
+from nacre.core.clock import Clock
+from nacre.core.errors import UnavailableError
+from nacre.core.ids import new_uuid
 from nacre.ports.embedder import Embedder, Vector
-from nacre.ports.table import Table
+from nacre.ports.items.table import Table
 from nacre.ports.vectors import Candidates, Filter, Point, VectorIndex
 
 

@@ -6,17 +6,17 @@ from random import Random
 from typing import Any
 
 from nacre.access.beings import Being, Beings
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.adapters.sqlite_queue import SqliteQueue
-from nacre.clock import Clock
-from nacre.errors import UnavailableError
-from nacre.memory import keys
-from nacre.memory.memory import Memory, memory_over
-from nacre.memory.model import Node
-from nacre.memory.scenes import SceneDraft
-from nacre.memory.searchable import Entry
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.queue import SqliteQueue
+from nacre.being.memory.model import keys
+from nacre.being.memory.model.types import Node
+from nacre.being.memory.repositories import Memory, memory_over
+from nacre.being.memory.store.scenes import SceneDraft
+from nacre.being.memory.text.searchable_text import Entry
+from nacre.core.clock import Clock
+from nacre.core.errors import UnavailableError
+from nacre.ports.items.table import Delete, Key, Put, Table, Write
 from nacre.ports.queue import Queue
-from nacre.ports.table import Delete, Key, Put, Table, Write
 
 
 @dataclass

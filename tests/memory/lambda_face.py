@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from io import StringIO
 from typing import Any
 
-from nacre.app import Application
-from nacre.clock import system_clock
-from nacre.faces.lambda_events import mcp_handler
-from nacre.faces.logs import Log
-from nacre.limits import LAMBDA_CALL_BYTES
-from nacre.protocol.request_state import RequestStates
-from nacre.tools.server import ToolServer
+from nacre.being.application import Application
+from nacre.core.clock import system_clock
+from nacre.core.limits import LAMBDA_CALL_BYTES
+from nacre.core.logs import Log
+from nacre.faces.aws_lambda.mcp_http import mcp_handler
+from nacre.protocol.dispatch.request_state import RequestStates
+from nacre.sdk.tool_server import ToolServer
 from tests.lambda_events import FULL_ACCESS, LambdaContext, Sent, body_of, http_api_event
 
 

@@ -12,31 +12,31 @@ from tempfile import mkdtemp
 from typing import Any
 
 from nacre.access.beings import Beings
-from nacre.adapters.file_vault import FileVault
-from nacre.adapters.static_tables import ENGLISH
-from nacre.app import being_server
-from nacre.clock import Clock
-from nacre.errors import NacreError, UnavailableError
-from nacre.faces.error_map import tool_error
+from nacre.adapters.embeddings.static_tables import ENGLISH
+from nacre.adapters.files.vault import FileVault
+from nacre.being.application import being_server
+from nacre.being.memory.index.sync import Indexing
+from nacre.being.memory.model.types import Node
+from nacre.being.memory.services import Mind, mind_over
+from nacre.being.patrol.jobs import PatrolJobs
+from nacre.being.patrol.run.runs import Run, Runs
+from nacre.being.patrol.setup import patrolling_over
+from nacre.being.patrol.trigger import PatrolCalls
+from nacre.core.clock import Clock
+from nacre.core.errors import NacreError, UnavailableError
 from nacre.jobs.lease import Leases
 from nacre.jobs.loop import Outcome, WorkerLoop
 from nacre.jobs.worker import Worker
-from nacre.memory.indexing import Indexing
-from nacre.memory.mind import Mind, mind_over
-from nacre.memory.model import Node
-from nacre.patrol.calls import PatrolCalls
-from nacre.patrol.jobs import PatrolJobs
-from nacre.patrol.patrolling import patrolling_over
-from nacre.patrol.runs import Run, Runs
 from nacre.ports.embedder import Embedder, TokenSimilarity, Vector
+from nacre.ports.items.table import Change, Condition, Index, Item, Key, Page, Range, Table, Write
 from nacre.ports.queue import Queue
-from nacre.ports.table import Change, Condition, Index, Item, Key, Page, Range, Table, Write
 from nacre.ports.vectors import Candidates, Filter, Point, VectorIndex
 from nacre.protocol.context import Context
+from nacre.protocol.http.error_map import tool_error
 from nacre.protocol.principal import FULL, READ_ONLY, Principal
-from nacre.tools.server import ToolServer
+from nacre.sdk.tool_server import ToolServer
+from nacre.wiring.features.models import thinking_for
 from nacre.wiring.settings import Settings
-from nacre.wiring.thinking import thinking_for
 from tests.memory.lambda_face import LambdaFace
 
 
@@ -218,7 +218,7 @@ def ticking() -> Callable[[], float]:
 @cache
 def builtin() -> tuple[Embedder, TokenSimilarity]:
     """Return the embeddings that ship with Nacre, loaded once."""
-    from nacre.adapters.static_embedder import (
+    from nacre.adapters.embeddings.static_embedder import (
         StaticEmbedder,
         StaticTable,
         StaticTokenSimilarity,

@@ -4,18 +4,18 @@ import io
 from random import Random
 from typing import Any, BinaryIO
 
-from nacre.clock import Clock
-from nacre.memory import keys
-from nacre.memory.chain import Said
-from nacre.memory.exporting import Exports
-from nacre.memory.importing import Imported, Imports, Origin
-from nacre.memory.marking import MarkingIndex
-from nacre.memory.memory import Memory
-from nacre.memory.model import Cluster
-from nacre.memory.portable import StateHash
-from nacre.memory.portable_file import ExportFile, Summary, save
-from nacre.memory.targets import TARGETS
-from nacre.ports.table import Change, Table
+from nacre.being.memory.model import keys
+from nacre.being.memory.model.message_chain import Said
+from nacre.being.memory.model.types import Cluster
+from nacre.being.memory.repositories import Memory
+from nacre.being.memory.store.targets import TARGETS
+from nacre.being.memory.transfer.deferred_index import MarkingIndex
+from nacre.being.memory.transfer.export_file import ExportFile, Summary, save
+from nacre.being.memory.transfer.exporter import Exports
+from nacre.being.memory.transfer.importer import Imported, Imports, Origin
+from nacre.being.memory.transfer.portable_records import StateHash
+from nacre.core.clock import Clock
+from nacre.ports.items.table import Change, Table
 from tests.memory.keeping import Keeper, a_node, told
 
 

@@ -14,16 +14,16 @@ from random import Random
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "shared"))
 
-from nacre.adapters.local_vectors import LocalVectors
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.adapters.sqlite_queue import SqliteQueue
-from nacre.adapters.sqlite_table import SqliteTable
-from nacre.clock import system_clock
-from nacre.memory.cluster_vectors import ClusterMeans
-from nacre.memory.indexing import Indexing
-from nacre.memory.memory import Memory, memory_over
-from nacre.memory.nodes import Nodes
-from nacre.memory.scenes import SceneDraft
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.queue import SqliteQueue
+from nacre.adapters.sqlite.table import SqliteTable
+from nacre.adapters.sqlite.vectors import LocalVectors
+from nacre.being.memory.index.cluster_vectors import ClusterMeans
+from nacre.being.memory.index.sync import Indexing
+from nacre.being.memory.repositories import Memory, memory_over
+from nacre.being.memory.store.nodes import Nodes
+from nacre.being.memory.store.scenes import SceneDraft
+from nacre.core.clock import system_clock
 
 _PATIENCE_SECONDS = 120  # others write without a pause, and the lock of SQLite is not fair
 

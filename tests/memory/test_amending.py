@@ -2,11 +2,11 @@
 
 import pytest
 
-from nacre.errors import ConflictError, InvalidInputError, NotFoundError
-from nacre.memory import keys
-from nacre.memory.amending import Wording
-from nacre.memory.model import Cluster, Node
-from nacre.ports.table import Change
+from nacre.being.memory.model import keys
+from nacre.being.memory.model.types import Cluster, Node
+from nacre.being.memory.store.edits import Wording
+from nacre.core.errors import ConflictError, InvalidInputError, NotFoundError
+from nacre.ports.items.table import Change
 from tests.memory.keeping import Keeper, a_node
 
 SAID = Wording(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nacre.memory.analysis import fingerprint, mostly_cjk, terms
+from nacre.text.analysis import fingerprint, mostly_cjk, terms
 
 anything = st.text(st.characters(exclude_categories=[]), max_size=200)
 kanji = st.characters(min_codepoint=0x4E00, max_codepoint=0x9FFF)

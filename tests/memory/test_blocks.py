@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nacre.memory.blocks import Entry, Section, block, shortened
+from nacre.being.memory.text.text_blocks import Entry, Section, block, shortened
 
 texts = st.text(alphabet="abc é日🌊", min_size=1, max_size=60)
 entries = st.builds(Entry, texts) | st.builds(Entry, texts, texts)

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nacre.adapters.local_vectors import LocalVectors
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.adapters.sqlite_table import SqliteTable
-from nacre.memory.cluster_vectors import ClusterMeans, mean_of
-from nacre.memory.indexing import Indexing
-from nacre.memory.memory import Memory, memory_over
-from nacre.memory.model import Cluster
-from nacre.memory.nodes import Nodes
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.table import SqliteTable
+from nacre.adapters.sqlite.vectors import LocalVectors
+from nacre.being.memory.index.cluster_vectors import ClusterMeans, mean_of
+from nacre.being.memory.index.sync import Indexing
+from nacre.being.memory.model.types import Cluster
+from nacre.being.memory.repositories import Memory, memory_over
+from nacre.being.memory.store.nodes import Nodes
 from nacre.ports.embedder import Vector
 from nacre.ports.vectors import Filter
 from tests.adapters.conftest import StillClock

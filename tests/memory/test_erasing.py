@@ -9,24 +9,24 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nacre.adapters.dynamodb_residue import DynamoResidue
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.adapters.sqlite_residue import SqliteResidue
-from nacre.adapters.sqlite_table import SqliteTable
-from nacre.errors import InvalidInputError, NotFoundError, UnavailableError
-from nacre.memory import keys
-from nacre.memory.chain import Said
-from nacre.memory.erasing import Erasing
-from nacre.memory.erasing_words import WordErasing
-from nacre.memory.index_marks import partition
-from nacre.memory.marking import MarkingIndex
-from nacre.memory.memory import memory_over
-from nacre.memory.model import Cluster, Node, Scene
-from nacre.memory.scenes import checked_scene
-from nacre.memory.targets import KNOWLEDGE, NOTES, PARTNER_RULES, SOULS
-from nacre.memory.vector_items import pages, point_key
+from nacre.adapters.aws.dynamodb.residue import DynamoResidue
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.residue import SqliteResidue
+from nacre.adapters.sqlite.table import SqliteTable
+from nacre.being.memory.erase.erase_memories import Erasing
+from nacre.being.memory.erase.erase_texts import WordErasing
+from nacre.being.memory.index.marks import partition
+from nacre.being.memory.index.vector_items import pages, point_key
+from nacre.being.memory.model import keys
+from nacre.being.memory.model.message_chain import Said
+from nacre.being.memory.model.types import Cluster, Node, Scene
+from nacre.being.memory.repositories import memory_over
+from nacre.being.memory.store.scenes import checked_scene
+from nacre.being.memory.store.targets import KNOWLEDGE, NOTES, PARTNER_RULES, SOULS
+from nacre.being.memory.transfer.deferred_index import MarkingIndex
+from nacre.core.errors import InvalidInputError, NotFoundError, UnavailableError
+from nacre.ports.items.table import Change, Table
 from nacre.ports.residue import Residue
-from nacre.ports.table import Change, Table
 from tests.adapters.conftest import StillClock
 from tests.aws_stack import Stack
 from tests.memory.keeping import Keeper, a_node, keeper, queue_of, told
@@ -422,9 +422,9 @@ TEXT = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_s
 def test_no_id_text_or_vector_is_left_in_rows_pages_or_exports(
     words: str, number: int, seed: int, clock: StillClock, folder: Path
 ) -> None:
-    from nacre.adapters.local_vectors import LocalVectors
-    from nacre.memory.indexing import Indexing
-    from nacre.memory.upkeep import Upkeep
+    from nacre.adapters.sqlite.vectors import LocalVectors
+    from nacre.being.memory.index.maintenance import Upkeep
+    from nacre.being.memory.index.sync import Indexing
     from tests.memory.minds import builtin
 
     path = folder / f"{seed}-{number}-{abs(hash(words))}.db"
@@ -440,7 +440,7 @@ def test_no_id_text_or_vector_is_left_in_rows_pages_or_exports(
         a_node(each, action=secret if each == number else f"Ann fed cat {each}", evidence=())
         for each in range(1, 7)
     ]
-    from nacre.memory.nodes import Nodes
+    from nacre.being.memory.store.nodes import Nodes
 
     Nodes(table, indexing, clock=clock).add(kept.id, every)
     wanted = every[number - 1].node_id

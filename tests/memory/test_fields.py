@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nacre.errors import InvalidInputError
-from nacre.memory.fields import (
+from nacre.being.memory.model.fields import (
     checked_date,
     checked_dates,
     checked_name,
@@ -17,7 +16,8 @@ from nacre.memory.fields import (
     cleaned_text,
     name_key,
 )
-from nacre.memory.portions import ROOM, head, taken
+from nacre.being.memory.updates import ROOM, head, taken
+from nacre.core.errors import InvalidInputError
 
 # Tabs, ends of lines, and the second half of the control characters.
 _BLANKS = "\t\n\r" + "".join(map(chr, range(0x80, 0xA0)))

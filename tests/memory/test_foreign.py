@@ -9,13 +9,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nacre.errors import InvalidInputError
-from nacre.ids import ulid_milliseconds
-from nacre.memory.foreign import Found, NotUnderstood, knowledge_records, parts_of, scene_records
-from nacre.memory.from_basic_memory import Page, read_basic_memory
-from nacre.memory.from_mem0 import read_mem0
-from nacre.memory.from_server_memory import read_server_memory
-from nacre.memory.portable import KINDS, Record, decode, encode
+from nacre.being.memory.transfer.basic_memory import Page, read_basic_memory
+from nacre.being.memory.transfer.foreign_records import (
+    Found,
+    NotUnderstood,
+    knowledge_records,
+    parts_of,
+    scene_records,
+)
+from nacre.being.memory.transfer.mem0 import read_mem0
+from nacre.being.memory.transfer.portable_records import KINDS, Record, decode, encode
+from nacre.being.memory.transfer.server_memory import read_server_memory
+from nacre.core.errors import InvalidInputError
+from nacre.core.ids import ulid_milliseconds
 from tests.laws import examples
 
 TODAY = datetime(2026, 7, 28, 12, tzinfo=UTC)

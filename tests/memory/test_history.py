@@ -9,13 +9,13 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.adapters.sqlite_table import SqliteTable
-from nacre.errors import InvalidInputError, NotFoundError
-from nacre.limits import MARKER_TAIL, MAX_CHAT_BYTES
-from nacre.memory.chain import START, Said, link, links, marker_at, overlap
-from nacre.memory.history import Added, Findings
-from nacre.memory.model import Message
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.table import SqliteTable
+from nacre.being.memory.model.message_chain import START, Said, link, links, marker_at, overlap
+from nacre.being.memory.model.types import Message
+from nacre.being.memory.store.history import Added, Findings
+from nacre.core.errors import InvalidInputError, NotFoundError
+from nacre.core.limits import MARKER_TAIL, MAX_CHAT_BYTES
 from tests.adapters.conftest import StillClock
 from tests.memory.keeping import Keeper, keeper, queue_of
 from tests.memory.stores import sqlite_table

@@ -6,20 +6,20 @@ from random import Random
 
 import pytest
 
-from nacre.adapters.local_vectors import LocalVectors
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.adapters.sqlite_queue import SqliteQueue
-from nacre.adapters.sqlite_table import SqliteTable
-from nacre.errors import LeaseHeldError, UnavailableError
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.queue import SqliteQueue
+from nacre.adapters.sqlite.table import SqliteTable
+from nacre.adapters.sqlite.vectors import LocalVectors
+from nacre.being.memory.index.jobs import LEASE, IndexJobs, WorkHere, WorkThere
+from nacre.being.memory.index.maintenance import Upkeep
+from nacre.core.errors import LeaseHeldError, UnavailableError
+from nacre.core.limits import INDEX_GRACE_SECONDS, INDEX_SLICE_SECONDS
 from nacre.jobs.job import Job, decode_job, encode_job
 from nacre.jobs.lease import Leases
 from nacre.jobs.loop import Outcome, WorkerLoop
 from nacre.jobs.worker import Worker
-from nacre.limits import INDEX_GRACE_SECONDS, INDEX_SLICE_SECONDS
-from nacre.memory.index_jobs import LEASE, IndexJobs, WorkHere, WorkThere
-from nacre.memory.upkeep import Upkeep
 from nacre.ports.embedder import Vector
-from nacre.ports.table import Key
+from nacre.ports.items.table import Key
 from tests.adapters.conftest import StillClock
 from tests.memory.indexed import Bench, Words, entry
 

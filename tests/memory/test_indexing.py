@@ -6,19 +6,19 @@ from dataclasses import replace
 
 import pytest
 
-from nacre.adapters.dynamodb_table import DynamoTable
-from nacre.adapters.item_vectors import ItemVectors
-from nacre.adapters.local_vectors import LocalVectors
-from nacre.adapters.qdrant_vectors import QdrantVectors
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.adapters.sqlite_table import SqliteTable
-from nacre.limits import INDEX_GRACE_SECONDS, INDEX_KEEP_SECONDS, INDEX_RETRY_SECONDS
-from nacre.memory import upkeep as upkeep_module
-from nacre.memory.index_state import LEXICAL, IndexState
-from nacre.memory.marking import MarkingIndex
-from nacre.memory.upkeep import Differences, Rebuilt, Repaired, Upkeep
-from nacre.memory.vector_items import pages, point_key
-from nacre.ports.table import Change, Delete
+from nacre.adapters.aws.dynamodb.table import DynamoTable
+from nacre.adapters.qdrant.vectors import QdrantVectors
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.table import SqliteTable
+from nacre.adapters.sqlite.vectors import LocalVectors
+from nacre.adapters.vectors.item_vectors import ItemVectors
+from nacre.being.memory.index import maintenance as upkeep_module
+from nacre.being.memory.index.index_state import LEXICAL, IndexState
+from nacre.being.memory.index.maintenance import Differences, Rebuilt, Repaired, Upkeep
+from nacre.being.memory.index.vector_items import pages, point_key
+from nacre.being.memory.transfer.deferred_index import MarkingIndex
+from nacre.core.limits import INDEX_GRACE_SECONDS, INDEX_KEEP_SECONDS, INDEX_RETRY_SECONDS
+from nacre.ports.items.table import Change, Delete
 from tests.adapters.conftest import StillClock
 from tests.aws_stack import Stack
 from tests.memory.indexed import Bench, Words, entry

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from infra.qdrant_server import QdrantServer
-from nacre.adapters.dynamodb_table import DynamoTable
-from nacre.adapters.qdrant_calls import QdrantCalls, connect
-from nacre.adapters.qdrant_vectors import QdrantVectors
-from nacre.errors import UnavailableError
-from nacre.memory.upkeep import Repaired
+from nacre.adapters.aws.dynamodb.table import DynamoTable
+from nacre.adapters.qdrant.calls import QdrantCalls, connect
+from nacre.adapters.qdrant.vectors import QdrantVectors
+from nacre.being.memory.index.maintenance import Repaired
+from nacre.core.errors import UnavailableError
 from tests.adapters.conftest import StillClock
 from tests.aws_stack import Stack
 from tests.memory.indexed import Bench, entry

@@ -7,10 +7,10 @@ from functools import partial
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from nacre.errors import NacreError
-from nacre.memory.chain import Said
-from nacre.memory.targets import TARGETS
-from nacre.ports.table import Item, Range
+from nacre.being.memory.model.message_chain import Said
+from nacre.being.memory.store.targets import TARGETS
+from nacre.core.errors import NacreError
+from nacre.ports.items.table import Item, Range
 from tests.adapters.conftest import StillClock
 from tests.memory.keeping import Keeper, a_node, keeper, queue_of, told
 from tests.memory.stores import sqlite_table

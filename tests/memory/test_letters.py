@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.adapters.sqlite_table import SqliteTable
-from nacre.errors import InvalidInputError, NotFoundError
-from nacre.memory import keys
-from nacre.memory.letters import Letter
-from nacre.memory.updates import Action
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.table import SqliteTable
+from nacre.being.memory.model import keys
+from nacre.being.memory.store.letters import Letter
+from nacre.being.memory.updates import Action
+from nacre.core.errors import InvalidInputError, NotFoundError
 from tests.adapters.conftest import StillClock
 from tests.memory.keeping import Keeper, keeper, queue_of
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nacre.errors import InvalidInputError, NotFoundError
-from nacre.memory import keys
-from nacre.memory.model import TRUST_ORDER, Cluster, Node, merged_id_of
-from nacre.ports.table import Change, Key
+from nacre.being.memory.model import keys
+from nacre.being.memory.model.types import TRUST_ORDER, Cluster, Node, merged_id_of
+from nacre.core.errors import InvalidInputError, NotFoundError
+from nacre.ports.items.table import Change, Key
 from tests.adapters.conftest import StillClock
 from tests.memory.keeping import Keeper, a_node, keeper, queue_of
 from tests.memory.stores import sqlite_table

@@ -9,10 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nacre.errors import InvalidInputError, NewerSchemaError
-from nacre.ids import ulid, ulid_milliseconds, ulids
-from nacre.memory import keys
-from nacre.memory.model import (
+from nacre.being.memory.model import keys
+from nacre.being.memory.model.types import (
     Cluster,
     Message,
     Node,
@@ -23,6 +21,8 @@ from nacre.memory.model import (
     node_id_of,
     session_key_hash,
 )
+from nacre.core.errors import InvalidInputError, NewerSchemaError
+from nacre.core.ids import ulid, ulid_milliseconds, ulids
 from tests.memory.keeping import a_node
 
 BEING = "0a000000-0000-4000-8000-000000000000"

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.adapters.sqlite_table import SqliteTable
-from nacre.errors import ConditionFailedError, NotFoundError
-from nacre.memory import keys
-from nacre.memory.clusters import replacing
-from nacre.memory.forgetting import clock_below, initial_stability, retention
-from nacre.memory.lifetime import activity
-from nacre.memory.model import Cluster, Node
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.table import SqliteTable
+from nacre.being.memory.model import keys
+from nacre.being.memory.model.forgetting_curve import clock_below, initial_stability, retention
+from nacre.being.memory.model.lifetime import activity
+from nacre.being.memory.model.types import Cluster, Node
+from nacre.being.memory.store.clusters import replacing
+from nacre.core.errors import ConditionFailedError, NotFoundError
 from tests.adapters.conftest import StillClock
 from tests.memory.keeping import Keeper, a_node, keeper, queue_of
 

@@ -13,23 +13,23 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nacre.adapters.dynamodb_table import DynamoTable
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.adapters.sqlite_table import SqliteTable
-from nacre.errors import InvalidInputError, UnavailableError
+from nacre.adapters.aws.dynamodb.table import DynamoTable
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.table import SqliteTable
+from nacre.being.memory.erase.erase_memories import Erasing
+from nacre.being.memory.model import keys
+from nacre.being.memory.model.message_chain import Said
+from nacre.being.memory.model.types import Node, node_id_of
+from nacre.being.memory.store.event_nodes import known_nodes
+from nacre.being.memory.store.targets import TARGETS
+from nacre.being.memory.transfer.export_file import ExportFile, save
+from nacre.being.memory.transfer.exporter import Exports
+from nacre.being.memory.transfer.portable_records import KINDS
+from nacre.being.orders.sessions.session import Turn
+from nacre.being.orders.sessions.store import SessionStore
+from nacre.core.errors import InvalidInputError, UnavailableError
 from nacre.jobs.lease import Leases
-from nacre.memory import keys
-from nacre.memory.chain import Said
-from nacre.memory.erasing import Erasing
-from nacre.memory.exporting import Exports
-from nacre.memory.known_events import known_nodes
-from nacre.memory.model import Node, node_id_of
-from nacre.memory.portable import KINDS
-from nacre.memory.portable_file import ExportFile, save
-from nacre.memory.targets import TARGETS
-from nacre.orders.session_store import SessionStore
-from nacre.orders.sessions import Turn
-from nacre.ports.table import Change, Item, Range, Table
+from nacre.ports.items.table import Change, Item, Range, Table
 from tests.adapters.conftest import StillClock
 from tests.aws_stack import Stack
 from tests.memory.keeping import Keeper, a_node, keeper, queue_of, told
@@ -259,8 +259,8 @@ def test_more_than_there_may_be_is_refused_before_anything_is_written(
 ) -> None:
     from random import Random
 
-    from nacre.memory.importing import Imports
-    from nacre.memory.marking import MarkingIndex
+    from nacre.being.memory.transfer.deferred_index import MarkingIndex
+    from nacre.being.memory.transfer.importer import Imports
 
     content, _ = exported(full.table, full.beings, full.id, clock)
     target = full.another("Full")

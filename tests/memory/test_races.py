@@ -14,19 +14,19 @@ from random import Random
 import pytest
 
 from nacre.access.beings import Beings
-from nacre.adapters.local_vectors import LocalVectors
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.adapters.sqlite_queue import SqliteQueue
-from nacre.adapters.sqlite_table import SqliteTable
-from nacre.clock import system_clock
-from nacre.faces import error_map
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.queue import SqliteQueue
+from nacre.adapters.sqlite.table import SqliteTable
+from nacre.adapters.sqlite.vectors import LocalVectors
+from nacre.being.memory.index.index_state import LEXICAL
+from nacre.being.memory.model import keys
+from nacre.being.patrol.run.runs import Runs
+from nacre.core.clock import system_clock
 from nacre.jobs.loop import Outcome, WorkerLoop
-from nacre.memory import keys
-from nacre.memory.analysis import terms
-from nacre.memory.index_state import LEXICAL
-from nacre.patrol.runs import Runs
 from nacre.ports.vectors import Filter
-from nacre.wiring.embedded import open_laptop
+from nacre.protocol.http import error_map
+from nacre.text.analysis import terms
+from nacre.wiring.laptop import open_laptop
 from nacre.wiring.settings import Settings
 from tests.memory.notes_process import open_memory
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nacre.memory.ranking import (
+from nacre.being.memory.search.ranking import (
     ACTOR_BOOST,
     LEXICAL,
     RETENTION_SHARE,

@@ -3,8 +3,8 @@ from typing import Any, Literal
 
 import pytest
 
-from nacre.errors import InvalidInputError
-from nacre.memory.record_shape import checked_record
+from nacre.being.memory.transfer.record_shape import checked_record
+from nacre.core.errors import InvalidInputError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

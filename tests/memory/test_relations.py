@@ -2,10 +2,10 @@
 
 import pytest
 
-from nacre.errors import InvalidInputError, NotFoundError
-from nacre.memory import keys
-from nacre.memory.model import Relation
-from nacre.ports.table import Change
+from nacre.being.memory.model import keys
+from nacre.being.memory.model.types import Relation
+from nacre.core.errors import InvalidInputError, NotFoundError
+from nacre.ports.items.table import Change
 from tests.adapters.conftest import StillClock
 from tests.memory.keeping import Keeper
 

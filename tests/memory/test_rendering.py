@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nacre.limits import RECALL_BYTES
-from nacre.memory.rendering import Fragment, recall_block, scene_line, shown_line
+from nacre.being.memory.text.memory_text import Fragment, recall_block, scene_line, shown_line
+from nacre.core.limits import RECALL_BYTES
 
 
 @dataclass(frozen=True, slots=True)

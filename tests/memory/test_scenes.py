@@ -8,12 +8,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nacre.errors import InvalidInputError, NotFoundError
-from nacre.memory import keys
-from nacre.memory.model import Scene
-from nacre.memory.scenes import SceneDraft
-from nacre.memory.targets import NOTES
-from nacre.ports.table import Change, Key, Put, Update
+from nacre.being.memory.model import keys
+from nacre.being.memory.model.types import Scene
+from nacre.being.memory.store.scenes import SceneDraft
+from nacre.being.memory.store.targets import NOTES
+from nacre.core.errors import InvalidInputError, NotFoundError
+from nacre.ports.items.table import Change, Key, Put, Update
 from tests.adapters.conftest import StillClock
 from tests.memory.keeping import Keeper, keeper, queue_of, told
 from tests.memory.stores import sqlite_table

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from nacre.adapters.local_vectors import LocalVectors
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.adapters.sqlite_table import SqliteTable
-from nacre.memory import keys
-from nacre.memory.search import FINDABLE, LIVING, Answer
-from nacre.memory.shelf import Shelf
-from nacre.ports.table import Change
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.table import SqliteTable
+from nacre.adapters.sqlite.vectors import LocalVectors
+from nacre.being.memory.model import keys
+from nacre.being.memory.search.candidates import Shelf
+from nacre.being.memory.search.search import FINDABLE, LIVING, Answer
+from nacre.ports.items.table import Change
 from nacre.ports.vectors import Filter
 from tests.adapters.conftest import StillClock
 from tests.memory.keeping import a_node, queue_of
@@ -221,7 +221,7 @@ def test_without_an_index_the_newest_items_are_read(indexless: Minded) -> None:
 
 def test_a_scan_that_ends_early_says_so(indexless: Minded, monkeypatch: pytest.MonkeyPatch) -> None:
     indexless.note(*(f"Ann saw cat number {each}" for each in range(5)))
-    monkeypatch.setattr("nacre.memory.shelf.SCANNED_BYTES", 1500)
+    monkeypatch.setattr("nacre.being.memory.search.candidates.SCANNED_BYTES", 1500)
 
     answer = find(indexless, "cat")
 

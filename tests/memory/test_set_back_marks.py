@@ -6,10 +6,10 @@ from random import Random
 
 import pytest
 
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.adapters.sqlite_table import SqliteTable
-from nacre.limits import INDEX_GRACE_SECONDS, INDEX_KEEP_SECONDS
-from nacre.memory.index_marks import Marks
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.table import SqliteTable
+from nacre.being.memory.index.marks import Marks
+from nacre.core.limits import INDEX_GRACE_SECONDS, INDEX_KEEP_SECONDS
 from tests.adapters.conftest import StillClock
 
 BEING = "00000000-0000-4000-8000-000000000001"

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nacre.memory.stemming import stem
+from nacre.text.stemming import stem
 
 # Each rule's own example in "An algorithm for suffix stripping", through all steps.
 PUBLISHED = """

@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.adapters.sqlite_queue import SqliteQueue
-from nacre.adapters.sqlite_table import SqliteTable
-from nacre.clock import system_clock
-from nacre.errors import UnavailableError
-from nacre.memory import keys
-from nacre.memory.memory import memory_over
-from nacre.memory.trigger import PatrolTrigger, Swept, Waiting
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.queue import SqliteQueue
+from nacre.adapters.sqlite.table import SqliteTable
+from nacre.being.memory.model import keys
+from nacre.being.memory.patrol_trigger import PatrolTrigger, Swept, Waiting
+from nacre.being.memory.repositories import memory_over
+from nacre.core.clock import system_clock
+from nacre.core.errors import UnavailableError
+from nacre.ports.items.table import Change, Item, Key, Page, Table, Write
 from nacre.ports.queue import Depth, Message
-from nacre.ports.table import Change, Item, Key, Page, Table, Write
 from tests.adapters.conftest import StillClock
 from tests.memory.keeping import Keeper, keeper, told
 

@@ -9,15 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nacre import limits
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.adapters.sqlite_table import SqliteTable
-from nacre.errors import InvalidInputError, NotFoundError
-from nacre.memory import keys
-from nacre.memory.portions import ROOM
-from nacre.memory.targets import KNOWLEDGE, TARGETS, parse_rule
-from nacre.memory.updates import Action
-from nacre.ports.table import Change, Key, Range
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.table import SqliteTable
+from nacre.being.memory.model import keys
+from nacre.being.memory.store.targets import KNOWLEDGE, TARGETS, parse_rule
+from nacre.being.memory.updates import ROOM, Action
+from nacre.core import limits
+from nacre.core.errors import InvalidInputError, NotFoundError
+from nacre.ports.items.table import Change, Key, Range
 from tests.adapters.conftest import StillClock
 from tests.memory.keeping import Keeper, keeper, queue_of
 from tests.memory.stores import sqlite_table

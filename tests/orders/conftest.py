@@ -9,22 +9,22 @@ from typing import Any
 
 import pytest
 
-from nacre.adapters.file_vault import FileVault
-from nacre.faces.error_map import tool_error
+from nacre.adapters.files.vault import FileVault
+from nacre.being.orders.media.chat_parts import MediaAbilities
+from nacre.being.orders.order.order_limits import OrderLimits
+from nacre.being.orders.sessions.store import SessionStore
+from nacre.being.patrol.planning.model_choice import Thinkers
+from nacre.core.coroutines import step
+from nacre.core.limits import SESSION_LEASE_SECONDS
 from nacre.jobs.lease import Leases
-from nacre.limits import SESSION_LEASE_SECONDS
-from nacre.orders.media_parts import MediaAbilities
-from nacre.orders.order_limits import OrderLimits
-from nacre.orders.session_store import SessionStore
-from nacre.patrol.thinkers import Thinkers
 from nacre.protocol.context import Context, Silence
+from nacre.protocol.http.error_map import tool_error
 from nacre.protocol.principal import FULL, Principal
-from nacre.protocol.running import step
 from nacre.protocol.surface import Surface
-from nacre.wiring.mind import Minded as Wired
-from nacre.wiring.ordering import Ordering, order_names, orders_over
+from nacre.wiring.features.memory import Minded as Wired
+from nacre.wiring.features.models import thinking_for
+from nacre.wiring.features.orders import Ordering, order_names, orders_over
 from nacre.wiring.settings import Secret, Settings
-from nacre.wiring.thinking import thinking_for
 from tests.adapters.conftest import StillClock
 from tests.memory.conftest import a_mind, clock, stack
 from tests.memory.lambda_face import LambdaFace

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nacre.orders.aggregate import NO_RESPONSE, collapsed, combined, holds
-from nacre.orders.reasoning import without_reasoning
+from nacre.being.orders.order.agent import without_reasoning
+from nacre.being.orders.order.aggregate import NO_RESPONSE, collapsed, combined, holds
 
 pytestmark = pytest.mark.requirement("000.order.aggregation")
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from nacre.core.coroutines import step
 from nacre.protocol.context import Context, Silence
 from nacre.protocol.principal import FULL, Principal
-from nacre.protocol.running import step
-from nacre.wiring.embedded import first_being, open_laptop
+from nacre.wiring.laptop import first_being, open_laptop
 from nacre.wiring.settings import Secret, Settings
 from tests.model_server import ModelServer, calling, saying, tool_call
 

@@ -17,14 +17,14 @@ import pytest
 
 from infra.tools import programs
 from nacre.access.beings import Beings
-from nacre.adapters.dynamodb_get import SignedGet
-from nacre.adapters.dynamodb_table import DynamoTable
-from nacre.clock import system_clock
-from nacre.faces.lambda_events import mcp_handler
-from nacre.faces.logs import Log
+from nacre.adapters.aws.dynamodb.get import SignedGet
+from nacre.adapters.aws.dynamodb.table import DynamoTable
+from nacre.core.clock import system_clock
+from nacre.core.logs import Log
+from nacre.faces.aws_lambda.mcp_http import mcp_handler
 from nacre.wiring import aws
 from nacre.wiring.settings import Settings
-from nacre.wiring.signed import signed
+from nacre.wiring.signed_requests import signed
 from tests.aws_stack import aws_stack
 from tests.cli.conftest import Nacre, nacre
 from tests.cli.processes import Server, finish, serving, start
@@ -282,7 +282,7 @@ def function(
             opened.append(signed(kind, name, by))
             return opened[-1]
 
-        monkeypatch.setattr("nacre.wiring.signed.signed", kept)
+        monkeypatch.setattr("nacre.wiring.signed_requests.signed", kept)
         handle = mcp_handler(aws.mcp_application(settings), log=Log(stream=StringIO()))
 
         def call(message: dict[str, Any], **headers: str) -> dict[str, Any]:

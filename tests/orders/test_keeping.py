@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from nacre.errors import InvalidInputError, LeaseLostError, UnavailableError
-from nacre.limits import MAX_CHAT_BYTES
-from nacre.orders.session_store import SessionStore
-from nacre.patrol.spending import Spending
-from nacre.tools.decorator import tool
+from nacre.being.language_model.spending import Spending
+from nacre.being.orders.sessions.store import SessionStore
+from nacre.core.errors import InvalidInputError, LeaseLostError, UnavailableError
+from nacre.core.limits import MAX_CHAT_BYTES
+from nacre.sdk.decorator import tool
 from tests.adapters.conftest import StillClock
 from tests.model_server import calling, saying, slow, tool_call
 from tests.orders.conftest import World
@@ -87,7 +87,7 @@ def test_an_answer_is_given_though_its_cost_cannot_be_settled(
 def test_a_store_that_fails_for_a_while_does_not_end_the_order(
     laptop: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nacre.orders.patience.ORDER_HEARTBEAT_SECONDS", 0.0)
+    monkeypatch.setattr("nacre.being.orders.order.waiting.ORDER_HEARTBEAT_SECONDS", 0.0)
     monkeypatch.setattr(SessionStore, "keep", down)
 
     ready = Event()
@@ -120,9 +120,9 @@ def test_a_worker_that_dies_with_the_answer_leaves_it_to_the_next(
         raise Died
 
     place = {
-        "history": "nacre.memory.scenes.Scenes.record",
-        "session": "nacre.orders.session_store.SessionStore.add",
-        "end": "nacre.orders.session_store.SessionStore.end",
+        "history": "nacre.being.memory.store.scenes.Scenes.record",
+        "session": "nacre.being.orders.sessions.store.SessionStore.add",
+        "end": "nacre.being.orders.sessions.store.SessionStore.end",
     }[dies_in]
     laptop.model.script(saying("It is blue."), saying("Another answer."))
     run = Run()

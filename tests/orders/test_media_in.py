@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nacre.errors import InvalidArgumentError
-from nacre.limits import LAMBDA_MEDIA_BYTES, LAPTOP_MEDIA_BYTES, MAX_FILE_NAME, MAX_MEDIA_BYTES
-from nacre.orders.media_in import Attachment, read_attachments
-from nacre.orders.media_limits import MediaLimits
-from nacre.orders.media_types import FILES, IMAGES
+from nacre.being.orders.media.incoming import Attachment, read_attachments
+from nacre.being.orders.media.media_limits import MediaLimits
+from nacre.being.orders.media.media_types import FILES, IMAGES
+from nacre.core.errors import InvalidArgumentError
+from nacre.core.limits import LAMBDA_MEDIA_BYTES, LAPTOP_MEDIA_BYTES, MAX_FILE_NAME, MAX_MEDIA_BYTES
 from tests.laws import examples
 from tests.orders.documents import SAMPLES, pdf, png, riff, sent
 

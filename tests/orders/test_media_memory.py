@@ -8,10 +8,10 @@ from collections.abc import Callable
 
 import pytest
 
-from nacre.adapters.json_pieces import JsonPieces
-from nacre.orders.media_in import read_attachments
-from nacre.orders.media_limits import MediaLimits
-from nacre.orders.media_parts import MediaAbilities, parts_for
+from nacre.adapters.openai.json_pieces import JsonPieces
+from nacre.being.orders.media.chat_parts import MediaAbilities, parts_for
+from nacre.being.orders.media.incoming import read_attachments
+from nacre.being.orders.media.media_limits import MediaLimits
 from nacre.protocol.messages import Request, parse_message
 from tests.orders.documents import png, sent
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from nacre.limits import LAMBDA_MEDIA_BYTES, MAX_MEDIA_BYTES
+from nacre.core.limits import LAMBDA_MEDIA_BYTES, MAX_MEDIA_BYTES
 from tests.cli.processes import Server, finish, serving, start
 from tests.model_server import ModelServer, model_server, saying
 from tests.orders.conftest import World

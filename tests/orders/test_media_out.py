@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nacre.limits import LAMBDA_MEDIA_BYTES, MAX_ANSWER_ITEM_BYTES, MAX_ANSWER_MEDIA_BYTES
-from nacre.orders.media_limits import MediaLimits
-from nacre.orders.media_out import FittedMedia, OutMedia, fit, media_of
+from nacre.being.orders.media.media_limits import MediaLimits
+from nacre.being.orders.media.outgoing import FittedMedia, OutMedia, fit, media_of
+from nacre.core.limits import LAMBDA_MEDIA_BYTES, MAX_ANSWER_ITEM_BYTES, MAX_ANSWER_MEDIA_BYTES
 
 LAPTOP = MediaLimits.laptop()
 AWS = MediaLimits.aws()

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nacre.errors import InvalidInputError, UnavailableError
-from nacre.limits import ATTACHED_TEXT_BYTES
-from nacre.orders.media_in import read_attachments
-from nacre.orders.media_limits import MediaLimits
-from nacre.orders.media_parts import MediaAbilities, parts_for
-from nacre.orders.media_types import ALL
+from nacre.being.orders.media.chat_parts import MediaAbilities, parts_for
+from nacre.being.orders.media.incoming import read_attachments
+from nacre.being.orders.media.media_limits import MediaLimits
+from nacre.being.orders.media.media_types import ALL
+from nacre.core.errors import InvalidInputError, UnavailableError
+from nacre.core.limits import ATTACHED_TEXT_BYTES
 from nacre.ports.documents import DocumentText
 from nacre.ports.transcriber import Transcript
 from tests.orders.documents import SAMPLES, pdf, png, sent

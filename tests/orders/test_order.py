@@ -7,24 +7,24 @@ from typing import Any
 
 import pytest
 
-from nacre.errors import UnavailableError
-from nacre.limits import MAX_ORDER_BYTES, ORDER_CALLS_AT_ONCE, ORDER_ROUNDS
-from nacre.memory.model import moment
-from nacre.orders.media_limits import MediaLimits
-from nacre.orders.order_limits import OrderLimits
-from nacre.orders.surface import OrderSurface
+from nacre.being.memory.model.types import moment
+from nacre.being.orders.media.media_limits import MediaLimits
+from nacre.being.orders.order.order_limits import OrderLimits
+from nacre.being.orders.order_surface import OrderSurface
+from nacre.core.coroutines import step
+from nacre.core.errors import UnavailableError
+from nacre.core.limits import MAX_ORDER_BYTES, ORDER_CALLS_AT_ONCE, ORDER_ROUNDS
 from nacre.protocol.context import Context, TaskWanted
 from nacre.protocol.principal import FULL, Principal
-from nacre.protocol.running import step
-from nacre.tools.content import (
+from nacre.sdk.content import (
     AudioContent,
     EmbeddedResource,
     ImageContent,
     ResourceContents,
     TextContent,
 )
-from nacre.tools.decorator import tool
-from nacre.tools.result import ToolResult
+from nacre.sdk.decorator import tool
+from nacre.sdk.result import ToolResult
 from tests.adapters.conftest import StillClock
 from tests.model_server import (
     Question,
@@ -284,7 +284,7 @@ def test_media_that_do_not_fit_are_left_out_with_a_line(laptop: World, clock: St
 def test_other_servers_do_not_fill_the_memory(
     laptop: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nacre.orders.work.ORDER_HELD_BYTES", 7000)
+    monkeypatch.setattr("nacre.being.orders.order.partial_answer.ORDER_HELD_BYTES", 7000)
     image = ImageContent(base64.b64encode(PNG * 100).decode(), "image/png")
 
     @tool(name="mcp__shop__all")
@@ -416,7 +416,7 @@ def test_without_a_model_the_error_names_the_settings(laptop: World, clock: Stil
 def test_a_model_that_fails_is_an_error_in_plain_words(
     laptop: World, monkeypatch: pytest.MonkeyPatch, reply: Any, told: str
 ) -> None:
-    monkeypatch.setattr("nacre.adapters.openai_chat._FIRST_PAUSE", 0.001)
+    monkeypatch.setattr("nacre.adapters.openai.chat._FIRST_PAUSE", 0.001)
     laptop.model.reply = reply
 
     text = laptop.error("my private words", sessionKey="s")
@@ -688,7 +688,7 @@ def test_memory_that_cannot_be_searched_does_not_stop_an_order(
     def down(*_: Any, **__: Any) -> Any:
         raise UnavailableError("no index now")
 
-    monkeypatch.setattr("nacre.memory.search.Search.find", down)
+    monkeypatch.setattr("nacre.being.memory.search.search.Search.find", down)
 
     assert laptop.text("hello") == "Very well."
 

@@ -9,22 +9,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nacre.jobs.lease import Leases
-from nacre.limits import (
+from nacre.being.memory.model import keys
+from nacre.being.memory.model.types import session_key_hash
+from nacre.being.memory.store.partitions import items_in
+from nacre.being.orders.media.media_limits import MediaLimits
+from nacre.being.orders.order.order_limits import OrderLimits
+from nacre.being.orders.sessions.session import Session, Turn
+from nacre.being.orders.sessions.store import SessionStore
+from nacre.core.limits import (
     SESSION_BYTES,
     SESSION_DAYS,
     SESSION_LEASE_SECONDS,
     SESSION_SUMMARY_BYTES,
     SESSION_TEXT_BYTES,
 )
-from nacre.memory import keys
-from nacre.memory.model import session_key_hash
-from nacre.memory.whole_partitions import items_in
-from nacre.orders.media_limits import MediaLimits
-from nacre.orders.order_limits import OrderLimits
-from nacre.orders.session_store import SessionStore
-from nacre.orders.sessions import Session, Turn
-from nacre.ports.table import Key
+from nacre.jobs.lease import Leases
+from nacre.ports.items.table import Key
 from tests.adapters.conftest import StillClock
 from tests.memory.minds import CountingTable
 from tests.model_server import Question, Response, saying

@@ -4,10 +4,10 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from nacre.errors import UnavailableError
-from nacre.orders.media_parts import MediaAbilities
-from nacre.orders.transcribing import PaidTranscriber
-from nacre.patrol.spending import Budget, Spending
+from nacre.being.language_model.spending import Budget, Spending
+from nacre.being.orders.media.chat_parts import MediaAbilities
+from nacre.being.orders.transcription import PaidTranscriber
+from nacre.core.errors import UnavailableError
 from nacre.ports.transcriber import Transcript
 from tests.adapters.conftest import StillClock
 from tests.model_server import saying

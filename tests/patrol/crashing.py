@@ -13,9 +13,9 @@ from typing import Any, Literal
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
-from nacre.errors import UnavailableError
-from nacre.memory import keys
-from nacre.patrol.runs import OPEN_RUN
+from nacre.being.memory.model import keys
+from nacre.being.patrol.run.runs import OPEN_RUN
+from nacre.core.errors import UnavailableError
 from nacre.ports.embedder import Embedder, Vector
 from tests.patrol.histories import UserStep, stretches
 from tests.patrol.invariants import check, check_growth

@@ -12,10 +12,10 @@ from typing import Protocol
 
 from hypothesis import strategies as st
 
-from nacre.errors import InvalidInputError
-from nacre.memory.chain import Said
-from nacre.memory.erasing import Erasing
-from nacre.memory.model import Node
+from nacre.being.memory.erase.erase_memories import Erasing
+from nacre.being.memory.model.message_chain import Said
+from nacre.being.memory.model.types import Node
+from nacre.core.errors import InvalidInputError
 from tests.patrol.worlds import World
 
 _WHO = ("Ann", "Bob")

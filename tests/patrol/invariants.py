@@ -3,14 +3,14 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from nacre.limits import CLUSTER_MEMBERS
-from nacre.memory import keys
-from nacre.memory.cluster_vectors import mean_of
-from nacre.memory.model import UNDONE, Cluster, Node, Scene, least_trusted
-from nacre.memory.vector_items import CLUSTER, VECTOR_OF, from_item, vectors
-from nacre.patrol.geometry import numbers
-from nacre.patrol.hashed import HASHED, hashed
-from nacre.ports.table import Item
+from nacre.being.memory.index.cluster_vectors import mean_of
+from nacre.being.memory.index.vector_items import CLUSTER, VECTOR_OF, from_item, vectors
+from nacre.being.memory.model import keys
+from nacre.being.memory.model.types import UNDONE, Cluster, Node, Scene, least_trusted
+from nacre.being.patrol.compare.geometry import numbers
+from nacre.being.patrol.compare.hashed_vectors import HASHED, hashed
+from nacre.core.limits import CLUSTER_MEMBERS
+from nacre.ports.items.table import Item
 
 
 def check(items: Sequence[Item], being_id: str, *, emb_id: str | None) -> None:

@@ -4,8 +4,8 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from nacre.memory.model import Cluster, Message, Node, Scene
-from nacre.patrol.thinking import (
+from nacre.being.memory.model.types import Cluster, Message, Node, Scene
+from nacre.being.patrol.planning.plans import (
     Digest,
     MergePlan,
     SceneDraft,

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
-from nacre.memory import room
-from nacre.memory.chain import Said
-from nacre.patrol import asked_text
+from nacre.being.memory.model import size_limit
+from nacre.being.memory.model.message_chain import Said
+from nacre.being.patrol.planning import prompt_text
 from tests.memory.minds import builtin
 from tests.patrol.invariants import check
 from tests.patrol.stand_in import Refusing
@@ -37,8 +37,8 @@ def _full(world: World) -> None:
 def test_stopped_before_any_write_it_ends_the_same(
     prepare: Callable[[World], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(asked_text, "ASKED_MESSAGES", 1)
-    monkeypatch.setattr(room, "NODE_LIST_BYTES", 120)
+    monkeypatch.setattr(prompt_text, "ASKED_MESSAGES", 1)
+    monkeypatch.setattr(size_limit, "NODE_LIST_BYTES", 120)
     embedder = builtin()[0]
     start = new_world(embedder, Refusing())
     prepare(start)

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.memory.model import Node
-from nacre.patrol.compare.same import same_event, same_text
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.being.memory.model.types import Node
+from nacre.being.patrol.same_meaning.same_note import same_event, same_text
 from tests.aws_stack import Stack
 from tests.memory.keeping import a_node
 from tests.memory.minds import builtin

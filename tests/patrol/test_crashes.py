@@ -48,7 +48,7 @@ def _revival(world: World) -> None:
 
 
 def _said(world: World) -> None:
-    from nacre.memory.chain import Said
+    from nacre.being.memory.model.message_chain import Said
 
     _first(world)
     world.run()

@@ -6,15 +6,15 @@ from typing import Any
 import pytest
 
 from nacre.access.beings import Beings
-from nacre.adapters.dynamodb_table import DynamoTable
-from nacre.adapters.item_vectors import ItemVectors
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.adapters.sqlite_queue import SqliteQueue
-from nacre.memory.cluster_vectors import ClusterMeans
-from nacre.memory.indexing import Indexing
-from nacre.memory.memory import memory_over
-from nacre.memory.nodes import Nodes
-from nacre.patrol.patrol import patrol_over
+from nacre.adapters.aws.dynamodb.table import DynamoTable
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.queue import SqliteQueue
+from nacre.adapters.vectors.item_vectors import ItemVectors
+from nacre.being.memory.index.cluster_vectors import ClusterMeans
+from nacre.being.memory.index.sync import Indexing
+from nacre.being.memory.repositories import memory_over
+from nacre.being.memory.store.nodes import Nodes
+from nacre.being.patrol.patrol import patrol_over
 from tests.adapters.conftest import StillClock
 from tests.aws_stack import Stack
 from tests.memory.minds import builtin

@@ -2,11 +2,11 @@
 
 from random import Random
 
-from nacre.memory.erasing import Erasing
-from nacre.memory.model import Scene
-from nacre.memory.patrol_diary import without_runs
-from nacre.memory.targets import DIARY
-from nacre.memory.think_notes import think_notes
+from nacre.being.memory.erase.erase_memories import Erasing
+from nacre.being.memory.model.types import Scene
+from nacre.being.memory.store.diary import without_runs
+from nacre.being.memory.store.targets import DIARY
+from nacre.being.memory.store.think_notes import think_notes
 from tests.memory.minds import builtin
 from tests.patrol.stand_in import StandIn
 from tests.patrol.worlds import World, new_world

@@ -6,15 +6,15 @@ from random import Random
 
 import pytest
 
-from nacre.adapters.dynamodb_table import DynamoTable
-from nacre.adapters.file_vault import FileVault
-from nacre.adapters.kms_vault import KmsVault
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.adapters.sqlite_table import SqliteTable
-from nacre.errors import BrokenSealError, InvalidInputError, NotFoundError
-from nacre.memory import keys
-from nacre.patrol.llm_keys import LlmKeys, StoredKey, checked_llm_key
-from nacre.ports.table import Key, Table
+from nacre.adapters.aws.dynamodb.table import DynamoTable
+from nacre.adapters.aws.kms_vault import KmsVault
+from nacre.adapters.files.vault import FileVault
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.table import SqliteTable
+from nacre.being.language_model.api_keys import LlmKeys, StoredKey, checked_llm_key
+from nacre.being.memory.model import keys
+from nacre.core.errors import BrokenSealError, InvalidInputError, NotFoundError
+from nacre.ports.items.table import Key, Table
 from nacre.ports.vault import Vault
 from tests.adapters.conftest import StillClock
 from tests.aws_stack import Stack

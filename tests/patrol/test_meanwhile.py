@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from nacre.errors import InvalidInputError
-from nacre.memory.model import Node
+from nacre.being.memory.model.types import Node
+from nacre.core.errors import InvalidInputError
 from tests.memory.minds import builtin
 from tests.patrol.invariants import check
 from tests.patrol.stand_in import StandIn

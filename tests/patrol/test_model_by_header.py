@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from nacre.faces import error_map
-from nacre.faces.http import asgi_app
-from nacre.faces.logs import Log
+from nacre.core.logs import Log
+from nacre.faces.http.laptop_server import asgi_app
+from nacre.protocol.http import error_map
 from nacre.protocol.principal import FULL
-from nacre.wiring.embedded import Laptop, first_being, open_laptop
+from nacre.wiring.laptop import Laptop, first_being, open_laptop
 from nacre.wiring.settings import Secret, Settings
 from tests.asgi_server import served
 from tests.model_server import ModelServer, Question, Response, failing, model_server, saying
@@ -169,8 +169,8 @@ def test_without_it_the_stored_key_of_the_being_thinks(tmp_path: Path) -> None:
     with world(tmp_path / "data", deployment="sk-deployment") as ann:
         from random import Random
 
-        from nacre.clock import system_clock
-        from nacre.patrol.llm_keys import LlmKeys
+        from nacre.being.language_model.api_keys import LlmKeys
+        from nacre.core.clock import system_clock
 
         home = ann.laptop.home
         LlmKeys(home.data, home.vault, clock=system_clock, rng=Random(1)).set(

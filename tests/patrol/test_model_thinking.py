@@ -10,15 +10,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nacre.limits import ASKED_BYTES, ASKED_MESSAGE_BYTES
-from nacre.memory.fields import checked_dates
-from nacre.memory.model import TRUST_ORDER, Cluster, Scene, Trust
-from nacre.patrol.answer_fields import UnusableError, answer_in
-from nacre.patrol.answers import diary_in, digest_in, merge_in, notes_in, split_in
-from nacre.patrol.asked_text import portions, readable
-from nacre.patrol.found_scenes import drafts_in
-from nacre.patrol.spending import Budget
-from nacre.patrol.thinking import Digest, MergePlan, SceneDraft, SplitPlan, Supersede, Thinking
+from nacre.being.language_model.spending import Budget
+from nacre.being.memory.model.fields import checked_dates
+from nacre.being.memory.model.types import TRUST_ORDER, Cluster, Scene, Trust
+from nacre.being.patrol.planning.answer_fields import UnusableError, answer_in
+from nacre.being.patrol.planning.found_scenes import drafts_in
+from nacre.being.patrol.planning.model_answers import (
+    diary_in,
+    digest_in,
+    merge_in,
+    notes_in,
+    split_in,
+)
+from nacre.being.patrol.planning.plans import (
+    Digest,
+    MergePlan,
+    SceneDraft,
+    SplitPlan,
+    Supersede,
+    Thinking,
+)
+from nacre.being.patrol.planning.prompt_text import portions, readable
+from nacre.core.limits import ASKED_BYTES, ASKED_MESSAGE_BYTES
 from tests.adapters.conftest import StillClock
 from tests.model_server import (
     Reply,

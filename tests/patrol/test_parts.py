@@ -6,15 +6,15 @@ from random import Random
 
 import pytest
 
-from nacre.errors import UnavailableError
-from nacre.memory.forgetting import DEAD_BELOW, clock_below, initial_stability
-from nacre.memory.model import Node
-from nacre.patrol.digests import Background, digest_of, themes_of
-from nacre.patrol.flagging import faded, refresh
-from nacre.patrol.geometry import cosine, numbers, packed, unit
-from nacre.patrol.hashed import COSINES, HASHED, hashed
-from nacre.patrol.space import Measure, Space, is_due, measured
-from nacre.patrol.two_means import halves
+from nacre.being.memory.model.forgetting_curve import DEAD_BELOW, clock_below, initial_stability
+from nacre.being.memory.model.types import Node
+from nacre.being.patrol.compare.geometry import cosine, numbers, packed, unit
+from nacre.being.patrol.compare.hashed_vectors import COSINES, HASHED, hashed
+from nacre.being.patrol.compare.space import Measure, Space, is_due, measured
+from nacre.being.patrol.compare.two_means import halves
+from nacre.being.patrol.steps.cluster_digests import Background, digest_of, themes_of
+from nacre.being.patrol.steps.forget_memories import faded, refresh
+from nacre.core.errors import UnavailableError
 from tests.memory.keeping import a_node
 from tests.memory.minds import builtin
 from tests.patrol.worlds import new_world

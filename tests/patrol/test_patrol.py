@@ -5,17 +5,18 @@ from dataclasses import replace
 
 import pytest
 
-from nacre.errors import InvalidInputError, NotFoundError, UnavailableError
+from nacre.being.memory.model import keys
+from nacre.being.memory.model import size_limit as room
+from nacre.being.memory.model.message_chain import Said
+from nacre.being.memory.model.types import Node
+from nacre.being.memory.store.think_notes import think_notes
+from nacre.being.patrol.planning import prompt_text
+from nacre.being.patrol.run.runs import run_id_of
+from nacre.core.errors import InvalidInputError, NotFoundError, UnavailableError
+from nacre.core.limits import PATROL_REFUSALS
 from nacre.jobs.lease import Lease
-from nacre.limits import PATROL_REFUSALS
-from nacre.memory import keys, room
-from nacre.memory.chain import Said
-from nacre.memory.model import Node
-from nacre.memory.think_notes import think_notes
-from nacre.patrol import asked_text
-from nacre.patrol.runs import run_id_of
 from nacre.ports.embedder import Vector
-from nacre.ports.table import Change, Key
+from nacre.ports.items.table import Change, Key
 from tests.memory.minds import builtin
 from tests.patrol.invariants import check
 from tests.patrol.stand_in import Refusing, StandIn
@@ -323,7 +324,7 @@ def test_a_being_with_nothing_to_do_stands_where_no_sweep_looks(world: World) ->
 
 
 def test_a_worker_that_lost_its_lease_writes_nothing_more(world: World) -> None:
-    from nacre.errors import LeaseLostError
+    from nacre.core.errors import LeaseLostError
     from nacre.jobs.lease import Leases
 
     leases = Leases(world.table, now=world.clock)
@@ -402,7 +403,7 @@ def test_a_cluster_about_two_subjects_is_divided_by_a_model(thinking: World) -> 
 def test_messages_that_a_model_refuses_run_after_run_are_let_go_to_the_history(
     thinking: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(asked_text, "ASKED_MESSAGES", 1)
+    monkeypatch.setattr(prompt_text, "ASKED_MESSAGES", 1)
     thinking.thinking = Refusing()
     texts = ("Dan planted a pear tree", "vile words", "Eve baked rye bread")
     batch = [Said("user", text) for text in texts]

@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 
-from nacre.memory.model import Node
-from nacre.memory.uniting import united
-from nacre.patrol import claim, consolidating, homing, patrol, splitting
-from nacre.patrol.ledger import Ledger
-from nacre.patrol.runs import Run
-from nacre.ports.table import Put, Update, Write
+from nacre.being.memory.model.merged_text import united
+from nacre.being.memory.model.types import Node
+from nacre.being.patrol import patrol
+from nacre.being.patrol.run import claim
+from nacre.being.patrol.run.ledger import Ledger
+from nacre.being.patrol.run.runs import Run
+from nacre.being.patrol.steps import join_cluster, merge_memories, split_clusters
+from nacre.ports.items.table import Put, Update, Write
 from tests.memory.minds import builtin
 from tests.patrol.crashing import crash_through
 
@@ -57,11 +59,11 @@ def merging_loses_evidence(patch: Patch) -> None:
         whole = united(sources, clock)
         return replace(whole, evidence=whole.evidence[:1])
 
-    patch.setattr(consolidating, "united", forgetful)
+    patch.setattr(merge_memories, "united", forgetful)
 
 
 def ids_are_random(patch: Patch) -> None:
-    patch.setattr(homing, "new_cluster_id", lambda *_: str(uuid.uuid4()))
+    patch.setattr(join_cluster, "new_cluster_id", lambda *_: str(uuid.uuid4()))
 
 
 def counts_are_written_apart(patch: Patch) -> None:
@@ -101,7 +103,7 @@ FAULTS: tuple[Callable[[Patch], None], ...] = (
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_the_harness_finds_it(fault: Callable[[Patch], None], monkeypatch: Patch) -> None:
-    monkeypatch.setattr(splitting, "SPLIT_FROM", 6)
+    monkeypatch.setattr(split_clusters, "SPLIT_FROM", 6)
     fault(monkeypatch)
     with pytest.raises(Exception) as found:  # noqa: PT011  hypothesis may put it into a group
         crash_through(SEARCHED, builtin()[0])

@@ -6,16 +6,16 @@ from datetime import timedelta
 import pytest
 from hypothesis import strategies as st
 
-from nacre.errors import LeaseLostError, UnavailableError
+from nacre.being.memory.patrol_trigger import KIND
+from nacre.being.patrol.jobs import PatrolJobs
+from nacre.being.patrol.planning.plans import Thinking
+from nacre.being.patrol.run.runs import Receipt
+from nacre.being.patrol.steps import split_clusters
+from nacre.being.patrol.trigger import lease_of
+from nacre.core.errors import LeaseLostError, UnavailableError
 from nacre.jobs.job import Job, encode_job
 from nacre.jobs.lease import Leases
 from nacre.jobs.worker import Worker
-from nacre.memory.trigger import KIND
-from nacre.patrol import splitting
-from nacre.patrol.calls import lease_of
-from nacre.patrol.jobs import PatrolJobs
-from nacre.patrol.runs import Receipt
-from nacre.patrol.thinking import Thinking
 from nacre.ports.queue import Message
 from tests.memory.minds import builtin
 from tests.patrol.crashing import hold, hypothesised, same, state_of
@@ -35,7 +35,7 @@ LEASE = timedelta(seconds=300)
 
 @pytest.fixture(autouse=True)
 def small_clusters_split(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(splitting, "SPLIT_FROM", 6)
+    monkeypatch.setattr(split_clusters, "SPLIT_FROM", 6)
 
 
 examples = pytest.mark.parametrize("examples", [15, pytest.param(100, marks=pytest.mark.slow)])

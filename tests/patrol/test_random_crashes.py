@@ -2,7 +2,7 @@
 
 import pytest
 
-from nacre.patrol import splitting
+from nacre.being.patrol.steps import split_clusters
 from nacre.ports.embedder import Embedder
 from tests.memory.minds import builtin
 from tests.patrol.crashing import crash_through, crashes_asked_for
@@ -13,7 +13,7 @@ CRASHES = 300
 @pytest.fixture(autouse=True)
 def small_clusters_split(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let splits happen in small histories too."""
-    monkeypatch.setattr(splitting, "SPLIT_FROM", 6)
+    monkeypatch.setattr(split_clusters, "SPLIT_FROM", 6)
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nacre.memory.rendering import Fragment, recall_block
-from nacre.patrol.recalled import without_recalls
+from nacre.being.memory.text.memory_text import Fragment, recall_block
+from nacre.being.patrol.planning.prompt_text import without_recalls
 
 NODE = "node 5f0c2f8e-0000-5000-8000-000000000001"
 BLOCK = recall_block([Fragment("SECRET fern", NODE), Fragment("SECRET train", NODE)], "ferns?")

@@ -5,8 +5,8 @@ from datetime import timedelta
 
 import pytest
 
-from nacre.memory import room
-from nacre.memory.model import Node
+from nacre.being.memory.model import size_limit
+from nacre.being.memory.model.types import Node
 from tests.memory.minds import builtin
 from tests.patrol.worlds import World, new_world
 
@@ -109,7 +109,7 @@ def test_in_other_words_it_comes_back_too(world: World) -> None:
 def test_a_full_memory_is_followed_by_one_that_lives_on(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(room, "NODE_LIST_BYTES", 400)
+    monkeypatch.setattr(size_limit, "NODE_LIST_BYTES", 400)
     for _ in range(60):
         tell(world)
         world.age(3)

@@ -4,11 +4,11 @@ import threading
 
 import pytest
 
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.adapters.sqlite_table import SqliteTable
-from nacre.memory import keys
-from nacre.patrol.spending import Budget, Paid, Reservation, Spending
-from nacre.ports.table import Key, Table
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.table import SqliteTable
+from nacre.being.language_model.spending import Budget, Paid, Reservation, Spending
+from nacre.being.memory.model import keys
+from nacre.ports.items.table import Key, Table
 from tests.adapters.conftest import StillClock
 from tests.patrol.thinkers import being_in
 

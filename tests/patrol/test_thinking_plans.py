@@ -4,7 +4,14 @@ import json
 
 import pytest
 
-from nacre.patrol.thinking import Digest, MergePlan, SceneDraft, SplitPlan, Supersede, Thought
+from nacre.being.patrol.planning.plans import (
+    Digest,
+    MergePlan,
+    SceneDraft,
+    SplitPlan,
+    Supersede,
+    Thought,
+)
 
 DRAFT = SceneDraft(
     scene_id="5f0c2f8e-0000-5000-8000-000000000001",

@@ -7,15 +7,15 @@ from random import Random
 from typing import Any
 
 from nacre.access.beings import Beings
-from nacre.adapters.openai_model import OpenAIModel
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.adapters.sqlite_table import SqliteTable
-from nacre.clock import Clock
-from nacre.memory.chain import START, Said, links
-from nacre.memory.model import Message, Node
-from nacre.patrol.model_thinking import ModelThinking
-from nacre.patrol.spending import Budget, Spending
-from nacre.ports.table import Table
+from nacre.adapters.openai.model import OpenAIModel
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.table import SqliteTable
+from nacre.being.language_model.spending import Budget, Spending
+from nacre.being.memory.model.message_chain import START, Said, links
+from nacre.being.memory.model.types import Message, Node
+from nacre.being.patrol.planning.planner import ModelThinking
+from nacre.core.clock import Clock
+from nacre.ports.items.table import Table
 from tests.model_server import ModelServer, model_server
 
 KEY = "sk-very-secret-key"

@@ -7,23 +7,23 @@ from random import Random
 from typing import Any
 
 from nacre.access.beings import Beings
-from nacre.adapters.local_vectors import LocalVectors
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.adapters.sqlite_queue import SqliteQueue
-from nacre.adapters.sqlite_table import SqliteTable
-from nacre.errors import UnavailableError
-from nacre.memory import keys
-from nacre.memory.cluster_vectors import ClusterMeans
-from nacre.memory.indexing import Indexing
-from nacre.memory.memory import Memory, memory_over
-from nacre.memory.nodes import Nodes
-from nacre.memory.scenes import SceneDraft
-from nacre.patrol.patrol import Patrol, patrol_over
-from nacre.patrol.runs import Receipt
-from nacre.patrol.thinking import Thinking
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.queue import SqliteQueue
+from nacre.adapters.sqlite.table import SqliteTable
+from nacre.adapters.sqlite.vectors import LocalVectors
+from nacre.being.memory.index.cluster_vectors import ClusterMeans
+from nacre.being.memory.index.sync import Indexing
+from nacre.being.memory.model import keys
+from nacre.being.memory.repositories import Memory, memory_over
+from nacre.being.memory.store.nodes import Nodes
+from nacre.being.memory.store.scenes import SceneDraft
+from nacre.being.patrol.patrol import Patrol, patrol_over
+from nacre.being.patrol.planning.plans import Thinking
+from nacre.being.patrol.run.runs import Receipt
+from nacre.core.errors import UnavailableError
 from nacre.ports.embedder import Embedder, Vector
+from nacre.ports.items.table import Change, Condition, Index, Item, Key, Page, Range, Table, Write
 from nacre.ports.queue import Depth, Message, Queue
-from nacre.ports.table import Change, Condition, Index, Item, Key, Page, Range, Table, Write
 from nacre.ports.vectors import Candidates, Filter, Point, VectorIndex
 from tests.adapters.conftest import StillClock
 
@@ -288,7 +288,7 @@ def new_world(
 
 def items_in(database: SqliteDatabase) -> list[Item]:
     """Return every item of a store."""
-    from nacre.adapters.item_json import decode_item
+    from nacre.adapters.items.item_json import decode_item
 
     with database.read() as connection:
         rows = connection.execute("SELECT body FROM data ORDER BY pk, sk").fetchall()

@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from nacre.policy.approvals import Approvals, Desk
-from nacre.policy.approver import ApprovalRequest
-from nacre.policy.digests import arguments_sha256
-from nacre.policy.rule import Decision, Subject
-from nacre.policy.sections import Settings
-from nacre.ports.table import Table
+from nacre.firewall.approvals.approver import ApprovalRequest
+from nacre.firewall.approvals.service import Approvals, Desk
+from nacre.firewall.content.digests import arguments_sha256
+from nacre.firewall.rules.rule import Decision, Subject
+from nacre.firewall.rules.sections import Settings
+from nacre.ports.items.table import Table
 from tests.adapters.conftest import StillClock
 
 ASKS = Decision("prompt", 2, "Ask before a file is removed", "Ask before a file is removed")

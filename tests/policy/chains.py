@@ -8,12 +8,12 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from nacre.adapters.jsonl_audit import JsonlAudit, JsonlRecords
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.adapters.sqlite_table import SqliteTable
-from nacre.policy.audit import AuditTrail, Verified, verify_chain
-from nacre.policy.audit_entry import AuditEntry
-from nacre.policy.audit_items import Anchors, ItemAudit, ItemRecords
+from nacre.adapters.files.audit import JsonlAudit, JsonlRecords
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.table import SqliteTable
+from nacre.firewall.audit.entry import AuditEntry
+from nacre.firewall.audit.log import AuditTrail, Verified, verify_chain
+from nacre.firewall.audit.stored_log import Anchors, ItemAudit, ItemRecords
 from nacre.ports.audit import AuditLog, AuditRecords
 
 BEING = "0191f6a0-0000-7000-8000-000000000001"

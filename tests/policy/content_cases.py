@@ -3,9 +3,9 @@
 import hashlib
 from dataclasses import dataclass
 
-from nacre.policy.injection import scan
-from nacre.policy.injection_definitions import scan_definition
-from nacre.policy.sections import SOURCES, InjectionSection
+from nacre.firewall.content.injection.scan import scan
+from nacre.firewall.content.injection.tool_definitions import scan_definition
+from nacre.firewall.rules.sections import SOURCES, InjectionSection
 from tests.vectors.sets import rows
 
 EVERYTHING = InjectionSection(sources=SOURCES)

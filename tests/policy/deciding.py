@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
-from nacre.policy.condition import NO, YES, prepared
-from nacre.policy.evaluate import has_only
-from nacre.policy.forms import is_about_paths
-from nacre.policy.loading import load_policy
-from nacre.policy.policy import Policy
-from nacre.policy.rule import NOWHERE, Action, Subject, Surroundings
-from nacre.policy.subjects import is_about
-from nacre.policy.values import Values
+from nacre.firewall.policies.loader import load_policy
+from nacre.firewall.rules.arguments.call_values import Values
+from nacre.firewall.rules.condition import NO, YES, prepared
+from nacre.firewall.rules.evaluate import has_only
+from nacre.firewall.rules.globs.pattern_forms import is_about_paths
+from nacre.firewall.rules.policy import Policy
+from nacre.firewall.rules.rule import NOWHERE, Action, Subject, Surroundings
+from nacre.firewall.rules.subjects import is_about
 
 Decision = tuple[int, Action]
 

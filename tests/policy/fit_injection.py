@@ -3,8 +3,9 @@
     python -m tests.policy.fit_injection ROWS...
 
 Each is a file of JSON Lines: a `text`, whether it is an `attack`, and, if it is to count more or
-less than others, its `share`. The command writes the file that `nacre.policy.injection_wording`
-reads. The texts of a whole author can be left out by leaving their file out.
+less than others, its `share`. The command writes the file that
+`nacre.firewall.content.injection.wording` reads.
+The texts of a whole author can be left out by leaving their file out.
 """
 
 import json
@@ -20,9 +21,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nacre.policy import injection_wording as wording
-from nacre.policy.injection_text import fold
-from nacre.policy.injection_tokens import Token, tokens
+from nacre.firewall.content.injection import wording
+from nacre.firewall.content.injection.normalized_text import fold
+from nacre.firewall.content.injection.tokens import Token, tokens
 from tests.policy.judge_injection import rows
 
 STRENGTH = 10.0  # of the data against the pull of all weights towards 0

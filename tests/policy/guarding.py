@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.adapters.sqlite_table import SqliteTable
-from nacre.clock import system_clock
-from nacre.errors import UnavailableError
-from nacre.policy.approver import (
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.table import SqliteTable
+from nacre.core.clock import system_clock
+from nacre.core.errors import UnavailableError
+from nacre.firewall.approvals.approver import (
     Approval,
     ApprovalRequest,
     Approver,
@@ -19,16 +19,16 @@ from nacre.policy.approver import (
     Refused,
     Waiting,
 )
-from nacre.policy.audit_entry import AuditEntry, Record
-from nacre.policy.guard import Guard
-from nacre.policy.judge import Judge
-from nacre.policy.live import FixedPolicy
-from nacre.policy.pins import Pins
-from nacre.policy.policy import Policy
-from nacre.policy.rule import NOWHERE, Surroundings
-from nacre.policy.screen import Screen
-from nacre.policy.verdicts import Answer, Drop, Forward, Verdict
-from nacre.protocol.request_state import RequestStates, SigningKeys
+from nacre.firewall.audit.entry import AuditEntry, Record
+from nacre.firewall.enforce.content_check import Screen
+from nacre.firewall.enforce.guard import Guard
+from nacre.firewall.enforce.judge import Judge
+from nacre.firewall.enforce.verdicts import Answer, Drop, Forward, Verdict
+from nacre.firewall.pins import Pins
+from nacre.firewall.policies.live_policy import FixedPolicy
+from nacre.firewall.rules.policy import Policy
+from nacre.firewall.rules.rule import NOWHERE, Surroundings
+from nacre.protocol.dispatch.request_state import RequestStates, SigningKeys
 from tests.policy.deciding import policy
 
 ALLOW = '[[rule]]\naction = "allow"\ntool = "**"\n'

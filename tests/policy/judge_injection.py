@@ -12,8 +12,8 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from nacre.policy.injection import scan
-from nacre.policy.sections import SOURCES, InjectionSection, Source
+from nacre.firewall.content.injection.scan import scan
+from nacre.firewall.rules.sections import SOURCES, InjectionSection, Source
 
 EVERYTHING = InjectionSection(sources=SOURCES)
 

@@ -4,11 +4,11 @@ from collections import Counter
 from random import Random
 from typing import Any
 
-from nacre.errors import PolicyError
-from nacre.policy.loading import load_policy
-from nacre.policy.policy import Policy
-from nacre.policy.prove import Proof, Shape, deny_rule, prove
-from nacre.policy.rule import ArgumentTest, Subject, Surroundings
+from nacre.core.errors import PolicyError
+from nacre.firewall.analysis.prove import Proof, Shape, deny_rule, prove
+from nacre.firewall.policies.loader import load_policy
+from nacre.firewall.rules.policy import Policy
+from nacre.firewall.rules.rule import ArgumentTest, Subject, Surroundings
 
 CALLS = 40  # tried against each proof
 

@@ -15,22 +15,22 @@ from typing import Any
 
 import pytest
 
-from nacre.adapters.dynamodb_table import DynamoTable
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.adapters.sqlite_table import SqliteTable
-from nacre.app import Application
-from nacre.cli.approvals import waiting
-from nacre.policy.approvals import Approvals, Denial, Desk, Grant
-from nacre.policy.audit_entry import Record
-from nacre.policy.entry import GuardedSurface
-from nacre.policy.entry_judge import EntryJudge
-from nacre.policy.judge import Judge
-from nacre.policy.live import FixedPolicy
-from nacre.policy.loading import load_policy
-from nacre.ports.table import Table
-from nacre.protocol.request_state import RequestStates, SigningKeys
-from nacre.tools import decorator
-from nacre.tools.server import ToolServer
+from nacre.adapters.aws.dynamodb.table import DynamoTable
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.table import SqliteTable
+from nacre.being.application import Application
+from nacre.cli.policy.approvals import waiting
+from nacre.firewall.approvals.service import Approvals, Denial, Desk, Grant
+from nacre.firewall.audit.entry import Record
+from nacre.firewall.enforce.judge import Judge
+from nacre.firewall.entry.entry_judge import EntryJudge
+from nacre.firewall.entry.guarded_surface import GuardedSurface
+from nacre.firewall.policies.live_policy import FixedPolicy
+from nacre.firewall.policies.loader import load_policy
+from nacre.ports.items.table import Table
+from nacre.protocol.dispatch.request_state import RequestStates, SigningKeys
+from nacre.sdk import decorator
+from nacre.sdk.tool_server import ToolServer
 from tests.adapters.conftest import StillClock
 from tests.aws_stack import Stack
 from tests.policy.approving import MINUTES, NO, ONCE

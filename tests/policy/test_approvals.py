@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from nacre.errors import ConflictError, InvalidInputError, NotFoundError
-from nacre.policy.approvals import Denial, Grant
-from nacre.policy.approver import ApprovalRequest, Granted, Question, Refused, Waiting
-from nacre.policy.sections import Settings
-from nacre.policy.told_commands import Commands
-from nacre.ports.table import Table
+from nacre.core.errors import ConflictError, InvalidInputError, NotFoundError
+from nacre.firewall.approvals.approver import ApprovalRequest, Granted, Question, Refused, Waiting
+from nacre.firewall.approvals.service import Denial, Grant
+from nacre.firewall.rules.sections import Settings
+from nacre.firewall.suggested_commands import Commands
+from nacre.ports.items.table import Table
 from tests.adapters.conftest import StillClock
 from tests.policy.approving import MINUTES, NO, ONCE, SESSION, Office, wish
 

@@ -14,12 +14,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nacre.adapters.jsonl_audit import JsonlAudit, JsonlRecords
-from nacre.errors import UnavailableError
-from nacre.limits import AUDIT_CHECK_SECONDS, AUDIT_DAYS, AUDIT_FILE_BYTES
-from nacre.policy.audit import AuditTrail, verify_chain, verify_lines
-from nacre.policy.audit_entry import AuditEntry
-from nacre.policy.digests import arguments_sha256, canonical, shape
+from nacre.adapters.files.audit import JsonlAudit, JsonlRecords
+from nacre.core.errors import UnavailableError
+from nacre.core.limits import AUDIT_CHECK_SECONDS, AUDIT_DAYS, AUDIT_FILE_BYTES
+from nacre.firewall.audit.entry import AuditEntry
+from nacre.firewall.audit.log import AuditTrail, verify_chain, verify_lines
+from nacre.firewall.content.digests import arguments_sha256, canonical, shape
 from nacre.ports.audit import GENESIS, Chain, Head
 from tests.policy.chains import BEING, Kept, Ticking, anchors, entry, in_folder, in_items
 
@@ -364,10 +364,10 @@ def test_several_processes_write_at_once(folder: Path) -> None:
     program = (
         "import sys\n"
         "from pathlib import Path\n"
-        "from nacre.adapters.jsonl_audit import JsonlAudit\n"
-        "from nacre.clock import system_clock\n"
-        "from nacre.policy.audit import AuditTrail\n"
-        "from nacre.policy.audit_entry import AuditEntry\n"
+        "from nacre.adapters.files.audit import JsonlAudit\n"
+        "from nacre.core.clock import system_clock\n"
+        "from nacre.firewall.audit.log import AuditTrail\n"
+        "from nacre.firewall.audit.entry import AuditEntry\n"
         "trail = AuditTrail(JsonlAudit(Path(sys.argv[1])), system_clock)\n"
         "for number in range(200):\n"
         "    trail.record(AuditEntry(outcome='allow', server='s', method='ping'))\n"
@@ -463,11 +463,11 @@ def test_a_full_disk_denies_and_leaves_whole_lines(folder: Path) -> None:
     program = (
         "import resource, signal, sys\n"
         "from pathlib import Path\n"
-        "from nacre.adapters.jsonl_audit import JsonlAudit\n"
-        "from nacre.clock import system_clock\n"
-        "from nacre.errors import UnavailableError\n"
-        "from nacre.policy.audit import AuditTrail\n"
-        "from nacre.policy.audit_entry import AuditEntry\n"
+        "from nacre.adapters.files.audit import JsonlAudit\n"
+        "from nacre.core.clock import system_clock\n"
+        "from nacre.core.errors import UnavailableError\n"
+        "from nacre.firewall.audit.log import AuditTrail\n"
+        "from nacre.firewall.audit.entry import AuditEntry\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
         "trail = AuditTrail(JsonlAudit(Path(sys.argv[1])), system_clock)\n"

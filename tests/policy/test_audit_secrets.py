@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from nacre.policy.audit_entry import AllowedCall, AuditEntry
+from nacre.firewall.audit.entry import AllowedCall, AuditEntry
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 

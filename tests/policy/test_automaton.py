@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nacre.policy.automaton import Automaton
+from nacre.firewall.rules.globs.automaton import Automaton
 from tests.laws import examples
 
 globs = st.lists(

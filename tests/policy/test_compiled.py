@@ -3,9 +3,9 @@ import json
 import pytest
 from hypothesis import given
 
-from nacre.errors import PolicyError
-from nacre.policy.compiled import from_json, to_json
-from nacre.policy.loading import load_policy
+from nacre.core.errors import PolicyError
+from nacre.firewall.policies.compiled import from_json, to_json
+from nacre.firewall.policies.loader import load_policy
 from tests.policy.deciding import PROJECTS, call, policy
 from tests.policy.test_evaluate import rule_texts
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from nacre.policy.redaction import redact
-from nacre.policy.secrets import BUILT_IN, redact_text
+from nacre.firewall.content.redaction import redact
+from nacre.firewall.content.secrets import BUILT_IN, redact_text
 from tests.policy.content_cases import (
     is_strict,
     judged_definitions,

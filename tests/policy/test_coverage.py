@@ -1,4 +1,4 @@
-from nacre.policy.coverage import Coverage, ToolCoverage, coverage
+from nacre.firewall.analysis.coverage import Coverage, ToolCoverage, coverage
 from tests.policy.deciding import policy
 
 TEXT = """

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nacre.policy import digests
-from nacre.policy.arguments import JsonNumber
-from nacre.policy.digests import (
+from nacre.firewall.content import digests
+from nacre.firewall.content.digests import (
     arguments_sha256,
     canonical,
     digest,
@@ -18,6 +17,7 @@ from nacre.policy.digests import (
     shape,
     shown_name,
 )
+from nacre.firewall.rules.arguments.arguments import JsonNumber
 
 values = st.recursive(
     st.none()

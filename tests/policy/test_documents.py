@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from nacre.errors import ConflictError, PolicyError, TooLargeError, UnavailableError
-from nacre.limits import POLICY_TTL_SECONDS
-from nacre.policy.documents import Documents
-from nacre.policy.loading import load_policy
-from nacre.policy.policy import Policy
-from nacre.policy.rule import Subject
-from nacre.policy.stored import ScopedPolicy, StoredPolicies, current_key
-from nacre.ports.table import Change, Key, Table
+from nacre.core.errors import ConflictError, PolicyError, TooLargeError, UnavailableError
+from nacre.core.limits import POLICY_TTL_SECONDS
+from nacre.firewall.policies.loader import load_policy
+from nacre.firewall.policies.stored_policy import ScopedPolicy, StoredPolicies, current_key
+from nacre.firewall.policies.version_store import Documents
+from nacre.firewall.rules.policy import Policy
+from nacre.firewall.rules.rule import Subject
+from nacre.ports.items.table import Change, Key, Table
 from tests.adapters.conftest import StillClock
 
 BEING = "0191f6a0-0000-7000-8000-000000000001"
@@ -221,7 +221,7 @@ def test_a_document_that_does_not_load_leaves_the_one_before_in_force(
 def test_many_beings_do_not_fill_the_memory(
     documents: Documents, reading: Reading, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nacre.policy.stored.MAX_POLICY_SCOPES", 4)
+    monkeypatch.setattr("nacre.firewall.policies.stored_policy.MAX_POLICY_SCOPES", 4)
     push(documents, DENY)
 
     beings = [f"0191f6a0-0000-7000-8000-{number:012d}" for number in range(20)]

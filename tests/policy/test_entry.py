@@ -9,20 +9,20 @@ from typing import Any
 
 import pytest
 
-from nacre.adapters.jsonl_audit import JsonlRecords
-from nacre.app import Application
-from nacre.errors import PolicyError
-from nacre.faces.mcp import dispatcher
-from nacre.policy.audit import verify_chain
-from nacre.policy.live import PolicyFile
-from nacre.policy.loading import read_policy
-from nacre.protocol.answers import Answer
+from nacre.adapters.files.audit import JsonlRecords
+from nacre.being.application import Application
+from nacre.core.coroutines import step
+from nacre.core.errors import PolicyError
+from nacre.faces.mcp_endpoint import dispatcher
+from nacre.firewall.audit.log import verify_chain
+from nacre.firewall.policies.live_policy import PolicyFile
+from nacre.firewall.policies.loader import read_policy
 from nacre.protocol.caller import Caller, Peer
 from nacre.protocol.context import Silence
 from nacre.protocol.messages import Request
 from nacre.protocol.principal import FULL, READ_ONLY, Principal
-from nacre.protocol.running import step
-from nacre.wiring.embedded import first_being, open_laptop
+from nacre.protocol.replies import Answer
+from nacre.wiring.laptop import first_being, open_laptop
 from nacre.wiring.settings import Settings
 from tests.policy.guarding import MODERN
 

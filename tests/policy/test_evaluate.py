@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nacre.policy.arguments import JsonNumber
-from nacre.policy.evaluate import MALFORMED, NO_RULE, is_well_formed
-from nacre.policy.rule import NOWHERE, Decision, Subject, Surroundings
+from nacre.firewall.rules.arguments.arguments import JsonNumber
+from nacre.firewall.rules.evaluate import MALFORMED, NO_RULE, is_well_formed
+from nacre.firewall.rules.rule import NOWHERE, Decision, Subject, Surroundings
 from tests.laws import examples
 from tests.policy.deciding import PROJECTS, call, decide, linear, method, policy, rule
 

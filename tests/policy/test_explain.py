@@ -1,8 +1,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nacre.policy.explain import explain
-from nacre.policy.rule import Surroundings
+from nacre.firewall.analysis.explain import explain
+from nacre.firewall.rules.rule import Surroundings
 from tests.policy.deciding import call, policy
 from tests.policy.test_evaluate import SEED, rule_texts, values
 

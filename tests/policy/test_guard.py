@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from nacre.limits import MAX_IN_FLIGHT, MAX_WIRE_BYTES
-from nacre.policy.verdicts import Answer, Drop, Forward
+from nacre.core.limits import MAX_IN_FLIGHT, MAX_WIRE_BYTES
+from nacre.firewall.enforce.verdicts import Answer, Drop, Forward
 from tests.policy.guarding import (
     ALLOW,
     SEED,

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nacre.policy.rule import Subject
-from nacre.policy.verdicts import Answer, Drop, Forward, Hold
+from nacre.firewall.enforce.verdicts import Answer, Drop, Forward, Hold
+from nacre.firewall.rules.rule import Subject
 from tests.laws import examples
 from tests.policy.deciding import policy
 from tests.policy.guarding import Scene, encoded, request, response

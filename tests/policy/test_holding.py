@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from nacre.policy.approver import Granted, Refused, Waiting
-from nacre.policy.policy import Policy
-from nacre.policy.verdicts import Forward, Hold, Release
+from nacre.firewall.approvals.approver import Granted, Refused, Waiting
+from nacre.firewall.enforce.verdicts import Forward, Hold, Release
+from nacre.firewall.rules.policy import Policy
 from tests.policy.deciding import policy
 from tests.policy.guarding import (
     FORM,

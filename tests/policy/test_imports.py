@@ -30,9 +30,10 @@ def loaded_by(work: str) -> tuple[list[str], list[str]]:
 @pytest.mark.parametrize(
     "work",
     [
-        "from nacre.policy.packs import pack; from nacre.policy.rule import Subject;"
+        "from nacre.firewall.policies.packs import pack;"
+        " from nacre.firewall.rules.rule import Subject;"
         " pack('default').decide(Subject('tool', 'x', 'y', {'path': '/a/%2e'}))",
-        "import nacre.policy.loading",
+        "import nacre.firewall.policies.loader",
     ],
 )
 def test_a_policy_needs_nothing_but_the_standard_library(work: str) -> None:
@@ -41,16 +42,20 @@ def test_a_policy_needs_nothing_but_the_standard_library(work: str) -> None:
 
 
 def test_evaluating_needs_no_parser_of_policy_files() -> None:
-    _, ours = loaded_by("import nacre.policy.packs")
-    assert "nacre.policy.loading" not in ours
-    small = ("nacre.policy", "nacre.errors", "nacre.own_server")
-    assert not {name for name in ours if not name.startswith(small)}
+    _, ours = loaded_by("import nacre.firewall.policies.packs")
+    assert "nacre.firewall.policies.loader" not in ours
+    small = (
+        *("nacre.firewall.policies", "nacre.firewall.rules"),
+        *("nacre.core.errors", "nacre.core.own_server_name"),
+    )
+    packages = {"nacre.core", "nacre.firewall"}
+    assert not {name for name in ours if not name.startswith(small)} - packages
 
 
 LISTING = """
 import os, tempfile
 from pathlib import Path
-from nacre.wiring.embedded import open_laptop
+from nacre.wiring.laptop import open_laptop
 from nacre.wiring.settings import Settings
 folder = Path(tempfile.mkdtemp())
 (folder / 'policy.toml').write_text('[[rule]]\\naction = "prompt"\\ntool = "*"\\n')
@@ -61,23 +66,29 @@ laptop = open_laptop(folder / 'data', named)
 assert laptop.application.surface.tools_for(None)
 laptop.close()
 """
-LOOKING = {"injection", "injection_rules", "injection_text", "secrets", "redaction", "screen"}
+LOOKING = {
+    *("content.injection.scan", "content.injection.rules", "content.injection.normalized_text"),
+    *("content.secrets", "content.redaction", "enforce.content_check"),
+}
 
 
 @pytest.mark.parametrize(
     "work",
     [
-        "from nacre.policy.loading import read_policy; from nacre.policy import packs;"
+        "from nacre.firewall.policies.loader import read_policy;"
+        " from nacre.firewall.policies import packs;"
         " from pathlib import Path;"
         " read_policy(Path(packs.__file__).with_name('careful.toml'))",
-        "import nacre.wiring.guarding, nacre.policy.laptop, nacre.policy.stored",
-        "import nacre.policy.entry, nacre.policy.entry_judge, nacre.policy.judge",
-        "import nacre.faces.policy, nacre.faces.evaluating",
-        "import nacre.faces.authorizer",
+        "import nacre.wiring.features.firewall, nacre.firewall.policies.laptop_policy;"
+        " import nacre.firewall.policies.stored_policy",
+        "import nacre.firewall.entry.guarded_surface, nacre.firewall.entry.entry_judge;"
+        " import nacre.firewall.enforce.judge",
+        "import nacre.faces.evaluator.evaluator_function, nacre.faces.evaluator.evaluation",
+        "import nacre.faces.aws_lambda.token_authorizer",
         LISTING,
     ],
 )
 def test_a_start_does_not_wait_for_what_looks_at_texts(work: str) -> None:
     _, ours = loaded_by(work)
-    assert not {f"nacre.policy.{name}" for name in LOOKING} & set(ours)
+    assert not {f"nacre.firewall.{name}" for name in LOOKING} & set(ours)
     assert any(name.startswith("nacre.") for name in ours)

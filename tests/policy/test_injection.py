@@ -11,15 +11,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nacre.policy.injection import Finding, mask, said, scan
-from nacre.policy.injection_definitions import scan_definition
-from nacre.policy.injection_features import WORDING, places
-from nacre.policy.injection_places import mask_value, scan_value
-from nacre.policy.injection_rules import EXPLANATIONS, OWN_BUDGET
-from nacre.policy.injection_text import fold, plain
-from nacre.policy.injection_tokens import tokens
-from nacre.policy.injection_wording import HALF, NOTHING, Stretch, Weights, Wording, halves, wording
-from nacre.policy.sections import SOURCES, InjectionSection, NamedPattern, Source
+from nacre.firewall.content.injection.features import WORDING, places
+from nacre.firewall.content.injection.json_values import mask_value, scan_value
+from nacre.firewall.content.injection.normalized_text import fold, plain
+from nacre.firewall.content.injection.rules import EXPLANATIONS, OWN_BUDGET
+from nacre.firewall.content.injection.scan import Finding, mask, said, scan
+from nacre.firewall.content.injection.tokens import tokens
+from nacre.firewall.content.injection.tool_definitions import scan_definition
+from nacre.firewall.content.injection.wording import (
+    HALF,
+    NOTHING,
+    Stretch,
+    Weights,
+    Wording,
+    halves,
+    wording,
+)
+from nacre.firewall.rules.sections import SOURCES, InjectionSection, NamedPattern, Source
 from tests.policy.fit_injection import Matrix, features, fit, packed
 
 ALL = InjectionSection(sources=SOURCES)

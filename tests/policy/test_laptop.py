@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.adapters.sqlite_table import SqliteTable
-from nacre.clock import system_clock
-from nacre.errors import PolicyError
-from nacre.policy.documents import Documents
-from nacre.policy.laptop import LaptopPolicies
-from nacre.policy.loading import load_policy
-from nacre.policy.rule import Subject
-from nacre.policy.stored import StoredPolicies
-from nacre.ports.table import Key
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.table import SqliteTable
+from nacre.core.clock import system_clock
+from nacre.core.errors import PolicyError
+from nacre.firewall.policies.laptop_policy import LaptopPolicies
+from nacre.firewall.policies.loader import load_policy
+from nacre.firewall.policies.stored_policy import StoredPolicies
+from nacre.firewall.policies.version_store import Documents
+from nacre.firewall.rules.rule import Subject
+from nacre.ports.items.table import Key
 
 
 def rule(action: str) -> str:

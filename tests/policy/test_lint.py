@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nacre.policy.findings import Kind
-from nacre.policy.languages import Language, covers, memberships
-from nacre.policy.lint import lint
-from nacre.policy.packs import PACKS, text_of
-from nacre.policy.policy import Policy
+from nacre.firewall.analysis.findings import Kind
+from nacre.firewall.analysis.glob_sets import Language, covers, memberships
+from nacre.firewall.analysis.lint import lint
+from nacre.firewall.policies.packs import PACKS, text_of
+from nacre.firewall.rules.policy import Policy
 from tests.laws import examples
 from tests.policy.deciding import call, method, policy
 from tests.policy.test_evaluate import rule_texts, values

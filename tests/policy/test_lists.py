@@ -1,6 +1,6 @@
 import pytest
 
-from nacre.errors import PolicyError
+from nacre.core.errors import PolicyError
 from tests.policy.deciding import decide, policy
 
 RULES = '[[rule]]\naction = "deny"\ntool = "*"\nargs.path = "/etc/**"\n'

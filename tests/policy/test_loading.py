@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nacre.errors import PolicyError
-from nacre.policy.loading import load_policy, read_policy
-from nacre.policy.policy import Policy
-from nacre.policy.rule import ArgumentTest, Rule
-from nacre.policy.sections import InjectionSection, NamedPattern, SecretsSection, Settings
+from nacre.core.errors import PolicyError
+from nacre.firewall.policies.loader import load_policy, read_policy
+from nacre.firewall.rules.policy import Policy
+from nacre.firewall.rules.rule import ArgumentTest, Rule
+from nacre.firewall.rules.sections import InjectionSection, NamedPattern, SecretsSection, Settings
 
 OK = '[[rule]]\naction = "allow"\ntool = "x"\n'
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nacre.policy.addresses import addresses
-from nacre.policy.shell_command import one_command
-from nacre.policy.sql_statement import one_statement
+from nacre.firewall.rules.arguments.email_addresses import addresses
+from nacre.firewall.rules.arguments.shell_command import one_command
+from nacre.firewall.rules.arguments.sql_statement import one_statement
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nacre.limits import BASE64_RUN_CHARS
-from nacre.policy.media import lifted, read_media
-from nacre.policy.secrets import find_secrets
-from nacre.policy.sections import SecretsSection
+from nacre.core.limits import BASE64_RUN_CHARS
+from nacre.firewall.content.base64_media import lifted, read_media
+from nacre.firewall.content.secrets import find_secrets
+from nacre.firewall.rules.sections import SecretsSection
 from tests.policy.guarding import ALLOW, Scene, modern, passed, request
 
 KEY = "AKIA" + "IOSFODNN7EXAMPLE"

@@ -8,8 +8,8 @@ import pytest
 from mcp_types import methods
 from pydantic import TypeAdapter
 
-from nacre.policy.message_texts import EXTENSIONS, TABLE, Kind, texts_of
-from nacre.policy.verdicts import Answer, Drop, Forward
+from nacre.firewall.content.message_texts import EXTENSIONS, TABLE, Kind, texts_of
+from nacre.firewall.enforce.verdicts import Answer, Drop, Forward
 from nacre.protocol.versions import SUPPORTED_VERSIONS
 from tests.policy.guarding import Scene, encoded, modern, notification, request
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from nacre.gateway.relay import Relay
-from nacre.policy.verdicts import Forward
+from nacre.firewall.enforce.verdicts import Forward
+from nacre.firewall.proxy.stdio.relay import Relay
 from tests.policy.guarding import Scene, encoded, is_dropped, passed, request, response, told
 from tests.policy.test_relisting import METHODS, READ, TURNED, WRITE, listed
 

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nacre.limits import OWN_PATTERN_WINDOW
-from nacre.policy.injection_rules import RULES
-from nacre.policy.own_patterns import check_pattern, own_matches
-from nacre.policy.secrets import RULES as SECRET_RULES
-from nacre.policy.sections import NamedPattern
+from nacre.core.limits import OWN_PATTERN_WINDOW
+from nacre.firewall.content.custom_patterns import check_pattern, own_matches
+from nacre.firewall.content.injection.rules import RULES
+from nacre.firewall.content.secrets import RULES as SECRET_RULES
+from nacre.firewall.rules.sections import NamedPattern
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_a_pattern_that_takes_too_long_is_stopped_and_said() -> None:
 def test_time_in_which_others_had_the_processor_does_not_count(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("nacre.policy.own_patterns.OWN_PATTERN_SECONDS", 0.05)
+    monkeypatch.setattr("nacre.firewall.content.custom_patterns.OWN_PATTERN_SECONDS", 0.05)
     found = own_matches("ab" + "x" * OWN_PATTERN_WINDOW + "ab", [NamedPattern("n", "ab")])
     assert next(found)
     threading.Event().wait(0.1)

@@ -3,8 +3,8 @@ from typing import Any
 import pytest
 
 from infra.policy_packs import compiled
-from nacre.policy.packs import PACKS, Pack, pack
-from nacre.policy.rule import Action
+from nacre.firewall.policies.packs import PACKS, Pack, pack
+from nacre.firewall.rules.rule import Action
 from tests.policy.deciding import call, method
 
 

@@ -6,23 +6,23 @@ from typing import Any
 
 import pytest
 
-from nacre.faces.evaluating import Evaluator
-from nacre.faces.logs import Log
-from nacre.faces.mcp import Rules
-from nacre.policy.entry import GuardedSurface
-from nacre.policy.entry_judge import EntryJudge
-from nacre.policy.loading import load_policy
-from nacre.policy.policy import Policy
-from nacre.policy.rule import Surroundings
-from nacre.policy.stored import InForce
-from nacre.policy.verdicts import Answer, Drop, Forward, Hold
-from nacre.protocol.answers import Answer as Reply
+from nacre.core.coroutines import step
+from nacre.core.logs import Log
+from nacre.faces.evaluator.evaluation import Evaluator
+from nacre.faces.mcp_endpoint import Rules
+from nacre.firewall.enforce.verdicts import Answer, Drop, Forward, Hold
+from nacre.firewall.entry.entry_judge import EntryJudge
+from nacre.firewall.entry.guarded_surface import GuardedSurface
+from nacre.firewall.policies.loader import load_policy
+from nacre.firewall.policies.stored_policy import InForce
+from nacre.firewall.rules.policy import Policy
+from nacre.firewall.rules.rule import Surroundings
 from nacre.protocol.caller import Caller, Peer
 from nacre.protocol.context import Context, Silence
-from nacre.protocol.dispatch import Dispatcher
+from nacre.protocol.dispatch.methods import Dispatcher
+from nacre.protocol.dispatch.request_state import RequestStates
 from nacre.protocol.messages import Request
-from nacre.protocol.request_state import RequestStates
-from nacre.protocol.running import step
+from nacre.protocol.replies import Answer as Reply
 from nacre.protocol.strict_json import parse
 from tests.policy.guarding import FORM, MODERN, Person, Scene, encoded
 from tests.protocol.surface import KEYS, NOW, Said, SmallServer

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nacre.errors import NotFoundError, UnavailableError
-from nacre.policy.pins import Pins, fingerprint
-from nacre.policy.policy import Policy
-from nacre.policy.screen import Screen
-from nacre.policy.verdicts import Answer, Forward
-from nacre.ports.table import Table
+from nacre.core.errors import NotFoundError, UnavailableError
+from nacre.firewall.enforce.content_check import Screen
+from nacre.firewall.enforce.verdicts import Answer, Forward
+from nacre.firewall.pins import Pins, fingerprint
+from nacre.firewall.rules.policy import Policy
+from nacre.ports.items.table import Table
 from tests.policy.guarding import ALLOW, Scene, passed, request, told
 
 READ: dict[str, Any] = {

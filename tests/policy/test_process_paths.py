@@ -10,11 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nacre.adapters import real_paths
-from nacre.policy import process_paths
-from nacre.policy.process_paths import mounts_in, rest_of, without_links
-from nacre.policy.readings import resolved
-from nacre.policy.rule import NOWHERE, Surroundings
+from nacre.adapters.files import real_paths
+from nacre.firewall.rules.arguments import process_paths
+from nacre.firewall.rules.arguments.process_paths import mounts_in, rest_of, without_links
+from nacre.firewall.rules.arguments.readings import resolved
+from nacre.firewall.rules.rule import NOWHERE, Surroundings
 from tests.policy.deciding import call, decides_path, policy
 
 LOCAL = Surroundings(is_local=True)

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from nacre.policy.matching import matches
-from nacre.policy.prove import Shape, prove
-from nacre.policy.readings import readings
-from nacre.policy.rule import NOWHERE, ArgumentTest, Surroundings
+from nacre.firewall.analysis.prove import Shape, prove
+from nacre.firewall.rules.arguments.readings import readings
+from nacre.firewall.rules.globs.matching import matches
+from nacre.firewall.rules.rule import NOWHERE, ArgumentTest, Surroundings
 from tests.laws import examples
 from tests.policy.deciding import call, policy
 from tests.policy.random_proofs import is_of, try_proofs

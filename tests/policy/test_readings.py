@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nacre.policy.readings import LONGEST_NAME, normal, readings
-from nacre.policy.rule import NOWHERE, Surroundings
+from nacre.firewall.rules.arguments.readings import LONGEST_NAME, normal, readings
+from nacre.firewall.rules.rule import NOWHERE, Surroundings
 from tests.laws import examples
 from tests.policy.deciding import PROJECTS, call, decides_path, policy
 

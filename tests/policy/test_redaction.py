@@ -5,9 +5,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nacre.policy.redaction import Redacted, redact, redact_for_audit
-from nacre.policy.secrets import BUILT_IN
-from nacre.policy.sections import SecretsSection
+from nacre.firewall.content.redaction import Redacted, redact, redact_for_audit
+from nacre.firewall.content.secrets import BUILT_IN
+from nacre.firewall.rules.sections import SecretsSection
 
 TOKEN = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
 MARK = "[redacted: github-token]"

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nacre.errors import InvalidInputError
-from nacre.policy.argument_names import meaning_of, path_arguments
-from nacre.policy.bases import absolute_bases
-from nacre.policy.matching import matches
-from nacre.policy.packs import text_of
-from nacre.policy.rule import NOWHERE, Surroundings
-from nacre.policy.verdicts import Forward, Hold
+from nacre.core.errors import InvalidInputError
+from nacre.firewall.enforce.verdicts import Forward, Hold
+from nacre.firewall.policies.packs import text_of
+from nacre.firewall.rules.arguments.argument_names import meaning_of, path_arguments
+from nacre.firewall.rules.arguments.base_folders import absolute_bases
+from nacre.firewall.rules.globs.matching import matches
+from nacre.firewall.rules.rule import NOWHERE, Surroundings
 from tests.laws import examples
 from tests.policy.deciding import call, policy
 from tests.policy.guarding import FORM, Person, Scene, encoded, request

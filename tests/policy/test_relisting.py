@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from nacre.gateway.relay import Relay
-from nacre.policy.verdicts import Answer, Forward
+from nacre.firewall.enforce.verdicts import Answer, Forward
+from nacre.firewall.proxy.stdio.relay import Relay
 from tests.policy.guarding import (
     ALLOW,
     Scene,
@@ -177,7 +177,7 @@ def test_over_stdio_a_call_waits_for_the_list_and_nothing_else_does(scene: Scene
 
 
 def test_over_stdio_the_wait_has_an_end(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nacre.gateway.relay.CHANGED_LIST_SECONDS", 0.0)
+    monkeypatch.setattr("nacre.firewall.proxy.stdio.relay.CHANGED_LIST_SECONDS", 0.0)
     to_client: list[bytes] = []
     relay = Relay(scene.guard, to_client=to_client.append, to_server=lambda _raw: None)
 

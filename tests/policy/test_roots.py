@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from nacre.policy.bases import roots_in, with_roots
-from nacre.policy.rule import Surroundings
-from nacre.policy.verdicts import Answer, Forward
+from nacre.firewall.enforce.verdicts import Answer, Forward
+from nacre.firewall.rules.arguments.base_folders import roots_in, with_roots
+from nacre.firewall.rules.rule import Surroundings
 from tests.policy.guarding import Scene, encoded
 
 RULES = """

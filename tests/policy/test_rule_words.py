@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from nacre.errors import PolicyError
-from nacre.policy.compiled import from_json, to_json
-from nacre.policy.coverage import coverage
-from nacre.policy.explain import explain
-from nacre.policy.prove import Shape, prove
-from nacre.policy.replay import Recorded, replayed
-from nacre.policy.rule import ArgumentTest
+from nacre.core.errors import PolicyError
+from nacre.firewall.analysis.coverage import coverage
+from nacre.firewall.analysis.explain import explain
+from nacre.firewall.analysis.prove import Shape, prove
+from nacre.firewall.analysis.replay import Recorded, replayed
+from nacre.firewall.policies.compiled import from_json, to_json
+from nacre.firewall.rules.rule import ArgumentTest
 from tests.policy.deciding import call, linear, policy
 
 MAIL = """

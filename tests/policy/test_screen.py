@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from nacre.policy.verdicts import Forward
+from nacre.firewall.enforce.verdicts import Forward
 from tests.policy.guarding import (
     ALLOW,
     Person,

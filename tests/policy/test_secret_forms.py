@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from nacre.policy.redaction import redact
-from nacre.policy.secrets import BUILT_IN, find_secrets, redact_text
-from nacre.policy.sections import SecretsSection
+from nacre.firewall.content.redaction import redact
+from nacre.firewall.content.secrets import BUILT_IN, find_secrets, redact_text
+from nacre.firewall.rules.sections import SecretsSection
 
 # `<a52>` stands for 52 letters and digits, x for hexadecimal, A for capitals and digits,
 # l for small letters and digits, d for digits, w for letters, digits, - and _.

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nacre.access.tokens import mint
-from nacre.own_tokens import KINDS
-from nacre.policy.secrets import (
+from nacre.access.tokens.token_format import mint
+from nacre.core.token_prefixes import KINDS
+from nacre.firewall.content.secrets import (
     _BASE64,
     _MOST_PLAIN,
     _PLAIN_TEXTS,
@@ -20,7 +20,7 @@ from nacre.policy.secrets import (
     names_secret,
     redact_text,
 )
-from nacre.policy.sections import NamedPattern, SecretsSection
+from nacre.firewall.rules.sections import NamedPattern, SecretsSection
 from tests.policy.test_secret_forms import FORMS
 
 # Joined here, so that no scanner of repositories takes them for real ones.

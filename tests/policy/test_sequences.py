@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nacre.limits import SEQUENCE_EDGE_CHARS
-from nacre.policy.sequences import crossing
+from nacre.core.limits import SEQUENCE_EDGE_CHARS
+from nacre.firewall.content.split_texts import crossing
 from tests.policy.guarding import ALLOW, Scene, error_code, passed, request
 
 SECRET = "ghp" + "_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"

@@ -5,11 +5,11 @@ from contextlib import closing
 
 import pytest
 
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.adapters.sqlite_table import SqliteTable
-from nacre.limits import MAX_APPROVAL_MINUTES
-from nacre.policy.approval_store import ApprovalStore, Ticket
-from nacre.policy.floods import Floods
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.table import SqliteTable
+from nacre.core.limits import MAX_APPROVAL_MINUTES
+from nacre.firewall.approvals.question_limit import Floods
+from nacre.firewall.approvals.store import ApprovalStore, Ticket
 
 NOW = 1_800_000_000_000
 YEAR = 365 * 86_400_000

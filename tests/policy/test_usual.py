@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from nacre.policy.audit_entry import AuditEntry, Record
-from nacre.policy.usual import Usual
-from nacre.policy.verdicts import Answer, Forward
+from nacre.firewall.audit.entry import AuditEntry, Record
+from nacre.firewall.enforce.fast_path import Usual
+from nacre.firewall.enforce.verdicts import Answer, Forward
 from tests.policy.guarding import Notebook, Scene, encoded, modern, request, response
 from tests.policy.test_guard_fuzz import RULES, mangled
 

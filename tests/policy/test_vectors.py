@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from nacre.policy.automaton import Automaton
-from nacre.policy.compiled import from_json, to_json
-from nacre.policy.evaluate import is_well_formed
-from nacre.policy.loading import load_policy
-from nacre.policy.matching import matches
-from nacre.policy.policy import Policy
-from nacre.policy.rule import Subject, Surroundings
+from nacre.firewall.policies.compiled import from_json, to_json
+from nacre.firewall.policies.loader import load_policy
+from nacre.firewall.rules.evaluate import is_well_formed
+from nacre.firewall.rules.globs.automaton import Automaton
+from nacre.firewall.rules.globs.matching import matches
+from nacre.firewall.rules.policy import Policy
+from nacre.firewall.rules.rule import Subject, Surroundings
 from tests.policy.deciding import call, linear
 from tests.vectors import sets
 from tests.vectors.sets import SETS, rows

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from nacre.policy.loading import load_policy
-from nacre.policy.verdicts import Answer, Drop, Forward, Verdict
+from nacre.firewall.enforce.verdicts import Answer, Drop, Forward, Verdict
+from nacre.firewall.policies.loader import load_policy
 from tests.policy.guarding import Scene, encoded, request
 from tests.vectors.sets import SETS, policies, rows
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from nacre.errors import NewerSchemaError
-from nacre.ports.item_schema import ItemSchema
-from nacre.ports.table import Item
+from nacre.core.errors import NewerSchemaError
+from nacre.ports.items.schema import ItemSchema
+from nacre.ports.items.table import Item
 
 PERSON = ItemSchema(
     "person",

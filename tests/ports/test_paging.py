@@ -4,10 +4,10 @@ from itertools import islice
 
 import pytest
 
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.adapters.sqlite_table import SqliteTable
-from nacre.ports.paging import every_item
-from nacre.ports.table import Range, Table
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.table import SqliteTable
+from nacre.ports.items.paging import every_item
+from nacre.ports.items.table import Range, Table
 
 NAMES = [f"{number:02}" for number in range(10)]
 

@@ -40,7 +40,7 @@ def test_it_names_what_is_installed_with_the_package_in_the_versions_of_the_lock
 
 
 def test_what_lies_in_the_package_has_the_version_of_its_file() -> None:
-    script = ROOT / "shared" / "nacre" / "faces" / "pages" / "static" / "htmx.min.js"
+    script = ROOT / "shared" / "nacre" / "web" / "pages" / "static" / "htmx.min.js"
     [version] = re.findall(r'version:"([\d.]+)"', script.read_text())
     [named] = [each for each in made()["components"] if each["name"] == "htmx.org"]
 

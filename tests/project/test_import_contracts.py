@@ -19,6 +19,16 @@ FUNCTIONS_ON_TOP = "Handlers: nothing imports a function"
 HANDLERS = "Handlers: settings, wiring and a face, nothing else"
 ADAPTERS = "Adapters: only wiring chooses one"
 FEATURES = "Features: no vendors and no operating system"
+BEING = "Being: its parts point downwards"
+MEMORY = "Memory: its parts point downwards"
+PATROL = "Patrol: its parts point downwards"
+ORDERS = "Orders: their parts point downwards"
+FIREWALL = "Firewall: its parts point downwards"
+GATEWAY = "Gateway: its parts point downwards"
+ACCESS = "Access: its parts point downwards"
+WIRING = "Wiring: its parts point downwards"
+ALONE = "Firewall: it needs no other product"
+VENDORS = "Adapters: no vendor knows another"
 NAMES = "Names: no utils, helpers, common or misc"
 
 # One file each, and the contracts that it breaks.
@@ -28,7 +38,7 @@ VIOLATIONS = {
         "import nacre.protocol.principal",
         {LAYERS},
     ),
-    "siblings meet": ("shared/nacre/access/planted.py", "import nacre.tools", {LAYERS}),
+    "siblings meet": ("shared/nacre/access/tokens/planted.py", "import nacre.sdk", {LAYERS}),
     "a package that no layer names": ("shared/nacre/planted.py", "", {LAYERS}),
     "the package imports a function": (
         "shared/nacre/cli/planted.py",
@@ -56,19 +66,69 @@ VIOLATIONS = {
         {ADAPTERS},
     ),
     "a feature imports a vendor": (
-        "shared/nacre/being/planted.py",
+        "shared/nacre/being/tools/planted.py",
         "import boto3",
         {FEATURES},
     ),
     "a feature imports the operating system": (
-        "shared/nacre/tools/planted.py",
+        "shared/nacre/sdk/planted.py",
         "def f() -> None:\n    from os import environ",
         {FEATURES},
     ),
     "a new feature imports a vendor": (
-        "shared/nacre/orders/planted.py",
+        "shared/nacre/being/orders/order/planted.py",
         "import openai",
         {FEATURES},
+    ),
+    "memory imports the patrol": (
+        "shared/nacre/being/memory/model/planted.py",
+        "import nacre.being.patrol",
+        {BEING},
+    ),
+    "a model of memories imports their store": (
+        "shared/nacre/being/memory/model/planted.py",
+        "import nacre.being.memory.store",
+        {MEMORY},
+    ),
+    "a run imports a step": (
+        "shared/nacre/being/patrol/run/planted.py",
+        "import nacre.being.patrol.steps",
+        {PATROL},
+    ),
+    "a session imports an order": (
+        "shared/nacre/being/orders/sessions/planted.py",
+        "import nacre.being.orders.order",
+        {ORDERS},
+    ),
+    "a rule imports the guard": (
+        "shared/nacre/firewall/rules/planted.py",
+        "import nacre.firewall.enforce",
+        {FIREWALL},
+    ),
+    "a configured server imports the catalogue": (
+        "shared/nacre/gateway/servers/planted.py",
+        "import nacre.gateway.catalogue",
+        {GATEWAY},
+    ),
+    "a token imports OAuth": (
+        "shared/nacre/access/tokens/planted.py",
+        "import nacre.access.oauth",
+        {ACCESS},
+    ),
+    "a feature imports a composition": (
+        "shared/nacre/wiring/features/planted.py",
+        "import nacre.wiring.aws",
+        {WIRING},
+    ),
+    "the firewall imports tokens": (
+        "shared/nacre/firewall/rules/planted.py",
+        "import nacre.access",
+        {LAYERS, ALONE},
+    ),
+    "SQLite imports AWS": (
+        "shared/nacre/adapters/sqlite/planted.py",
+        "import nacre.adapters.aws",
+        {VENDORS},
     ),
     "a file of odds and ends": ("shared/nacre/protocol/utils.py", "", {NAMES}),
 }

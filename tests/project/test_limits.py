@@ -4,7 +4,7 @@ import ast
 from collections import Counter
 from pathlib import Path
 
-from nacre import limits
+from nacre.core import limits
 
 
 def test_no_limit_is_set_twice() -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from infra.layers.build import find_uv
 from nacre import __version__
-from nacre.policy.packs import PACKS
+from nacre.firewall.policies.packs import PACKS
 
 pytestmark = pytest.mark.slow
 
@@ -83,7 +83,7 @@ def test_the_wheel_holds_the_package_its_tables_and_nothing_else(wheel: Path) ->
         *("nacre", "nacre_tables", f"nacre-{__version__}.dist-info")
     }
     assert "nacre/py.typed" in names
-    assert {f"nacre/policy/packs/{name}.json" for name in PACKS} <= set(names)
+    assert {f"nacre/firewall/policies/packs/{name}.json" for name in PACKS} <= set(names)
     assert f"nacre-{__version__}.dist-info/licenses/LICENSE" in names
 
 

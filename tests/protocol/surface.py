@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from nacre.errors import InvalidInputError, NotFoundError, UnknownResourceError
-from nacre.faces.mcp import Rules
+from nacre.core.errors import InvalidInputError, NotFoundError, UnknownResourceError
+from nacre.faces.mcp_endpoint import Rules
 from nacre.protocol.context import Context
-from nacre.protocol.dispatch import Dispatcher
-from nacre.protocol.request_state import RequestStates, SigningKeys
+from nacre.protocol.dispatch.methods import Dispatcher
+from nacre.protocol.dispatch.request_state import RequestStates, SigningKeys
 from nacre.protocol.surface import Definitions
 
 NOW = datetime(2026, 11, 18, 12, 0, tzinfo=UTC)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nacre.errors import InvalidParamsError
+from nacre.core.errors import InvalidParamsError
 from nacre.protocol.context import Context, Silence
 from nacre.protocol.versions import MODERN
 

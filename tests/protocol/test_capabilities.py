@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from nacre.faces.lambda_events import mcp_handler
-from nacre.faces.logs import Log
-from nacre.protocol.peers import Acquaintances
+from nacre.core.logs import Log
+from nacre.faces.aws_lambda.mcp_http import mcp_handler
+from nacre.protocol.http.legacy_clients import Acquaintances
 from tests.conformance.fixture_server import conformance_application
 from tests.lambda_events import EVENT_SHAPES
 from tests.protocol.wires import WIRES, LambdaWire, Message, Wire

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from nacre import ToolServer, tool
-from nacre.errors import InvalidParamsError, RateLimitedError, UnavailableError
-from nacre.limits import FOLLOWED_RESOURCES, SUBSCRIPTIONS_OF_TOKEN
+from nacre.core.errors import InvalidParamsError, RateLimitedError, UnavailableError
+from nacre.core.limits import FOLLOWED_RESOURCES, SUBSCRIPTIONS_OF_TOKEN
 from nacre.protocol.changes import Changes, Seen, Wanted, honoured
 from nacre.protocol.principal import FULL, Principal
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nacre.errors import ForbiddenError
-from nacre.protocol.fences import Fences, hostname
+from nacre.core.errors import ForbiddenError
+from nacre.protocol.http.allowed_origins import Fences, hostname
 from tests.attacks.rows import attack
 
 NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from nacre.errors import ForbiddenError, UnauthorizedError
-from nacre.faces.mcp import MirroredSchemas, Rules
+from nacre.core.coroutines import step
+from nacre.core.errors import ForbiddenError, UnauthorizedError
+from nacre.faces.mcp_endpoint import MirroredSchemas, Rules
 from nacre.protocol.context import Silence
-from nacre.protocol.fences import Fences
-from nacre.protocol.http import Endpoint
-from nacre.protocol.http_messages import HttpCall, HttpReply, HttpRequest
+from nacre.protocol.http.allowed_origins import Fences
+from nacre.protocol.http.endpoint_rules import Endpoint
+from nacre.protocol.http.http_messages import HttpCall, HttpReply, HttpRequest
 from nacre.protocol.principal import FULL, READ_ONLY, Principal
-from nacre.protocol.running import step
 from nacre.protocol.versions import LEGACY_VERSIONS, SUPPORTED_VERSIONS
 from tests.protocol.surface import SmallServer, elicit, small_dispatcher
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nacre.errors import InvalidParamsError, MalformedMessageError
+from nacre.core.errors import InvalidParamsError, MalformedMessageError
 from nacre.protocol.messages import Notification, Request, Response, parse_message
 
 

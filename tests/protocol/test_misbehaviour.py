@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from nacre.app import Application
+from nacre.being.application import Application
 from nacre.protocol.context import Context
-from nacre.protocol.request_state import RequestStates
-from nacre.tools.decorator import tool
-from nacre.tools.server import ToolServer
+from nacre.protocol.dispatch.request_state import RequestStates
+from nacre.sdk.decorator import tool
+from nacre.sdk.tool_server import ToolServer
 from tests.protocol.surface import KEYS, NOW, elicit
 from tests.protocol.wires import WIRES
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from nacre.errors import InvalidInputError
+from nacre.core.errors import InvalidInputError
 from nacre.protocol.messages import parse_message
 
 READABLE = {

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nacre.errors import InvalidParamsError
-from nacre.limits import REQUEST_STATE_SECONDS
+from nacre.core.errors import InvalidParamsError
+from nacre.core.limits import REQUEST_STATE_SECONDS
+from nacre.protocol.dispatch.request_state import RequestStates, SigningKeys
 from nacre.protocol.messages import Request
 from nacre.protocol.principal import FULL, Principal
-from nacre.protocol.request_state import RequestStates, SigningKeys
 from tests.protocol.surface import NOW
 
 ANN = Principal("ann", "being-1", FULL)

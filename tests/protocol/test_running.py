@@ -6,7 +6,7 @@ import warnings
 
 import pytest
 
-from nacre.protocol.running import Looper, step
+from nacre.core.coroutines import Looper, step
 
 
 async def immediate() -> int:

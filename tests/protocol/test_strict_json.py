@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from nacre.errors import MalformedJsonError, MalformedMessageError
-from nacre.limits import MAX_JSON_DEPTH
+from nacre.core.errors import MalformedJsonError, MalformedMessageError
+from nacre.core.limits import MAX_JSON_DEPTH
 from nacre.protocol import strict_json
 
 values = st.recursive(

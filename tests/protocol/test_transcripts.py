@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 from nacre import __version__
-from nacre.app import INSTRUCTIONS, Application
-from nacre.being.get_current_time import get_current_time
-from nacre.protocol.request_state import RequestStates, SigningKeys
-from nacre.tools.server import ToolServer
+from nacre.being.application import INSTRUCTIONS, Application
+from nacre.being.tools.get_current_time import get_current_time
+from nacre.protocol.dispatch.request_state import RequestStates, SigningKeys
+from nacre.sdk.tool_server import ToolServer
 from tests.conformance.fixture_server import conformance_server
 from tests.conformance.fixture_tasks import resting_tasks
 from tests.protocol.wires import WIRES, Message

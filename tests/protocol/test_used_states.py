@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from nacre.app import Application
-from nacre.faces.http import asgi_app
-from nacre.faces.logs import Log
-from nacre.limits import REQUEST_STATE_SECONDS
-from nacre.ports.table import Table
+from nacre.being.application import Application
+from nacre.core.limits import REQUEST_STATE_SECONDS
+from nacre.core.logs import Log
+from nacre.faces.http.laptop_server import asgi_app
+from nacre.ports.items.table import Table
 from nacre.protocol.context import Context
-from nacre.protocol.request_state import RequestStates
-from nacre.protocol.used_states import UsedStates
-from nacre.tools.decorator import tool
-from nacre.tools.server import ToolServer
+from nacre.protocol.dispatch.request_state import RequestStates
+from nacre.protocol.dispatch.used_states import UsedStates
+from nacre.sdk.decorator import tool
+from nacre.sdk.tool_server import ToolServer
 from tests.adapters.conftest import StillClock
 from tests.attacks.rows import attack
 from tests.faces.test_http import Wire, admit, modern_call

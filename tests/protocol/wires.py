@@ -15,11 +15,11 @@ from io import StringIO
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
-from nacre.app import Application
-from nacre.faces.http import asgi_app
-from nacre.faces.lambda_events import mcp_handler
-from nacre.faces.logs import Log
-from nacre.faces.stdio import serve_stdio
+from nacre.being.application import Application
+from nacre.core.logs import Log
+from nacre.faces.aws_lambda.mcp_http import mcp_handler
+from nacre.faces.http.laptop_server import asgi_app
+from nacre.faces.stdio.stdio_server import serve_stdio
 from nacre.protocol.principal import FULL, Principal
 from tests.asgi_server import served
 from tests.lambda_events import BEING, EVENT_SHAPES, Event, LambdaContext, Sent, body_of

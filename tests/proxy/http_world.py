@@ -9,11 +9,11 @@ from typing import Any
 
 import httpx2
 
-from nacre.faces.http_proxy import ReverseProxy
-from nacre.faces.http_proxy_server import Connections
-from nacre.faces.http_upstream import Upstream
-from nacre.faces.http_upstream_url import parse_address
-from nacre.protocol.fences import Fences
+from nacre.firewall.proxy.http.http_proxy import ReverseProxy
+from nacre.firewall.proxy.http.http_server import Connections
+from nacre.firewall.proxy.upstream.address import parse_address
+from nacre.firewall.proxy.upstream.upstream_client import Upstream
+from nacre.protocol.http.allowed_origins import Fences
 from tests.http_crowd import crowd
 from tests.policy.guarding import MODERN, Scene, request
 

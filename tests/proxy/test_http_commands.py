@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from nacre.cli.proxying import run
+from nacre.cli.proxy.proxy_command import run
 from tests.policy.guarding import ALLOW, notification, request
 from tests.proxy.programs import NACRE, environment
 
@@ -278,7 +278,7 @@ def test_a_listener_that_others_can_reach_is_warned_about(far: str, place: list[
 
 def test_neither_form_loads_a_framework_or_an_sdk(far: str, place: list[str]) -> None:
     probe = (
-        "import sys; from nacre.cli.proxying import run; code = run(sys.argv[1:]);"
+        "import sys; from nacre.cli.proxy.proxy_command import run; code = run(sys.argv[1:]);"
         "print(sorted({'mcp', 'pydantic', 'fastapi', 'starlette', 'uvicorn', 'httpx', 'boto3',"
         " 'numpy', 'click'} & {name.partition('.')[0] for name in sys.modules}))"
     )

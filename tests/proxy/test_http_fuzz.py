@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nacre.faces.http_proxy_stdio import StdioProxy
-from nacre.faces.http_upstream import Upstream
-from nacre.faces.http_upstream_connection import UpstreamError
-from nacre.faces.http_upstream_events import Event, EventReader
-from nacre.faces.http_upstream_url import parse_address
+from nacre.firewall.proxy.http.stdio_bridge import StdioProxy
+from nacre.firewall.proxy.upstream.address import parse_address
+from nacre.firewall.proxy.upstream.connection import UpstreamError
+from nacre.firewall.proxy.upstream.event_stream import Event, EventReader
+from nacre.firewall.proxy.upstream.upstream_client import Upstream
 from tests.policy.guarding import MODERN, Scene
 from tests.policy.test_guard_fuzz import POLICY, is_decided, mangled, readings
 from tests.proxy.http_world import POSTED, Asked, Remote, World, run, serving

@@ -7,7 +7,7 @@ import h11
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nacre.policy.mirrors import made, mirrored
+from nacre.firewall.enforce.mirrored_headers import made, mirrored
 from tests.policy.guarding import modern, notification, request
 
 VALUES = st.one_of(

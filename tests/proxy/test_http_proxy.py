@@ -343,7 +343,7 @@ def test_what_the_policy_denies_a_server_is_answered_for_the_client() -> None:
 def test_a_server_that_asks_without_end_gets_so_many_answers_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("nacre.faces.http_proxy_relay.PROXY_REPLIES", 4)
+    monkeypatch.setattr("nacre.firewall.proxy.http.response_relay.PROXY_REPLIES", 4)
     server = Insisting()
 
     async def scenario(world: World) -> None:

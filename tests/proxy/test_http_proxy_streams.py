@@ -6,7 +6,7 @@ import json
 import httpx2
 import pytest
 
-from nacre.policy.approver import Granted, Waiting
+from nacre.firewall.approvals.approver import Granted, Waiting
 from tests.policy.guarding import FORM, SEED, Person, Scene, modern, request, response
 from tests.proxy.http_world import (
     POSTED,

@@ -15,9 +15,9 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from nacre.faces.http_upstream import Upstream
-from nacre.faces.http_upstream_connection import UpstreamError
-from nacre.faces.http_upstream_url import Address, parse_address
+from nacre.firewall.proxy.upstream.address import Address, parse_address
+from nacre.firewall.proxy.upstream.connection import UpstreamError
+from nacre.firewall.proxy.upstream.upstream_client import Upstream
 from tests.policy.guarding import FORM, SEED, Person, Scene, modern, request, response
 from tests.proxy.http_world import (
     Asked,
@@ -116,7 +116,7 @@ def test_an_older_client_hears_what_a_server_of_the_newest_generation_says_to_it
 def test_many_sessions_are_forgotten_one_by_one_and_decided_about_all_the_same(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("nacre.faces.http_proxy_talks.PROXY_CONVERSATIONS", 3)
+    monkeypatch.setattr("nacre.firewall.proxy.http.conversations.PROXY_CONVERSATIONS", 3)
 
     async def scenario(world: World) -> None:
         for number in range(6):

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from nacre.faces.http_proxy_stdio import StdioProxy
-from nacre.faces.http_upstream import Upstream
-from nacre.faces.http_upstream_connection import UpstreamError
-from nacre.faces.http_upstream_url import parse_address
-from nacre.policy.approver import Granted, Waiting
+from nacre.firewall.approvals.approver import Granted, Waiting
+from nacre.firewall.proxy.http.stdio_bridge import StdioProxy
+from nacre.firewall.proxy.upstream.address import parse_address
+from nacre.firewall.proxy.upstream.connection import UpstreamError
+from nacre.firewall.proxy.upstream.upstream_client import Upstream
 from tests.policy.guarding import (
     ALLOW,
     FORM,
@@ -285,7 +285,7 @@ def test_what_the_server_says_by_itself_is_heard() -> None:
 def test_a_server_that_asks_without_end_gets_so_many_answers_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("nacre.faces.http_proxy_stdio.PROXY_REPLIES", 4)
+    monkeypatch.setattr("nacre.firewall.proxy.http.stdio_bridge.PROXY_REPLIES", 4)
     server = Insisting()
     path = {"path": "/home/user/projects/a"}
 

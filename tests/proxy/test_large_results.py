@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
-from nacre.adapters.screening_processes import ScreeningProcesses
-from nacre.faces.http_proxy_screening import decided
-from nacre.faces.http_upstream_messages import answered_by, answered_ids
-from nacre.gateway.relay import Relay
-from nacre.policy.large import LargeMessage, Looked
-from nacre.policy.verdicts import Forward
+from nacre.adapters.screening.process_pool import ScreeningProcesses
+from nacre.firewall.enforce.large_results import LargeMessage, Looked
+from nacre.firewall.enforce.verdicts import Forward
+from nacre.firewall.proxy.http.screening import decided
+from nacre.firewall.proxy.stdio.relay import Relay
+from nacre.firewall.proxy.upstream.message_ids import answered_by, answered_ids
 from tests.gateway.test_large_answers import message
 from tests.policy.guarding import ALLOW, Scene, encoded, notification, response
 
@@ -124,7 +124,7 @@ def test_a_helper_decides_about_any_answer_as_the_guard_would(
         verdicts = []
         for scene in (elsewhere, here):
             raw = answer.replace(b"ID", str(asked(scene)).encode())
-            monkeypatch.setattr("nacre.policy.guard.LARGE_RESULT_BYTES", 1)
+            monkeypatch.setattr("nacre.firewall.enforce.guard.LARGE_RESULT_BYTES", 1)
             looked += scene.guard.large(raw) is not None
             verdict = asyncio.run(decided(scene.guard, raw))
             verdicts.append((verdict, getattr(verdict, "raw", None) == raw))
@@ -178,7 +178,7 @@ def test_what_is_more_than_a_result_is_decided_here(helpers: ScreeningProcesses)
 def test_a_helper_that_fails_leaves_the_decision_here(
     helpers: ScreeningProcesses, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nacre.adapters.screening_processes._COMMAND", ("false",))
+    monkeypatch.setattr("nacre.adapters.screening.process_pool._COMMAND", ("false",))
     scene = scene_with(helpers)
     verdict = asyncio.run(
         decided(scene.guard, encoded(response(asked(scene), result(LARGE + TOKEN))))

@@ -8,9 +8,9 @@ from random import Random
 
 import pytest
 
-from nacre.gateway.relay import Relay
-from nacre.policy.large import LargeMessage, Looked
-from nacre.policy.verdicts import Answer, Forward, Hold, Release, Verdict
+from nacre.firewall.enforce.large_results import LargeMessage, Looked
+from nacre.firewall.enforce.verdicts import Answer, Forward, Hold, Release, Verdict
+from nacre.firewall.proxy.stdio.relay import Relay
 from tests.policy.guarding import Scene
 from tests.policy.test_guard_fuzz import conversation, is_decided, mangled, readings
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from nacre.limits import MAX_WIRE_BYTES
+from nacre.core.limits import MAX_WIRE_BYTES
 from tests.proxy.conftest import Start, ended, is_running
 from tests.proxy.programs import NACRE, ROOT, environment
 

@@ -3,10 +3,10 @@
 import json
 from collections.abc import Sequence
 
-from nacre.gateway.relay import Decides, Relay
-from nacre.policy.approver import Waiting
-from nacre.policy.large import LargeMessage, Looked
-from nacre.policy.verdicts import Answer, Drop, Forward, Hold, Release, Verdict
+from nacre.firewall.approvals.approver import Waiting
+from nacre.firewall.enforce.large_results import LargeMessage, Looked
+from nacre.firewall.enforce.verdicts import Answer, Drop, Forward, Hold, Release, Verdict
+from nacre.firewall.proxy.stdio.relay import Decides, Relay
 from tests.policy.guarding import Person, Scene, encoded, request, response
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.ports.table import Table
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.ports.items.table import Table
 from tests.adapters.conftest import StillClock
 from tests.tasks.worlds import World
 from tests.two_stores import clock, stack, table
@@ -25,7 +25,7 @@ def world(table: Table, clock: StillClock, tmp_path: Path) -> Iterator[World]:
 @pytest.fixture
 def laptop(clock: StillClock, tmp_path: Path) -> Iterator[World]:
     """The same on the laptop's alone."""
-    from nacre.adapters.sqlite_table import SqliteTable
+    from nacre.adapters.sqlite.table import SqliteTable
 
     database = SqliteDatabase(":memory:")
     yield World(SqliteTable(database, now=clock), database, clock, tmp_path)

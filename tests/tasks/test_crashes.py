@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
+from nacre.being.tasks.task import call_of
 from nacre.protocol.context import Context
 from nacre.protocol.versions import MODERN
-from nacre.tasks.task import call_of
 from tests.lambda_events import BEING
 from tests.tasks.worker_process import Place
 from tests.tasks.worlds import CALLER, KEY, text_of

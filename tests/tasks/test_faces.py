@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from nacre.errors import HeaderMismatchError
-from nacre.protocol.headers import check_mirrors
+from nacre.core.errors import HeaderMismatchError
+from nacre.protocol.http.headers import check_mirrors
 from nacre.protocol.messages import Request
 from nacre.protocol.versions import META_CAPABILITIES, META_VERSION, MODERN
 from tests.cli.processes import start

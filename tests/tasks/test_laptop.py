@@ -10,22 +10,22 @@ from typing import Any
 import pytest
 
 from nacre.access.owners import DEFAULT_OWNER
-from nacre.adapters.jsonl_audit import JsonlRecords
-from nacre.being import trigger_patrol
-from nacre.clock import system_clock
-from nacre.faces import error_map
-from nacre.faces.mcp import dispatcher
+from nacre.adapters.files.audit import JsonlRecords
+from nacre.being.patrol import trigger
+from nacre.being.tools import trigger_patrol
+from nacre.core.clock import system_clock
+from nacre.core.coroutines import step
+from nacre.faces.mcp_endpoint import dispatcher
 from nacre.jobs.lease import Leases
 from nacre.jobs.loop import Outcome
-from nacre.patrol import calls
-from nacre.protocol.answers import Answer
 from nacre.protocol.caller import Caller, Peer
 from nacre.protocol.context import Silence
+from nacre.protocol.http import error_map
 from nacre.protocol.messages import Request
 from nacre.protocol.principal import FULL, Principal
-from nacre.protocol.running import step
+from nacre.protocol.replies import Answer
 from nacre.protocol.versions import LEGACY_VERSIONS, MODERN
-from nacre.wiring.embedded import Laptop, first_being, open_laptop
+from nacre.wiring.laptop import Laptop, first_being, open_laptop
 from nacre.wiring.settings import Settings
 from tests.being.writing import SCENE
 from tests.model_server import model_server
@@ -97,7 +97,7 @@ def hurried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
     monkeypatch.setattr(trigger_patrol, "TASK_SLICE_SECONDS", 0.0)
-    monkeypatch.setattr(calls, "_POLL_SECONDS", 0.01)
+    monkeypatch.setattr(trigger, "_POLL_SECONDS", 0.01)
 
 
 def test_a_patrol_is_followed_to_its_end_by_the_one_thread_that_also_does_it(
@@ -227,10 +227,10 @@ def test_a_patrol_whose_turn_does_not_come_is_not_followed_for_ever(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(trigger_patrol, "_MOST_ATTEMPTS", 3)
-    monkeypatch.setattr(calls, "_BEGINS_SECONDS", 0.0)
+    monkeypatch.setattr(trigger, "_BEGINS_SECONDS", 0.0)
     with client(tmp_path) as me:
         me.call("update_notes", scenes=[SCENE])
-        Leases(me.laptop.home.data, now=system_clock).take(calls.lease_of(me.principal.being_id))
+        Leases(me.laptop.home.data, now=system_clock).take(trigger.lease_of(me.principal.being_id))
         task = me.call("trigger_patrol", messages=[])
         me.work()
         answer = json.loads(text_of(me.ended(task)["result"]))

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from nacre import Context, tool
-from nacre.own_server import OWN
-from nacre.policy.entry import GuardedSurface
-from nacre.policy.entry_judge import EntryJudge
-from nacre.policy.judge import Judge
-from nacre.policy.live import FixedPolicy
+from nacre.core.own_server_name import OWN
+from nacre.firewall.enforce.judge import Judge
+from nacre.firewall.entry.entry_judge import EntryJudge
+from nacre.firewall.entry.guarded_surface import GuardedSurface
+from nacre.firewall.policies.live_policy import FixedPolicy
 from tests.policy.deciding import policy
 from tests.policy.guarding import FORM, Notebook, Person
 from tests.tasks.worlds import World, text_of

@@ -17,12 +17,12 @@ from hypothesis.stateful import (
 )
 
 from nacre import Context, tool
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.adapters.sqlite_table import SqliteTable
-from nacre.errors import UnavailableError
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.table import SqliteTable
+from nacre.core.errors import UnavailableError
+from nacre.core.limits import JOB_SECONDS, TASK_RESEND_SECONDS
 from nacre.jobs.job import Job, encode_job
 from nacre.jobs.lease import Lease, Leases
-from nacre.limits import JOB_SECONDS, TASK_RESEND_SECONDS
 from nacre.ports.queue import Queue
 from tests.adapters.conftest import StillClock
 from tests.lambda_events import BEING

@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 
 from nacre import Context, ToolError, ToolResult, tool
-from nacre.errors import ConditionFailedError, InvalidParamsError, UnavailableError
-from nacre.jobs.announcing import AnnouncingQueue, Bell
-from nacre.jobs.job import decode_job
-from nacre.jobs.lease import Lease
-from nacre.limits import (
+from nacre.being.tasks import watch
+from nacre.being.tasks.task import head_of
+from nacre.core.errors import ConditionFailedError, InvalidParamsError, UnavailableError
+from nacre.core.limits import (
     MAX_JSON_DEPTH,
     MAX_RECEIVES,
     TASK_ANSWER_BYTES,
@@ -24,11 +23,12 @@ from nacre.limits import (
     TASK_QUESTION_BYTES,
     TASK_RESEND_SECONDS,
 )
+from nacre.jobs.job import decode_job
+from nacre.jobs.lease import Lease
+from nacre.jobs.notifying_queue import AnnouncingQueue, Bell
 from nacre.ports.queue import Queue
 from nacre.protocol.principal import READ_ONLY, Principal
 from nacre.protocol.versions import LEGACY_VERSIONS
-from nacre.tasks import watch
-from nacre.tasks.task import head_of
 from tests.conformance.fixture_questions import elicit, field
 from tests.lambda_events import BEING
 from tests.tasks.worlds import CALLER, KEY, World, text_of

@@ -6,10 +6,10 @@ from itertools import count
 
 import pytest
 
-from nacre.errors import ClientCapabilityError, LeaseLostError, UnavailableError
-from nacre.limits import TASK_MESSAGE_CHARS, TASK_RENEW_SECONDS
-from nacre.protocol.running import step
-from nacre.tasks.watch import TaskChannel, Watch
+from nacre.being.tasks.watch import TaskChannel, Watch
+from nacre.core.coroutines import step
+from nacre.core.errors import ClientCapabilityError, LeaseLostError, UnavailableError
+from nacre.core.limits import TASK_MESSAGE_CHARS, TASK_RENEW_SECONDS
 
 
 def watched(

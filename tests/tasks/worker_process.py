@@ -11,19 +11,19 @@ import time
 from pathlib import Path
 
 from nacre import Context, tool
-from nacre.adapters.file_blobs import FileBlobs
-from nacre.adapters.file_vault import FileVault
+from nacre.adapters.files.blobs import FileBlobs
+from nacre.adapters.files.vault import FileVault
 from nacre.adapters.processes import Processes
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.adapters.sqlite_queue import SqliteQueue
-from nacre.adapters.sqlite_table import SqliteTable
-from nacre.clock import system_clock
-from nacre.faces import error_map
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.queue import SqliteQueue
+from nacre.adapters.sqlite.table import SqliteTable
+from nacre.core.clock import system_clock
 from nacre.jobs.lease import Leases
 from nacre.jobs.loop import WorkerLoop
 from nacre.jobs.worker import Worker
-from nacre.tools.server import ToolServer
-from nacre.wiring.tasking import Tasking
+from nacre.protocol.http import error_map
+from nacre.sdk.tool_server import ToolServer
+from nacre.wiring.features.tasks import Tasking
 
 
 def server(folder: Path) -> ToolServer:

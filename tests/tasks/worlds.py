@@ -7,36 +7,36 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from nacre.adapters.file_blobs import FileBlobs
-from nacre.adapters.file_vault import FileVault
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.adapters.sqlite_queue import SqliteQueue
-from nacre.faces import error_map
-from nacre.faces.mcp import Rules
+from nacre.adapters.files.blobs import FileBlobs
+from nacre.adapters.files.vault import FileVault
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.queue import SqliteQueue
+from nacre.being.tasks.client_requests import TaskDesk
+from nacre.being.tasks.contents import Contents
+from nacre.being.tasks.jobs import TaskJobs
+from nacre.being.tasks.store import TaskStore
+from nacre.being.tasks.task import partition
+from nacre.being.tasks.task_queue import TaskSending
+from nacre.core.coroutines import Looper, step
+from nacre.core.limits import TASK_SECONDS
+from nacre.faces.mcp_endpoint import Rules
 from nacre.jobs.lease import Leases
 from nacre.jobs.loop import Outcome, WorkerLoop
 from nacre.jobs.worker import Worker
-from nacre.limits import TASK_SECONDS
+from nacre.ports.items.table import Item, Table
 from nacre.ports.queue import Queue
-from nacre.ports.table import Item, Table
-from nacre.protocol.answers import Answer
 from nacre.protocol.caller import Caller, Peer
 from nacre.protocol.context import Channel, Silence
-from nacre.protocol.dispatch import Dispatcher
+from nacre.protocol.dispatch.methods import Dispatcher
+from nacre.protocol.dispatch.request_state import RequestStates, SigningKeys
+from nacre.protocol.http import error_map
 from nacre.protocol.messages import Request
 from nacre.protocol.principal import FULL, Principal
-from nacre.protocol.request_state import RequestStates, SigningKeys
-from nacre.protocol.running import Looper, step
+from nacre.protocol.replies import Answer
 from nacre.protocol.surface import Surface
 from nacre.protocol.versions import MODERN, TASKS
-from nacre.tasks.contents import Contents
-from nacre.tasks.desk import TaskDesk
-from nacre.tasks.jobs import TaskJobs
-from nacre.tasks.sending import TaskSending
-from nacre.tasks.store import TaskStore
-from nacre.tasks.task import partition
-from nacre.tools.decorator import FunctionTool
-from nacre.tools.server import ToolServer
+from nacre.sdk.decorator import FunctionTool
+from nacre.sdk.tool_server import ToolServer
 from tests.adapters.conftest import StillClock
 from tests.lambda_events import BEING
 

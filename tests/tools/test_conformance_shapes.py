@@ -18,7 +18,7 @@ from nacre import (
     ToolServer,
     tool,
 )
-from nacre.errors import ClientCapabilityError
+from nacre.core.errors import ClientCapabilityError
 from nacre.protocol.context import InputRequired
 
 JSON_SCHEMA_2020_12 = {

@@ -10,7 +10,7 @@ import pydantic
 import pytest
 
 from nacre import Context, Field, NacreError, Tool, ToolError, ToolResult, tool
-from nacre.errors import InvalidArgumentError, InvalidInputError, InvalidSchemaError
+from nacre.core.errors import InvalidArgumentError, InvalidInputError, InvalidSchemaError
 
 
 class Color(Enum):

@@ -9,10 +9,10 @@ from typing import Any, Literal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nacre.tools.encode import encode
-from nacre.tools.hints import Hints
-from nacre.tools.schema import check_schema
-from nacre.tools.validation import Validator
+from nacre.sdk.schema.encode import encode
+from nacre.sdk.schema.tool_schema import check_schema
+from nacre.sdk.schema.type_hints import Hints
+from nacre.sdk.schema.validation import Validator
 
 
 class Color(Enum):

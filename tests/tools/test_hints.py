@@ -15,7 +15,7 @@ from annotated_types import Ge, Interval, Len
 from typing_extensions import TypeAliasType
 
 from nacre import Field
-from nacre.tools.hints import Hints
+from nacre.sdk.schema.type_hints import Hints
 
 
 class Color(enum.Enum):

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nacre import qualified_name, split_name
-from nacre.errors import InvalidInputError
-from nacre.tools.names import check_tool_name
+from nacre.core.errors import InvalidInputError
+from nacre.sdk.tool_names import check_tool_name
 
 servers = st.from_regex(r"[A-Za-z0-9.-]{1,12}(_[A-Za-z0-9.-]{1,12}){0,3}", fullmatch=True)
 tools = st.from_regex(r"[A-Za-z0-9_.-]{1,40}", fullmatch=True)

@@ -17,7 +17,7 @@ from nacre import (
     ResourceContents,
     ToolServer,
 )
-from nacre.errors import InvalidInputError, InvalidParamsError, NotFoundError
+from nacre.core.errors import InvalidInputError, InvalidParamsError, NotFoundError
 
 
 def get(server: ToolServer, name: str, **arguments: str) -> dict[str, Any]:

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from nacre import ToolRegistry, ToolResult, ToolServer, tool
-from nacre.errors import InvalidInputError, NotFoundError
+from nacre.core.errors import InvalidInputError, NotFoundError
 
 
 @tool(name="calculator", description="Perform arithmetic")

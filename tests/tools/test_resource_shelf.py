@@ -6,8 +6,8 @@ from typing import Any, Literal
 import pytest
 
 from nacre import Annotations, Context, ResourceContents, ToolServer
-from nacre.errors import InvalidInputError, InvalidParamsError, NotFoundError
-from nacre.tools.resources import Resource, ResourceTemplate
+from nacre.core.errors import InvalidInputError, InvalidParamsError, NotFoundError
+from nacre.sdk.resources import Resource, ResourceTemplate
 
 
 def read(server: ToolServer, uri: str, context: Context | None = None) -> dict[str, Any]:

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from nacre import ImageContent, TextContent, ToolResult
-from nacre.errors import InvalidInputError
-from nacre.tools.result import result_of
+from nacre.core.errors import InvalidInputError
+from nacre.sdk.result import result_of
 
 
 class Color(Enum):

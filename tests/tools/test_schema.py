@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from nacre.errors import InvalidSchemaError
-from nacre.limits import MAX_JSON_DEPTH, MAX_SCHEMA_BYTES
-from nacre.tools.schema import DIALECTS, check_schema
+from nacre.core.errors import InvalidSchemaError
+from nacre.core.limits import MAX_JSON_DEPTH, MAX_SCHEMA_BYTES
+from nacre.sdk.schema.tool_schema import DIALECTS, check_schema
 
 
 def deep(levels: int) -> dict[str, Any]:

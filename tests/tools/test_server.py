@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from nacre import Context, Tool, ToolError, ToolResult, ToolServer, tool
-from nacre.errors import InvalidArgumentError, InvalidSchemaError, NotFoundError
+from nacre.core.errors import InvalidArgumentError, InvalidSchemaError, NotFoundError
 from nacre.protocol.surface import Surface
 
 ANY = {"type": "object"}

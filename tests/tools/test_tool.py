@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from nacre import Context, Tool, ToolHandler, ToolResult
-from nacre.errors import InvalidArgumentError, InvalidSchemaError
+from nacre.core.errors import InvalidArgumentError, InvalidSchemaError
 
 ANY = {"type": "object"}
 

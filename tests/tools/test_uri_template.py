@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nacre.errors import InvalidInputError
-from nacre.tools.uri_template import UriTemplate
+from nacre.core.errors import InvalidInputError
+from nacre.sdk.uri_template import UriTemplate
 
 
 @given(st.text(min_size=1), st.text(min_size=1))

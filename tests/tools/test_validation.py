@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from nacre.errors import InvalidSchemaError
-from nacre.limits import MAX_ARGUMENT_ERROR
-from nacre.tools.validation import Validator
+from nacre.core.errors import InvalidSchemaError
+from nacre.core.limits import MAX_ARGUMENT_ERROR
+from nacre.sdk.schema.validation import Validator
 
 SCHEMA: dict[str, Any] = {
     "type": "object",

@@ -8,11 +8,11 @@ from typing import Any
 import boto3
 import pytest
 
-from nacre.access.gate import Gate
+from nacre.access.tokens.authentication import Gate
 from nacre.cli.commands import run_commands
-from nacre.errors import ConfigurationError, NotFoundError, UnavailableError
-from nacre.faces import error_map
-from nacre.faces.authorizer import authorizer_handler
+from nacre.core.errors import ConfigurationError, NotFoundError, UnavailableError
+from nacre.faces.aws_lambda.token_authorizer import authorizer_handler
+from nacre.protocol.http import error_map
 from nacre.wiring import aws
 from nacre.wiring.settings import Secret, Settings
 from tests.aws_stack import REGION, Stack, aws_stack

@@ -7,15 +7,15 @@ from random import Random
 import pytest
 
 from nacre.access.beings import Beings
-from nacre.clock import system_clock
-from nacre.console.chart import chart
-from nacre.console.glance import glance
-from nacre.console.listed import Asked, listed
-from nacre.console.parts import Console
-from nacre.console.remembered import memory_view
-from nacre.errors import ConfigurationError
+from nacre.console.map.chart import chart
+from nacre.console.memories.memory_details import memory_view
+from nacre.console.memories.memory_list import Asked, listed
+from nacre.console.memory_parts import Console
+from nacre.console.overview.summary import glance
+from nacre.core.clock import system_clock
+from nacre.core.errors import ConfigurationError
 from nacre.wiring.console import laptop_console, stack_console
-from nacre.wiring.embedded import open_laptop
+from nacre.wiring.laptop import open_laptop
 from nacre.wiring.settings import Settings
 from tests.memory.keeping import a_node, told
 

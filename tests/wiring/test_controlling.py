@@ -7,21 +7,21 @@ from random import Random
 import pytest
 
 from nacre.access.beings import Beings
-from nacre.clock import system_clock
-from nacre.console.control import Control
-from nacre.console.offers import offers
-from nacre.console.rulebook import Rulebook
-from nacre.console.trail import Wanted, look
-from nacre.errors import BrokenSealError, ConfigurationError
-from nacre.gateway.server_store import ServerStore
-from nacre.patrol.asking import Tasks
-from nacre.policy.audit import AuditTrail
-from nacre.policy.audit_entry import AuditEntry
-from nacre.policy.audit_items import ItemAudit
-from nacre.policy.stored import GLOBAL
-from nacre.wiring.controlling import laptop_control, stack_control
-from nacre.wiring.embedded import open_laptop
-from nacre.wiring.guarding import laptop_trail
+from nacre.being.patrol.worker_requests import Tasks
+from nacre.console.audit.newest_records import Wanted, look
+from nacre.console.control_parts import Control
+from nacre.console.policy.policy_choice import Rulebook
+from nacre.console.servers.server_list import offers
+from nacre.core.clock import system_clock
+from nacre.core.errors import BrokenSealError, ConfigurationError
+from nacre.firewall.audit.entry import AuditEntry
+from nacre.firewall.audit.log import AuditTrail
+from nacre.firewall.audit.stored_log import ItemAudit
+from nacre.firewall.policies.stored_policy import GLOBAL
+from nacre.gateway.servers.store import ServerStore
+from nacre.wiring.control import laptop_control, stack_control
+from nacre.wiring.features.firewall import laptop_trail
+from nacre.wiring.laptop import open_laptop
 from nacre.wiring.settings import Settings
 from tests.aws_stack import REGION, aws_stack
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nacre.cli.commands import run_commands
-from nacre.errors import ConfigurationError
+from nacre.core.errors import ConfigurationError
 from nacre.wiring.data_folder import prepare_data_folder
 from nacre.wiring.settings import Settings
 

@@ -6,16 +6,16 @@ from random import SystemRandom
 
 import pytest
 
-from nacre.access.tokens import mint
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.adapters.sqlite_queue import SqliteQueue
-from nacre.errors import ConfigurationError, UnauthorizedError
-from nacre.faces import error_map
+from nacre.access.tokens.token_format import mint
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.queue import SqliteQueue
+from nacre.core.errors import ConfigurationError, UnauthorizedError
 from nacre.jobs import sweep
 from nacre.jobs.job import Job, encode_job
 from nacre.jobs.loop import Outcome
+from nacre.protocol.http import error_map
 from nacre.wiring.data_folder import DATABASE, prepare_data_folder
-from nacre.wiring.embedded import QUEUE, first_being, open_home, open_laptop
+from nacre.wiring.laptop import QUEUE, first_being, open_home, open_laptop
 
 
 def test_everything_survives_a_restart(tmp_path: Path) -> None:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nacre.errors import ConfigurationError
-from nacre.memory.cards import LEXICAL, card_of
-from nacre.wiring.embedding import builtin_embedder, embedders
+from nacre.being.memory.search.embedding_cards import LEXICAL, card_of
+from nacre.core.errors import ConfigurationError
+from nacre.wiring.features.embeddings import builtin_embedder, embedders
 from nacre.wiring.settings import Secret, Settings
 from tests.adapters.embedders import endpoint, write_encoder
 
@@ -127,7 +127,7 @@ def test_a_choice_loads_nothing_before_the_first_text(embeddings: str, tmp_path:
     value = f"onnx:{write_encoder(tmp_path)}" if embeddings == "onnx" else embeddings
     code = (
         "import sys\n"
-        "from nacre.wiring.embedding import embedders\n"
+        "from nacre.wiring.features.embeddings import embedders\n"
         "from nacre.wiring.settings import Settings\n"
         f"found = embedders(Settings(data_folder='', embeddings={value!r}))\n"
         "found.primary and (found.primary.emb_id, found.primary.dimension)\n"

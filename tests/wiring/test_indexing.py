@@ -8,17 +8,17 @@ from typing import Any
 import boto3
 import pytest
 
-from nacre.adapters.item_vectors import ItemVectors
-from nacre.adapters.local_vectors import LocalVectors
-from nacre.adapters.qdrant_vectors import QdrantVectors
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.adapters.sqlite_queue import SqliteQueue
-from nacre.adapters.sqlite_table import SqliteTable
-from nacre.adapters.ssm_secrets import SsmSecrets
-from nacre.clock import system_clock
-from nacre.errors import ConfigurationError
+from nacre.adapters.aws.ssm_secrets import SsmSecrets
+from nacre.adapters.qdrant.vectors import QdrantVectors
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.queue import SqliteQueue
+from nacre.adapters.sqlite.table import SqliteTable
+from nacre.adapters.sqlite.vectors import LocalVectors
+from nacre.adapters.vectors.item_vectors import ItemVectors
+from nacre.core.clock import system_clock
+from nacre.core.errors import ConfigurationError
 from nacre.ports.vectors import VectorIndex
-from nacre.wiring.indexing import SearchIndex, laptop_index, stack_index, stack_secret
+from nacre.wiring.features.index import SearchIndex, laptop_index, stack_index, stack_secret
 from nacre.wiring.settings import Secret, Settings
 from tests.aws_stack import REGION
 from tests.wiring.deployed import deployed

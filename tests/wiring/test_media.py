@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
-from nacre.errors import UnavailableError
-from nacre.wiring import media
-from nacre.wiring.media import media_abilities
+from nacre.core.errors import UnavailableError
+from nacre.wiring.features import media
+from nacre.wiring.features.media import media_abilities
 from nacre.wiring.settings import Secret, Settings
 from tests.orders.documents import pdf
 
@@ -62,7 +62,7 @@ def test_without_the_openai_package_a_transcriber_says_what_to_install(
 @pytest.mark.slow
 def test_nothing_is_loaded_before_it_is_needed() -> None:
     program = (
-        "import sys\nfrom nacre.wiring.media import media_abilities\n"
+        "import sys\nfrom nacre.wiring.features.media import media_abilities\n"
         "from nacre.wiring.settings import Settings\n"
         "media_abilities(Settings('/data', transcribe_model='whisper-1'))\n"
         "print([name for name in ('openai', 'pypdf') if name in sys.modules])"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nacre.errors import ConfigurationError
+from nacre.core.errors import ConfigurationError
 from nacre.wiring.settings import (
     VARIABLES,
     Secret,

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from nacre.memory.trigger import Swept
-from nacre.wiring.mind import sweep_memories
+from nacre.being.memory.patrol_trigger import Swept
+from nacre.wiring.features.memory import sweep_memories
 
 
 @dataclass

@@ -10,18 +10,17 @@ from typing import Any
 
 import pytest
 
-from nacre.adapters.dynamodb_table import DynamoTable
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.adapters.sqlite_table import SqliteTable
-from nacre.errors import InvalidInputError
+from nacre.adapters.aws.dynamodb.table import DynamoTable
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.table import SqliteTable
+from nacre.being.language_model.api_keys import LlmKeys
+from nacre.being.language_model.spending import Reservation
+from nacre.being.patrol.planning.model_choice import Thinkers
+from nacre.being.patrol.planning.plans import Digest, Thinking
+from nacre.core.errors import InvalidInputError
 from nacre.jobs.job import Job
-from nacre.patrol.llm_keys import LlmKeys
-from nacre.patrol.spending import Reservation
-from nacre.patrol.thinkers import Thinkers
-from nacre.patrol.thinking import Digest, Thinking
-from nacre.ports.table import Table
-from nacre.wiring.settings import Secret, Settings
-from nacre.wiring.thinking import (
+from nacre.ports.items.table import Table
+from nacre.wiring.features.models import (
     ANTHROPIC_MODEL,
     ANTHROPIC_URL,
     OPENAI_MODEL,
@@ -30,6 +29,7 @@ from nacre.wiring.thinking import (
     provider,
     stack_thinkers,
 )
+from nacre.wiring.settings import Secret, Settings
 from tests.adapters.conftest import StillClock
 from tests.aws_stack import aws_stack
 from tests.model_server import ModelServer, model_server, saying
@@ -84,8 +84,8 @@ def world(request: pytest.FixtureRequest, server: ModelServer, tmp_path: Path) -
         def deployed(deployment: str = "") -> World:
             import boto3
 
-            from nacre.adapters.dynamodb_table import DynamoTable
-            from nacre.adapters.ssm_secrets import SsmSecrets
+            from nacre.adapters.aws.dynamodb.table import DynamoTable
+            from nacre.adapters.aws.ssm_secrets import SsmSecrets
 
             ssm = boto3.client("ssm", region_name="eu-central-1")
             place = "/nacre/test/LLM" if deployment else ""
@@ -112,7 +112,7 @@ def world(request: pytest.FixtureRequest, server: ModelServer, tmp_path: Path) -
 def key_used(world: World, thinking: Thinking | None) -> str:
     """Return the key that the provider is shown when this thinks."""
     assert thinking is not None
-    from nacre.memory.model import Cluster
+    from nacre.being.memory.model.types import Cluster
 
     cluster = Cluster(cluster_id="c", created_at="2026-03-02T10:00:00.000Z")
     thought = thinking.digest(world.being_id, cluster, nodes(["fed the fern"]))
@@ -263,10 +263,10 @@ def test_what_a_deployment_is_told_to_spend_is_the_bound(
 def test_choosing_loads_no_sdk() -> None:
     code = """
 import sys, pathlib, tempfile
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.clock import system_clock
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.core.clock import system_clock
 from nacre.wiring.settings import Settings
-from nacre.wiring.thinking import laptop_thinkers
+from nacre.wiring.features.models import laptop_thinkers
 database = SqliteDatabase(":memory:")
 folder = pathlib.Path(tempfile.mkdtemp())
 thinkers = laptop_thinkers(database, folder / "key", Settings(""), system_clock)

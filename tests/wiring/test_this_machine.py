@@ -4,8 +4,8 @@ import socket
 
 import pytest
 
-from nacre.adapters.real_paths import resolved
-from nacre.policy.rule import NOWHERE
+from nacre.adapters.files.real_paths import resolved
+from nacre.firewall.rules.rule import NOWHERE
 from nacre.wiring.this_machine import at_host, at_url, is_this_machine
 
 

@@ -4,21 +4,21 @@ from dataclasses import dataclass
 from random import Random
 
 from nacre.access.beings import Beings
-from nacre.access.grants import Grants
-from nacre.access.oauth_clients import OAuthClients
-from nacre.access.oauth_codes import OAuthCodes
-from nacre.access.oauth_requests import AccessRequests
+from nacre.access.oauth.authorization_requests import AccessRequests
+from nacre.access.oauth.clients import OAuthClients
+from nacre.access.oauth.codes import OAuthCodes
+from nacre.access.oauth.grants import Grants
 from nacre.access.owners import Owners
-from nacre.access.passkeys import Passkeys
-from nacre.access.passwords import Passwords
 from nacre.access.rate_limits import RateLimits
-from nacre.access.sessions import Sessions
-from nacre.access.sign_in import SignIn
-from nacre.access.sign_in_links import SignInLinks
-from nacre.access.token_store import TokenStore
-from nacre.clock import Clock
+from nacre.access.signin.browser_sessions import Sessions
+from nacre.access.signin.passkeys import Passkeys
+from nacre.access.signin.passwords import Passwords
+from nacre.access.signin.sign_in_links import SignInLinks
+from nacre.access.signin.sign_in_methods import SignIn
+from nacre.access.tokens.store import TokenStore
+from nacre.core.clock import Clock
 from nacre.ports.client_documents import ClientDocuments
-from nacre.ports.table import Table
+from nacre.ports.items.table import Table
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from random import Random
 
-from nacre.access.gate import is_being_id
-from nacre.access.naming import checked_name, checked_order_name, name_key
-from nacre.clock import Clock
-from nacre.errors import ConditionFailedError, ConflictError, InvalidInputError, NotFoundError
-from nacre.ids import new_uuid
-from nacre.ports.item_schema import ItemSchema
-from nacre.ports.paging import every_item
-from nacre.ports.table import (
+from nacre.access.tokens.authentication import is_being_id
+from nacre.core.clock import Clock
+from nacre.core.errors import ConditionFailedError, ConflictError, InvalidInputError, NotFoundError
+from nacre.core.ids import new_uuid
+from nacre.core.names import checked_name, checked_order_name, name_key
+from nacre.ports.items.paging import every_item
+from nacre.ports.items.schema import ItemSchema
+from nacre.ports.items.table import (
     SCHEMA,
     Absent,
     Change,

@@ -4,11 +4,11 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from nacre.clock import Clock
-from nacre.errors import ConditionFailedError, ConflictError, InvalidInputError, NotFoundError
-from nacre.ports.item_schema import ItemSchema
-from nacre.ports.paging import every_item
-from nacre.ports.table import SCHEMA, Absent, Item, Key, Table
+from nacre.core.clock import Clock
+from nacre.core.errors import ConditionFailedError, ConflictError, InvalidInputError, NotFoundError
+from nacre.ports.items.paging import every_item
+from nacre.ports.items.schema import ItemSchema
+from nacre.ports.items.table import SCHEMA, Absent, Item, Key, Table
 
 DEFAULT_OWNER = "me"
 _SCHEMA = ItemSchema("owner", 1)

@@ -5,9 +5,9 @@ Time is cut into windows that begin at multiples of their length, the same in ev
 
 import hashlib
 
-from nacre.clock import Clock
-from nacre.errors import RateLimitedError
-from nacre.ports.table import EXPIRES_AT, SCHEMA, Change, Key, Table
+from nacre.core.clock import Clock
+from nacre.core.errors import RateLimitedError
+from nacre.ports.items.table import EXPIRES_AT, SCHEMA, Change, Key, Table
 
 _SCHEMA_VERSION = 1
 

@@ -1,6 +1,6 @@
 """What a read-only token may do, as one table."""
 
-from nacre.errors import InsufficientScopeError
+from nacre.core.errors import InsufficientScopeError
 from nacre.protocol.principal import FULL, READ, READ_ONLY, WRITE, Principal
 
 READ_METHODS = frozenset(

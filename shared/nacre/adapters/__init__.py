@@ -1,1 +1,4 @@
-"""What implements the ports, with the vendors that it takes; one file for each."""
+"""Implementations of the ports, one folder for each technology.
+
+Only `wiring` imports them. `rules`, `items` and `vectors` hold what several of them share.
+"""

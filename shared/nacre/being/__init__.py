@@ -1,1 +1,5 @@
-"""The Being's own MCP tools, one file each, named as the tool."""
+"""One Being: its tools, memory, patrol, orders and tasks.
+
+`application.being_server` builds the server that clients see. A call enters in `tools` or
+`orders`, and everything that lasts is written through `memory`.
+"""

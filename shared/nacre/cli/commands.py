@@ -8,9 +8,9 @@ import sys
 import click
 
 from nacre import __version__
-from nacre.cli.outcome import EXIT_CODES, FAILURE, INTERRUPTED, OK, exit_code, tell
-from nacre.cli.place import Place, placed
-from nacre.errors import LeaseHeldError, NacreError
+from nacre.cli.being_options import Place, placed
+from nacre.cli.exit_codes import EXIT_CODES, FAILURE, INTERRUPTED, OK, exit_code, tell
+from nacre.core.errors import LeaseHeldError, NacreError
 
 COMMANDS = {
     "serve": "Run the server on this machine.",
@@ -43,11 +43,40 @@ COMMANDS = {
     "doctor": "Check that everything works, and say what to do where it does not.",
 }
 
-_MODULES = {"import": "import_file"}  # a keyword names no module
+_MODULES = {
+    "serve": "nacre.cli.serve.serve",
+    "mcp-server": "nacre.cli.serve.mcp_server",
+    "wrap": "nacre.cli.wrap.wrap",
+    "unwrap": "nacre.cli.wrap.unwrap",
+    "proxy": "nacre.cli.proxy.proxy",
+    "being": "nacre.cli.access.being",
+    "token": "nacre.cli.access.token",
+    "client": "nacre.cli.access.client",
+    "secret": "nacre.cli.access.secret",
+    "llm-key": "nacre.cli.access.llm_key",
+    "owner": "nacre.cli.access.owner",
+    "server": "nacre.cli.servers.server",
+    "policy": "nacre.cli.policy.policy",
+    "approvals": "nacre.cli.policy.approvals",
+    "approve": "nacre.cli.policy.approve",
+    "audit": "nacre.cli.policy.audit",
+    "status": "nacre.cli.operate.status",
+    "sessions": "nacre.cli.orders.sessions",
+    "chat": "nacre.cli.orders.chat",
+    "dlq": "nacre.cli.operate.dlq",
+    "reindex": "nacre.cli.memory.reindex",
+    "patrol": "nacre.cli.memory.patrol",
+    "export": "nacre.cli.memory.export",
+    "import": "nacre.cli.memory.import_file",
+    "backup": "nacre.cli.operate.backup",
+    "restore": "nacre.cli.operate.restore",
+    "forget": "nacre.cli.memory.forget",
+    "doctor": "nacre.cli.operate.doctor",
+}
 
 
 class LazyCommands(click.Group):
-    """A group whose commands live in modules of their own name."""
+    """A group that imports the module of a command when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names, in the order of COMMANDS."""
@@ -57,8 +86,9 @@ class LazyCommands(click.Group):
         """Import and return a command."""
         if cmd_name not in COMMANDS:
             return None
-        name = _MODULES.get(cmd_name, cmd_name.replace("-", "_"))
-        command: click.Command = getattr(importlib.import_module(f"nacre.cli.{name}"), name)
+        module = _MODULES[cmd_name]
+        name = module.rpartition(".")[2]
+        command: click.Command = getattr(importlib.import_module(module), name)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from nacre.errors import NacreError
+from nacre.core.errors import NacreError
 
 
 @dataclass(frozen=True, slots=True)

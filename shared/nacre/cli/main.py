@@ -7,11 +7,11 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the command line and end the process with the outcome's exit code."""
     arguments = sys.argv[1:] if arguments is None else arguments
     if arguments[:1] == ["mcp-server"]:
-        from nacre.cli.stdio import run
+        from nacre.cli.serve.stdio_command import run
 
         sys.exit(run(arguments[1:]))
     if arguments[:1] == ["proxy"]:
-        from nacre.cli.proxying import run as run_proxy
+        from nacre.cli.proxy.proxy_command import run as run_proxy
 
         sys.exit(run_proxy(arguments[1:]))
     if arguments == ["--version"]:

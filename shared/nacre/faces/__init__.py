@@ -1,1 +1,5 @@
-"""The protocols by which the outside reaches the application."""
+"""The ways in: HTTP on a laptop, standard input and output, and Lambda functions.
+
+Each face turns its transport into requests for `protocol.dispatch` and sends the reply back.
+`mcp_endpoint` is what they share.
+"""

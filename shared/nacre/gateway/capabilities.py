@@ -2,11 +2,11 @@
 
 from typing import TYPE_CHECKING
 
-from nacre.gateway.names import PREFIX
-from nacre.limits import CAPABILITY_BYTES, CAPABILITY_DESCRIPTION
+from nacre.core.limits import CAPABILITY_BYTES, CAPABILITY_DESCRIPTION
+from nacre.gateway.qualified_names import PREFIX
 
 if TYPE_CHECKING:
-    from nacre.policy.entry import GuardedSurface
+    from nacre.firewall.entry.guarded_surface import GuardedSurface
     from nacre.protocol.principal import Principal
 
 

@@ -3,18 +3,18 @@
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
-from nacre.errors import UnknownResourceError
-from nacre.gateway.names import OWN_SCHEME, PREFIX
+from nacre.core.errors import UnknownResourceError
+from nacre.gateway.qualified_names import OWN_SCHEME, PREFIX
 from nacre.protocol.context import Context
 from nacre.protocol.principal import Principal
 from nacre.protocol.surface import Definitions, Surface, WireTool
-from nacre.protocol.wrapped import WrappedSurface
+from nacre.protocol.wrapped_surface import WrappedSurface
 
 _MOST_JOINED = 256  # lists of callers who see different tools of our own
 
 if TYPE_CHECKING:
-    from nacre.gateway.lists import Joined
-    from nacre.policy.mounts import Kind, Place
+    from nacre.firewall.entry.mounted_servers import Kind, Place
+    from nacre.gateway.catalogue.merged_lists import Joined
 
 
 class Behind(Protocol):

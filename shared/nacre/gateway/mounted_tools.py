@@ -3,10 +3,10 @@
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from nacre.errors import InvalidParamsError, UpstreamError
-from nacre.gateway.external import ExternalTool
-from nacre.gateway.links import Links
-from nacre.gateway.view import MISSING
+from nacre.core.errors import InvalidParamsError, UpstreamError
+from nacre.gateway.calls.external_server import ExternalTool
+from nacre.gateway.catalogue.snapshot import MISSING
+from nacre.gateway.resource_links import Links
 from nacre.protocol.context import Context
 from nacre.protocol.surface import WireResult
 

@@ -7,24 +7,24 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, TypeVar
 
-from nacre.clock import Clock
-from nacre.errors import NotFoundError, OffersChangedError, UncomparedError
-from nacre.gateway.catalogue import Entries, Entry
-from nacre.gateway.external import External, ExternalTool
-from nacre.gateway.gathering import Gathering
-from nacre.gateway.in_process import InProcess
-from nacre.gateway.links import Links
-from nacre.gateway.lists import Joined, place_of
-from nacre.gateway.looking import Looking
+from nacre.core.clock import Clock
+from nacre.core.errors import NotFoundError, OffersChangedError, UncomparedError
+from nacre.firewall.entry.mounted_servers import Held, Kind, Place
+from nacre.firewall.pins import PinKind, label, may_name
+from nacre.firewall.rules.arguments.argument_names import path_arguments
+from nacre.firewall.rules.rule import NOWHERE, Surroundings
+from nacre.gateway.calls.external_server import External, ExternalTool
+from nacre.gateway.catalogue.fetch import Gathering
+from nacre.gateway.catalogue.in_process import InProcess
+from nacre.gateway.catalogue.merged_lists import Joined, place_of
+from nacre.gateway.catalogue.refresh import Looking
+from nacre.gateway.catalogue.snapshot import Configs, Locals, View
+from nacre.gateway.catalogue.sources import Sources
+from nacre.gateway.catalogue.store import Entries, Entry
 from nacre.gateway.mounted_tools import LinkedTool, UnlistedTool
-from nacre.gateway.names import OWN_SCHEME, PREFIX, server_of
-from nacre.gateway.server_config import ServerConfig
-from nacre.gateway.sources import Sources
-from nacre.gateway.view import Configs, Locals, View
-from nacre.policy.argument_names import path_arguments
-from nacre.policy.mounts import Held, Kind, Place
-from nacre.policy.pins import PinKind, label, may_name
-from nacre.policy.rule import NOWHERE, Surroundings
+from nacre.gateway.qualified_names import OWN_SCHEME, PREFIX, server_of
+from nacre.gateway.resource_links import Links
+from nacre.gateway.servers.config import ServerConfig
 from nacre.protocol.context import Context
 from nacre.protocol.surface import WireTool
 

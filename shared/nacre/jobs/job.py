@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from nacre.errors import InvalidInputError
+from nacre.core.errors import InvalidInputError
 
 VERSION = 1
 

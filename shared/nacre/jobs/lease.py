@@ -5,11 +5,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 
-from nacre.clock import Clock
-from nacre.errors import ConditionFailedError, LeaseHeldError, LeaseLostError, NacreError
-from nacre.limits import CLOCK_TOLERANCE_SECONDS, JOB_SECONDS
-from nacre.ports.holders import Holders
-from nacre.ports.table import (
+from nacre.core.clock import Clock
+from nacre.core.errors import ConditionFailedError, LeaseHeldError, LeaseLostError, NacreError
+from nacre.core.limits import CLOCK_TOLERANCE_SECONDS, JOB_SECONDS
+from nacre.ports.items.table import (
     SCHEMA,
     Absent,
     Change,
@@ -22,6 +21,7 @@ from nacre.ports.table import (
     Present,
     Table,
 )
+from nacre.ports.processes import Holders
 
 _SCHEMA_VERSION = 1
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from nacre.errors import LeaseHeldError, NacreError
+from nacre.core.errors import LeaseHeldError, NacreError
+from nacre.core.limits import JOB_SECONDS, LEASE_LOOK_SECONDS, SWEEP_SECONDS
 from nacre.jobs.worker import Worker
-from nacre.limits import JOB_SECONDS, LEASE_LOOK_SECONDS, SWEEP_SECONDS
 from nacre.ports.queue import Message, Queue
 
 _IDLE_SECONDS = 1.0  # how soon a job that another process sent is found

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from nacre.jobs.job import Job, UnknownJobError, decode_job
 from nacre.jobs.lease import Lease, Leases
+from nacre.ports.items.table import Key
 from nacre.ports.queue import Message
-from nacre.ports.table import Key
 
 KeepMessage = Callable[[], None]
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from nacre.limits import IMAGE_TOKENS, TOKEN_BYTES
+from nacre.core.limits import IMAGE_TOKENS, TOKEN_BYTES
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from nacre.errors import InvalidParamsError
+from nacre.core.errors import InvalidParamsError
 from nacre.protocol.messages import Request
 from nacre.protocol.principal import Principal
 from nacre.protocol.versions import META_CAPABILITIES, META_CLIENT, TASKS, is_modern

@@ -13,8 +13,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from nacre.errors import InvalidParamsError, NacreError, RateLimitedError, UnavailableError
-from nacre.limits import (
+from nacre.core.errors import InvalidParamsError, NacreError, RateLimitedError, UnavailableError
+from nacre.core.limits import (
     CHANGES_SECONDS,
     FOLLOWED_RESOURCES,
     RECENT_SECONDS,

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NoReturn, Protocol
 
-from nacre.errors import ClientCapabilityError, ClientExtensionError, InvalidParamsError
+from nacre.core.errors import ClientCapabilityError, ClientExtensionError, InvalidParamsError
 from nacre.protocol.messages import RequestId
 from nacre.protocol.principal import Principal
 from nacre.protocol.versions import LEGACY_VERSIONS, TASKS, is_modern
@@ -230,7 +230,7 @@ class Context:
                 key: await self.channel.ask(request["method"], dict(request.get("params", {})))
                 for key, request in requests.items()
             }
-        from nacre.protocol.asked_answers import check_answer  # noqa: PLC0415 - see there
+        from nacre.protocol.client_answers import check_answer  # noqa: PLC0415 - see there
 
         for key, request in requests.items():
             check_answer(key, request, answers[key])

@@ -3,13 +3,13 @@
 from dataclasses import dataclass, field
 from typing import Any, TypeGuard
 
-from nacre.errors import (
+from nacre.core.errors import (
     InvalidParamsError,
     MalformedJsonError,
     MalformedMessageError,
     TooLargeError,
 )
-from nacre.limits import MAX_BODY_BYTES
+from nacre.core.limits import MAX_BODY_BYTES
 from nacre.protocol import strict_json
 
 RequestId = str | int

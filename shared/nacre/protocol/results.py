@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from nacre.limits import CATALOGUE_TTL_MS
+from nacre.core.limits import CATALOGUE_TTL_MS
 from nacre.protocol import strict_json
-from nacre.protocol.spelled import Spelled
+from nacre.protocol.encoded_results import Spelled
 from nacre.protocol.surface import Surface
 from nacre.protocol.versions import META_SERVER
 

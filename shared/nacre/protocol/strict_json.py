@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
-from nacre.errors import MalformedJsonError, MalformedMessageError
-from nacre.limits import MAX_JSON_DEPTH
+from nacre.core.errors import MalformedJsonError, MalformedMessageError
+from nacre.core.limits import MAX_JSON_DEPTH
 
 Scan = Callable[[str, int], tuple[Any, int]]
 

@@ -5,33 +5,33 @@ from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from nacre.access.admission import Lookup, token_key
-from nacre.errors import ConfigurationError
+from nacre.access.tokens.token_check import Lookup, token_key
+from nacre.core.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from nacre.access.authority import Authority
-    from nacre.access.gate import Gate
-    from nacre.adapters.sqs_queue import SqsQueue
-    from nacre.adapters.stored_log_levels import StoredLogLevels
-    from nacre.app import Application
+    from nacre.access.tokens.authentication import Gate
+    from nacre.adapters.aws.log_levels import StoredLogLevels
+    from nacre.adapters.aws.sqs_queue import SqsQueue
+    from nacre.being.application import Application
+    from nacre.being.memory.index.jobs import IndexWork
+    from nacre.being.patrol.executor import PatrolWork
     from nacre.jobs.worker import Worker
-    from nacre.memory.index_jobs import IndexWork
-    from nacre.patrol.work import PatrolWork
     from nacre.ports.blobs import Blobs
     from nacre.ports.dead_letters import DeadLetters
     from nacre.ports.health import Health
+    from nacre.ports.items.table import Table
     from nacre.ports.queue import Message
     from nacre.ports.residue import Residue
-    from nacre.ports.table import Table
     from nacre.ports.vault import Vault
-    from nacre.protocol.peers import Peers
-    from nacre.protocol.request_state import SigningKeys
-    from nacre.protocol.rulebook import Explainer
+    from nacre.protocol.application_rules import Explainer
+    from nacre.protocol.dispatch.request_state import SigningKeys
+    from nacre.protocol.http.legacy_clients import Peers
     from nacre.protocol.surface import Surface
+    from nacre.wiring.features.memory import Minded
+    from nacre.wiring.features.tasks import Tasking
     from nacre.wiring.home import Home
-    from nacre.wiring.mind import Minded
     from nacre.wiring.settings import Settings
-    from nacre.wiring.tasking import Tasking
 
 _OUTPUTS = (
     "TokensTableName",
@@ -46,8 +46,8 @@ _OUTPUTS = (
 
 def token_lookup(settings: "Settings") -> Lookup:
     """Return how the authorizer finds a token: one signed request, without boto3."""
-    from nacre.adapters.dynamodb_get import SignedGet
-    from nacre.wiring.signed import signed
+    from nacre.adapters.aws.dynamodb.get import SignedGet
+    from nacre.wiring.signed_requests import signed
 
     settings.require("tokens_table", "region", *settings.signing_fields)
     tokens = signed(SignedGet, settings.tokens_table, settings)
@@ -56,22 +56,22 @@ def token_lookup(settings: "Settings") -> Lookup:
 
 def mcp_application(settings: "Settings") -> "Application":
     """Return what the MCP function serves."""
-    from nacre.app import Application
-    from nacre.clock import system_clock
-    from nacre.limits import LAMBDA_CALL_BYTES
-    from nacre.protocol.request_state import RequestStates
-    from nacre.wiring.mind import Once, stack_mind
+    from nacre.being.application import Application
+    from nacre.core.clock import system_clock
+    from nacre.core.limits import LAMBDA_CALL_BYTES
+    from nacre.protocol.dispatch.request_state import RequestStates
+    from nacre.wiring.features.memory import Once, stack_mind
 
     settings.require("data_table", "queue_url", "key_arn")
 
     @cache
     def table() -> "Table":
-        from nacre.adapters.dynamodb_table import DynamoTable
+        from nacre.adapters.aws.dynamodb.table import DynamoTable
 
         return DynamoTable(_Clients(settings)("dynamodb"), settings.data_table)
 
     def use(state_id: str) -> bool:
-        from nacre.protocol.used_states import UsedStates
+        from nacre.protocol.dispatch.used_states import UsedStates
 
         return UsedStates(table, system_clock).use(state_id)
 
@@ -79,7 +79,7 @@ def mcp_application(settings: "Settings") -> "Application":
     minded = stack_mind(lambda: _Clients(settings), settings, system_clock)
 
     def tasking() -> "Tasking":
-        from nacre.wiring.tasking import stack_tasking
+        from nacre.wiring.features.tasks import stack_tasking
 
         return stack_tasking(_Clients(settings), settings, system_clock)
 
@@ -96,11 +96,11 @@ def _served(
     settings: "Settings", minded: "Callable[[], Minded]", *, in_worker: bool = False
 ) -> "Surface":
     """Return what callers reach, and the worker of their tasks after them."""
-    from nacre.app import being_server
-    from nacre.clock import system_clock
-    from nacre.wiring.gateway import stack_gateway
-    from nacre.wiring.guarding import stack_entry, to_stderr
-    from nacre.wiring.ordering import stack_order_names, stack_ordering
+    from nacre.being.application import being_server
+    from nacre.core.clock import system_clock
+    from nacre.wiring.features.firewall import stack_entry, to_stderr
+    from nacre.wiring.features.gateway import stack_gateway
+    from nacre.wiring.features.orders import stack_order_names, stack_ordering
 
     ordering = stack_ordering(
         lambda: _Clients(settings), minded, settings, system_clock, in_worker=in_worker
@@ -108,7 +108,7 @@ def _served(
 
     @cache
     def table() -> "Table":
-        from nacre.adapters.dynamodb_table import DynamoTable
+        from nacre.adapters.aws.dynamodb.table import DynamoTable
 
         return DynamoTable(_Clients(settings)("dynamodb"), settings.data_table)
 
@@ -126,15 +126,15 @@ def _served(
 
 def mcp_peers(settings: "Settings") -> "Peers":
     """Return what an MCP function knows of clients of older revisions."""
-    from nacre.protocol.peers import Acquaintances
+    from nacre.protocol.http.legacy_clients import Acquaintances
 
     @cache
     def levels() -> "StoredLogLevels":
-        from nacre.adapters.dynamodb_append import SignedAppend
-        from nacre.adapters.dynamodb_get import SignedGet
-        from nacre.adapters.stored_log_levels import StoredLogLevels
-        from nacre.clock import system_clock
-        from nacre.wiring.signed import signed
+        from nacre.adapters.aws.dynamodb.append import SignedAppend
+        from nacre.adapters.aws.dynamodb.get import SignedGet
+        from nacre.adapters.aws.log_levels import StoredLogLevels
+        from nacre.core.clock import system_clock
+        from nacre.wiring.signed_requests import signed
 
         table = signed(SignedAppend, settings.data_table, settings)
         return StoredLogLevels(
@@ -146,7 +146,7 @@ def mcp_peers(settings: "Settings") -> "Peers":
 
 def mcp_gate(settings: "Settings") -> "Gate | None":
     """Return the gate of an MCP function that looks tokens up itself, where that is on."""
-    from nacre.access.gate import Gate
+    from nacre.access.tokens.authentication import Gate
 
     return Gate(token_lookup(settings)) if settings.resolves_tokens else None
 
@@ -158,9 +158,9 @@ def authority(settings: "Settings") -> "Callable[[], Authority]":
     def opened() -> "Authority":
         from random import SystemRandom
 
-        from nacre.adapters.dynamodb_table import DynamoTable
-        from nacre.clock import system_clock
-        from nacre.wiring.admitting import cached_authority
+        from nacre.adapters.aws.dynamodb.table import DynamoTable
+        from nacre.core.clock import system_clock
+        from nacre.wiring.features.access import cached_authority
 
         settings.require("tokens_table", "data_table")
         dynamodb = _Clients(settings)("dynamodb")
@@ -180,10 +180,10 @@ def request_state_keys(settings: "Settings") -> "Callable[[], SigningKeys]":
     def stored() -> "Callable[[], SigningKeys]":
         from random import SystemRandom
 
-        from nacre.access.signing_keys import StoredSigningKeys
-        from nacre.adapters.dynamodb_table import DynamoTable
-        from nacre.adapters.kms_vault import KmsVault
-        from nacre.clock import system_clock
+        from nacre.access.state_keys import StoredSigningKeys
+        from nacre.adapters.aws.dynamodb.table import DynamoTable
+        from nacre.adapters.aws.kms_vault import KmsVault
+        from nacre.core.clock import system_clock
 
         client = _Clients(settings)
         table = DynamoTable(client("dynamodb"), settings.data_table)
@@ -202,12 +202,12 @@ def worker(settings: "Settings", rules: "Explainer") -> "Callable[[], Worker]":
 
     @cache
     def built() -> "Worker":
-        from nacre.adapters.dynamodb_table import DynamoTable
-        from nacre.clock import system_clock
+        from nacre.adapters.aws.dynamodb.table import DynamoTable
+        from nacre.core.clock import system_clock
         from nacre.jobs.lease import Leases
         from nacre.jobs.worker import Worker
-        from nacre.wiring.mind import register_memory_jobs, stack_mind
-        from nacre.wiring.tasking import stack_tasking
+        from nacre.wiring.features.memory import register_memory_jobs, stack_mind
+        from nacre.wiring.features.tasks import stack_tasking
 
         clients = _Clients(settings)
         table = DynamoTable(clients("dynamodb"), settings.data_table)
@@ -236,7 +236,7 @@ def _waking(settings: "Settings") -> "Callable[[str], None]":
 def _work_queue(settings: "Settings") -> "Callable[[], SqsQueue]":
     @cache
     def queue() -> "SqsQueue":
-        from nacre.adapters.sqs_queue import SqsQueue
+        from nacre.adapters.aws.sqs_queue import SqsQueue
 
         return SqsQueue(_Clients(settings)("sqs"), settings.queue_url, dead_letter_url="")
 
@@ -249,16 +249,16 @@ def open_stack(stack: str, settings: "Settings") -> "Home":
 
     from nacre.access.beings import Beings
     from nacre.access.owners import Owners
-    from nacre.access.token_store import TokenStore
-    from nacre.clock import system_clock
-    from nacre.wiring.admitting import cached_authority
+    from nacre.access.tokens.store import TokenStore
+    from nacre.core.clock import system_clock
+    from nacre.wiring.features.access import cached_authority
     from nacre.wiring.home import Home
 
     client = _Clients(settings)
     outputs = _outputs(stack, client)
 
-    from nacre.adapters.dynamodb_table import DynamoTable
-    from nacre.adapters.ssm_secrets import SsmSecrets
+    from nacre.adapters.aws.dynamodb.table import DynamoTable
+    from nacre.adapters.aws.ssm_secrets import SsmSecrets
 
     dynamodb = client("dynamodb")
     tokens = DynamoTable(dynamodb, outputs["TokensTableName"])
@@ -266,22 +266,22 @@ def open_stack(stack: str, settings: "Settings") -> "Home":
     rng = SystemRandom()
 
     def queue() -> "SqsQueue":
-        from nacre.adapters.sqs_queue import SqsQueue
+        from nacre.adapters.aws.sqs_queue import SqsQueue
 
         return SqsQueue(client("sqs"), outputs["QueueUrl"], dead_letter_url="")
 
     def index() -> "IndexWork":
-        from nacre.memory.index_jobs import WorkThere
+        from nacre.being.memory.index.jobs import WorkThere
 
         return WorkThere(data, queue(), clock=system_clock, rng=rng)
 
     def patrols() -> "PatrolWork":
+        from nacre.being.memory.patrol_trigger import PatrolTrigger
+        from nacre.being.memory.store.history import History
+        from nacre.being.patrol.executor import WorkThere
+        from nacre.being.patrol.trigger import PatrolCalls
         from nacre.jobs.lease import Leases
-        from nacre.memory.history import History
-        from nacre.memory.trigger import PatrolTrigger
-        from nacre.patrol.calls import PatrolCalls
-        from nacre.patrol.work import WorkThere
-        from nacre.wiring.thinking import thinking_for
+        from nacre.wiring.features.models import thinking_for
 
         calls = PatrolCalls(
             data,
@@ -293,29 +293,29 @@ def open_stack(stack: str, settings: "Settings") -> "Home":
         return WorkThere(data, calls, system_clock, rng)
 
     def blobs() -> "Blobs":
-        from nacre.adapters.s3_blobs import S3Blobs
+        from nacre.adapters.aws.s3_blobs import S3Blobs
 
         return S3Blobs(client("s3"), outputs["BucketName"], kms_key_id=outputs["KeyArn"])
 
     def residue() -> "Residue":
-        from nacre.adapters.dynamodb_residue import DynamoResidue
+        from nacre.adapters.aws.dynamodb.residue import DynamoResidue
 
         return DynamoResidue(dynamodb, [outputs["DataTableName"], outputs["TokensTableName"]])
 
     def dead_letters() -> "DeadLetters":
-        from nacre.adapters.sqs_dead_letters import SqsDeadLetters
+        from nacre.adapters.aws.sqs_dead_letters import SqsDeadLetters
 
         return SqsDeadLetters(
             client("sqs"), outputs["QueueUrl"], dead_letter_url=outputs["DeadLetterQueueUrl"]
         )
 
     def vault() -> "Vault":
-        from nacre.adapters.kms_vault import KmsVault
+        from nacre.adapters.aws.kms_vault import KmsVault
 
         return KmsVault(client("kms"), outputs["KeyArn"])
 
     def health() -> "Health":
-        from nacre.adapters.cloudwatch_health import CloudWatchHealth
+        from nacre.adapters.aws.health import CloudWatchHealth
 
         return CloudWatchHealth(
             client("cloudwatch"), client("cloudformation"), stack, clock=system_clock
@@ -348,7 +348,7 @@ def stack_parts(stack: str, settings: "Settings") -> "tuple[Callable[[str], Any]
 
 
 def _outputs(stack: str, client: "_Clients") -> dict[str, str]:
-    from nacre.adapters.cloudformation_stack import stack_outputs
+    from nacre.adapters.aws.stack import stack_outputs
 
     outputs = stack_outputs(client("cloudformation"), stack)
     missing = [name for name in _OUTPUTS if not outputs.get(name)]
@@ -385,7 +385,7 @@ class _Clients:
     def __call__(self, service: str) -> Any:
         from botocore.config import Config
 
-        from nacre.adapters.aws_answers import refuse_broken_answers
+        from nacre.adapters.aws.incomplete_answers import refuse_broken_answers
 
         with _translated():
             client = self._session.client(

@@ -4,18 +4,18 @@ from functools import cache
 from random import SystemRandom
 from typing import TYPE_CHECKING
 
-from nacre.clock import system_clock
-from nacre.console.parts import Console
+from nacre.console.memory_parts import Console
+from nacre.core.clock import system_clock
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from nacre.being.memory.erase.eraser import Eraser
+    from nacre.being.memory.services import Mind
     from nacre.jobs.lease import Leases
-    from nacre.memory.eraser import Eraser
-    from nacre.memory.mind import Mind
+    from nacre.ports.items.table import Table
     from nacre.ports.residue import Residue
-    from nacre.ports.table import Table
-    from nacre.wiring.embedded import Laptop
+    from nacre.wiring.laptop import Laptop
     from nacre.wiring.settings import Settings
 
 
@@ -28,8 +28,8 @@ def laptop_console(laptop: "Laptop", options: str = "", stdio: "Sequence[str]" =
 
     @cache
     def eraser() -> "Eraser":
+        from nacre.being.memory.erase.eraser import Eraser
         from nacre.jobs.lease import Leases
-        from nacre.memory.eraser import Eraser
 
         home = laptop.home
         leases = Leases(home.data, now=system_clock, holders=home.holders)
@@ -53,9 +53,9 @@ def laptop_console(laptop: "Laptop", options: str = "", stdio: "Sequence[str]" =
 
 def stack_console(settings: "Settings") -> Console:
     """Return what the pages of the portal function stand on; each is opened at the first need."""
-    from nacre.limits import LAMBDA_MEDIA_BYTES
+    from nacre.core.limits import LAMBDA_MEDIA_BYTES
     from nacre.wiring.aws import _Clients
-    from nacre.wiring.mind import stack_mind
+    from nacre.wiring.features.memory import stack_mind
 
     @cache
     def clients() -> "_Clients":
@@ -64,7 +64,7 @@ def stack_console(settings: "Settings") -> Console:
 
     @cache
     def table() -> "Table":
-        from nacre.adapters.dynamodb_table import DynamoTable
+        from nacre.adapters.aws.dynamodb.table import DynamoTable
 
         return DynamoTable(clients()("dynamodb"), settings.data_table)
 
@@ -80,13 +80,13 @@ def stack_console(settings: "Settings") -> Console:
         return Leases(table(), now=system_clock)
 
     def residue() -> "Residue":
-        from nacre.adapters.dynamodb_residue import DynamoResidue
+        from nacre.adapters.aws.dynamodb.residue import DynamoResidue
 
         return DynamoResidue(clients()("dynamodb"), [settings.data_table])
 
     @cache
     def eraser() -> "Eraser":
-        from nacre.memory.eraser import Eraser
+        from nacre.being.memory.erase.eraser import Eraser
 
         return Eraser(
             table(),

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from nacre.errors import ConfigurationError
+from nacre.core.errors import ConfigurationError
 
 DATABASE = "nacre.db"
 VAULT = "vault.key"

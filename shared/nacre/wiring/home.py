@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING
 
 from nacre.access.beings import Beings
 from nacre.access.owners import Owners
-from nacre.access.token_store import TokenStore
+from nacre.access.tokens.store import TokenStore
 from nacre.ports.secrets import Secrets
 
 if TYPE_CHECKING:
     from nacre.access.authority import Authority
-    from nacre.memory.index_jobs import IndexWork
-    from nacre.patrol.work import PatrolWork
+    from nacre.being.memory.index.jobs import IndexWork
+    from nacre.being.patrol.executor import PatrolWork
     from nacre.ports.blobs import Blobs
     from nacre.ports.dead_letters import DeadLetters
     from nacre.ports.health import Health
-    from nacre.ports.holders import Holders
+    from nacre.ports.items.table import Table
+    from nacre.ports.processes import Holders
     from nacre.ports.residue import Residue
-    from nacre.ports.table import Table
     from nacre.ports.vault import Vault
 
 

@@ -10,10 +10,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from nacre.access.signing_keys import StoredSigningKeys
-    from nacre.clock import Clock
-    from nacre.ports.table import Table
-    from nacre.protocol.request_state import SigningKeys
+    from nacre.access.state_keys import StoredSigningKeys
+    from nacre.core.clock import Clock
+    from nacre.ports.items.table import Table
+    from nacre.protocol.dispatch.request_state import SigningKeys
 
 
 def request_state_keys(
@@ -23,8 +23,8 @@ def request_state_keys(
 
     @cache
     def stored() -> "StoredSigningKeys":
-        from nacre.access.signing_keys import StoredSigningKeys
-        from nacre.adapters.file_vault import FileVault
+        from nacre.access.state_keys import StoredSigningKeys
+        from nacre.adapters.files.vault import FileVault
 
         return StoredSigningKeys(
             table(), FileVault(folder / VAULT), clock=clock, rng=SystemRandom()

@@ -9,8 +9,8 @@ import sys
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from nacre.errors import ConfigurationError, InvalidInputError
-from nacre.limits import (
+from nacre.core.errors import ConfigurationError, InvalidInputError
+from nacre.core.limits import (
     ADDRESS_CONNECTIONS,
     HTTP_CONNECTIONS,
     LLM_DAILY_TOKENS,
@@ -503,7 +503,7 @@ def _amount(variable: str, value: str) -> float:
 def _order_name(value: str) -> str:
     if not value:
         return ""
-    from nacre.access.naming import checked_order_name
+    from nacre.core.names import checked_order_name
 
     try:
         return checked_order_name(value)

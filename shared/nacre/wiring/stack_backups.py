@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from nacre import __version__
-from nacre.clock import Clock, system_clock
-from nacre.errors import ConflictError, InvalidInputError, NewerSchemaError, UnavailableError
+from nacre.core.clock import Clock, system_clock
+from nacre.core.errors import ConflictError, InvalidInputError, NewerSchemaError, UnavailableError
 
 if TYPE_CHECKING:
     from nacre.wiring.settings import Settings
@@ -57,8 +57,8 @@ def read_record(content: bytes) -> StackBackup:
 
 def back_up_stack(stack: str, settings: "Settings", *, clock: Clock = system_clock) -> StackBackup:
     """Have DynamoDB keep both tables as they are now, until somebody deletes the backups."""
-    from nacre.adapters.dynamodb_backups import DynamoBackups
-    from nacre.adapters.ssm_secrets import SsmSecrets
+    from nacre.adapters.aws.dynamodb.table_backups import DynamoBackups
+    from nacre.adapters.aws.ssm_secrets import SsmSecrets
     from nacre.wiring.aws import stack_parts
 
     client, outputs = stack_parts(stack, settings)
@@ -92,9 +92,9 @@ def restore_stack(
     One that broke off goes on when it is called again. Raises ConflictError when the tables
     hold something else.
     """
-    from nacre.adapters.dynamodb_backups import DynamoBackups
-    from nacre.adapters.dynamodb_table import DynamoTable
-    from nacre.ports.table import SCHEMA, Key
+    from nacre.adapters.aws.dynamodb.table import DynamoTable
+    from nacre.adapters.aws.dynamodb.table_backups import DynamoBackups
+    from nacre.ports.items.table import SCHEMA, Key
     from nacre.wiring.aws import stack_parts
 
     client, outputs = stack_parts(stack, settings)

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from nacre.adapters.real_paths import resolved
-from nacre.policy.bases import NONE, declared
-from nacre.policy.rule import NOWHERE, Surroundings
+from nacre.adapters.files.real_paths import resolved
+from nacre.firewall.rules.arguments.base_folders import NONE, declared
+from nacre.firewall.rules.rule import NOWHERE, Surroundings
 
 
 def on_this_machine() -> Surroundings:
@@ -80,7 +80,7 @@ def with_bases(where: Surroundings, folders: Iterable[str]) -> Surroundings:
 
 def with_line(folders: Sequence[str], line: Sequence[str], cwd: str = "") -> list[str]:
     """Return declared bases, joined by those that a server's command line shows for certain."""
-    from nacre.gateway.proposed_base import proposed_base, with_certain
+    from nacre.firewall.wrap.base_folder import proposed_base, with_certain
 
     home = str(Path.home())
     return list(with_certain(folders, proposed_base(line, cwd, home), home)[0])

@@ -10,13 +10,13 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
 
-from nacre.access.admission import admission
 from nacre.access.authority import authority
-from nacre.access.oauth_codes import Consent
-from nacre.adapters.sqlite_database import SqliteDatabase
-from nacre.adapters.sqlite_table import SqliteTable
-from nacre.errors import OAuthError
-from nacre.limits import (
+from nacre.access.oauth.codes import Consent
+from nacre.access.tokens.token_check import admission
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.table import SqliteTable
+from nacre.core.errors import OAuthError
+from nacre.core.limits import (
     ACCESS_TOKEN_SECONDS,
     GRANT_DAYS,
     LIVE_ACCESS_TOKENS,

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nacre.access.addresses import base_of, resource_of
-from nacre.access.client_metadata import document_host
-from nacre.access.redirects import checked_redirect, is_loopback, may_receive
-from nacre.access.resources import meant_being
-from nacre.access.tokens import form, kind_of
-from nacre.errors import OAuthError
-from nacre.faces.signing_in import own_path
+from nacre.access.oauth.audience import meant_being
+from nacre.access.oauth.client_metadata import document_host
+from nacre.access.oauth.redirects import checked_redirect, is_loopback, may_receive
+from nacre.access.tokens.token_format import form, kind_of
+from nacre.core.errors import OAuthError
+from nacre.protocol.http.server_address import base_of, resource_of
+from nacre.web.page_session import own_path
 
 BASE = "https://nacre.example"
 BEING = "11111111-1111-4111-8111-111111111111"

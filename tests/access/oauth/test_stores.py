@@ -5,15 +5,15 @@ from random import Random
 
 import pytest
 
-from nacre.access.admission import admission
 from nacre.access.authority import Authority, authority
-from nacre.access.oauth_clients import OAuthClient
-from nacre.access.oauth_codes import CodeUsedTwiceError, Consent
-from nacre.access.oauth_requests import AccessRequest
-from nacre.access.tokens import digest
-from nacre.errors import NotFoundError, OAuthError, RateLimitedError
-from nacre.limits import LIVE_ACCESS_TOKENS, SESSION_DAYS
-from nacre.ports.table import Table
+from nacre.access.oauth.authorization_requests import AccessRequest
+from nacre.access.oauth.clients import OAuthClient
+from nacre.access.oauth.codes import CodeUsedTwiceError, Consent
+from nacre.access.tokens.token_check import admission
+from nacre.access.tokens.token_format import digest
+from nacre.core.errors import NotFoundError, OAuthError, RateLimitedError
+from nacre.core.limits import LIVE_ACCESS_TOKENS, SESSION_DAYS
+from nacre.ports.items.table import Table
 from nacre.protocol.principal import FULL, READ_ONLY
 from tests.adapters.conftest import StillClock
 from tests.oauth import VERIFIER, challenge

@@ -5,18 +5,24 @@ from dataclasses import replace
 
 import numpy as np
 
-from nacre.adapters.chat_stream import Gathered
-from nacre.adapters.dynamodb_get import _kind
-from nacre.adapters.dynamodb_values import decode_item, encode_item
-from nacre.adapters.openai_embedder import OpenAIEmbedder
-from nacre.adapters.openai_faults import PassingError, _retry_after
-from nacre.adapters.openai_model import _answer_in, _Question
-from nacre.adapters.pypdf_reader import _told
-from nacre.errors import InvalidInputError, ModelError, UnavailableError
+from nacre.adapters.aws.dynamodb.attribute_values import decode_item, encode_item
+from nacre.adapters.aws.dynamodb.get import _kind
+from nacre.adapters.openai.chat_stream import Gathered
+from nacre.adapters.openai.embedder import OpenAIEmbedder
+from nacre.adapters.openai.faults import PassingError, _retry_after
+from nacre.adapters.openai.model import _answer_in, _Question
+from nacre.adapters.pdf.reader import _told
+from nacre.being.patrol.planning.answer_fields import UnusableError, answer_in
+from nacre.being.patrol.planning.model_answers import (
+    diary_in,
+    digest_in,
+    merge_in,
+    notes_in,
+    split_in,
+)
+from nacre.core.errors import InvalidInputError, ModelError, UnavailableError
+from nacre.core.limits import MAX_TOKENS_TOLD, PLANNED_TEXT_BYTES
 from nacre.jobs.job import UnknownJobError, decode_job, encode_job
-from nacre.limits import MAX_TOKENS_TOLD, PLANNED_TEXT_BYTES
-from nacre.patrol.answer_fields import UnusableError, answer_in
-from nacre.patrol.answers import diary_in, digest_in, merge_in, notes_in, split_in
 from tests.memory.keeping import a_node
 
 GROUP = [replace(a_node(1), trust="user"), replace(a_node(2), trust="import")]

@@ -8,14 +8,14 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
-from nacre.adapters.backup_file import BackupFile
-from nacre.errors import InvalidInputError, NewerSchemaError
-from nacre.memory.foreign import Found, NotUnderstood
-from nacre.memory.from_basic_memory import Page, read_basic_memory
-from nacre.memory.from_mem0 import read_mem0
-from nacre.memory.from_server_memory import read_server_memory
-from nacre.memory.portable import StateHash, decode, encode
-from nacre.memory.portable_file import ExportFile
+from nacre.adapters.files.backup_file import BackupFile
+from nacre.being.memory.transfer.basic_memory import Page, read_basic_memory
+from nacre.being.memory.transfer.export_file import ExportFile
+from nacre.being.memory.transfer.foreign_records import Found, NotUnderstood
+from nacre.being.memory.transfer.mem0 import read_mem0
+from nacre.being.memory.transfer.portable_records import StateHash, decode, encode
+from nacre.being.memory.transfer.server_memory import read_server_memory
+from nacre.core.errors import InvalidInputError, NewerSchemaError
 from nacre.protocol import strict_json
 
 TODAY = datetime(2026, 11, 18, tzinfo=UTC)

@@ -5,11 +5,11 @@ import tomllib
 
 import yaml
 
-from nacre.errors import ConfigurationError, InvalidInputError, NacreError
-from nacre.gateway.config_tree import Dialect, Literal, Value, value_of
-from nacre.gateway.proxy_line import Launcher
-from nacre.gateway.shown_entry import shown_entry
-from nacre.gateway.wrapping import DIALECTS, restored_text, servers, unwrap_text, wrap_text
+from nacre.core.errors import ConfigurationError, InvalidInputError, NacreError
+from nacre.firewall.wrap.command_line import Launcher
+from nacre.firewall.wrap.config_tree import Dialect, Literal, Value, value_of
+from nacre.firewall.wrap.file_edit import DIALECTS, restored_text, servers, unwrap_text, wrap_text
+from nacre.firewall.wrap.redacted_entry import shown_entry
 from tests.gateway.client_configs import CONFIGS
 from tests.gateway.test_wrap_clients import BY_NAME
 

@@ -3,13 +3,13 @@
 import json
 from typing import Any
 
-from nacre.policy.injection import mask, scan
-from nacre.policy.injection_definitions import scan_definition
-from nacre.policy.injection_places import mask_value
-from nacre.policy.own_patterns import check_pattern
-from nacre.policy.redaction import redact
-from nacre.policy.secrets import BUILT_IN, redact_text
-from nacre.policy.sections import SOURCES, InjectionSection
+from nacre.firewall.content.custom_patterns import check_pattern
+from nacre.firewall.content.injection.json_values import mask_value
+from nacre.firewall.content.injection.scan import mask, scan
+from nacre.firewall.content.injection.tool_definitions import scan_definition
+from nacre.firewall.content.redaction import redact
+from nacre.firewall.content.secrets import BUILT_IN, redact_text
+from nacre.firewall.rules.sections import SOURCES, InjectionSection
 
 LENGTH = 400
 SEEDS = (

@@ -3,11 +3,11 @@
 import base64
 import json
 
-from nacre.errors import NacreError
-from nacre.faces.lambda_events import read_event
+from nacre.core.coroutines import step
+from nacre.core.errors import NacreError
+from nacre.faces.aws_lambda.mcp_http import read_event
 from nacre.protocol.context import Silence
-from nacre.protocol.http_messages import HttpCall, HttpReply, HttpRequest
-from nacre.protocol.running import step
+from nacre.protocol.http.http_messages import HttpCall, HttpReply, HttpRequest
 from tests.faces.test_policy_fuzz import answered
 from tests.protocol.test_http import LOCAL, META, MODERN, endpoint
 

@@ -2,7 +2,7 @@
 
 import json
 
-from nacre.faces.http_upstream_messages import (
+from nacre.firewall.proxy.upstream.message_ids import (
     addressed,
     answered_ids,
     cancellation,

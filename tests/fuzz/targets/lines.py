@@ -1,7 +1,7 @@
 """Lines and events: however a stream is cut, it says the same; and what goes on is read alike."""
 
-from nacre.faces.http_upstream_events import BEAT, Event, EventReader
-from nacre.gateway.lines import Lines
+from nacre.firewall.proxy.stdio.lines import Lines
+from nacre.firewall.proxy.upstream.event_stream import BEAT, Event, EventReader
 
 MOST = 60
 LENGTH = 120

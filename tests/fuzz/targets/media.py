@@ -8,12 +8,12 @@ import asyncio
 import base64
 import json
 
-from nacre.errors import InvalidArgumentError, MalformedJsonError, MalformedMessageError
-from nacre.orders.media_in import Attachment, read_attachments
-from nacre.orders.media_limits import MediaLimits
-from nacre.orders.media_out import OutMedia, fit
-from nacre.orders.media_parts import MediaAbilities, parts_for
-from nacre.orders.media_types import ALL, FILES, IMAGES
+from nacre.being.orders.media.chat_parts import MediaAbilities, parts_for
+from nacre.being.orders.media.incoming import Attachment, read_attachments
+from nacre.being.orders.media.media_limits import MediaLimits
+from nacre.being.orders.media.media_types import ALL, FILES, IMAGES
+from nacre.being.orders.media.outgoing import OutMedia, fit
+from nacre.core.errors import InvalidArgumentError, MalformedJsonError, MalformedMessageError
 from nacre.protocol import strict_json
 from tests.orders.documents import SAMPLES, sent
 

@@ -4,25 +4,25 @@ import json
 import re
 from urllib.parse import urlsplit
 
-from nacre.access.addresses import base_of, resource_of
-from nacre.access.admission import admission, bearer_token
-from nacre.access.client_metadata import document_host, read_document, read_request
-from nacre.access.oauth_clients import OAuthClient
-from nacre.access.oauth_requests import answer_address, read_access_request
-from nacre.access.redirects import (
+from nacre.access.oauth.audience import asked_scopes, meant_being
+from nacre.access.oauth.authorization_requests import answer_address, read_access_request
+from nacre.access.oauth.client_metadata import document_host, read_document, read_request
+from nacre.access.oauth.clients import OAuthClient
+from nacre.access.oauth.redirects import (
     LOOPBACK,
     checked_redirect,
     is_own_scheme,
     may_receive,
     shown_host,
 )
-from nacre.access.resources import asked_scopes, meant_being
-from nacre.access.tokens import form, hint, kind_of
-from nacre.errors import InvalidInputError, OAuthError
-from nacre.faces.forms import parse_fields
-from nacre.own_tokens import API
-from nacre.protocol.fences import Fences, hostname
+from nacre.access.tokens.token_check import admission, bearer_token
+from nacre.access.tokens.token_format import form, hint, kind_of
+from nacre.core.errors import InvalidInputError, OAuthError
+from nacre.core.token_prefixes import API
+from nacre.protocol.http.allowed_origins import Fences, hostname
+from nacre.protocol.http.server_address import base_of, resource_of
 from nacre.protocol.principal import READ
+from nacre.web.forms import parse_fields
 
 BASE = "https://nacre.example"
 BEING = "0191f6a0-0000-7000-8000-000000000001"

@@ -3,17 +3,17 @@
 import json
 from typing import Any
 
-from nacre.errors import HeaderMismatchError, InvalidSchemaError, NacreError
-from nacre.gateway.lists import Part, joined, place_of
-from nacre.gateway.sound import sound
-from nacre.limits import MAX_ARGUMENT_ERROR, MAX_TOOL_NAME
-from nacre.policy.mirrors import encoded, made, mirrored
-from nacre.policy.pins import fingerprint
-from nacre.policy.verdicts import Answer, Forward
+from nacre.core.errors import HeaderMismatchError, InvalidSchemaError, NacreError
+from nacre.core.limits import MAX_ARGUMENT_ERROR, MAX_TOOL_NAME
+from nacre.firewall.enforce.mirrored_headers import encoded, made, mirrored
+from nacre.firewall.enforce.verdicts import Answer, Forward
+from nacre.firewall.pins import fingerprint
+from nacre.gateway.calls.sanitize import sound
+from nacre.gateway.catalogue.merged_lists import Part, joined, place_of
 from nacre.ports.upstream import Offered
-from nacre.protocol.headers import annotated
+from nacre.protocol.http.headers import annotated
 from nacre.protocol.versions import META_VERSION, MODERN
-from nacre.tools.validation import Validator
+from nacre.sdk.schema.validation import Validator
 from tests.policy.guarding import Scene, request
 from tests.policy.guarding import encoded as line
 

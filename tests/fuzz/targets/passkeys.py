@@ -4,10 +4,17 @@ import hashlib
 import json
 from typing import Any
 
-from nacre.access.cbor import decode, decode_first
-from nacre.access.cose import check_key, verify
-from nacre.access.webauthn import Site, challenge_of, check_new, check_signed, from_text, to_text
-from nacre.errors import InvalidInputError
+from nacre.access.signin.cbor import decode, decode_first
+from nacre.access.signin.cose import check_key, verify
+from nacre.access.signin.webauthn import (
+    Site,
+    challenge_of,
+    check_new,
+    check_signed,
+    from_text,
+    to_text,
+)
+from nacre.core.errors import InvalidInputError
 from tests.passkeys import USER, Device, cbor, text
 
 SITE = Site("localhost", "http://localhost:8642")

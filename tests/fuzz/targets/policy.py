@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from contextlib import suppress
 from urllib.parse import unquote
 
-from nacre.errors import PolicyError
-from nacre.policy.bases import roots_in, with_roots
-from nacre.policy.compiled import from_json, to_json
-from nacre.policy.explain import explain
-from nacre.policy.loading import load_policy
-from nacre.policy.rule import Subject, Surroundings
+from nacre.core.errors import PolicyError
+from nacre.firewall.analysis.explain import explain
+from nacre.firewall.policies.compiled import from_json, to_json
+from nacre.firewall.policies.loader import load_policy
+from nacre.firewall.rules.arguments.base_folders import roots_in, with_roots
+from nacre.firewall.rules.rule import Subject, Surroundings
 from tests.policy.test_evaluate import SEED
 from tests.policy.test_readings import ESCAPES, ORDINARY
 

@@ -7,16 +7,16 @@ import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 
-from nacre.adapters.file_vault import FileVault
-from nacre.adapters.item_json import decode_item, encode_item
-from nacre.adapters.item_query import decode_cursor, encode_cursor, make_query
-from nacre.cli.audit import _told
-from nacre.errors import BrokenSealError, InvalidInputError, InvalidParamsError
-from nacre.policy.audit import AuditTrail, moment_of, verify_chain, verify_lines
-from nacre.policy.replay import read_records
+from nacre.adapters.files.vault import FileVault
+from nacre.adapters.items.item_json import decode_item, encode_item
+from nacre.adapters.items.item_query import decode_cursor, encode_cursor, make_query
+from nacre.cli.policy.audit import _told
+from nacre.core.errors import BrokenSealError, InvalidInputError, InvalidParamsError
+from nacre.firewall.analysis.replay import read_records
+from nacre.firewall.audit.log import AuditTrail, moment_of, verify_chain, verify_lines
 from nacre.ports.audit import GENESIS, Chain, Head
+from nacre.protocol.dispatch.request_state import RequestStates, SigningKeys
 from nacre.protocol.messages import Request
-from nacre.protocol.request_state import RequestStates, SigningKeys
 from tests.policy.chains import entry
 
 NOW = datetime(2026, 11, 18, tzinfo=UTC)

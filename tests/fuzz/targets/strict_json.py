@@ -4,9 +4,9 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from nacre.errors import MalformedJsonError, MalformedMessageError, TooLargeError
-from nacre.policy.arguments import number, spellings
-from nacre.policy.wire import parse as with_digits
+from nacre.core.errors import MalformedJsonError, MalformedMessageError, TooLargeError
+from nacre.firewall.enforce.message import parse as with_digits
+from nacre.firewall.rules.arguments.arguments import number, spellings
 from nacre.protocol import strict_json
 from nacre.protocol.messages import Response, parse_message
 

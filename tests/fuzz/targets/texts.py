@@ -3,34 +3,34 @@
 import ipaddress
 import re
 
-from nacre.access.naming import checked_name, checked_order_name, name_key, one_line, order_slug
-from nacre.adapters.bert_words import bert_words
-from nacre.adapters.public_addresses import is_public
-from nacre.cli.duration import Duration
-from nacre.errors import ConfigurationError, InvalidInputError
-from nacre.faces.http_proxy_headers import downwards, upwards, version_of
-from nacre.faces.http_upstream_url import Address, parse_address, parse_headers
-from nacre.gateway.command_name import name_of
-from nacre.gateway.lists import explicit_uri, read_explicit
-from nacre.gateway.names import exposed_name, server_name, server_of
-from nacre.gateway.proxied_url import may_hold_secret
-from nacre.gateway.references import References, has_reference, holds_secret
-from nacre.gateway.server_config import read_servers
-from nacre.gateway.url_name import name_of_url
-from nacre.gateway.written_secrets import written_secret
-from nacre.limits import MAX_NAME_LENGTH, MAX_TOOL_NAME
-from nacre.memory.analysis import fingerprint, mostly_cjk, terms
-from nacre.memory.fields import cleaned_text
-from nacre.memory.rendering import one_line as memory_line
-from nacre.memory.targets import parse_rule
-from nacre.orders.aggregate import combined
-from nacre.orders.media_names import base_name
-from nacre.orders.reasoning import without_reasoning
-from nacre.patrol.compare.same import same_text
-from nacre.patrol.recalled import without_recalls
-from nacre.policy.approval_form import printable
-from nacre.tools.names import check_tool_name, qualified_name, split_name
-from nacre.tools.uri_template import UriTemplate
+from nacre.adapters.embeddings.bert_words import bert_words
+from nacre.adapters.http.public_addresses import is_public
+from nacre.being.memory.model.fields import cleaned_text
+from nacre.being.memory.store.targets import parse_rule
+from nacre.being.memory.text.memory_text import one_line as memory_line
+from nacre.being.orders.media.file_names import base_name
+from nacre.being.orders.order.agent import without_reasoning
+from nacre.being.orders.order.aggregate import combined
+from nacre.being.patrol.planning.prompt_text import without_recalls
+from nacre.being.patrol.same_meaning.same_note import same_text
+from nacre.cli.access.token import Duration
+from nacre.core.errors import ConfigurationError, InvalidInputError
+from nacre.core.limits import MAX_NAME_LENGTH, MAX_TOOL_NAME
+from nacre.core.names import checked_name, checked_order_name, name_key, one_line, order_slug
+from nacre.firewall.approvals.form import printable
+from nacre.firewall.proxy.command_name import name_of
+from nacre.firewall.proxy.http.forwarded_headers import downwards, upwards, version_of
+from nacre.firewall.proxy.upstream.address import Address, parse_address, parse_headers
+from nacre.firewall.proxy.url_name import name_of_url
+from nacre.firewall.wrap.proxied_url import may_hold_secret
+from nacre.gateway.catalogue.merged_lists import explicit_uri, read_explicit
+from nacre.gateway.qualified_names import exposed_name, server_name, server_of
+from nacre.gateway.servers.config import read_servers
+from nacre.gateway.servers.plain_secrets import written_secret
+from nacre.gateway.servers.references import References, has_reference, holds_secret
+from nacre.sdk.tool_names import check_tool_name, qualified_name, split_name
+from nacre.sdk.uri_template import UriTemplate
+from nacre.text.analysis import fingerprint, mostly_cjk, terms
 from nacre.wiring.settings import VARIABLES, Settings
 
 HERE = Address(is_tls=True, host="api.example", port=443, target="/mcp/sse?x=1")

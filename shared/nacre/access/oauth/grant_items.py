@@ -1,0 +1,176 @@
+"""The items behind a grant: the grant itself, its access tokens and its refresh tokens."""
+
+import hashlib
+import hmac
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+from nacre.access.oauth.codes import Consent
+from nacre.access.tokens.store import TokenRecord, grants_of_being, token_item
+from nacre.access.tokens.token_check import token_key
+from nacre.access.tokens.token_format import digest, form, hint
+from nacre.core.limits import ACCESS_TOKEN_SECONDS, GRANT_DAYS, REFRESH_TOKEN_DAYS
+from nacre.core.token_prefixes import OAUTH_ACCESS, OAUTH_REFRESH
+from nacre.ports.items.schema import ItemSchema
+from nacre.ports.items.table import EXPIRES_AT, SCHEMA, Item, Key, Value
+
+_SCHEMA = ItemSchema("grant", 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """One client's access to one Being."""
+
+    grant_id: str
+    owner: str
+    being_id: str
+    client_id: str
+    client_name: str
+    client_host: str | None
+    scopes: frozenset[str]
+    resource: str
+    created: datetime
+    used: datetime
+    expires: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class TokenPair:
+    """New tokens of a grant, to be told once."""
+
+    access: str = field(repr=False)
+    refresh: str = field(repr=False)
+    scopes: frozenset[str]
+
+
+def grant_key(grant_id: str) -> Key:
+    """Return where a grant lives."""
+    return Key(f"OG#{grant_id}", "META")
+
+
+def grants_of_owner(owner: str) -> str:
+    """Return the partition that lists what an owner has allowed."""
+    return f"U#{owner}#OG"
+
+
+def grant_item(consent: Consent, live: Value, now: datetime) -> Item:
+    """Return the item of a new grant with its first access token."""
+    key, expires = grant_key(consent.grant_id), now + timedelta(days=GRANT_DAYS)
+    return {
+        "pk": key.pk,
+        "sk": key.sk,
+        SCHEMA: _SCHEMA.version,
+        "gsi2pk": grants_of_owner(consent.owner),
+        "gsi2sk": consent.grant_id,
+        "gsi3pk": grants_of_being(consent.being_id),
+        "gsi3sk": consent.grant_id,
+        "owner": consent.owner,
+        "being_id": consent.being_id,
+        "client_id": consent.client_id,
+        "client_name": consent.client_name,
+        "client_host": consent.client_host,
+        "scopes": " ".join(sorted(consent.scopes)),
+        "resource": consent.resource,
+        "created": int(now.timestamp()),
+        "used": int(now.timestamp()),
+        "expires": int(expires.timestamp()),
+        "live": [live],
+        "version": 1,
+        EXPIRES_AT: int(expires.timestamp()),
+    }
+
+
+def tombstone(grant_id: str, now: datetime) -> Item:
+    """Return what keeps a grant from being made that was ended before."""
+    key = grant_key(grant_id)
+    return {
+        "pk": key.pk,
+        "sk": key.sk,
+        SCHEMA: _SCHEMA.version,
+        "revoked": int(now.timestamp()),
+        EXPIRES_AT: int((now + timedelta(days=1)).timestamp()),
+    }
+
+
+def access_row(
+    grant: Consent | Grant, token: str, token_id: str, scopes: frozenset[str], now: datetime
+) -> tuple[Value, Item]:
+    """Return an access token's entry in its grant, and its row."""
+    sha256 = digest(token)
+    record = TokenRecord(
+        kind=OAUTH_ACCESS,
+        token_id=token_id,
+        being_id=grant.being_id,
+        owner=grant.owner,
+        scopes=scopes,
+        created=now,
+        expires=now + timedelta(seconds=ACCESS_TOKEN_SECONDS),
+        hint=hint(token),
+        label=grant.client_name,
+        client=grant.client_id,
+        resource=grant.resource,
+    )
+    row = {**token_item(record, sha256), "grant_id": grant.grant_id}
+    return [sha256, int(record.expires.timestamp())], row
+
+
+def refresh_row(token: str, grant: Consent | Grant, now: datetime, end: datetime) -> Item:
+    """Return a refresh token's row; it ends with its grant at the latest."""
+    pk, sk = token_key(digest(token))
+    until = int(min(now + timedelta(days=REFRESH_TOKEN_DAYS), end).timestamp())
+    return {
+        "pk": pk,
+        "sk": sk,
+        SCHEMA: _SCHEMA.version,
+        "kind": OAUTH_REFRESH,
+        "grant_id": grant.grant_id,
+        "client": grant.client_id,
+        "expires": until,
+        EXPIRES_AT: until,
+    }
+
+
+def successor(token: str, seed: bytes) -> str:
+    """Return the refresh token that follows: told again by who has this one and the store."""
+    bits = int.from_bytes(hmac.new(token.encode(), seed, hashlib.sha256).digest(), "big")
+    return form(OAUTH_REFRESH, bits)
+
+
+def live_tokens(item: Item) -> list[tuple[str, int]]:
+    """Return the hashes of a grant's access tokens, and when each ends."""
+    entries = item.get("live")
+    found = []
+    for entry in entries if isinstance(entries, list) else []:
+        assert isinstance(entry, list)
+        found.append((str(entry[0]), whole(entry[1])))
+    return found
+
+
+def whole(value: Value) -> int:
+    """Return a number of an item."""
+    assert isinstance(value, int)
+    return value
+
+
+def moment(value: Value) -> datetime:
+    """Return a moment of an item."""
+    return datetime.fromtimestamp(whole(value), UTC)
+
+
+def grant_of(item: Item) -> Grant:
+    """Return the grant that an item holds."""
+    item = _SCHEMA.read(item)
+    host = item["client_host"]
+    return Grant(
+        grant_id=str(item["pk"]).removeprefix("OG#"),
+        owner=str(item["owner"]),
+        being_id=str(item["being_id"]),
+        client_id=str(item["client_id"]),
+        client_name=str(item["client_name"]),
+        client_host=None if host is None else str(host),
+        scopes=frozenset(str(item["scopes"]).split()),
+        resource=str(item["resource"]),
+        created=moment(item["created"]),
+        used=moment(item["used"]),
+        expires=moment(item["expires"]),
+    )

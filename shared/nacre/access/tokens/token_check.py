@@ -1,0 +1,70 @@
+"""What a token says about its caller, decided from the token and its stored row alone.
+
+The decision is the same in the authorizer function and in the laptop server. It never
+looks at the path, because API Gateway reuses it for every path while it is cached.
+"""
+
+from collections.abc import Callable, Mapping
+
+from nacre.access.tokens.token_format import digest, kind_of
+from nacre.core.token_prefixes import API, OAUTH_ACCESS
+
+Lookup = Callable[[str], Mapping[str, object] | None]
+"""From a token's SHA-256 to its stored row; raises UnavailableError, never guesses."""
+
+TOKEN_SCHEMA = 1
+"""The version of a stored row: a newer one may bound its token in ways not known here."""
+
+INVALID: Mapping[str, str] = {"auth": "invalid"}
+_LONGEST_HEADER = 256  # a scheme, blanks and 53 characters; longer ones are not worth parsing
+
+
+def token_key(sha256: str) -> tuple[str, str]:
+    """Return the partition and sort key of a token's row."""
+    return f"T#{sha256}", "T"
+
+
+def admission(authorization: str | None, lookup: Lookup, *, now: float) -> Mapping[str, str]:
+    """Return the authorizer context: `auth` is `ok` with the caller's facts, or `invalid`."""
+    token = bearer_token(authorization)
+    if token is None:
+        return INVALID
+    kind = kind_of(token)
+    if kind not in (API, OAUTH_ACCESS):
+        return INVALID
+    row = lookup(digest(token))
+    if row is None or row.get("schema", TOKEN_SCHEMA) != TOKEN_SCHEMA or row.get("kind") != kind:
+        return INVALID
+    if not is_live(row, now=now):
+        return INVALID
+    return {
+        "auth": "ok",
+        "kind": kind,
+        "token_id": str(row["token_id"]),
+        "being_id": str(row["being_id"]),
+        "scopes": str(row["scopes"]),
+        "client": str(row.get("client") or ""),
+        "resource": str(row.get("resource") or ""),
+    }
+
+
+def bearer_token(authorization: str | None) -> str | None:
+    """Return what follows the Bearer scheme, or None when the header is not of that form."""
+    if authorization is None or len(authorization) > _LONGEST_HEADER:
+        return None
+    scheme, _, rest = authorization.strip(" \t").partition(" ")
+    token = rest.strip(" \t")
+    return token if scheme.lower() == "bearer" and token else None
+
+
+def is_live(row: Mapping[str, object], *, now: float) -> bool:
+    """Tell whether a stored token may be used at this moment, neither revoked nor expired.
+
+    There is no leeway for clocks that differ: a token ends when the clock of the machine
+    that checks it says so. When it was created is not compared, so a token made on a
+    machine whose clock runs ahead works at once.
+    """
+    expires = row.get("expires")
+    if row.get("revoked") is not None or isinstance(expires, str | bool) or expires is None:
+        return False
+    return float(expires) > now  # type: ignore[arg-type]  # int, float or the store's Decimal

@@ -1,0 +1,1 @@
+"""Ports on AWS services: S3, SQS, KMS, Systems Manager, CloudFormation and CloudWatch."""

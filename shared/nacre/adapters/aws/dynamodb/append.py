@@ -1,0 +1,34 @@
+"""Signed transactions with the standard library alone, for records that are only ever added.
+
+The MCP function notes every call; loading boto3 for that would be most of its first answer.
+"""
+
+import json
+import uuid
+from base64 import b64encode
+from collections.abc import Sequence
+from typing import Any
+
+from nacre.adapters.aws.dynamodb.get import SignedGet
+from nacre.adapters.aws.dynamodb.requests import transaction_request
+from nacre.ports.items.table import Write
+
+
+class SignedAppend(SignedGet):
+    """Writes to one table; what cannot be written raises UnavailableError, whatever the reason."""
+
+    _target = "DynamoDB_20120810.TransactWriteItems"
+    _purpose = "take a record of"
+
+    def transact(self, writes: Sequence[Write]) -> None:
+        """Apply all writes or none; a request that is repeated is applied once."""
+        now = int(self._clock())
+        asked = {
+            "TransactItems": [transaction_request(each, None, self._table, now) for each in writes],
+            "ClientRequestToken": str(uuid.uuid4()),
+        }
+        self._ask(json.dumps(asked, default=_base64).encode())
+
+
+def _base64(value: Any) -> str:
+    return b64encode(value).decode()

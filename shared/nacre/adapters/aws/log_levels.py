@@ -1,0 +1,84 @@
+"""The log levels that legacy clients of a stack chose, as items.
+
+An execution environment of Lambda forgets, and the next request may meet another one. Reads and
+writes are signed requests without boto3, which a call should not wait for.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from hashlib import sha256
+from typing import Any, Protocol
+
+from nacre.core.clock import Clock
+from nacre.core.errors import NacreError
+from nacre.core.limits import LOG_LEVEL_DAYS, LOG_LEVEL_SECONDS, REMEMBERED_PEERS
+from nacre.ports.items.table import EXPIRES_AT, SCHEMA, Item, Put
+
+_SCHEMA_1 = 1
+_DAY = 24 * 60 * 60
+
+
+class Reads(Protocol):
+    """Reads one item."""
+
+    def get(self, key: tuple[str, str]) -> Mapping[str, Any] | None:
+        """Return the item, None where there is none."""
+        ...
+
+
+class Writes(Protocol):
+    """Writes items."""
+
+    def transact(self, writes: list[Put]) -> None:
+        """Apply all writes or none."""
+        ...
+
+
+class StoredLogLevels:
+    """One small item for a client that chose; a choice counts elsewhere within seconds."""
+
+    def __init__(
+        self,
+        reads: Reads,
+        writes: Writes,
+        clock: Clock,
+        *,
+        tick: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._reads = reads
+        self._writes = writes
+        self._clock = clock
+        self._tick = tick
+        self._known: dict[tuple[str, str], tuple[float, str | None]] = {}
+
+    def chosen(self, subject: str, client: str) -> str | None:
+        """Return the client's level; None where it chose none, or the store is away."""
+        key = _key(subject, client)
+        known = self._known.get(key)
+        if known is not None and self._tick() - known[0] < LOG_LEVEL_SECONDS:
+            return known[1]
+        try:
+            item = self._reads.get(key)
+        except NacreError:
+            return None  # a log line is not worth a call
+        level = None if item is None else str(item["level"])
+        self._remember(key, level)
+        return level
+
+    def choose(self, subject: str, client: str, level: str) -> None:
+        """Keep the client's level."""
+        key = _key(subject, client)
+        expires = int(self._clock().timestamp()) + LOG_LEVEL_DAYS * _DAY
+        pk, sk = key
+        item: Item = {"pk": pk, "sk": sk, SCHEMA: _SCHEMA_1, "level": level, EXPIRES_AT: expires}
+        self._writes.transact([Put(item)])
+        self._remember(key, level)
+
+    def _remember(self, key: tuple[str, str], level: str | None) -> None:
+        if len(self._known) >= REMEMBERED_PEERS:
+            self._known.clear()
+        self._known[key] = (self._tick(), level)
+
+
+def _key(subject: str, client: str) -> tuple[str, str]:
+    return f"CLIENT#{subject}", f"LOG#{sha256(client.encode()).hexdigest()[:32]}"

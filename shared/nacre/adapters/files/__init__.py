@@ -1,0 +1,1 @@
+"""Ports as files of this machine: blobs, secrets, vault, audit and backups."""

@@ -1,0 +1,228 @@
+"""A backup as one tar file: parts in any order, and at its end a list of all with their hashes."""
+
+import hashlib
+import io
+import json
+import os
+import tarfile
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import IO, Any, BinaryIO
+
+from nacre.adapters.files.private_files import private_folder, sync_folder
+from nacre.core.errors import InvalidInputError, NewerSchemaError
+
+FORMAT = 1
+_TYPE = "nacre-backup"
+_LIST = "backup.json"
+_CHUNK = 1024 * 1024
+_LONGEST_LIST = 64 * _CHUNK
+_LINE_TRIES = 20
+_LINE_WAIT = 0.005  # seconds
+# What a list that somebody else wrote may raise: Infinity is no whole number.
+_UNREADABLE = (AttributeError, KeyError, OverflowError, RecursionError, TypeError, ValueError)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One file of a backup."""
+
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What a backup holds, and what wrote it."""
+
+    made: str
+    nacre: str
+    has_secrets: bool
+    counts: Mapping[str, int]
+    parts: Mapping[str, Part] = field(default_factory=dict)
+
+    @property
+    def size(self) -> int:
+        """Return how many bytes the parts have."""
+        return sum(part.size for part in self.parts.values())
+
+
+def write_backup(
+    target: BinaryIO, files: Iterable[tuple[str, Path]], manifest: Manifest
+) -> Manifest:
+    """Write files under their names, then the manifest with the parts; return that.
+
+    A file that is gone by its turn is left out: files come and go while a server runs.
+    """
+    parts: dict[str, Part] = {}
+    with tarfile.open(fileobj=target, mode="w|", format=tarfile.PAX_FORMAT) as archive:
+        for name, path in files:
+            try:
+                content = path.open("rb")
+            except FileNotFoundError:
+                continue
+            with content:
+                parts[name] = _add(archive, name, content, _size(name, content))
+        whole = Manifest(
+            manifest.made, manifest.nacre, manifest.has_secrets, manifest.counts, parts
+        )
+        text = json.dumps({"type": _TYPE, "format": FORMAT, **asdict(whole)}, indent=1).encode()
+        _add(archive, _LIST, io.BytesIO(text), len(text))
+    return whole
+
+
+class BackupFile:
+    """A backup to be read; it is read once to check it, and again to unpack it."""
+
+    def __init__(self, content: BinaryIO) -> None:
+        self._content = content
+
+    def check(self) -> Manifest:
+        """Return the manifest of a file that is whole and unaltered; raise InvalidInputError."""
+        with _readable():
+            found, listed = self._found()
+        if listed is None:
+            raise InvalidInputError(
+                "the backup is cut off, or this is none (its list is missing);"
+                " make or fetch it again"
+            )
+        manifest = _manifest(listed)
+        for name in sorted(found.keys() | manifest.parts.keys()):
+            if found.get(name) != manifest.parts.get(name):
+                raise InvalidInputError(f"the backup was altered: {name} is not what was written")
+        return manifest
+
+    def unpack(self, folder: Path) -> None:
+        """Write the parts into a folder, each for its owner alone (0600) and on the disk."""
+        folders = {folder}
+        with _readable():
+            for name, part in self._parts():
+                if name != _LIST:
+                    path = folder.joinpath(*PurePosixPath(name).parts)
+                    _unpacked(part, path)
+                    folders.update(each for each in path.parents if each.is_relative_to(folder))
+        for each in sorted(folders, reverse=True):
+            sync_folder(each)
+
+    def _found(self) -> tuple[dict[str, Part], bytes | None]:
+        found: dict[str, Part] = {}
+        listed: bytes | None = None
+        for name, part in self._parts():
+            if listed is not None:
+                raise InvalidInputError("this is not a backup: something follows its end")
+            if name == _LIST:
+                listed = part.read(_LONGEST_LIST)
+            elif name in found:
+                raise InvalidInputError(f"the backup was altered: {name} is in it twice")
+            else:
+                found[name] = _hashed(part)
+        return found, listed
+
+    def _parts(self) -> Iterator[tuple[str, IO[bytes]]]:
+        self._content.seek(0)
+        with tarfile.open(fileobj=self._content, mode="r:") as archive:
+            for member in archive:
+                # A sparse file says how long it is, and may say anything.
+                is_plain = member.isreg() and not member.issparse()
+                part = archive.extractfile(member) if is_plain else None
+                if part is None:
+                    raise InvalidInputError(f"this is not a backup: {member.name!r} is no file")
+                _check_name(member.name)
+                yield member.name, part
+
+
+@contextmanager
+def _readable() -> Iterator[None]:
+    try:
+        yield
+    except (tarfile.TarError, EOFError, UnicodeError) as error:
+        raise InvalidInputError(
+            f"the backup is cut off, or this is none ({error}); make or fetch it again"
+        ) from error
+
+
+def _add(archive: tarfile.TarFile, name: str, content: IO[bytes], size: int) -> Part:
+    entry = tarfile.TarInfo(name)
+    entry.size, entry.mode = size, 0o600
+    # What is appended meanwhile is not in it: the size was said before.
+    reader = _Hashing(content)
+    archive.addfile(entry, reader)
+    return Part(size, reader.digest.hexdigest())
+
+
+def _size(name: str, content: BinaryIO) -> int:
+    """Return the size of an open file; wait a moment for a line that is being written."""
+    # Ask the open file, not its name: the name may belong to a newer file by now.
+    size = content.seek(0, os.SEEK_END)
+    if name.endswith(".jsonl"):
+        tries = _LINE_TRIES
+        while tries and not _ends_a_line(content, size):
+            time.sleep(_LINE_WAIT)
+            size = content.seek(0, os.SEEK_END)
+            tries -= 1
+    content.seek(0)
+    return size
+
+
+def _ends_a_line(content: BinaryIO, size: int) -> bool:
+    content.seek(max(0, size - 1))
+    return content.read(1) in (b"", b"\n")
+
+
+class _Hashing(io.RawIOBase):
+    """Reads from a file and hashes what was read."""
+
+    def __init__(self, content: IO[bytes]) -> None:
+        self._content = content
+        self.digest = hashlib.sha256()
+
+    def read(self, size: int = -1) -> bytes:
+        chunk = self._content.read(size)
+        self.digest.update(chunk)
+        return chunk
+
+
+def _hashed(part: IO[bytes]) -> Part:
+    digest, size = hashlib.sha256(), 0
+    while chunk := part.read(_CHUNK):
+        digest.update(chunk)
+        size += len(chunk)
+    return Part(size, digest.hexdigest())
+
+
+def _manifest(listed: bytes) -> Manifest:
+    try:
+        told: dict[str, Any] = json.loads(listed)
+        if told["type"] != _TYPE:
+            raise InvalidInputError("this is not a backup of Nacre")
+        found = int(told["format"])
+        if found > FORMAT:
+            raise NewerSchemaError("The backup", found=found, known=FORMAT)
+        return Manifest(
+            made=str(told["made"]),
+            nacre=str(told["nacre"]),
+            has_secrets=bool(told["has_secrets"]),
+            counts={str(name): int(count) for name, count in told["counts"].items()},
+            parts={str(name): Part(**part) for name, part in told["parts"].items()},
+        )
+    except _UNREADABLE as error:
+        raise InvalidInputError("the backup was altered: its list cannot be read") from error
+
+
+def _check_name(name: str) -> None:
+    path = PurePosixPath(name)
+    if path.is_absolute() or not path.parts or ".." in path.parts or set(name) & set("\\:"):
+        raise InvalidInputError(f"this is not a backup: {name!r} leads out of its folder")
+
+
+def _unpacked(part: IO[bytes], path: Path) -> None:
+    private_folder(path.parent)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        while chunk := part.read(_CHUNK):
+            file.write(chunk)
+        file.flush()
+        os.fsync(file.fileno())

@@ -1,0 +1,1 @@
+"""Documents fetched over HTTPS, from checked public addresses only."""

@@ -1,0 +1,1 @@
+"""What every item store does alike: values, conditions, queries and writes."""

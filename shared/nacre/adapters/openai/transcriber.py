@@ -1,0 +1,131 @@
+"""Speech as text by an endpoint that speaks OpenAI's protocol."""
+
+import json
+import math
+import time
+from collections.abc import Callable
+from typing import Any
+
+import openai
+
+from nacre.adapters.openai.whole_body import BodyTooLateError, BodyTooLongError, whole_body
+from nacre.core.errors import UnavailableError
+from nacre.core.limits import (
+    MAX_MODEL_ANSWER_BYTES,
+    SOUND_TOKENS_A_SECOND,
+    TRANSCRIPTION_SECONDS,
+)
+from nacre.ports.transcriber import Transcript
+
+# Endpoints go by the name's end, and know these. Opus comes in an Ogg file.
+_EXTENSIONS = {
+    "audio/mpeg": "mp3",
+    "audio/wav": "wav",
+    "audio/ogg": "ogg",
+    "audio/opus": "ogg",
+    "audio/mp4": "m4a",
+    "audio/aac": "aac",
+    "audio/flac": "flac",
+}
+
+
+class OpenAITranscriber:
+    """A Transcriber over one endpoint; the key is asked for with the first sound.
+
+    A sound is sent once and waited for within a bounded time: somebody waits for all of it.
+    Whatever goes wrong, the key, the file's name and the endpoint's own words stay out of the
+    error.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        key: Callable[[], str],
+        base_url: str,
+        seconds: float = TRANSCRIPTION_SECONDS,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._model = model
+        self._key = key
+        self._base_url = base_url
+        self._seconds = seconds
+        self._monotonic = monotonic
+
+    def transcribe(self, audio: bytes, *, name: str, mime_type: str) -> Transcript:
+        """Return the words; raise UnavailableError when there are none to be had."""
+        del name  # may say who speaks; the endpoint needs to know the format alone
+        file = (f"sound.{_EXTENSIONS.get(mime_type, 'bin')}", audio, mime_type)
+        try:
+            told = json.loads(self._answer(file))
+            text = told["text"]
+        except UnavailableError:
+            raise
+        except openai.APIStatusError as error:
+            raise UnavailableError(_refusal(error.status_code)) from None
+        except (ValueError, RecursionError, LookupError, TypeError):
+            raise UnavailableError(_UNCLEAR) from None
+        except Exception as error:  # noqa: BLE001  the SDK's HTTP library has errors of its own
+            late = "Timeout" in type(error).__name__
+            raise UnavailableError(_LATE if late else _UNREACHED) from None
+        if not isinstance(text, str):
+            raise UnavailableError(_UNCLEAR)
+        return Transcript(text.strip(), _tokens(told.get("usage")))
+
+    def _answer(self, file: tuple[str, bytes, str]) -> bytes:
+        end = self._monotonic() + self._seconds
+        with (
+            openai.OpenAI(
+                api_key=self._key() or "none",
+                base_url=self._base_url,
+                timeout=self._seconds,
+                max_retries=0,
+            ) as client,
+            client.audio.transcriptions.with_streaming_response.create(
+                model=self._model, file=file, response_format="json"
+            ) as response,
+        ):
+            try:
+                return whole_body(
+                    response.iter_bytes(),
+                    most=MAX_MODEL_ANSWER_BYTES,
+                    end=end,
+                    monotonic=self._monotonic,
+                )
+            except BodyTooLongError:
+                raise UnavailableError(_UNCLEAR) from None
+            except BodyTooLateError:
+                raise UnavailableError(_LATE) from None
+
+
+def _tokens(usage: Any) -> int | None:
+    """Return what a sound was counted as, by tokens or by its length; None for what is neither."""
+    match usage:
+        case {"type": "duration", "seconds": int() | float() as seconds}:
+            tokens = seconds * SOUND_TOKENS_A_SECOND
+        case {"total_tokens": int() as tokens}:
+            pass
+        case _:
+            return None
+    return math.ceil(tokens) if 0 <= tokens <= _MOST_TOKENS else None
+
+
+_MOST_TOKENS = 10_000_000  # eleven days of sound: more is no number that an endpoint means
+_UNCLEAR = "the transcriber's answer was not understood"
+_LATE = "the transcriber did not answer in time"
+_UNREACHED = "the transcriber cannot be reached; see NACRE_TRANSCRIBE_BASE_URL"
+
+
+def _refusal(status: int) -> str:
+    match status:
+        case 401 | 403:
+            return "the transcriber refused the key; set NACRE_TRANSCRIBE_API_KEY"
+        case 404:
+            return (
+                "the transcriber does not know the model or the path (404);"
+                " see NACRE_TRANSCRIBE_MODEL"
+            )
+        case 400 | 413 | 415 | 422:
+            return f"the transcriber does not take this sound ({status})"
+        case _:
+            return f"the transcriber answered {status}"

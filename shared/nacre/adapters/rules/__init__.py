@@ -1,0 +1,1 @@
+"""What every store of blobs, every queue and every vault refuses."""

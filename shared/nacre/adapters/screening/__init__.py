@@ -1,0 +1,1 @@
+"""Separate processes that check large results, so that this process stays responsive."""

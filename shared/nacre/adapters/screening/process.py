@@ -1,0 +1,94 @@
+"""A process that reads and screens large results, one after another, as they come by its input.
+
+    python -m nacre.adapters.screening.process < REQUESTS > ANSWERS
+
+A message is the length of a head and of a body, eight bytes each, then the head as JSON and the
+body. It ends when its input does.
+"""
+
+import json
+import struct
+import sys
+from typing import Any, BinaryIO
+
+_LENGTHS = struct.Struct(">QQ")
+
+
+def send(stream: BinaryIO, head: dict[str, Any], body: bytes) -> None:
+    """Write one message."""
+    spelled = json.dumps(head).encode()
+    stream.write(_LENGTHS.pack(len(spelled), len(body)) + spelled)
+    stream.write(body)
+    stream.flush()
+
+
+def receive(stream: BinaryIO) -> tuple[dict[str, Any], bytes] | None:
+    """Read one message; None when there are no more."""
+    lengths = stream.read(_LENGTHS.size)
+    if len(lengths) < _LENGTHS.size:
+        return None
+    head_size, body_size = _LENGTHS.unpack(lengths)
+    head, body = stream.read(head_size), stream.read(body_size)
+    if len(head) < head_size or len(body) < body_size:
+        return None
+    facts: dict[str, Any] = json.loads(head)
+    return facts, body
+
+
+def main() -> None:
+    """Do what is asked until nothing is asked any more."""
+    reading, writing = sys.stdin.buffer, sys.stdout.buffer
+    while (message := receive(reading)) is not None:
+        head, body = message
+        answer = _read(head, body) if "sent" in head else _screened(head, body)
+        send(writing, *(answer or ({"is_other": True}, b"")))
+
+
+Answer = tuple[dict[str, Any], bytes]
+
+
+def _screened(head: dict[str, Any], body: bytes) -> Answer | None:
+    # Whoever sends needs none of it.
+    from nacre.firewall.enforce.large_results import look, look_at_message  # noqa: PLC0415
+    from nacre.firewall.rules.arguments.arguments import JsonNumber  # noqa: PLC0415
+
+    method, sections, lines = head["method"], head["sections"], head["lines"]
+    found = (
+        look(body, method, sections)
+        if lines is None
+        else look_at_message(body, method, sections, lines=lines)
+    )
+    if found is None:
+        return None
+    facts = {
+        "is_other": False,
+        "id": found.id,
+        "is_number": type(found.id) is JsonNumber,
+        "objection": found.objection,
+        "doubt": found.doubt,
+        "note": found.note,
+        "is_changed": found.changed is not None,
+        "members": found.members,
+    }
+    return facts, found.changed or b""
+
+
+def _read(head: dict[str, Any], body: bytes) -> Answer | None:
+    from nacre.adapters.screening.answer_reader import read_answer  # noqa: PLC0415 - as above
+
+    read = read_answer(body, dict(head["sent"]), head["version"])
+    if read is None:
+        return None
+    members = read.result.members
+    facts = {
+        "is_other": False,
+        "id": read.id,
+        "shown": read.shown,
+        "uris": read.result.uris,
+        "members": [(name, len(each)) for name, each in members.items()],
+    }
+    return facts, b"".join(members.values())
+
+
+if __name__ == "__main__":
+    main()

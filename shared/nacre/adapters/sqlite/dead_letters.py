@@ -1,0 +1,60 @@
+"""The dead letters on SQLite."""
+
+from collections.abc import Generator
+from datetime import UTC, datetime
+
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.core.clock import Clock, system_clock
+from nacre.ports.dead_letters import DeadLetter
+
+_PAGE = 100
+_LYING = """
+SELECT place, id, "group", body, receives, dead_at FROM messages
+WHERE queue = ? AND dead_at IS NOT NULL AND place > ? ORDER BY place LIMIT ?
+"""
+# A new place, because at its old one it would overtake what is being worked on in its group.
+_COPY = """
+INSERT INTO messages (queue, id, "group", body, visible_at, receives)
+SELECT queue, id, "group", body, ?, 0 FROM messages
+WHERE place = ? AND queue = ? AND id = ? AND dead_at IS NOT NULL
+"""
+
+
+class SqliteDeadLetters:
+    """The DeadLetters of the queue of that name in the database."""
+
+    def __init__(self, database: SqliteDatabase, name: str, *, now: Clock = system_clock) -> None:
+        self._database = database
+        self._name = name
+        self._clock = now
+
+    def look(self) -> Generator[DeadLetter]:
+        """Yield what lies there, in the order in which it was sent."""
+        place = 0
+        while True:
+            with self._database.read() as connection:
+                rows = connection.execute(_LYING, (self._name, place, _PAGE)).fetchall()
+            for place, message_id, group, body, receives, dead_at in rows:
+                died_at = datetime.fromtimestamp(dead_at, UTC)
+                yield DeadLetter(message_id, group, body, receives, died_at, str(place))
+            if len(rows) < _PAGE:
+                return
+
+    def send_back(self, letter: DeadLetter) -> bool:
+        """Put a letter behind what waits in its group; False when it does not lie there."""
+        place = int(letter.receipt)
+        with self._database.write() as connection:
+            now = self._clock().timestamp()
+            copied = connection.execute(_COPY, (now, place, self._name, letter.id)).rowcount
+            if copied:
+                connection.execute("DELETE FROM messages WHERE place = ?", (place,))
+        return bool(copied)
+
+    def count(self) -> int:
+        """Count what lies there."""
+        with self._database.read() as connection:
+            row = connection.execute(
+                "SELECT count(*) FROM messages WHERE queue = ? AND dead_at IS NOT NULL",
+                (self._name,),
+            ).fetchone()
+        return int(row[0])

@@ -1,0 +1,234 @@
+"""One Being's points in memory: exact nearest vectors and BM25, filtered before they are ranked."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from nacre.adapters.vectors.point_rows import TERM, Row
+from nacre.adapters.vectors.point_rules import day_number
+from nacre.adapters.vectors.postings import Postings
+from nacre.adapters.vectors.term_hashes import term_hash
+from nacre.ports.embedder import Vector
+from nacre.ports.vectors import Candidates, Filter, Hit, Kind
+
+
+class Column:
+    """Values of one kind that grow in number."""
+
+    def __init__(self, kind: type[np.generic]) -> None:
+        self._room: npt.NDArray[Any] = np.empty(64, dtype=kind)
+        self._length = 0
+
+    @property
+    def values(self) -> npt.NDArray[Any]:
+        """Return the values that there are, to be read or changed in place."""
+        return self._room[: self._length]
+
+    def extend(self, values: Sequence[Any]) -> None:
+        """Add values behind the others."""
+        end = self._length + len(values)
+        if end > len(self._room):
+            room = np.empty(max(end, 2 * len(self._room)), dtype=self._room.dtype)
+            room[: self._length] = self.values
+            self._room = room
+        self._room[self._length : end] = values
+        self._length = end
+
+
+# Vectors live in blocks, so that a growing index neither copies itself nor holds spare room
+# for longer than one block: pages that nothing was written to cost no memory.
+_BLOCK_ROWS = 8192
+_FEW = 8  # where fewer than one row in so many passes, its vectors are picked out
+_DECIMALS = 6
+_SLACK = 4e-6  # float32's error in a cosine, and then some
+_AT_ONCE = 4096  # rows scored again at once
+
+_KINDS: tuple[Kind, ...] = ("node", "scene")
+_Mask = npt.NDArray[np.bool_]
+_Rows = npt.NDArray[np.intp]
+_Scores = npt.NDArray[Any]
+
+
+class PointMatrix:
+    """Points that are added, replaced and searched; one thread at a time.
+
+    A replaced point leaves its old row behind; `is_sparse` says when it is time to build
+    the matrix anew.
+    """
+
+    def __init__(self, dimension: int) -> None:
+        self._dimension = dimension
+        self._blocks: list[npt.NDArray[np.float32]] = []
+        self._ids: list[str] = []
+        self._days_of: list[tuple[str, ...]] = []
+        self._cluster_of: list[str | None] = []
+        self._row_of: dict[str, int] = {}
+        self._codes: dict[str, int] = {}
+        self._alive = Column(np.bool_)
+        self._has_vector = Column(np.bool_)
+        self._kinds = Column(np.uint8)
+        self._states = Column(np.int32)
+        self._clusters = Column(np.int32)
+        self._days = Column(np.int32)
+        self._day_rows = Column(np.int32)
+        self._postings = Postings()
+
+    def __len__(self) -> int:
+        return len(self._row_of)
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether most rows are left over from points that were replaced or removed."""
+        return len(self._ids) > max(1024, 2 * len(self._row_of))
+
+    def remove(self, ids: Iterable[str]) -> None:
+        """Forget points."""
+        rows = [row for id_ in ids if (row := self._row_of.pop(id_, None)) is not None]
+        if rows:
+            self._alive.values[rows] = False
+            self._postings.forget(rows)
+
+    def add(self, points: Sequence[Row]) -> None:
+        """Take points, in place of those with the same ids; an id comes once."""
+        self.remove(point.id for point in points)
+        first = len(self._ids)
+        for row, point in enumerate(points, first):
+            self._row_of[point.id] = row
+            self._ids.append(point.id)
+            self._days_of.append(point.days)
+            self._cluster_of.append(point.cluster_id)
+            if point.days:
+                self._days.extend([day_number(day) for day in point.days])
+                self._day_rows.extend([row] * len(point.days))
+        self._alive.extend([True] * len(points))
+        self._kinds.extend([_KINDS.index(point.kind) for point in points])
+        self._states.extend([self._code(point.state) for point in points])
+        self._clusters.extend([self._code(point.cluster_id) for point in points])
+        self._has_vector.extend([point.vector is not None for point in points])
+        self._add_vectors(first, [point.vector for point in points])
+        self._add_terms(first, [point.packed_terms for point in points])
+
+    def search(
+        self, *, dense: Vector | None, sparse: Sequence[str], where: Filter, limit: int
+    ) -> Candidates:
+        """Return the best points by meaning and by words."""
+        mask = self._passing(where)
+        return Candidates(
+            dense=() if dense is None else self._nearest(dense, mask, limit),
+            sparse=self._matching(sparse, mask, limit),
+        )
+
+    def _passing(self, where: Filter) -> _Mask:
+        mask: _Mask = self._alive.values.copy()
+        if where.kinds is not None:
+            mask &= np.isin(self._kinds.values, [_KINDS.index(kind) for kind in where.kinds])
+        if where.states is not None:
+            codes = [self._codes[state] for state in where.states if state in self._codes]
+            mask &= np.isin(self._states.values, codes)
+        if where.cluster_id is not None:
+            mask &= self._clusters.values == self._codes.get(where.cluster_id, -1)
+        if where.day_from is not None or where.day_to is not None:
+            days = self._days.values
+            low = day_number(where.day_from) if where.day_from else 0
+            high = day_number(where.day_to) if where.day_to else 9999_99_99
+            on_time = np.zeros(len(mask), dtype=np.bool_)
+            on_time[self._day_rows.values[(days >= low) & (days <= high)]] = True
+            mask &= on_time
+        return mask
+
+    def _nearest(self, dense: Vector, mask: _Mask, limit: int) -> tuple[Hit, ...]:
+        rows = np.flatnonzero(mask & self._has_vector.values)
+        if not len(rows):
+            return ()
+        query = np.frombuffer(dense, dtype="<f4")
+        if len(rows) * _FEW < len(self._ids):
+            scores = self._exactly(rows, query)
+        else:
+            scores = self._cosines(query)[rows]
+        best = _least_that_stays(scores, limit) - _SLACK
+        rows = rows[scores >= best]
+        # Sums in float32 depend on a row's place; equal vectors must get equal scores.
+        return self._ranked(rows, self._exactly(rows, query), limit)
+
+    def _matching(self, terms: Sequence[str], mask: _Mask, limit: int) -> tuple[Hit, ...]:
+        numbers = list({term_hash(term): None for term in terms})
+        scores = self._postings.scores(numbers, self._alive.values)
+        if scores is None:
+            return ()
+        rows = np.flatnonzero(mask & (scores > 0))
+        if not len(rows):
+            return ()
+        found = scores[rows]
+        keep = found >= _least_that_stays(found, limit) - _SLACK
+        return self._ranked(rows[keep], found[keep], limit)
+
+    def _ranked(self, rows: _Rows, scores: _Scores, limit: int) -> tuple[Hit, ...]:
+        rounded = np.round(scores.astype(np.float64), _DECIMALS).tolist()
+        order = sorted(
+            zip((-score for score in rounded), (self._ids[row] for row in rows), rows, strict=True)
+        )
+        return tuple(
+            Hit(
+                id_,
+                _KINDS[self._kinds.values[row]],
+                -score + 0.0,
+                self._days_of[row],
+                self._cluster_of[row],
+            )
+            for score, id_, row in order[:limit]
+        )
+
+    def _cosines(self, query: npt.NDArray[np.float32]) -> _Scores:
+        scores = np.empty(len(self._ids), dtype=np.float32)
+        for number, block in enumerate(self._blocks):
+            part = scores[number * _BLOCK_ROWS : (number + 1) * _BLOCK_ROWS]
+            np.dot(block[: len(part)], query, out=part)
+        return scores
+
+    def _exactly(self, rows: _Rows, query: npt.NDArray[np.float32]) -> _Scores:
+        scores = np.empty(len(rows), dtype=np.float64)
+        wanted = query.astype(np.float64)
+        for start in range(0, len(rows), _AT_ONCE):
+            some = rows[start : start + _AT_ONCE]
+            vectors = np.empty((len(some), self._dimension), dtype=np.float64)
+            for number in np.unique(some // _BLOCK_ROWS).tolist():
+                here = some // _BLOCK_ROWS == number
+                vectors[here] = self._blocks[number][some[here] % _BLOCK_ROWS]
+            scores[start : start + _AT_ONCE] = (vectors * wanted).sum(axis=1)
+        return scores
+
+    def _add_vectors(self, first: int, vectors: Sequence[Vector | None]) -> None:
+        if not self._dimension:
+            return
+        end = first + len(vectors)
+        while len(self._blocks) * _BLOCK_ROWS < end:
+            self._blocks.append(np.empty((_BLOCK_ROWS, self._dimension), dtype=np.float32))
+        empty = bytes(4 * self._dimension)
+        start = first
+        while start < end:
+            block, place = divmod(start, _BLOCK_ROWS)
+            count = min(end - start, _BLOCK_ROWS - place)
+            some = vectors[start - first : start - first + count]
+            joined = b"".join(empty if vector is None else vector for vector in some)
+            self._blocks[block][place : place + count] = np.frombuffer(joined, "<f4").reshape(
+                count, self._dimension
+            )
+            start += count
+
+    def _add_terms(self, first: int, packed: Sequence[bytes]) -> None:
+        terms = np.frombuffer(b"".join(packed), dtype=TERM)
+        sizes = [len(each) // TERM.itemsize for each in packed]
+        rows = np.repeat(np.arange(first, first + len(packed), dtype=np.int32), sizes)
+        self._postings.add(len(packed), rows, terms["term"], terms["count"].astype(np.float32))
+
+    def _code(self, text: str | None) -> int:
+        return -2 if text is None else self._codes.setdefault(text, len(self._codes))
+
+
+def _least_that_stays(scores: _Scores, limit: int) -> float:
+    """Return the score of the last of the best."""
+    if len(scores) <= limit:
+        return float(scores.min())
+    return float(np.partition(scores, len(scores) - limit)[len(scores) - limit])

@@ -1,0 +1,47 @@
+"""Points with their terms packed, as the laptop's index keeps them."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from nacre.adapters.vectors.term_hashes import term_counts
+from nacre.ports.embedder import Vector
+from nacre.ports.vectors import Kind, Point
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A point as an index stores it: its terms as packed numbers."""
+
+    id: str
+    kind: Kind
+    state: str
+    cluster_id: str | None
+    days: tuple[str, ...]
+    vector: Vector | None
+    packed_terms: bytes
+
+
+TERM = np.dtype([("term", "<u8"), ("count", "<u2")])
+
+
+def pack_terms(terms: Iterable[str]) -> bytes:
+    """Return the terms of a point as bytes, 10 for each distinct one."""
+    counts = term_counts(terms)
+    return np.array(
+        [(term, min(count, 0xFFFF)) for term, count in sorted(counts.items())], dtype=TERM
+    ).tobytes()
+
+
+def row_of(point: Point) -> Row:
+    """Return a point as a row."""
+    return Row(
+        point.id,
+        point.kind,
+        point.state,
+        point.cluster_id,
+        point.days,
+        point.vector,
+        pack_terms(point.terms),
+    )

@@ -1,0 +1,109 @@
+"""The counters of a Being, which stand in one item beside its name.
+
+A transaction names an item once, so everything that one transaction counts is gathered in
+one change; that it finds the item is also what says that the Being exists.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from nacre.being.memory.model import keys
+from nacre.core.errors import ConditionFailedError, InvalidInputError, NotFoundError
+from nacre.ports.items.table import (
+    Absent,
+    Change,
+    Check,
+    Compare,
+    Condition,
+    Either,
+    Every,
+    Item,
+    Present,
+    Table,
+    Update,
+    Value,
+    Write,
+)
+
+PENDING_SCENES = "pending_scenes"
+PENDING_MESSAGES = "pending_messages"  # handed over for a patrol that has not read them yet
+QUEUED_AT = "queued_at"
+WORK_SEQ = "work_seq"  # raised whenever work is announced, so that none is overlooked
+UNREAD = "unread"
+
+
+@dataclass(frozen=True, slots=True)
+class Cap:
+    """How many there may be of something, and what to call it when there are too many."""
+
+    most: int
+    what: str
+
+
+def _counting(
+    being_id: str,
+    *,
+    add: Mapping[str, int] | None = None,
+    caps: Mapping[str, Cap] | None = None,
+    has_work: bool = False,
+) -> Update | Check:
+    """Return the write that counts, provided that the Being exists and no cap is passed.
+
+    `has_work` puts the Being where the sweep looks.
+    """
+    added = {name: amount for name, amount in (add or {}).items() if amount}
+    work: dict[str, Value] = {}
+    if has_work:
+        added[WORK_SEQ] = 1
+        work = {"gsi1pk": keys.work(being_id), "gsi1sk": being_id}
+    if not added and not work:
+        return Check(keys.meta(being_id), Present())
+    conditions: list[Condition] = [Present()]
+    for name, cap in (caps or {}).items():
+        room = Compare(name, "<=", cap.most - added.get(name, 0))
+        conditions.append(Either((Absent(name), room)))
+    change = Change(set=work, add=added)
+    return Update(keys.meta(being_id), change, Every(tuple(conditions)))
+
+
+def write_counted(
+    table: Table,
+    being_id: str,
+    writes: Sequence[Write],
+    *,
+    add: Mapping[str, int] | None = None,
+    caps: Mapping[str, Cap] | None = None,
+    has_work: bool = False,
+) -> None:
+    """Apply the writes and what they count, or nothing.
+
+    Raises NotFoundError when there is no such Being, InvalidInputError when a cap would be
+    passed, and ConditionFailedError when a condition of a write does not hold.
+    """
+    count = _counting(being_id, add=add, caps=caps, has_work=has_work)
+    try:
+        table.transact([*writes, count])
+    except ConditionFailedError as error:
+        if error.place != len(writes):
+            raise
+        item = counters(table, being_id)
+        for name, cap in (caps or {}).items():
+            if count_in(item, name) + (add or {}).get(name, 0) > cap.most:
+                raise InvalidInputError(
+                    f"there are at most {cap.most} {cap.what}; delete some first"
+                ) from None
+        raise
+
+
+def counters(table: Table, being_id: str) -> Item:
+    """Return the Being's item; raises NotFoundError when there is no such Being."""
+    item = table.get(keys.meta(being_id))
+    if item is None:
+        raise NotFoundError("there is no such Being")
+    return item
+
+
+def count_in(item: Item, name: str) -> int:
+    """Return a counter of the Being's item; one that is not there is 0."""
+    value = item.get(name, 0)
+    return value if isinstance(value, int) else 0

@@ -1,0 +1,115 @@
+"""What the texts, names, numbers and dates of a memory may be; an error names field and limit."""
+
+import math
+import re
+import unicodedata
+from collections.abc import Sequence
+from datetime import date
+
+from nacre.core.errors import InvalidInputError
+from nacre.core.limits import MAX_DATES, MAX_TAG_LENGTH
+
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+
+
+def checked_text(text: str, field: str, *, limit: int) -> str:
+    """Return the text in NFC without blanks around it; `limit` is in bytes of UTF-8."""
+    text = unicodedata.normalize("NFC", _valid(text, field)).strip()
+    if not text:
+        raise InvalidInputError(f"'{field}' is empty; say something or leave it out")
+    size = len(text.encode())
+    if size > limit:
+        raise InvalidInputError(f"'{field}' has {size} bytes and its limit is {limit}; shorten it")
+    return text
+
+
+def optional_text(text: str | None, field: str, *, limit: int) -> str | None:
+    """Return the text as `checked_text` does; None for one that is absent or blank."""
+    if text is None or not text.strip():
+        return None
+    return checked_text(text, field, limit=limit)
+
+
+def cleaned_text(text: str, field: str, *, limit: int) -> str:
+    """Return what somebody else wrote without what no store keeps; "" where nothing is left.
+
+    Terminal output has control characters, and a history that refused them had gaps.
+    """
+    plain = _CONTROL.sub("", text.encode(errors="replace").decode())
+    return checked_text(plain, field, limit=limit) if plain.strip() else ""
+
+
+def checked_name(text: str, field: str, *, limit: int = MAX_TAG_LENGTH) -> str:
+    """Return a name or a key: one line in NFC, each run of blanks one space; in characters."""
+    name = " ".join(unicodedata.normalize("NFC", _valid(text, field)).split())
+    if not name:
+        raise InvalidInputError(f"'{field}' is empty")
+    if len(name) > limit:
+        raise InvalidInputError(
+            f"'{field}' has {len(name)} characters and its limit is {limit}; shorten it"
+        )
+    return name
+
+
+def name_key(name: str) -> str:
+    """Return the form under which two spellings of one checked name meet."""
+    return unicodedata.normalize("NFC", name.casefold())
+
+
+def checked_days(date_from: str | None, date_to: str | None) -> tuple[str | None, str | None]:
+    """Return the first and the last day of a range, either of which may be open."""
+    low = checked_date(date_from, "date_from") if date_from else None
+    high = checked_date(date_to, "date_to") if date_to else None
+    if low and high and low > high:
+        raise InvalidInputError(f"'date_from' ({low}) is after 'date_to' ({high})")
+    return low, high
+
+
+def checked_names(names: Sequence[str], field: str, *, limit: int) -> tuple[str, ...]:
+    """Return names in their order, each once; `limit` is how many there may be."""
+    checked = dict.fromkeys(
+        checked_name(name, f"{field}.{place}") for place, name in enumerate(names)
+    )
+    if len(checked) > limit:
+        raise InvalidInputError(f"'{field}' has {len(checked)} entries and its limit is {limit}")
+    return tuple(checked)
+
+
+def checked_date(text: str, field: str) -> str:
+    """Return a calendar date as it is written: YYYY-MM-DD."""
+    if _DATE.fullmatch(text) is not None:
+        try:
+            date.fromisoformat(text)
+        except ValueError:
+            pass
+        else:
+            return text
+    raise InvalidInputError(f"'{field}' must be a date of the calendar, written YYYY-MM-DD")
+
+
+def checked_dates(dates: Sequence[str], field: str) -> tuple[str, ...]:
+    """Return dates in ascending order, each once; at least one."""
+    checked = {checked_date(each, f"{field}.{place}") for place, each in enumerate(dates)}
+    if not checked:
+        raise InvalidInputError(f"'{field}' needs at least one date, written YYYY-MM-DD")
+    if len(checked) > MAX_DATES:
+        raise InvalidInputError(f"'{field}' has {len(checked)} dates and its limit is {MAX_DATES}")
+    return tuple(sorted(checked))
+
+
+def checked_share(number: float, field: str) -> float:
+    """Return a number from 0 to 1."""
+    if not math.isfinite(number) or not 0 <= number <= 1:
+        raise InvalidInputError(f"'{field}' must be a number from 0 to 1")
+    return float(number)
+
+
+def _valid(text: str, field: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise InvalidInputError(f"'{field}' holds a lone surrogate, which is not text") from None
+    if _CONTROL.search(text):
+        raise InvalidInputError(f"'{field}' holds control characters; leave them out")
+    return text

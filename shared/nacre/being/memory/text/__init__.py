@@ -1,0 +1,1 @@
+"""Memories as text: for readers, for models and for the search index."""

@@ -1,0 +1,5 @@
+"""Orders: the Being as one tool that takes a message and returns an answer.
+
+`order_surface` shows the tool under the name that each Being chose. The call goes to `order`,
+which asks a language model and calls the Being's tools with the caller's rights.
+"""

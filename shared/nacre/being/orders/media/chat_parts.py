@@ -1,0 +1,148 @@
+"""An order as parts of a chat message: the words first, then what came with them."""
+
+import asyncio
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from nacre.being.orders.abandoned_threads import begun
+from nacre.being.orders.media.decoded_content import decoder
+from nacre.being.orders.media.incoming import Attachment
+from nacre.being.orders.media.media_limits import readable
+from nacre.being.orders.media.media_types import ALL
+from nacre.core.errors import InvalidInputError, UnavailableError
+from nacre.core.limits import ATTACHED_TEXT_BYTES
+from nacre.ports.documents import DocumentReader, DocumentText
+from nacre.ports.transcriber import Transcriber
+
+_TICKS = re.compile("`{3,}")
+_LANGUAGES = {
+    "text/markdown": "markdown",
+    "text/html": "html",
+    "text/csv": "csv",
+    "application/json": "json",
+}
+
+_SLOW = ("document", "audio")
+
+Part = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MediaAbilities:
+    """What the model takes beside text, and what turns the rest into text."""
+
+    images: bool = True
+    files: bool = False  # whether it takes a PDF as it is
+    documents: DocumentReader | None = None
+    transcriber: Transcriber | None = None
+
+
+async def parts_for(
+    message: str, attachments: Sequence[Attachment], abilities: MediaAbilities
+) -> list[Part]:
+    """Return the parts of a user's message: the message unmodified, then each attachment.
+
+    Each attachment has a line that names it. What the model cannot be given is named with
+    the reason. Documents and sounds are read in threads, for as long as their ports allow.
+    """
+    parts = [_text(message)]
+    for number, attachment in enumerate(attachments, 1):
+        if ALL[attachment.mime_type].group in _SLOW:
+            read = begun(partial(_parts, number, attachment, abilities))
+            found = await asyncio.wrap_future(read)
+            parts.extend(found)
+        else:
+            parts.extend(_parts(number, attachment, abilities))
+    return parts
+
+
+def _parts(number: int, attachment: Attachment, abilities: MediaAbilities) -> list[Part]:
+    match ALL[attachment.mime_type].group:
+        case "image":
+            return _image(number, attachment, abilities)
+        case "text":
+            head = attachment.head(ATTACHED_TEXT_BYTES)
+            text = decoder(head).decode(head)
+            note = "" if len(head) == attachment.size else f"cut after {readable(len(head))}"
+            return [_fenced(number, attachment, text, note)]
+        case "document":
+            return _document(number, attachment, abilities)
+        case "audio":
+            return [_sound(number, attachment, abilities)]
+        case "video" | "archive":
+            return [_text(_line(number, attachment, f"not opened, SHA-256 {attachment.sha256}"))]
+
+
+def _image(number: int, attachment: Attachment, abilities: MediaAbilities) -> list[Part]:
+    if not abilities.images:
+        return [_text(_line(number, attachment, "not shown: the model takes no images"))]
+    picture = {"type": "image_url", "image_url": {"url": _data_uri(attachment)}}
+    return [_text(_line(number, attachment)), picture]
+
+
+def _document(number: int, attachment: Attachment, abilities: MediaAbilities) -> list[Part]:
+    found = _read(attachment, abilities.documents)
+    if isinstance(found, DocumentText):
+        pages = f"{found.read} of {found.pages} pages"
+        text, note = _bounded(found.text)
+        return [_fenced(number, attachment, text, pages + (f"; {note}" if note else ""))]
+    if abilities.files:
+        file = {"filename": attachment.name, "file_data": _data_uri(attachment)}
+        return [_text(_line(number, attachment)), {"type": "file", "file": file}]
+    return [_text(_line(number, attachment, f"not read: {found}"))]
+
+
+def _read(attachment: Attachment, reader: DocumentReader | None) -> DocumentText | str:
+    """Return the text of a document, or why there is none."""
+    if reader is None:
+        return "no reader for PDFs is installed"
+    try:
+        found = reader.read(attachment.data)
+    except (InvalidInputError, UnavailableError) as error:
+        return str(error)
+    return found if found.text.strip() else "it holds no text"
+
+
+def _sound(number: int, attachment: Attachment, abilities: MediaAbilities) -> Part:
+    if abilities.transcriber is None:
+        reason = "not transcribed: no transcriber is configured"
+        return _text(_line(number, attachment, reason))
+    try:
+        heard = abilities.transcriber.transcribe(
+            attachment.data, name=attachment.name, mime_type=attachment.mime_type
+        )
+    except UnavailableError as error:
+        return _text(_line(number, attachment, f"not transcribed: {error}"))
+    text, note = _bounded(heard.text)
+    return _fenced(number, attachment, text, "transcript" + (f"; {note}" if note else ""))
+
+
+def _bounded(text: str) -> tuple[str, str]:
+    # A lone surrogate, which PDFs can spell, is no text that travels.
+    raw = text.encode("utf-8", "replace")
+    kept = raw[:ATTACHED_TEXT_BYTES].decode("utf-8", "ignore")
+    return kept, f"cut after {readable(ATTACHED_TEXT_BYTES)}" if len(kept) < len(text) else ""
+
+
+def _line(number: int, attachment: Attachment, note: str = "") -> str:
+    facts = [attachment.mime_type, readable(attachment.size), *([note] if note else [])]
+    return f"[attachment {number}: {attachment.name}, {', '.join(facts)}]"
+
+
+def _fenced(number: int, attachment: Attachment, text: str, note: str) -> Part:
+    longest = max(map(len, _TICKS.findall(text)), default=2)
+    fence = "`" * (longest + 1)
+    language = _LANGUAGES.get(attachment.mime_type, "")
+    end = "" if text.endswith("\n") else "\n"
+    return _text(f"{_line(number, attachment, note)}\n{fence}{language}\n{text}{end}{fence}")
+
+
+def _data_uri(attachment: Attachment) -> str:
+    return f"data:{attachment.mime_type};base64,{attachment.base64}"
+
+
+def _text(text: str) -> Part:
+    return {"type": "text", "text": text}

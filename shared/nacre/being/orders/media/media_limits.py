@@ -1,0 +1,72 @@
+"""How much media one order carries, and what a deployment adds to that."""
+
+from dataclasses import dataclass
+
+from nacre.core.limits import (
+    LAMBDA_MEDIA_BYTES,
+    LAPTOP_MEDIA_BYTES,
+    MAX_ANSWER_ITEM_BYTES,
+    MAX_ANSWER_MEDIA_BYTES,
+    MAX_FILES,
+    MAX_IMAGES,
+    MAX_MEDIA_BYTES,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MediaLimits:
+    """What one call may bring and what one answer may hold, in bytes before base64."""
+
+    images: int = MAX_IMAGES
+    files: int = MAX_FILES
+    item_bytes: int = MAX_MEDIA_BYTES
+    call_bytes: int
+    answer_item_bytes: int = MAX_ANSWER_ITEM_BYTES
+    answer_bytes: int = MAX_ANSWER_MEDIA_BYTES
+    deployment: str  # as it stands in "this ... accepts", "more than this ... sends"
+    instead: str  # what to do when a call is too large
+    platform: str = ""  # why the limit is there
+
+    @classmethod
+    def laptop(cls) -> "MediaLimits":
+        """Return the limits of a server on this machine, within one call's body."""
+        return cls(call_bytes=LAPTOP_MEDIA_BYTES, deployment="server", instead="Use fewer files.")
+
+    @classmethod
+    def aws(cls) -> "MediaLimits":
+        """Return the limits of a stack, where a call and its answer pass through Lambda."""
+        return cls(
+            call_bytes=LAMBDA_MEDIA_BYTES,
+            answer_bytes=LAMBDA_MEDIA_BYTES,
+            deployment="deployment",
+            instead="Use the local server or fewer files.",
+            platform=" (AWS Lambda)",
+        )
+
+    def too_much(self, size: int) -> str:
+        """Say that a call's attachments are more than the deployment takes."""
+        return (
+            f"attachments are {megabytes(size, over=self.call_bytes)} MB; this {self.deployment}"
+            f" accepts {megabytes(self.call_bytes)} MB per call{self.platform}. {self.instead}"
+        )
+
+
+def megabytes(size: int, *, over: int | None = None) -> str:
+    """Return a size in MB, with the fewest digits that show it to be over a limit."""
+    digits = 1
+    while over is not None and digits < 6 and round(size / 1e6, digits) <= over / 1e6:
+        digits += 1
+    return f"{size / 1e6:.{digits}f}"
+
+
+def bound(size: int) -> str:
+    """Return a limit in words; one that is whole in binary units is shown in both."""
+    whole, rest = divmod(size, 1024 * 1024)
+    return f"{megabytes(size)} MB" if rest else f"{whole} MiB ({megabytes(size)} MB)"
+
+
+def readable(size: int) -> str:
+    """Return a size as people read it."""
+    if size < 1000:
+        return f"{size} bytes"
+    return f"{size / 1000:.0f} kB" if size < 999_500 else f"{megabytes(size)} MB"

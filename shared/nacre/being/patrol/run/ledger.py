@@ -1,0 +1,120 @@
+"""The ledger of a run: every write goes through it, with what it counts and who may write."""
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from nacre.being.memory.model import keys
+from nacre.being.patrol.run.runs import COUNT, REASON, RUN, Run, run_key
+from nacre.core.errors import ConditionFailedError, LeaseLostError
+from nacre.core.limits import PATROL_PLAN_DAYS, PLAN_CHUNK_BYTES
+from nacre.jobs.lease import Lease
+from nacre.ports.items.table import (
+    EXPIRES_AT,
+    Change,
+    Check,
+    Compare,
+    Item,
+    Present,
+    Put,
+    Table,
+    Update,
+    Value,
+    Write,
+)
+
+
+class Ledger:
+    """Commits what a run does, each time with its counts, or not at all.
+
+    Once the lease is lost or the run is over, nothing can be committed any more: a worker that
+    was too slow meets its successor here.
+    """
+
+    def __init__(self, table: Table, being_id: str, run: Run, lease: Lease | None) -> None:
+        self._table = table
+        self._being_id = being_id
+        self._lease = lease
+        self._place = run_key(being_id, run.seq)
+        self.run = run
+        self.commits = 0
+
+    def commit(
+        self,
+        writes: Sequence[Write],
+        *,
+        counts: Mapping[str, int] | None = None,
+        reasons: Sequence[str] = (),
+        step: int | None = None,
+        meta: Mapping[str, int] | None = None,
+        also: Mapping[str, Value] | None = None,
+    ) -> None:
+        """Apply writes with what they count.
+
+        `meta` is added to the Being's counters, `also` set on the run. Raises
+        ConditionFailedError when one of the writes finds another state, LeaseLostError when
+        this worker is not the one any more.
+        """
+        added = {COUNT + name: count for name, count in (counts or {}).items() if count}
+        added |= {REASON + text: times for text, times in Counter(reasons).items()}
+        set_: dict[str, Value] = dict(also or {})
+        if step is not None:
+            set_["step"] = step
+        still_open = Compare("state", "=", "open")
+        fence: list[Write] = [
+            Update(self._place, Change(set=set_, add=added), still_open)
+            if added or set_
+            else Check(self._place, still_open)
+        ]
+        if self._lease is not None:
+            fence.append(self._lease.still_held())
+        if meta:
+            fence.append(Update(keys.meta(self._being_id), Change(add=meta), Present()))
+        try:
+            self._table.transact([*writes, *fence])
+        except ConditionFailedError as error:
+            if error.place >= len(writes):
+                raise LeaseLostError("the patrol was taken over, or its Being is gone") from error
+            raise
+        self.commits += 1
+
+    def counts(self) -> Mapping[str, int]:
+        """Return what the run has counted so far, whoever did it."""
+        item = self._table.get(self._place)
+        return {} if item is None else Run.from_item(item).counts
+
+    def note(self, reason: str) -> None:
+        """Keep a reason that no other write goes with; once, however often the step is done."""
+        self.commit([], also={REASON + reason: 1})
+
+    def plan(self, name: str, entries: Sequence[Value], *, step: int, **more: Any) -> None:
+        """Store what a step has decided, before anything of it is applied."""
+        self.commit(chunks(self._place.pk, self.run, name, entries), step=step, **more)
+
+
+def chunks(partition: str, run: Run, name: str, entries: Sequence[Value]) -> list[Write]:
+    """Return the writes that store the entries of a plan, in parts that fit an item."""
+    parts: list[list[Value]] = [[]]
+    size = 0
+    for entry in entries:
+        more = len(json.dumps(entry, ensure_ascii=False).encode())
+        if parts[-1] and size + more > PLAN_CHUNK_BYTES:
+            parts.append([])
+            size = 0
+        parts[-1].append(entry)
+        size += more
+    return [Put(_chunk(partition, run, name, number, part)) for number, part in enumerate(parts)]
+
+
+def _chunk(partition: str, run: Run, name: str, number: int, entries: list[Value]) -> Item:
+    ends = datetime.fromisoformat(run.now) + timedelta(days=PATROL_PLAN_DAYS)
+    return RUN.stamp(
+        {
+            "pk": partition,
+            "sk": f"{run.seq:08}#PLAN#{name}#{number:04}",
+            "entries": entries,
+            EXPIRES_AT: int(ends.timestamp()),
+        }
+    )

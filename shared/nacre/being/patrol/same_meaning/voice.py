@@ -1,0 +1,169 @@
+"""The voice: "Ann painted the fence" is "the fence was painted by Ann", never the other way.
+
+What follows "by" must be somebody who can do things, by a closed list or as one of the people of
+the note: a lamp may be "placed by the piano". No verb of placing is in the list of verbs.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from nacre.being.patrol.same_meaning import english_words as en
+from nacre.being.patrol.same_meaning.clause_grammar import is_name, is_noun
+from nacre.being.patrol.same_meaning.sentences import Sentence
+
+_BE = frozenset(("is", "are", "was", "were"))
+_HELPERS = _BE | {"has", "have", "had", "will", "must", "should", "been", "being", "be", "not"}
+
+
+def same_by_voice(active: Sentence, passive: Sentence, people: frozenset[str]) -> bool:
+    """Whether the second sentence is the first one in the passive."""
+    return active in actives(passive, people)
+
+
+def actives(words: Sentence, people: frozenset[str]) -> Iterator[Sentence]:
+    """Give what a sentence in the passive is in the active."""
+    start = next((place for place, word in enumerate(words) if word in _HELPERS), 0)
+    if not start or words.count("by") != 1:
+        return
+    target, by = words[:start], words.index("by")
+    verb = start
+    while verb < by and words[verb] in _HELPERS:
+        verb += 1
+    if verb >= by or not _is_target(target):
+        return
+    agent, time = _agent(words[by + 1 :])
+    between = words[verb + 1 : by]
+    if not _is_agent(agent, words[verb], people) or not _is_between(words[verb], between):
+        return
+    if target[0].isdecimal() and (agent[0].isdecimal() or "not" in words[start:verb]):
+        return
+    if agent[0].isdecimal() and "not" in words[start:verb]:
+        return
+    is_counted = target[0].isdecimal() or agent[0].isdecimal()
+    if ("not" in words[start:verb] or is_counted) and not (
+        _is_definite(target) and _is_definite(agent)
+    ):
+        return
+    doer = _other_case(agent, en.OBJECTS)
+    done = _other_case(target, en.SUBJECTS)
+    is_one = "and" not in agent and agent[-1] not in en.SEVERAL
+    for middle in _verbs(words[start:verb], words[verb], is_one=is_one):
+        yield (*doer, *middle, *done, *between, *time)
+
+
+def _is_target(words: Sentence) -> bool:
+    """Whether these words are one thing or person, without quantities or another's pronoun."""
+    first, rest = words[0], words[1:]
+    if not rest:
+        return first in en.SUBJECTS or is_name(first)
+    if is_name(first):
+        is_pair = len(rest) == 2 and rest[0] == "and"
+        return is_pair and is_name(rest[1])
+    if first.isdecimal():
+        return len(rest) == 1 and is_noun(rest[0])
+    is_set = first in ("the", "a", "an", "my", "our", "your", "this") or is_name(
+        first.removesuffix("'s")
+    )
+    return is_set and len(rest) <= 3 and all(is_noun(word) for word in rest)
+
+
+def _agent(words: Sentence) -> tuple[Sentence, Sentence]:
+    """Return who did it, and the time behind."""
+    for size in (2, 1):
+        time = words[-size:]
+        if _is_time(time):
+            return words[:-size], time
+    return words, ()
+
+
+def _is_time(words: Sentence) -> bool:
+    if len(words) == 2 and words[0] in ("on", "in"):
+        return words[1] in en.DATED or (words[1].isdecimal() and len(words[1]) == 4)
+    return words in (("yesterday",), ("last", "week"), ("last", "year"))
+
+
+def _is_agent(words: Sentence, participle: str, people: frozenset[str]) -> bool:
+    agents = en.AGENTS | (en.BEASTS if participle in en.HARMED else frozenset())
+    match words:
+        case (one,):
+            return one in en.OBJECTS or _is_person(one, people)
+        case (title, one) if title in en.TITLES:
+            return is_name(one)
+        case (one, "and", other):
+            return _is_person(one, people) and _is_person(other, people)
+        case (first, *adjectives, noun) if set(adjectives) <= en.ADJECTIVES:
+            is_owner = first.endswith("'s") and _is_person(first[:-2], people)
+            return noun in agents and (
+                (first.isdecimal() and noun in en.SEVERAL)
+                or first in ("the", "a", "an", "my", "our", "your")
+                or is_owner
+            )
+        case _:
+            return False
+
+
+def _is_person(word: str, people: frozenset[str]) -> bool:
+    low = word.lower()
+    return is_name(word) and (low in en.FIRST_NAMES or low in people)
+
+
+def _is_between(participle: str, words: Sentence) -> bool:
+    """Whether these words say where somebody was invited, or the colour of what was painted."""
+    match words:
+        case ():
+            return True
+        case (colour,) if colour in en.COLOURS:
+            return participle == "painted"
+        case ("to", "the", noun):
+            return participle in ("invited", "driven") and noun in en.DESTINATIONS
+        case ("to", name):
+            return participle in ("sold", "given", "lent") and is_name(name)
+        case _:
+            return _is_time(words)
+
+
+def _is_definite(words: Sentence) -> bool:
+    return words[0] not in ("a", "an") and "and" not in words
+
+
+def _other_case(words: Sentence, pronouns: dict[str, str]) -> Sentence:
+    return (pronouns.get(words[0], words[0]),) if len(words) == 1 else words
+
+
+def _verbs(helpers: Sequence[str], participle: str, *, is_one: bool) -> Iterator[Sentence]:
+    """Give the verb in the active voice, in every form that fits."""
+    for base in en.VOICE_PARTICIPLES.get(participle, ()):
+        yield from _simple(tuple(helpers), base, is_one=is_one)
+        yield from _compound(tuple(helpers), participle, base, is_one=is_one)
+
+
+def _simple(helpers: Sentence, base: str, *, is_one: bool) -> Iterator[Sentence]:
+    match helpers:
+        case ("was" | "were",):
+            yield (en.past_of(base),)
+        case ("was" | "were", "not"):
+            yield ("did", "not", base)
+        case ("is" | "are",):
+            if is_one or en.past_of(base) != base:
+                yield (en.third(base),) if is_one else (base,)
+        case ("is" | "are", "not"):
+            yield ("does" if is_one else "do", "not", base)
+        case _:
+            return
+
+
+def _compound(helpers: Sentence, participle: str, base: str, *, is_one: bool) -> Iterator[Sentence]:
+    match helpers:
+        case ("will" | "must" | "should" as modal, "be"):
+            yield (modal, base)
+        case ("has" | "have", "been"):
+            yield ("has" if is_one else "have", participle)
+        case ("had", "been"):
+            yield ("had", participle)
+        case ("had", "not", "been"):
+            yield ("had", "not", participle)
+        case ("is" | "are", "being"):
+            yield from (("is" if is_one else "are", ing) for ing in en.ings_of(base))
+        case ("was" | "were", "being"):
+            yield from (("was" if is_one else "were", ing) for ing in en.ings_of(base))
+        case _:
+            return

@@ -1,0 +1,50 @@
+"""The tool `get_current_time`."""
+
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Annotated
+from zoneinfo import ZoneInfo
+
+from nacre.core.clock import Clock
+from nacre.core.errors import InvalidInputError
+from nacre.sdk.decorator import tool
+from nacre.sdk.result import ToolResult
+from nacre.sdk.schema.field import Field
+from nacre.sdk.tool import Tool
+
+# What systems keep beside the IANA zones: their own zone, and copies that count leap seconds.
+_NOT_ZONES = frozenset({"localtime", "posix", "posixrules", "right"})
+_WEEKDAYS = "月火水木金土日"  # Monday first, as datetime counts
+
+
+def get_current_time(clock: Clock) -> Tool:
+    """Return the tool that tells the time by a clock."""
+
+    @tool(name="get_current_time", read_only=True, idempotent=True, blocking=True)
+    async def current_time(
+        timezone: Annotated[str, Field(description="IANA name, e.g. Asia/Tokyo")] = "UTC",
+    ) -> ToolResult:
+        """Return the current date and time in a time zone."""
+        return ToolResult.structured(describe(clock(), timezone))
+
+    return current_time
+
+
+def describe(moment: datetime, timezone: str) -> dict[str, str]:
+    """Return the moment as the tool's answer shows it."""
+    local = moment.astimezone(_zone(timezone))
+    utc = moment.astimezone(UTC)
+    return {
+        "datetime": f"{local:%Y/%m/%d}({_WEEKDAYS[local.weekday()]}) {local:%H:%M:%S}",
+        "iso": f"{utc:%Y-%m-%dT%H:%M:%S}.{utc.microsecond // 1000:03d}Z",
+        "timezone": timezone,
+    }
+
+
+def _zone(name: str) -> ZoneInfo:
+    if name.partition("/")[0] not in _NOT_ZONES:
+        with suppress(KeyError, ValueError, OSError):
+            return ZoneInfo(name)
+    raise InvalidInputError(
+        f"unknown time zone '{name[:80]}'; use an IANA name such as Asia/Tokyo or UTC"
+    )

@@ -1,0 +1,1 @@
+"""The commands about access: `being`, `token`, `client`, `owner`, `secret` and `llm-key`."""

@@ -1,0 +1,1 @@
+"""The commands about memory: `patrol`, `export`, `import`, `forget` and `reindex`."""

@@ -1,0 +1,1 @@
+"""The commands of operation: `status`, `doctor`, `dlq`, `backup` and `restore`."""

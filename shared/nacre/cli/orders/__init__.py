@@ -1,0 +1,1 @@
+"""The commands about orders: `chat` and `sessions`."""

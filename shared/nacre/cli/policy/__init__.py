@@ -1,0 +1,1 @@
+"""The commands about policy: `policy`, `approvals`, `approve` and `audit`."""

@@ -1,0 +1,98 @@
+"""The option that names a policy file, and its default."""
+
+from collections.abc import Callable
+from pathlib import Path
+from time import monotonic
+from typing import Any, TypeVar
+
+import click
+
+from nacre.cli.being_options import Place
+from nacre.core.errors import NotFoundError
+from nacre.firewall.policies.loader import read_policy
+from nacre.firewall.policies.stored_policy import BUILT_IN, GLOBAL, StoredPolicies
+from nacre.firewall.rules.policy import Policy
+from nacre.firewall.rules.rule import Decision
+from nacre.ports.items.table import Key
+from nacre.wiring.data_folder import DATABASE
+from nacre.wiring.features.policies import built_in, policy_path
+from nacre.wiring.settings import Settings
+
+_BUILT_IN_NOTE = "Policy: the built-in one, because you have not written any."
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+file_option = click.option(
+    "--policy",
+    "given",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="The policy. [default: NACRE_POLICY, or ~/.config/nacre/policy.toml]",
+)
+policy_option = click.option(
+    "--policy",
+    "given",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="The policy. [default: the one in force: NACRE_POLICY or ~/.config/nacre/policy.toml, "
+    "else what was pushed, else the built-in one]",
+)
+
+
+def policy_file(given: Path | None) -> Policy:
+    """Return the policy of the option, else of the file that counts on this machine.
+
+    A missing file is an error: a build that checks its policy must not check another one.
+    """
+    if given is not None:
+        return read_policy(given)
+    path, is_named = policy_path(Settings.from_environment())
+    if not is_named and not path.exists():
+        raise NotFoundError(
+            f"there is no policy at {path}; write one with 'nacre policy init', or give --policy"
+        )
+    return read_policy(path)
+
+
+def policy_in_force(given: Path | None, place: Place) -> Policy:
+    """Return the policy of the option, else the one in force; a note says which that is.
+
+    Raises PolicyError with what is wrong in it.
+    """
+    if given is not None:
+        return read_policy(given)
+    if not place.stack:
+        path, is_named = policy_path(Settings.from_environment())
+        if is_named or path.exists():
+            return read_policy(path)
+    return _pushed(place)
+
+
+def _pushed(place: Place) -> Policy:
+    if not place.stack and not (Path(place.folder()) / DATABASE).exists():
+        click.echo(_BUILT_IN_NOTE, err=True)
+        return built_in()
+    home = place.open()
+    being_id = place.choose(home).being_id if place.being else None
+    stored = StoredPolicies(
+        lambda key: home.data.get(Key(*key)), built_in, tick=monotonic, tell=_tell
+    )
+    found = stored.of(being_id)
+    if found.scope == BUILT_IN:
+        click.echo(_BUILT_IN_NOTE, err=True)
+    else:
+        whose = "" if found.scope == GLOBAL else f" of {place.being}"
+        click.echo(f"Policy: version {found.version}{whose}, which was pushed.", err=True)
+    return found.policy
+
+
+def _tell(said: str) -> None:
+    click.echo(said, err=True)
+
+
+def why(policy: Policy, decision: Decision) -> str:
+    """Return in few words which rule decided."""
+    if decision.rule is None:
+        text = decision.text
+        return text[text.index("(") + 1 : -1] if text.endswith(")") and "(" in text else text
+    origin = next(rule.origin for rule in policy.rules if rule.number == decision.rule)
+    return f"{origin}: {decision.description}" if decision.description else origin

@@ -1,0 +1,93 @@
+"""The facts about servers that are configured or wrapped here, as their calls are decided with."""
+
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nacre.cli.being_options import Place
+from nacre.cli.policy.call_arguments import facts_of
+from nacre.core.errors import NacreError
+from nacre.firewall.rules.rule import Surroundings
+from nacre.wiring.data_folder import DATABASE
+from nacre.wiring.settings import Settings
+
+if TYPE_CHECKING:
+    from nacre.gateway.servers.config import ServerConfig
+
+
+class ServerFacts:
+    """Knows where each server runs; `home` and `bases` are options, which come before that."""
+
+    def __init__(self, place: Place, home: str | None, bases: tuple[str, ...]) -> None:
+        self._place = place
+        self._home = home
+        self._bases = bases
+        self._usual = facts_of(home, bases)
+
+    def of(self, server: str) -> Surroundings:
+        """Return the facts about a server, those of any server on this machine if it is unknown."""
+        facts = self.configured.get(server) or self._wrapped(server)
+        if facts is None:
+            return self._usual
+        if self._home is not None:
+            facts = facts._replace(home=self._home)
+        if self._bases:
+            usual = self._usual
+            facts = facts._replace(bases=usual.bases, opens_files=usual.opens_files)
+        return facts
+
+    @cached_property
+    def configured(self) -> dict[str, Surroundings]:
+        """The servers behind the gateway of this machine."""
+        has_store = (Path(self._place.folder()) / DATABASE).exists()
+        if self._place.stack or not (has_store or Settings.from_environment().servers_file):
+            return {}
+        from nacre.wiring.features.servers import laptop_references, surroundings
+
+        try:
+            where = surroundings(laptop_references(Path(self._place.folder())))
+            return {config.name: where(config) for config in self._configs()}
+        except NacreError:
+            return {}  # whoever lists or starts the servers is told what is wrong
+
+    def _configs(self) -> "Iterator[ServerConfig]":
+        from nacre.gateway.servers.config import merged
+        from nacre.gateway.servers.store import ServerStore
+        from nacre.wiring.features.server_sources import server_file
+
+        lists = [server_file(Settings.from_environment())()]
+        if (Path(self._place.folder()) / DATABASE).exists():
+            table = self._place.open().data
+            lists.append(ServerStore(lambda: table).load())
+        yield from merged(lists, taken=[]).servers
+
+    def _wrapped(self, server: str) -> Surroundings | None:
+        """Return the facts about a server of a client that is wrapped under this name.
+
+        Where several clients have one, their bases count together.
+        """
+        folder = self._place.folder()
+        if self._place.stack or not server or not Path(folder).exists():
+            return None
+        from nacre.firewall.wrap.client_servers import look
+        from nacre.wiring.features.wrap import open_wrapping
+        from nacre.wiring.this_machine import at_url, on_this_machine, with_bases, with_line
+
+        opened = open_wrapping(folder, ())
+        found: list[Surroundings] = []
+        for each in look(opened.files, opened.records, opened.machine)[0]:
+            proxy = each.server.proxy
+            if proxy is None or proxy.first("--name") != server:
+                continue
+            bases = proxy.all("--base")
+            if proxy.inner is not None and bases:
+                bases = with_line(bases, proxy.inner)
+            place = on_this_machine() if proxy.inner else at_url(proxy.first("--url"))
+            found.append(with_bases(place, bases))
+        if not found:
+            return None
+        if any(not each.bases and each.opens_files for each in found):
+            return found[0]._replace(bases=(), opens_files=True)
+        joined = tuple(dict.fromkeys(base for each in found for base in each.bases))
+        return found[0]._replace(bases=joined, opens_files=any(each.opens_files for each in found))

@@ -1,0 +1,144 @@
+"""Policy commands over the item store: push, pull and history."""
+
+import getpass
+from pathlib import Path
+
+import click
+
+from nacre.being.memory.text.memory_text import counted
+from nacre.cli.being_options import Place, placed
+from nacre.cli.display import json_option, moment, show_json, show_table
+from nacre.core.clock import system_clock
+from nacre.core.errors import ConfigurationError, NotFoundError
+from nacre.firewall.policies.loader import load_policy
+from nacre.firewall.policies.stored_policy import GLOBAL
+from nacre.firewall.policies.version_store import Documents, Version
+from nacre.wiring.features.policies import policy_path
+from nacre.wiring.home import Home
+from nacre.wiring.settings import Settings
+
+_SHORT = 12
+
+
+@click.command("push")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--based-on",
+    type=click.IntRange(0),
+    help="The version that FILE was made from. Needed where one is in force.",
+)
+@click.option("--note", default="", help="What has changed, for the history.")
+@json_option
+@placed
+def push_command(
+    file: Path, based_on: int | None, note: str, *, as_json: bool, place: Place
+) -> None:
+    """Put FILE in force, as a new version.
+
+    With --being it is that Being's own policy, else the one of all Beings that have none.
+    A policy that does not load is refused, and so is one that was made from another version
+    than the one in force.
+    """
+    text = _text(file)
+    loaded = load_policy(text, source=str(file))
+    home = place.open()
+    documents, scope = _documents(home), _scope(home, place)
+    before = documents.current(scope)
+    if before is not None and before.text == text:
+        _show(before, as_json=as_json)
+        click.echo(f"Version {before.number} of {scope} is the same; nothing was pushed.", err=True)
+        return
+    pushed = documents.push(
+        scope,
+        text,
+        source=str(file),
+        based_on=based_on or 0,
+        by=getpass.getuser(),
+        note=note,
+    )
+    _show(pushed, as_json=as_json)
+    rules = counted(len(loaded.rules), "rule")
+    click.echo(f"Version {pushed.number} of {scope}, {rules}, is in force.", err=True)
+    path, is_named = policy_path(Settings.from_environment())
+    if not place.stack and (is_named or path.exists()):
+        click.echo(f"On this machine the file {path} comes first.", err=True)
+
+
+@click.command("pull")
+@click.option("--version", "number", type=click.IntRange(1), help="An earlier version.")
+@click.option(
+    "--output", metavar="FILE", type=click.Path(path_type=Path), help="Write it to FILE instead."
+)
+@placed
+def pull_command(number: int | None, output: Path | None, *, place: Place) -> None:
+    """Show the policy in force as its owner wrote it, or an earlier version."""
+    home = place.open()
+    documents, scope = _documents(home), _scope(home, place)
+    found = documents.version(scope, number) if number else documents.current(scope)
+    if found is None:
+        raise NotFoundError(f"no policy was pushed for {scope}; push one with 'nacre policy push'")
+    if output is None:
+        click.echo(found.text, nl=False)
+    else:
+        try:
+            output.write_text(found.text, encoding="utf-8")
+        except OSError as error:
+            raise ConfigurationError(f"{output}: cannot be written ({error.strerror})") from error
+    click.echo(f"Version {found.number} of {scope}, {found.digest[:_SHORT]}.", err=True)
+
+
+@click.command("history")
+@json_option
+@placed
+def history_command(*, as_json: bool, place: Place) -> None:
+    """List the versions, the newest first; that one is in force."""
+    home = place.open()
+    scope = _scope(home, place)
+    found = list(_documents(home).history(scope))
+    if as_json:
+        show_json([_facts(each) for each in found])
+    elif found:
+        rows = [
+            [str(each.number), moment(each.pushed), each.by, each.digest[:_SHORT], each.note or "-"]
+            for each in found
+        ]
+        show_table(["VERSION", "PUSHED", "BY", "DIGEST", "NOTE"], rows)
+    else:
+        click.echo(f"No policy was pushed for {scope}.", err=True)
+
+
+def _documents(home: Home) -> Documents:
+    return Documents(home.data, clock=system_clock)
+
+
+def _scope(home: Home, place: Place) -> str:
+    return place.choose(home).being_id if place.being else GLOBAL
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise NotFoundError(f"{file}: there is no such file") from None
+    except UnicodeDecodeError:
+        raise ConfigurationError(f"{file}: is not text in UTF-8") from None
+    except OSError as error:
+        raise ConfigurationError(f"{file}: cannot be read ({error.strerror})") from error
+
+
+def _show(version: Version, *, as_json: bool) -> None:
+    if as_json:
+        show_json(_facts(version))
+    else:
+        click.echo(version.number)
+
+
+def _facts(version: Version) -> dict[str, str | int]:
+    return {
+        "scope": version.scope,
+        "version": version.number,
+        "digest": version.digest,
+        "pushed": moment(version.pushed),
+        "by": version.by,
+        "note": version.note,
+    }

@@ -1,0 +1,1 @@
+"""The command `proxy`, with one file for each form that it takes."""

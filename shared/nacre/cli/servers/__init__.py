@@ -1,0 +1,1 @@
+"""The command `server`: other MCP servers behind the gateway."""

@@ -1,0 +1,1 @@
+"""The inbox of calls that wait for approval."""

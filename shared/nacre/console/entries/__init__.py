@@ -1,0 +1,1 @@
+"""The pages of notes, diary, soul and the other targets, with their old versions."""

@@ -1,0 +1,1 @@
+"""The page that downloads everything a Being keeps."""

@@ -1,0 +1,84 @@
+"""All that a Being keeps, as a file to take along."""
+
+import gzip
+import tempfile
+from collections.abc import Iterator
+from io import SEEK_END
+from typing import IO, BinaryIO, cast
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response, StreamingResponse
+
+from nacre.being.memory.transfer.export_file import save
+from nacre.being.memory.transfer.exporter import Exports
+from nacre.console.frame import At, Visit, console_of, show
+from nacre.core.clock import system_clock
+from nacre.web.rendering import headers
+
+routes = APIRouter(prefix="/beings/{being_id}/export")
+
+_PIECE = 256 * 1024
+_IN_MEMORY = 4 * 1024 * 1024  # a larger file waits on the disk
+
+
+@routes.get("")
+def show_export(request: Request, at: At) -> Response:
+    """Show what an export is, and where it goes."""
+    return show(request, at, "export/export.html", here="export", command=_command(request, at))
+
+
+@routes.get("/file")
+def download(request: Request, at: At) -> Response:
+    """Send the export, packed; what is too large for this server says which command does it."""
+    packed = _packed(request, at)
+    size = packed.seek(0, SEEK_END)
+    most = console_of(request).largest_answer
+    if most is not None and size > most:
+        packed.close()
+        return show(
+            request,
+            at,
+            "export/export.html",
+            here="export",
+            status=413,
+            problem="the export is too large to be sent from here; use the command",
+            command=_command(request, at),
+        )
+    packed.seek(0)
+    sent = {
+        **headers(request),
+        "Content-Disposition": f'attachment; filename="{_file_name(at.being.name)}"',
+        "Content-Length": str(size),
+    }
+    return StreamingResponse(_pieces(packed), 200, sent, "application/gzip")
+
+
+def _packed(request: Request, at: Visit) -> "IO[bytes]":
+    packed = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115  closed when it was sent
+    try:
+        records = Exports(console_of(request).table()).records(at.being_id)
+        # Without a time in it the same state gives the same bytes.
+        with (
+            tempfile.TemporaryFile() as spool,
+            gzip.GzipFile("", "wb", fileobj=packed, mtime=0) as target,
+        ):
+            save(records, at.being, cast("BinaryIO", target), spool, now=system_clock())
+    except BaseException:
+        packed.close()
+        raise
+    return packed
+
+
+def _pieces(file: "IO[bytes]") -> Iterator[bytes]:
+    with file:
+        while piece := file.read(_PIECE):
+            yield piece
+
+
+def _file_name(name: str) -> str:
+    plain = "".join(each if each.isascii() and each.isalnum() else "-" for each in name)
+    return f"nacre-{plain.strip('-') or 'being'}-{system_clock():%Y-%m-%d}.jsonl.gz"
+
+
+def _command(request: Request, at: Visit) -> str:
+    return console_of(request).export_command.format(being=at.being_id)

@@ -1,0 +1,1 @@
+"""The page of past conversations, with a search."""

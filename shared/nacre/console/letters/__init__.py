@@ -1,0 +1,1 @@
+"""The page of letters between the Beings of one owner."""

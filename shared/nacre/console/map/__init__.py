@@ -1,0 +1,1 @@
+"""The map of a Being's memories, with similar ones close together."""

@@ -1,0 +1,1 @@
+"""The page of the language model: its key, and what it has spent."""

@@ -1,0 +1,1 @@
+"""The policy editor: check, compare and put rules in force."""

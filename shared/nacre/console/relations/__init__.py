@@ -1,0 +1,1 @@
+"""The page of relations to people, devices and organisations."""

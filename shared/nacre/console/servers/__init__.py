@@ -1,0 +1,1 @@
+"""The pages of other MCP servers and of their tools."""

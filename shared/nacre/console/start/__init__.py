@@ -1,0 +1,1 @@
+"""The first page: choose or create a Being."""

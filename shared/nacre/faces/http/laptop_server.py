@@ -1,0 +1,141 @@
+"""The laptop server: the MCP endpoint as an ASGI application.
+
+Answers are one JSON object, or a live stream once a call has something to say
+before it ends. Blocking handlers run in threads, so one slow call holds up nobody.
+"""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+
+from nacre.being.application import Application
+from nacre.core.limits import HTTP_THREADS
+from nacre.core.logs import Log
+from nacre.faces.call_threads import CallThreads
+from nacre.faces.http.legacy_changes import telling
+from nacre.faces.http.live_call import LiveCall
+from nacre.faces.http.remembered_clients import LocalPeers
+from nacre.faces.mcp_endpoint import BaseOf, CallLog, endpoint
+from nacre.protocol.changes import Changes
+from nacre.protocol.http.allowed_origins import Fences
+from nacre.protocol.http.endpoint_rules import Admit, Endpoint
+from nacre.protocol.http.http_messages import HttpReply
+from nacre.web.asgi import (
+    AsgiApp,
+    BodyTooLargeError,
+    Receive,
+    Scope,
+    Send,
+    head_of,
+    mark_admitted,
+    read_body,
+    refuse,
+    write,
+)
+
+Lifespan = Callable[[], AbstractAsyncContextManager[None]]
+
+
+@asynccontextmanager
+async def _nothing() -> AsyncIterator[None]:
+    yield
+
+
+def asgi_app(
+    app: Application,
+    *,
+    admit: Admit,
+    fences: Fences | None = None,
+    log: Log | None = None,
+    lifespan: Lifespan = _nothing,
+    elsewhere: AsgiApp | None = None,
+    base: BaseOf | None = None,
+    changes: Changes | None = None,
+) -> AsgiApp:
+    """Return the server: MCP under `/mcp`, everything else answered by `elsewhere`.
+
+    Whoever passes `changes` closes them when the server is to stop: subscriptions end then.
+    """
+    peers = LocalPeers()
+    changes = changes or Changes(app.surface)
+    served = endpoint(app, admit=admit, fences=fences, peers=peers, changes=changes, base=base)
+    calls = CallLog(log or Log())
+    return _Server(served, peers, changes, calls, lifespan, elsewhere or not_found)
+
+
+class _Server:
+    def __init__(
+        self,
+        served: Endpoint,
+        peers: LocalPeers,
+        changes: Changes,
+        calls: CallLog,
+        lifespan: Lifespan,
+        elsewhere: AsgiApp,
+    ) -> None:
+        self._endpoint = served
+        self._peers = peers
+        self._changes = changes
+        self._calls = calls
+        self._lifespan = lifespan
+        self._elsewhere = elsewhere
+        self._threads = CallThreads(HTTP_THREADS)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+        elif scope["type"] == "http" and Endpoint.serves(scope["path"]):
+            await self._answer(scope, receive, send)
+        else:
+            await self._elsewhere(scope, receive, send)
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        await receive()
+        async with self._lifespan():
+            await send({"type": "lifespan.startup.complete"})
+            await receive()
+        await send({"type": "lifespan.shutdown.complete"})
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        started = self._calls.start()
+        request = head_of(scope)
+        met = self._endpoint.meet(request)
+        if isinstance(met, HttpReply):
+            self._calls.end(started, met)
+            await refuse(request, receive, send, met)
+            return
+        mark_admitted(scope)
+        try:
+            await read_body(request, receive, self._endpoint.call_bytes)
+        except BodyTooLargeError as error:
+            refused = self._endpoint.refusal(request, error)
+            self._calls.end(started, refused)
+            await refuse(request, receive, send, refused, more=error.more)
+            return
+        except ConnectionError:
+            return
+        begun = self._endpoint.begin(request, met)
+        if isinstance(begun, HttpReply):
+            await write(send, begun)
+            self._calls.end(started, begun)
+            return
+        caller = begun.caller.principal
+        live = LiveCall(begun, self._peers, self._threads, receive, send)
+        with telling(begun, self._changes, live.notify):
+            done = await live.finish()
+        if begun.tool is not None:
+            self._changes.soon()
+        self._calls.end(
+            started,
+            done,
+            method=begun.message.method,
+            tool=begun.tool,
+            being=caller.being_id if caller else None,
+            token=caller.subject if caller else None,
+        )
+
+
+async def not_found(scope: Scope, _receive: Receive, send: Send) -> None:
+    """Answer for a path that nothing serves."""
+    if scope["type"] == "http":
+        body = b'{"error":"not found; the MCP endpoint is /mcp"}'
+        await write(send, HttpReply(404, (("content-type", "application/json"),), body))

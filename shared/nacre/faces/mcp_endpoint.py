@@ -1,0 +1,181 @@
+"""What every MCP face shares: the application behind its rules, and one log line a call."""
+
+from collections.abc import Callable, Mapping
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from nacre.access.scopes import authorize
+from nacre.access.tokens.authentication import is_being_id
+from nacre.being.application import Application
+from nacre.core.errors import ForbiddenError, NacreError, UnauthorizedError, UnavailableError
+from nacre.core.logs import Level, Log, where
+from nacre.protocol.dispatch.methods import Dispatcher
+from nacre.protocol.http import error_map
+from nacre.protocol.http.allowed_origins import Fences
+from nacre.protocol.http.challenge import metadata_url, www_authenticate
+from nacre.protocol.http.endpoint_rules import Admit, Endpoint, being_in
+from nacre.protocol.http.headers import annotated
+from nacre.protocol.http.http_messages import HttpReply, HttpRequest
+from nacre.protocol.http.legacy_clients import Peers
+from nacre.protocol.http.server_address import base_of
+from nacre.protocol.surface import Definitions, Surface
+
+if TYPE_CHECKING:
+    from nacre.protocol.changes import Changes
+
+_NAME = 200  # characters of a tool's name, as in the audit
+BaseOf = Callable[[HttpRequest], str | None]
+"""From a request to the address it was sent to; None where its Host header is no name."""
+
+
+class Rules:
+    """The application's rules for the wire."""
+
+    explain = staticmethod(error_map.explain)
+    tool_error = staticmethod(error_map.tool_error)
+    permit = staticmethod(authorize)
+
+
+def dispatcher(
+    app: Application, *, logging: bool = False, changes: "Changes | None" = None
+) -> Dispatcher:
+    """Return the dispatcher of an application.
+
+    `logging` tells whether the face knows which level a client of an older revision has chosen.
+    `changes` tells clients what has changed, where the face can reach them.
+    """
+    return Dispatcher(
+        app.surface,
+        rules=Rules(),
+        states=app.states,
+        logging=logging,
+        changes=changes,
+        tasks=app.tasks,
+    )
+
+
+def endpoint(
+    app: Application,
+    *,
+    admit: Admit,
+    fences: Fences | None = None,
+    peers: Peers | None = None,
+    changes: "Changes | None" = None,
+    base: BaseOf | None = None,
+) -> Endpoint:
+    """Return the HTTP endpoint of an application.
+
+    `base` says under which address a request came, where clients can log in there.
+    """
+
+    def challenge(error: Exception, request: HttpRequest) -> str | None:
+        if not isinstance(error, (UnauthorizedError, ForbiddenError)):
+            return None
+        address = None if base is None else base(request)
+        if address is None:
+            return www_authenticate(error)
+        named = being_in(request.path)
+        being = named if named is not None and is_being_id(named) else None
+        metadata = metadata_url(address, being_id=being)
+        return www_authenticate(error, resource_metadata=metadata)
+
+    return Endpoint(
+        dispatcher(app, logging=peers is not None, changes=changes),
+        rules=Rules(),
+        admit=admit,
+        challenge=challenge,
+        schema_of=MirroredSchemas(app.surface).of,
+        fences=fences,
+        peers=peers,
+        call_bytes=app.call_bytes,
+    )
+
+
+def called_address(public_url: str, *, scheme: str) -> BaseOf:
+    """Return what tells the address of a request, from the name it used."""
+
+    def base(request: HttpRequest) -> str | None:
+        host = request.headers.get("host", "")
+        return base_of(host, public_url=public_url, scheme=scheme)
+
+    return base
+
+
+class MirroredSchemas:
+    """The input schemas of tools that have parameters in headers; most servers have none."""
+
+    def __init__(self, surface: Surface) -> None:
+        self._surface = surface
+        self._known: tuple[Definitions, dict[str, Mapping[str, Any]]] | None = None
+
+    def of(self, tool: str) -> Mapping[str, Any] | None:
+        """Return the tool's schema where it mirrors parameters, else None."""
+        definitions = self._surface.tools()
+        if self._known is None or self._known[0] is not definitions:
+            mirrored = {
+                str(definition["name"]): definition["inputSchema"]
+                for definition in definitions
+                if any(annotated(definition["inputSchema"]))
+            }
+            self._known = (definitions, mirrored)
+        return self._known[1].get(tool)
+
+
+class CallLog:
+    """Times calls and writes one line for each, with ids and without content."""
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+
+    def start(self) -> float:
+        """Return the moment a call began."""
+        return perf_counter()
+
+    def end(
+        self,
+        started: float,
+        done: HttpReply,
+        *,
+        method: str | None = None,
+        tool: str | None = None,
+        being: str | None = None,
+        token: str | None = None,
+        request: str | None = None,
+    ) -> None:
+        """Write the line; a fault of ours is an error, a refusal is a warning."""
+        fault = done.cause is not None and not error_map.is_expected(done.cause)
+        private = isinstance(done.cause, NacreError) and done.cause.public is not None
+        level: Level = "error" if fault else "warning" if done.status >= 400 else "info"
+        taken = round((perf_counter() - started) * 1000, 2)
+        self._log.count(
+            level,
+            "mcp",
+            _counted(taken, done, fault=fault),
+            method=method,
+            tool=None if tool is None else _shown(tool),
+            being=being,
+            token=token,
+            request=request,
+            status=done.status,
+            ms=taken,
+            error=None if done.cause is None else where(done.cause, trace=fault),
+            # What the caller was not told; such messages are about the machine, not its data.
+            said=str(done.cause) if private else None,
+        )
+
+
+def _shown(tool: str) -> str:
+    """Return the name of a tool as a log may hold it: whoever makes a call chooses it."""
+    from nacre.firewall.content.digests import shown_name  # noqa: PLC0415 - a cold start does not wait for it
+
+    return shown_name(tool)[:_NAME]
+
+
+def _counted(taken: float, done: HttpReply, *, fault: bool) -> dict[str, float]:
+    """Return what a call adds to the metrics, by their names in `nacre.core.metrics`."""
+    values = {"Latency": taken}
+    if done.status in (401, 403, 429):
+        values["Refusals"] = 1
+    if fault or isinstance(done.cause, UnavailableError):
+        values["Faults"] = 1
+    return values

@@ -1,0 +1,247 @@
+"""Why a call is decided as it is: each rule about it, and what it said."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from nacre.firewall.rules.arguments.call_values import Value, Values
+from nacre.firewall.rules.arguments.process_paths import rest_of
+from nacre.firewall.rules.condition import MAY, NO, YES, Condition, PartsCondition
+from nacre.firewall.rules.evaluate import Engine, has_only, is_well_formed
+from nacre.firewall.rules.globs.matching import matches
+from nacre.firewall.rules.policy import Policy
+from nacre.firewall.rules.rule import (
+    NOWHERE,
+    ArgumentTest,
+    Decision,
+    Kind,
+    Rule,
+    Subject,
+    Surroundings,
+)
+from nacre.firewall.rules.subjects import is_about
+
+_SHOWN = 120
+_QUALIFIED = "mcp__"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One rule about calls of this name: whether it matched, and why or why not.
+
+    `depends` says that it matches from some bases of the server, and nobody knows them.
+    """
+
+    rule: int
+    origin: str
+    action: str
+    matched: bool
+    reasons: tuple[str, ...]
+    depends: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A rule about calls of this name that was not asked, because it is about another server."""
+
+    rule: int
+    origin: str
+    action: str
+    server: str
+
+    def line(self) -> str:
+        """Return what a person reads about it."""
+        return f"{self.origin} ({self.action}) is skipped: it is about the server '{self.server}'"
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """A decision with its reasons; rules about other tools are left out.
+
+    `skipped` are the rules before the one that decided that would be about the call if it were
+    one of their server. `assumed` says where relative paths of the call were taken to begin,
+    if it has any.
+    """
+
+    decision: Decision
+    steps: tuple[Step, ...]
+    skipped: tuple[Skipped, ...] = ()
+    assumed: str | None = None
+
+    def lines(self) -> list[str]:
+        """Return the explanation as a person reads it."""
+        lines = [f"{self.decision.action}: {self.decision.text}"]
+        if self.assumed is not None:
+            lines.append(f"  {self.assumed}")
+        for step in self.steps:
+            verb = "matches" if step.matched else "may match" if step.depends else "does not match"
+            lines.append(f"  {step.origin} ({step.action}) {verb}")
+            lines.extend(f"    {reason}" for reason in step.reasons)
+        lines.extend(f"  {each.line()}" for each in self.skipped)
+        return lines
+
+
+def explain(policy: Policy, subject: Subject, where: Surroundings = NOWHERE) -> Explanation:
+    """Return the decision about a call, and what every rule up to it said."""
+    engine = policy.engine(where)
+    decision = engine.decide(subject)
+    if not is_well_formed(subject):
+        return Explanation(decision, ())
+    before = decision.rule
+    skipped = [
+        each
+        for each in skipped_rules(policy, subject.kind, subject.name, subject.server)
+        if before is None or each.rule < before
+    ]
+    where = engine.where_of(subject.server)
+    steps = tuple(_steps(engine, subject, decision, where))
+    return Explanation(decision, steps, tuple(skipped), _assumed(engine, subject, where))
+
+
+def _assumed(engine: Engine, subject: Subject, where: Surroundings) -> str | None:
+    """Say where the server's bases were taken to be, where a path of the call depends on them."""
+    known = engine.candidates(subject.kind, subject.name, subject.server)
+    keys = {
+        condition.keys
+        for place in known.places
+        for condition in engine.conditions[place]
+        if condition.is_about_paths
+    }
+    values = [each for key in keys for each in Values(subject.arguments, key, where).every]
+    unknown = [each for each in values if each.has_unknown_base(known.named | subject.paths)]
+    if unknown and any(_leads_through_a_process(each) for each in unknown):
+        return "The path leads through a process: nobody knows from here where it continues"
+    if unknown:
+        return "Relative paths: the server's base is not declared (declare it with --base DIR)"
+    if where.bases and any(each.is_text and each.read(as_place=True).relative for each in values):
+        return f"Relative paths begin at: {', '.join(where.bases)}"
+    return None
+
+
+def _leads_through_a_process(value: Value) -> bool:
+    return any(rest_of(text) is not None for text in value.read(as_place=True).possible)
+
+
+def skipped_rules(policy: Policy, kind: Kind, name: str, server: str) -> list[Skipped]:
+    """Return the rules about calls of this name that are about another server only."""
+    found = []
+    for rule in policy.rules:
+        wanted = rule.server
+        if rule.name.startswith(_QUALIFIED) and kind == "tool" and not name.startswith(_QUALIFIED):
+            wanted, _, tool = rule.name.removeprefix(_QUALIFIED).partition("__")
+            is_named = matches(tool or "**", name)
+        else:
+            is_named = is_about(replace(rule, server=None), kind, name, server)
+        if wanted is not None and is_named and not is_about(rule, kind, name, server):
+            found.append(Skipped(rule.number, rule.origin, rule.action, wanted))
+    return found
+
+
+def _steps(
+    engine: Engine, subject: Subject, decision: Decision, where: Surroundings
+) -> Iterator[Step]:
+    known = engine.candidates(subject.kind, subject.name, subject.server)
+    for place in known.places:
+        rule = engine.rules[place]
+        reasons = []
+        result: int = YES
+        for test, condition in zip(rule.tests, engine.conditions[place], strict=True):
+            values = Values(subject.arguments, test.keys, where)
+            holds = condition.holds(values, known.named | subject.paths)
+            if holds == MAY:
+                reason = "a relative path matches from some bases, and the base is not known"
+                reasons.append(f"{test.path}: {reason}")
+            else:
+                reasons.append(_reason(rule, test, condition, values, holds=holds == YES))
+            result = min(result, holds)
+        if rule.only is not None:
+            if not has_only(subject.arguments, frozenset(rule.only), subject.kind):
+                result = NO
+            reasons.append(_closed(rule.only, subject))
+        if rule.is_unconditional:
+            reasons.append("it is about every call of this name")
+        matched, depends = result == YES, result == MAY
+        yield Step(rule.number, rule.origin, rule.action, matched, tuple(reasons), depends)
+        if rule.number == decision.rule:
+            return
+
+
+def _reason(
+    rule: Rule, test: ArgumentTest, condition: Condition, values: Values, *, holds: bool
+) -> str:
+    if not values.every or (holds and condition.optional and not _fits_any(condition, values)):
+        missing = "the call has no such argument"
+        return f"{test.path}: {missing}{', and it is optional' if holds else ''}"
+    if isinstance(condition, PartsCondition):
+        return f"{test.path}: {_parts(test, condition, values)}"
+    if rule.action != "allow":
+        for value in values.every:
+            if condition.fits_possibly(value):
+                return f"{test.path}: {_possible(condition, value)}"
+        return f"{test.path}: no reading of {_shown(values.every[0])} matches"
+    if not values.accepted:
+        return f"{test.path}: an allow takes one value, or a list of them, and nothing else"
+    for value in values.accepted:
+        if not condition.fits_surely(value):
+            return f"{test.path}: {_unsure(condition, value)}"
+    return f"{test.path}: every reading of {_shown(values.accepted[0])} matches"
+
+
+def _fits_any(condition: Condition, values: Values) -> bool:
+    return any(condition.fits_possibly(value) for value in values.every)
+
+
+def _closed(only: tuple[str, ...], subject: Subject) -> str:
+    others = [name for name in subject.arguments if not has_only({name: 0}, only, subject.kind)]
+    if not others:
+        return "only_args: the call has no other argument"
+    return f"only_args: the call has '{_cut(str(others[0]))}' too"
+
+
+def _parts(test: ArgumentTest, condition: PartsCondition, values: Values) -> str:
+    """Say what a matcher found in the value that decided, or in the first."""
+    for value in values.every:
+        parts = condition.parts(value)
+        if parts is None:
+            return f"{_shown(value)} is not plainly what {test.matcher} reads"
+        for part in parts:
+            if not condition.matches(part):
+                return f"{_shown(value)} has '{_cut(part)}', which does not match"
+    return f"{test.matcher} reads {_shown(values.every[0])}, and all of it matches"
+
+
+def _possible(condition: Condition, value: Value) -> str:
+    read = value.read(as_place=condition.as_place)
+    if not read.complete:
+        return f"{_shown(value)} can be read in more ways than are looked at"
+    for text in read.possible:
+        for form in condition.forms:
+            if matches(form, condition.spelled(text)):
+                if text == value.value:
+                    return f"{_shown(value)} matches '{form}'"
+                return f"{_shown(value)} can be read as '{_cut(text)}', which matches '{form}'"
+    if condition.is_about_paths and condition.falls_below(read.relative):
+        return f"{_shown(value)} is relative, and falls under the rule below some folder"
+    return f"{_shown(value)} is what the rule names"
+
+
+def _unsure(condition: Condition, value: Value) -> str:
+    read = value.read(as_place=condition.as_place)
+    if not read.complete:
+        return f"{_shown(value)} can be read in more ways than are looked at"
+    if not read.legible:
+        return f"{_shown(value)} holds a character that no name can have, or too much of it"
+    for text in read.sure:
+        if not any(matches(form, condition.spelled(text)) for form in condition.forms):
+            if text == value.value:
+                return f"{_shown(value)} does not match"
+            return f"{_shown(value)} can be read as '{_cut(text)}', which does not match"
+    return f"{_shown(value)} does not match"
+
+
+def _shown(value: Value) -> str:
+    return f"'{_cut(str(value.value))}'"
+
+
+def _cut(text: str) -> str:
+    text = "".join(each if each.isprintable() else f"\\u{ord(each):04x}" for each in text)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

@@ -1,0 +1,99 @@
+"""A first policy for the servers that are really there, and what it changes."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from nacre.firewall.analysis.coverage import coverage
+from nacre.firewall.policies.packs import text_of
+from nacre.firewall.rules.policy import Policy
+from nacre.firewall.rules.rule import Rule
+
+
+@dataclass(frozen=True, slots=True)
+class KnownTool:
+    """A tool that a server has listed; `says_it_reads` is the server's own claim."""
+
+    name: str
+    says_it_reads: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A tool whose calls another policy treats otherwise."""
+
+    server: str
+    tool: str
+    before: str
+    after: str
+
+
+def policy_for(tools: Mapping[str, Iterable[KnownTool]], *, allow_reading: bool) -> str:
+    """Return a policy's TOML with one rule for each tool, which asks about it.
+
+    With `allow_reading` a tool that says that it only reads is allowed. Tools whose name a rule
+    cannot spell exactly are asked about by the last rules.
+    """
+    sections = [
+        "\n".join(_section(server, list(known), allow_reading=allow_reading))
+        for server, known in sorted(tools.items())
+        if _is_plain(server)
+    ]
+    head, _, rest = text_of("starter").partition("# Then what needs your word")
+    _, own, rest = rest.partition("# Nacre's own tools")
+    return head + "".join(f"{section}\n" for section in sections) + own + rest
+
+
+def changes(tools: Mapping[str, Iterable[str]], before: Policy, after: Policy) -> list[Change]:
+    """Return the tools whose calls the second policy treats otherwise than the first.
+
+    What a deny says about single arguments is left out: see `denied_arguments`.
+    """
+    before, after = _without_denied_arguments(before), _without_denied_arguments(after)
+    old = {(each.server, each.tool): each.fate for each in coverage(before, tools).tools}
+    return [
+        Change(each.server, each.tool, _said(old[each.server, each.tool]), _said(each.fate))
+        for each in coverage(after, tools).tools
+        if _said(old[each.server, each.tool]) != _said(each.fate)
+    ]
+
+
+def denied_arguments(policy: Policy) -> list[str]:
+    """Return the descriptions of the rules that deny a call because of its arguments."""
+    return [rule.description or rule.origin for rule in policy.rules if _denies_arguments(rule)]
+
+
+def _denies_arguments(rule: Rule) -> bool:
+    return rule.action == "deny" and bool(rule.tests)
+
+
+def _without_denied_arguments(policy: Policy) -> Policy:
+    kept = tuple(rule for rule in policy.rules if not _denies_arguments(rule))
+    return replace(policy, rules=kept)
+
+
+def _said(fate: str) -> str:
+    return {"unmentioned": "denied", "depends": "depends on the arguments"}.get(fate, fate)
+
+
+def _section(server: str, known: list[KnownTool], *, allow_reading: bool) -> Iterator[str]:
+    yield f"# The tools of {server}. Change 'prompt' to 'allow' for those that need no question."
+    for tool in sorted(known, key=lambda each: (not each.says_it_reads, each.name)):
+        if not _is_plain(tool.name):
+            continue
+        yield "[[rule]]"
+        yield f'action = "{"allow" if allow_reading and tool.says_it_reads else "prompt"}"'
+        yield f"tool = {_quoted(tool.name)}" + (
+            "  # says that it only reads" if tool.says_it_reads else ""
+        )
+        yield f"server = {_quoted(server)}"
+        yield ""
+
+
+def _is_plain(name: str) -> bool:
+    """Tell whether a rule's glob can be this name and nothing else."""
+    return name.isprintable() and not set(name) & set("*?") and not name.startswith("mcp__")
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)

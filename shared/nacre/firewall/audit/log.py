@@ -1,0 +1,216 @@
+"""The audit: one line for each decision, chained so that no line can be changed unseen.
+
+A line ends in the SHA-256 of all that stands before, which begins with the hash of the
+line before it. Where a chain ends is noted apart, so that lines missing from its end are
+missed. Values of arguments are never in it: their digest is, and their shape.
+"""
+
+import hashlib
+import json
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from nacre.core.clock import Clock
+from nacre.core.errors import UnavailableError
+from nacre.core.limits import AUDIT_ANCHOR_RECORDS, AUDIT_ANCHOR_SECONDS
+from nacre.firewall.audit.entry import Record
+from nacre.ports.audit import GENESIS, AuditLog, Chain, Head
+
+_PREV = b'{"prev":"'
+_HASH = b',"hash":"'
+_TAIL = len(_HASH) + 64 + 2
+_DIGITS = 20  # of a record's number, as heads have them
+
+
+class AuditTrail:
+    """Writes the records of one process, or one execution environment; threads may share it.
+
+    `anchor` notes a head where the lines are not; it is called at the first record, then
+    now and then, and at the end. `log_line` is told every line, for structured logs.
+    """
+
+    def __init__(
+        self,
+        log: AuditLog,
+        clock: Clock,
+        *,
+        anchor: Callable[[Head], None] | None = None,
+        log_line: Callable[[Mapping[str, Any]], None] | None = None,
+    ) -> None:
+        self._log = log
+        self._clock = clock
+        self._anchor = anchor
+        self._log_line = log_line
+        self._lock = threading.Lock()
+        self._head: Head | None = None
+        self._anchored: tuple[int, float] | None = None
+        self._second = -1
+        self._seconds = self._zone = ""
+
+    def record(self, entry: Record) -> str:
+        """Keep one record and return its id; raises UnavailableError when it is not kept."""
+        said = entry.spelled()
+        with self._lock:
+            before = self._head or self._log.open()
+            self._head = None  # unknown, until the record is known to be kept
+            now = self._clock()
+            moment = now.timestamp()
+            at = self._spelled(now, int(moment))
+            after, line = _chained(before, at, said)
+            self._log.append(line, before=before, after=after, at=at)
+            self._head = after
+            if self._anchor is not None:
+                self._note(after, moment)
+        name = f"{after.writer}/{after.sequence}"
+        if self._log_line is not None:
+            self._log_line({"audit": name, **entry.facts()})
+        return name
+
+    def close(self) -> None:
+        """Note the head a last time and let the chain go."""
+        with self._lock:
+            head, self._head = self._head, None
+            try:
+                if head is not None and self._anchor is not None:
+                    self._anchor(head)
+            finally:
+                self._log.close()
+
+    def _spelled(self, now: datetime, second: int) -> str:
+        """Return a moment as `isoformat` does; its seconds are spelled once for all records."""
+        if second != self._second:
+            self._second, spelled = second, now.isoformat(timespec="seconds")
+            self._seconds, self._zone = spelled[:19], spelled[19:]
+        return f"{self._seconds}.{now.microsecond:06}{self._zone}"
+
+    def _note(self, head: Head, now: float) -> None:
+        if self._anchor is None:
+            return
+        if self._anchored is not None:
+            sequence, moment = self._anchored
+            is_new = 0 <= head.sequence - sequence < AUDIT_ANCHOR_RECORDS
+            if is_new and now - moment < AUDIT_ANCHOR_SECONDS:
+                return
+        self._anchored = (head.sequence, now)
+        # The record is kept; where it cannot be anchored now, the next minute's will be.
+        with suppress(UnavailableError):
+            self._anchor(head)
+
+
+def _chained(before: Head, at: str, said: str) -> tuple[Head, bytes]:
+    sequence = before.sequence + 1
+    name = before.writer  # ours, as the moment is: nothing in them has to be escaped
+    body = (
+        f'{{"prev":"{before.hash}","seq":{sequence},"writer":"{name}","at":"{at}",{said}'.encode()
+    )
+    own = hashlib.sha256(body).hexdigest()
+    return Head(before.writer, sequence, own), body + _HASH + own.encode() + b'"}'
+
+
+_AT = b'"at":"'
+_MOMENT = len("2026-01-01T00:00:00.000000+00:00")
+
+
+def moment_of(line: bytes) -> str:
+    """Return when a line was written, empty for one that does not say it."""
+    place = line.find(_AT)
+    return "" if place < 0 else line[place + len(_AT) :][:_MOMENT].decode("ascii", "replace")
+
+
+# Verification.
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """What a check of one chain found; `problem` says what is wrong and where."""
+
+    writer: str
+    records: int
+    problem: str | None
+
+
+def verify_chain(chain: Chain) -> Verified:
+    """Read a chain to its end and return whether it is whole."""
+    count = 0
+    expected: dict[int, str] = {}
+    for head in chain.heads:
+        if expected.setdefault(head.sequence, head.hash) != head.hash:
+            return Verified(chain.writer, 0, f"two notes of record {head.sequence} disagree")
+    sequence, previous = 0, GENESIS
+    for line in chain.lines:
+        link = _link(line)
+        if link is None:
+            return Verified(
+                chain.writer, count, f"what follows record {sequence} is not a whole record"
+            )
+        prev, number, own = link
+        if count == 0 and chain.may_begin_late:
+            sequence, previous = number - 1, prev
+        if number != sequence + 1:
+            return Verified(
+                chain.writer, count, f"record {number} stands where {sequence + 1} should be"
+            )
+        if prev != previous:
+            return Verified(
+                chain.writer, count, f"record {number} does not follow the one before it"
+            )
+        if number in expected and expected.pop(number) != own:
+            return Verified(chain.writer, count, f"record {number} is not the one that was noted")
+        sequence, previous = number, own
+        count += 1
+    missing = max(expected, default=0) - sequence
+    if missing > 0:
+        return Verified(chain.writer, count, f"the last {missing} of the records are missing")
+    return Verified(chain.writer, count, None)
+
+
+def verify_lines(lines: Iterable[bytes]) -> list[Verified]:
+    """Check an export: lines of several writers, each chain in order; ends are not noted."""
+    kept: dict[str, list[bytes]] = {}
+    broken = 0
+    for line in lines:
+        writer = _writer(line)
+        if writer is None:
+            broken += 1
+        else:
+            kept.setdefault(writer, []).append(line)
+    found = [
+        verify_chain(Chain(writer, of_writer, (), may_begin_late=True))
+        for writer, of_writer in kept.items()
+    ]
+    if broken:
+        found.append(
+            Verified(
+                "?", 0, f"{broken} line{' is no record' if broken == 1 else 's are no records'}"
+            )
+        )
+    return found
+
+
+def _link(line: bytes) -> tuple[str, int, str] | None:
+    """Return the hash before, the number and the hash of a record that is in itself whole."""
+    body, tail = line[:-_TAIL], line[-_TAIL:]
+    if not (body.startswith(_PREV) and tail.startswith(_HASH) and tail.endswith(b'"}')):
+        return None
+    own = tail[len(_HASH) : -2]
+    if hashlib.sha256(body).hexdigest().encode() != own:
+        return None
+    place = len(_PREV) + 64
+    comma = body.find(b",", place + 2)
+    number = body[place + 8 : comma]
+    if body[place : place + 8] != b'","seq":' or not number.isdigit() or len(number) > _DIGITS:
+        return None
+    prev = body[len(_PREV) : place]
+    return (prev.decode(), int(number), own.decode()) if prev.isascii() else None
+
+
+def _writer(line: bytes) -> str | None:
+    try:
+        writer = json.loads(line)["writer"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return writer if isinstance(writer, str) else None

@@ -1,0 +1,185 @@
+"""The audit in the item store: a Being's records by day, and the heads of its chains.
+
+One transaction writes a record and moves the head from the record before it, so two
+writers can never continue one chain, and a record without its head does not exist.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from datetime import date, datetime, timedelta
+from typing import Protocol
+
+from nacre.core.clock import Clock
+from nacre.core.errors import ConditionFailedError, UnavailableError
+from nacre.core.limits import AUDIT_DAYS
+from nacre.ports.audit import GENESIS, Chain, Head
+from nacre.ports.items.paging import every_item
+from nacre.ports.items.table import (
+    EXPIRES_AT,
+    SCHEMA,
+    Absent,
+    Change,
+    Compare,
+    Either,
+    Item,
+    Key,
+    Put,
+    Range,
+    Table,
+    Update,
+    Write,
+)
+
+_SCHEMA_1 = 1
+_DAY_SECONDS = 86_400
+
+
+class Appends(Protocol):
+    """Writes items; a Table does."""
+
+    def transact(self, writes: Sequence[Write]) -> None:
+        """Apply all writes or none."""
+        ...
+
+
+class ItemAudit:
+    """An AuditLog of one execution environment for one Being; `new_writer` gives unused names."""
+
+    def __init__(
+        self, table: Appends, being_id: str, *, clock: Clock, new_writer: Callable[[], str]
+    ) -> None:
+        self._table = table
+        self._being = being_id
+        self._clock = clock
+        self._new_writer = new_writer
+
+    def open(self) -> Head:
+        """Return the head of a new chain."""
+        return Head(self._new_writer(), 0, GENESIS)
+
+    def append(self, line: bytes, *, before: Head, after: Head, at: str) -> None:
+        """Write the record and move the head, both or neither."""
+        day = at[:10]
+        expires = int(self._clock().timestamp()) + AUDIT_DAYS * _DAY_SECONDS
+        record: Item = {
+            "pk": _day(self._being, day),
+            "sk": f"{at}#{after.writer}#{after.sequence:012d}",
+            SCHEMA: _SCHEMA_1,
+            "line": line.decode(),
+            EXPIRES_AT: expires,
+        }
+        writes: list[Write] = [
+            Put(record, Absent()),
+            _moved(self._being, before, after, at, expires),
+        ]
+        try:
+            self._table.transact(writes)
+        except ConditionFailedError as error:
+            raise UnavailableError("another writer continued this audit chain") from error
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+class ItemRecords:
+    """Reads the chains of one Being."""
+
+    def __init__(self, table: Table, being_id: str, *, clock: Clock) -> None:
+        self._table = table
+        self._being = being_id
+        self._clock = clock
+
+    def chains(self) -> Iterator[Chain]:
+        """Return the chains in the order in which they began."""
+        heads = list(every_item(self._table, _heads(self._being)))
+        oldest = self._clock().timestamp() - AUDIT_DAYS * _DAY_SECONDS
+        lines: dict[str, dict[str, bytes]] = {str(item["sk"]): {} for item in heads}
+        began = min((str(item["began"])[:10] for item in heads), default=None)
+        for day in _days(began, self._clock()) if began else ():
+            for item in every_item(self._table, _day(self._being, day)):
+                _, writer, number = str(item["sk"]).split("#")
+                lines.setdefault(writer, {})[number] = str(item["line"]).encode()
+        by_writer = {str(item["sk"]): item for item in heads}
+        for writer, of_writer in lines.items():
+            head = by_writer.get(writer)
+            yield Chain(
+                writer,
+                # By number, because a clock may be set back.
+                [line for _, line in sorted(of_writer.items())],
+                () if head is None else (_head(head),),
+                may_begin_late=head is not None and _seconds(str(head["began"])) < oldest,
+            )
+
+    def newest(self, before: str = "") -> Iterator[bytes]:
+        """Yield the lines, the newest first, day by day."""
+        heads = every_item(self._table, _heads(self._being))
+        began = min((str(item["began"])[:10] for item in heads), default=None)
+        days = list(_days(began, self._clock())) if began else []
+        for day in reversed(days):
+            if before and day > before[:10]:
+                continue
+            # A sort key begins with its moment, and so comes after the moment alone.
+            keys = Range(high=before) if before else None
+            for item in every_item(
+                self._table, _day(self._being, day), keys=keys, descending=True, at_once=200
+            ):
+                yield str(item["line"]).encode()
+
+
+class Anchors:
+    """The heads of a laptop's chains, kept in its database, away from the lines."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def note(self, head: Head) -> None:
+        """Keep a head; one that is further already stays."""
+        item: Item = {
+            "pk": "A#heads",
+            "sk": head.writer,
+            SCHEMA: _SCHEMA_1,
+            "sequence": head.sequence,
+            "hash": head.hash,
+        }
+        ahead = Either((Absent(), Compare("sequence", "<", head.sequence)))
+        try:
+            self._table.put(item, when=ahead)
+        except ConditionFailedError:
+            return
+
+    def noted(self) -> dict[str, Head]:
+        """Return the heads by writer."""
+        return {str(item["sk"]): _head(item) for item in every_item(self._table, "A#heads")}
+
+
+def _moved(being_id: str, before: Head, after: Head, at: str, expires: int) -> Put | Update:
+    key = Key(_heads(being_id), after.writer)
+    state: Item = {"sequence": after.sequence, "hash": after.hash, EXPIRES_AT: expires}
+    if before.sequence == 0:
+        first: Item = {"pk": key.pk, "sk": key.sk, SCHEMA: _SCHEMA_1, "began": at, **state}
+        return Put(first, Absent())
+    return Update(key, Change(set=state), Compare("hash", "=", before.hash))
+
+
+def _heads(being_id: str) -> str:
+    return f"A#{being_id}#heads"
+
+
+def _day(being_id: str, day: str) -> str:
+    return f"A#{being_id}#{day}"
+
+
+def _head(item: Item) -> Head:
+    sequence = item["sequence"]
+    assert isinstance(sequence, int)
+    return Head(str(item["sk"]), sequence, str(item["hash"]))
+
+
+def _days(first: str, now: datetime) -> Iterator[str]:
+    day = date.fromisoformat(first)
+    while day <= now.date():
+        yield day.isoformat()
+        day += timedelta(days=1)
+
+
+def _seconds(at: str) -> float:
+    return datetime.fromisoformat(at).timestamp()

@@ -1,0 +1,81 @@
+"""Tool definitions: every text in them reaches a model, so every text is scanned."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from nacre.firewall.content.injection.normalized_text import fold
+from nacre.firewall.content.injection.rules import COPIED, EXPLANATIONS
+from nacre.firewall.content.injection.scan import Finding, scan
+from nacre.firewall.rules.sections import InjectionSection
+
+# These hold structure that a server chose freely; the others are words of JSON Schema.
+_NAMED = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """What two definitions are compared by."""
+
+    name: str
+    description: frozenset[str]
+
+
+def scan_definition(
+    tool: Mapping[str, Any],
+    *,
+    section: InjectionSection,
+    peers: Iterable[Mapping[str, Any]] = (),
+) -> tuple[Finding, ...]:
+    """Return what is found in a tool's names, descriptions and schemas.
+
+    `peers` are definitions of other servers that the same model sees: a tool that copies one
+    of them wants its calls.
+    """
+    if section.action == "off" or "definition" not in section.sources:
+        return ()
+    found: list[Finding] = []
+    if section.builtin and COPIED not in section.without:
+        mine = _words(tool)
+        if any(_copies(mine, _words(peer)) for peer in peers):
+            found.append(Finding(COPIED, EXPLANATIONS[COPIED], 0, 0))
+    for text in _texts(tool):
+        found += scan(text, kind="definition", section=section)
+    return tuple(found)
+
+
+def _words(tool: Mapping[str, Any]) -> _Words:
+    name, said = tool.get("name"), tool.get("description")
+    return _Words(
+        "".join(filter(str.isalnum, fold(name))) if isinstance(name, str) else "",
+        frozenset(_WORD.findall(fold(said))) if isinstance(said, str) else frozenset(),
+    )
+
+
+def _copies(mine: _Words, other: _Words) -> bool:
+    if not mine.name or mine.name != other.name:
+        return False
+    both = len(mine.description & other.description)
+    return 2 * both > len(mine.description | other.description)
+
+
+def _texts(tool: Mapping[str, Any]) -> Iterator[str]:
+    """Yield all texts; names of parameters are read as words, as a model reads them."""
+    waiting: list[Any] = [tool]
+    while waiting:
+        each = waiting.pop()
+        match each:
+            case str():
+                yield each
+            case Mapping():
+                waiting += reversed(list(each.values()))
+                for name in _NAMED:
+                    named = each.get(name)
+                    if isinstance(named, Mapping):
+                        yield from (str(key).replace("_", " ") for key in named)
+            case list() | tuple():
+                waiting += reversed(each)
+            case _:
+                pass

@@ -1,0 +1,317 @@
+"""Keys, tokens and passwords in text, known by their form and never by chance alone."""
+
+# ruff: noqa: E501 (a pattern broken over lines is harder to read than a long one)
+
+import base64
+import binascii
+import math
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache, lru_cache
+
+from nacre.core.token_prefixes import ANYWHERE, KINDS
+from nacre.firewall.content.custom_patterns import own_matches
+from nacre.firewall.content.payment_numbers import CARD, IBAN, find_cards, find_ibans
+from nacre.firewall.content.token_formats import DISCORD_FORM, NOTION_FORM, VENDOR_FORMS
+from nacre.firewall.rules.sections import SecretsSection
+
+MARK = "[redacted: {}]"
+BUILT_IN = SecretsSection()
+OWN_BUDGET = "own-pattern-budget"
+_ENTROPY = 3.0  # bits a character: English words stay below where they hold no digits
+_INVISIBLE = re.compile("[\u00ad\u034f\u180e\u200b-\u200f\u2060-\u2064\ufeff\U000e0000-\U000e007f]")
+
+
+@dataclass(frozen=True, slots=True)
+class SecretRule:
+    """One form that a secret has; the last group of the pattern, if any, is the secret.
+
+    `guarded` rules know a secret by the name beside it, so what stands there must also look
+    like a credential: random enough, and no placeholder.
+    """
+
+    id: str
+    hints: tuple[str, ...]
+    pattern: str
+    guarded: bool = False
+
+    def compiled(self) -> re.Pattern[str]:
+        """Return the pattern, compiled when first needed.
+
+        A form may stand right behind an underscore, as in the name of a tool.
+        """
+        is_form = not self.guarded and self.id != "url-password"
+        return _compiled(
+            _FIRST.sub(r"\1(?<![A-Za-z0-9])", self.pattern) if is_form else self.pattern
+        )
+
+
+_FIRST = re.compile(r"(^|\|)\\b")
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)
+
+
+# Names that say "secret"; tokens that only mark a place in a list are none.
+_NO_SECRET = "".join(
+    f"(?<!{word})"
+    for word in (
+        "next",
+        "page",
+        "sync",
+        "csrf",
+        "cursor",
+        "continuation",
+        "max",
+        "min",
+        "put",
+        "total",
+    )
+)
+_NAMED = (
+    r"(?i:passw(?:or)?d|passphrase|pwd|secret|api[_-]?key|(?:access|private|account|auth|encryption)[_-]?key"
+    rf"|credentials?|{_NO_SECRET}(?:[_-]|(?<![_-]))token)(?i:[_-]?(?:id|value|key))?"
+)
+
+RULES: tuple[SecretRule, ...] = (
+    SecretRule(
+        "private-key",
+        ("PRIVATE KEY",),
+        r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:[^\"-]|-(?!----)){0,20000}"
+        r"(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----)?",
+    ),
+    SecretRule("aws-access-key", ("AKIA", "ASIA"), r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"),
+    SecretRule(
+        "aws-secret-key",
+        ("aws", "AWS", "ecret"),
+        r"(?i:aws|secret)(?i:[\w.-]{0,20}key)[\"']?\s{0,3}[:=]\s{0,3}[\"']?([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])",
+        guarded=True,
+    ),
+    SecretRule("github-token", ("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), r"\bgh[pousr]_[A-Za-z0-9]{36,255}"),
+    SecretRule("github-token", ("github_pat_",), r"\bgithub_pat_[A-Za-z0-9_]{22,255}"),
+    SecretRule("gitlab-token", ("glpat-", "gldt-", "glrt-", "glcbt-", "glptt-", "glsoat-"), r"\bgl(?:pat|dt|rt|cbt|ptt|soat)-[A-Za-z0-9_-]{20,64}"),
+    SecretRule("slack-token", ("xox", "xapp-"), r"\b(?:xox[abeoprs]|xapp)-[A-Za-z0-9-]{16,255}"),
+    SecretRule("slack-webhook", ("hooks.slack",), r"hooks\.slack\.com/services/([A-Za-z0-9/]{20,80})"),
+    SecretRule("stripe-key", ("_live_", "_test_"), r"\b[rs]k_(?:live|test)_[A-Za-z0-9]{16,255}"),
+    SecretRule("anthropic-key", ("sk-ant-",), r"\bsk-ant-[A-Za-z0-9_-]{20,255}"),
+    SecretRule("openai-key", ("sk-",), r"\bsk-(?:proj-|svcacct-|admin-|or-v1-)?(?=[A-Za-z_-]{0,60}\d)[A-Za-z0-9_-]{32,255}"),
+    SecretRule("google-key", ("AIza", "ya29.", "GOCSPX-"), r"\bAIza[A-Za-z0-9_-]{35}\b|\bya29\.[A-Za-z0-9_-]{20,255}|\bGOCSPX-[A-Za-z0-9_-]{20,64}"),
+    SecretRule("npm-token", ("npm_",), r"\bnpm_[A-Za-z0-9]{36}\b"),
+    SecretRule("pypi-token", ("pypi-",), r"\bpypi-AgE[A-Za-z0-9_-]{50,255}"),
+    SecretRule("huggingface-token", ("hf_",), r"\bhf_[A-Za-z0-9]{30,64}\b"),
+    SecretRule("sendgrid-key", ("SG.",), r"\bSG\.[A-Za-z0-9_-]{16,64}\.[A-Za-z0-9_-]{16,64}"),
+    SecretRule("digitalocean-token", ("dop_v1_", "doo_v1_", "dor_v1_"), r"\bdo[por]_v1_[a-f0-9]{64}"),
+    SecretRule("telegram-token", (":AA",), r"\b\d{8,10}:AA[A-Za-z0-9_-]{33}\b"),
+    SecretRule("vault-token", ("hvs.", "hvb.", "hvr."), r"\bhv[sbr]\.[A-Za-z0-9_-]{24,255}"),
+    SecretRule("age-key", ("AGE-SECRET-KEY",), r"\bAGE-SECRET-KEY-1[A-Z0-9]{58}"),
+    *(SecretRule(*form) for form in VENDOR_FORMS),
+    SecretRule("discord-token", ("M", "N", "O"), DISCORD_FORM, guarded=True),
+    SecretRule("notion-token", ("secret_",), NOTION_FORM, guarded=True),
+    SecretRule("nacre-token", tuple(f"{kind}_" for kind in KINDS), rf"{ANYWHERE}|\b(?:{'|'.join(KINDS)})_[A-Za-z0-9_-]{{32,128}}"),
+    SecretRule(
+        "json-web-token",
+        ("eyJ",),
+        r"\beyJ[A-Za-z0-9_-]{10,4000}\.eyJ[A-Za-z0-9_-]{10,8000}\.[A-Za-z0-9_-]{16,2000}",
+    ),
+    SecretRule(
+        "azure-key",
+        ("Key=", "key=", "sig="),
+        r"(?:AccountKey|SharedAccessKey|[?&]sig)=([A-Za-z0-9+/%]{32,200}={0,2})",
+    ),
+    SecretRule(
+        "url-password",
+        ("://",),
+        r"\b[A-Za-z][A-Za-z0-9+.-]{1,30}://[^\s/:@\"'<>\\]{0,100}:([^\s@/\"'<>{}$*\[\]\\]{3,200})@",
+    ),
+    SecretRule(
+        "authorization",
+        ("earer", "EARER", "uthorization", "UTHORIZATION", "asic "),
+        r"(?i:\bauthorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?:bearer|basic|token|digest)?|\bbearer)\s{1,3}"
+        r"([A-Za-z0-9._~+/-]{16,4000}={0,2})",
+        guarded=True,
+    ),
+    SecretRule(
+        "named-secret",
+        ("passw", "PASSW", "Passw", "pwd", "PWD", "ecret", "ECRET", "oken", "OKEN", "key", "KEY", "Key",
+         "assphrase", "redential", "REDENTIAL"),
+        _NAMED + r"[\\]?[\"']?\s{0,3}(?::|=>|=)\s{0,3}[\\]?[\"']?([^\s\"'`,;\\<>(){}\[\]]{8,400})",
+        guarded=True,
+    ),
+)  # fmt: skip
+
+IDS = frozenset(rule.id for rule in RULES) | {"encoded"}
+_PLAIN = tuple(rule for rule in RULES if not rule.guarded and rule.id != "url-password")
+_SECRET_NAME = re.compile(rf"[\w.-]{{0,60}}?{_NAMED}")
+_SHORTEST_RUN = 24
+_SHORT = 32
+_MOST_PLAIN = 1024
+_PLAIN_TEXTS: set[str] = set()
+_BASE64 = re.compile(rf"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{{{_SHORTEST_RUN},4000}}={{0,2}}")
+_RUN = b"a" * _SHORTEST_RUN
+_RUN_OR_NOT = bytes(
+    ord("a") if re.fullmatch(rb"[A-Za-z0-9+/_-]", bytes([byte])) else ord(" ")
+    for byte in range(256)
+)
+_PLACEHOLDER = re.compile(
+    r"(?i)\$|%|^\*+$|^[x.*_-]+$|example\.|changeme|placeholder|your[_-]|^env[:.]|environ|process\.|redacted"
+    r"|^(?:https?|file)://|^/[\w./-]+$|^\.{1,2}/|^arn:"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """Where a secret stands in a text, and which rule knew it."""
+
+    rule: str
+    start: int
+    end: int
+
+
+def find_secrets(text: str, section: SecretsSection) -> tuple[Secret, ...]:
+    """Return the secrets of a text in their order; they do not overlap."""
+    if section.action == "off" or not text:
+        return ()
+    found = []
+    if section.builtin and not _is_known_plain(text):
+        found = [each for each in _built_in(text) if each.rule not in section.without]
+    if section.cards:
+        found += [Secret(CARD, *span) for span in find_cards(text)]
+    if section.ibans:
+        found += [Secret(IBAN, *span) for span in find_ibans(text)]
+    for match in own_matches(text, section.patterns) if section.patterns else ():
+        if match is None:
+            return (Secret(OWN_BUDGET, 0, len(text)),)
+        found.append(Secret(match[0], *match[1]))
+    return _apart(found) if found else ()
+
+
+def plain_texts(section: SecretsSection) -> Collection[str]:
+    """Return short texts that were seen and hold no secret, nor JSON whose escapes hide one.
+
+    More of them come to it, and others go. It is empty for a section that looks for more than the built-in rules.
+    """
+    is_more = section.patterns or section.cards or section.ibans
+    return () if is_more or not section.builtin else _PLAIN_TEXTS
+
+
+def _is_known_plain(text: str) -> bool:
+    """Tell whether a short text is one in which no built-in rule finds a secret.
+
+    Kinds, names and words come again and again. What is a secret is not kept.
+    """
+    if text in _PLAIN_TEXTS:
+        return True
+    if len(text) > _SHORT or "\\" in text or next(_built_in(text), None) is not None:
+        return False
+    if len(_PLAIN_TEXTS) >= _MOST_PLAIN:
+        _PLAIN_TEXTS.clear()
+    _PLAIN_TEXTS.add(text)
+    return True
+
+
+def redact_text(text: str, section: SecretsSection) -> tuple[str, int]:
+    """Return the text with a mark in place of each secret, and how many there were."""
+    secrets = find_secrets(text, section)
+    return (masked(text, secrets), len(secrets)) if secrets else (text, 0)
+
+
+def masked(text: str, secrets: Iterable[Secret]) -> str:
+    """Return the text with a mark in place of each of these secrets, which come in order."""
+    parts: list[str] = []
+    end = 0
+    for secret in secrets:
+        parts += (text[end : secret.start], MARK.format(secret.rule))
+        end = secret.end
+    return "".join((*parts, text[end:]))
+
+
+@lru_cache(maxsize=1024)  # few names come, and again and again
+def names_secret(name: str) -> bool:
+    """Tell whether a member or argument of this name holds a secret."""
+    low = name.lower()
+    return low in ("authorization", "cookie", "set-cookie", "x-api-key") or (
+        _SECRET_NAME.fullmatch(name) is not None
+    )
+
+
+def looks_random(value: str) -> bool:
+    """Tell whether a value is a credential rather than a word, a path or a placeholder."""
+    if len(value) < 8 or _PLACEHOLDER.search(value):
+        return False
+    kinds = sum(
+        any(test(each) for each in value)
+        for test in (str.isdigit, str.islower, str.isupper, lambda each: not each.isalnum())
+    )
+    return (
+        kinds >= 2
+        and any(map(str.isdigit, value))
+        and _entropy(value) >= min(_ENTROPY, math.log2(len(value)) - 0.6)
+    )
+
+
+def _built_in(text: str) -> Iterator[Secret]:
+    yield from _forms(text, RULES)
+    if not text.isascii() and _INVISIBLE.search(text):
+        kept = [place for place, each in enumerate(text) if not _INVISIBLE.match(each)]
+        for secret in _forms("".join(text[place] for place in kept), RULES):
+            yield Secret(secret.rule, kept[secret.start], kept[secret.end - 1] + 1)
+    wide = unicodedata.normalize("NFKC", text) if not text.isascii() else text
+    if wide != text and len(wide) == len(text):
+        yield from _forms(wide, RULES)
+    for run in _BASE64.finditer(text) if _may_hold_a_run(text) else ():
+        said = decoded(run[0])
+        if said and next(_forms(said, _PLAIN), None) is not None:
+            yield Secret("encoded", *run.span())
+
+
+def _forms(text: str, rules: tuple[SecretRule, ...]) -> Iterator[Secret]:
+    for rule in rules:
+        for hint in rule.hints:
+            if hint in text:
+                break
+        else:
+            continue
+        for match in rule.compiled().finditer(text):
+            group = match.re.groups
+            if not rule.guarded or looks_random(match[group]):
+                yield Secret(rule.id, *match.span(group))
+
+
+def _may_hold_a_run(text: str) -> bool:
+    """Tell, faster than the pattern does, whether the text may hold a run of base64."""
+    if len(text) < _SHORTEST_RUN:
+        return False
+    return _RUN in text.encode("latin-1", "replace").translate(_RUN_OR_NOT)
+
+
+def decoded(run: str) -> str:
+    """Return the text in a base64 run, or nothing when it holds none."""
+    body = run.rstrip("=").replace("-", "+").replace("_", "/")
+    try:
+        said = base64.b64decode(body + "=" * (-len(body) % 4), validate=True).decode("utf-8")
+    except (binascii.Error, ValueError):
+        return ""
+    return said if all(each.isprintable() or each in "\r\n\t" for each in said) else ""
+
+
+def _apart(found: list[Secret]) -> tuple[Secret, ...]:
+    apart: list[Secret] = []
+    for each in sorted(found, key=lambda secret: (secret.start, -secret.end)):
+        if each.end <= each.start:
+            continue
+        if apart and each.start < apart[-1].end:
+            last = apart[-1]
+            apart[-1] = Secret(last.rule, last.start, max(last.end, each.end))
+        else:
+            apart.append(each)
+    return tuple(apart)
+
+
+def _entropy(value: str) -> float:
+    counts = Counter(value)
+    return -sum(n / len(value) * math.log2(n / len(value)) for n in counts.values())

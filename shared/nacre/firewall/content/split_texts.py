@@ -1,0 +1,148 @@
+"""Texts that a model reads one after the other: what is split over two of them is one text.
+
+A client shows the items of a result in a row, so an instruction or a key whose halves stand in
+two items is whole again for the model.
+"""
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from nacre.core.limits import SEQUENCE_EDGE_CHARS
+
+Path = tuple[str | int, ...]
+Find = Callable[[str], Sequence[tuple[str, int, int]]]
+"""From a text to what is found in it: the mark to put there, and the span."""
+
+
+class _Part(NamedTuple):
+    """A piece of one item's text, and where in that text it begins."""
+
+    path: Path
+    begin: int
+    text: str
+
+
+class _Edit(NamedTuple):
+    start: int
+    end: int
+    mark: str
+
+
+@dataclass(slots=True)
+class Crossing:
+    """What is found across items: the marks, and what to change where."""
+
+    marks: list[str] = field(default_factory=list)
+    edits: dict[Path, list[_Edit]] = field(default_factory=dict)
+
+    def taken_out(self, value: Any) -> Any:
+        """Return the value with a mark in place of each finding; the given one stays as it is."""
+        copies: dict[Path, Any] = {}
+        for path, edits in self.edits.items():
+            place = copies.setdefault((), copy(value))
+            for depth, step in enumerate(path[:-1], 1):
+                if path[:depth] not in copies:
+                    copies[path[:depth]] = place[step] = copy(place[step])
+                place = copies[path[:depth]]
+            place[path[-1]] = _edited(place[path[-1]], edits)
+        return copies.get((), value)
+
+
+def crossing(value: Any, find: Find, *, glues: Sequence[str]) -> Crossing:
+    """Return what stands partly in one item and partly in the next ones.
+
+    `glues` are what clients put between two items.
+    """
+    found = Crossing()
+    for parts in _rows(value):
+        for glue in glues:
+            _cross(parts, glue, find, found)
+    return found
+
+
+def _cross(parts: list[_Part], glue: str, find: Find, found: Crossing) -> None:
+    ends, end = [], 0
+    for part in parts:
+        end += len(part.text)
+        ends.append(end)
+        end += len(glue)
+    for mark, start, stop in find(glue.join(part.text for part in parts)):
+        first = bisect_right(ends, start)
+        last = first
+        while last + 1 < len(parts) and ends[last + 1] - len(parts[last + 1].text) < stop:
+            last += 1
+        if first == last:
+            continue
+        found.marks.append(mark)
+        for place in range(first, last + 1):
+            part, begins = parts[place], ends[place] - len(parts[place].text)
+            edit = _Edit(
+                part.begin + max(start - begins, 0),
+                part.begin + min(stop - begins, len(part.text)),
+                mark if place == first else "",
+            )
+            found.edits.setdefault(part.path, []).append(edit)
+
+
+def _rows(value: Any) -> Iterator[list[_Part]]:
+    """Yield rows of neighbouring texts; of a long text only the ends have neighbours."""
+    waiting: list[tuple[Path, Any]] = [((), value)]
+    while waiting:
+        path, each = waiting.pop()
+        if isinstance(each, dict):
+            waiting += [((*path, name), inner) for name, inner in each.items()]
+        elif isinstance(each, list):
+            texts = [
+                text for place, item in enumerate(each) for text in _read((*path, place), item)
+            ]
+            if len(texts) > 1:
+                yield from _chained(texts)
+            waiting += [
+                ((*path, place), item)
+                for place, item in enumerate(each)
+                if isinstance(item, dict | list)
+            ]
+
+
+def _read(path: Path, item: Any) -> Iterator[tuple[Path, str]]:
+    """Yield the texts of an item in the order of reading."""
+    if type(item) is str:
+        if item:
+            yield path, item
+    elif isinstance(item, dict):
+        text = item.get("text")
+        if type(text) is str and text:
+            yield (*path, "text"), text
+        for name in ("resource", "content"):
+            yield from _read((*path, name), item.get(name))
+    elif isinstance(item, list):
+        for place, inner in enumerate(item):
+            yield from _read((*path, place), inner)
+
+
+def _chained(texts: list[tuple[Path, str]]) -> Iterator[list[_Part]]:
+    row: list[_Part] = []
+    for path, text in texts:
+        if len(text) <= 2 * SEQUENCE_EDGE_CHARS:
+            row.append(_Part(path, 0, text))
+            continue
+        row.append(_Part(path, 0, text[:SEQUENCE_EDGE_CHARS]))
+        if len(row) > 1:
+            yield row
+        row = [_Part(path, len(text) - SEQUENCE_EDGE_CHARS, text[-SEQUENCE_EDGE_CHARS:])]
+    if len(row) > 1:
+        yield row
+
+
+def _edited(text: str, edits: list[_Edit]) -> str:
+    parts: list[str] = []
+    end = 0
+    for edit in sorted(edits):
+        if edit.end <= end:
+            continue
+        parts += (text[end : max(edit.start, end)], edit.mark)
+        end = edit.end
+    return "".join((*parts, text[end:]))

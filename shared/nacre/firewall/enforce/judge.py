@@ -1,0 +1,282 @@
+"""One decision, with its approval and its record: the same at every place of enforcement."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+from nacre.core.errors import NacreError
+from nacre.firewall.approvals.approver import (
+    Approval,
+    ApprovalRequest,
+    Approver,
+    Granted,
+    Nobody,
+    Question,
+    Refused,
+    Waiting,
+)
+from nacre.firewall.audit.entry import AuditEntry, Direction, Outcome, Record
+from nacre.firewall.content.digests import arguments_sha256, shape, shown_name
+from nacre.firewall.policies.live_policy import PolicySource
+from nacre.firewall.rules.policy import Policy
+from nacre.firewall.rules.rule import NOWHERE, Decision, Subject, Surroundings
+from nacre.firewall.suggested_commands import Commands
+
+_COMMANDS = Commands()
+_FAULT = Decision("deny", None, None, "Blocked by policy (the call could not be decided)")
+_UNAUDITED = "Blocked by policy (the audit cannot be written; the server's log says why)"
+_UNKNOWN = "Blocked by policy (no policy can be read; the server's log says why)"
+
+
+class Trail(Protocol):
+    """Takes records; AuditTrail is one."""
+
+    def record(self, entry: Record) -> str:
+        """Keep one record and return its id; raises UnavailableError when it is not kept."""
+        ...
+
+
+@dataclass(slots=True, kw_only=True)  # frozen, each would take three times as long to make
+class Call:
+    """What is to be decided, and who wants it.
+
+    `objection` denies whatever the rules say: it is the text of the denial. `granted`
+    says that an earlier round of this very call was approved. `doubt` is why a call that
+    a rule allows needs an approval all the same.
+    """
+
+    subject: Subject
+    principal: str = "local"
+    being: str = ""
+    request: str | None = None
+    sender: Direction = "client"
+    can_elicit: bool = False
+    objection: str | None = None
+    doubt: str | None = None
+    granted: bool = False
+    note: str | None = None
+
+
+class Allowed(NamedTuple):
+    """The call may be made. `approval` is set where somebody had to say so."""
+
+    audit: str
+    approval: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Denied:
+    """The call is not made; `text` is what its sender is told."""
+
+    text: str
+    rule: int | None
+    audit: str
+    style: str = "result"
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """Somebody has to decide first."""
+
+    request: ApprovalRequest
+    by: Question | Waiting
+
+
+Ruling = Allowed | Denied | Pending
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """Decides for one server; `tell` hears what its owner should know.
+
+    `commands` are those that people are told of.
+    """
+
+    source: PolicySource
+    trail: Trail
+    tell: Callable[[str], None]
+    server: str
+    where: Surroundings = NOWHERE
+    approver: Approver = field(default_factory=Nobody)
+    commands: Commands = _COMMANDS
+
+    def policy(self) -> Policy:
+        """Return the policy that counts now."""
+        return self.source.current()
+
+    def rule(self, call: Call) -> Ruling:
+        """Decide, get an approval where one is needed, and record it."""
+        return self._rule(
+            call, lambda request: self.approver.ask(request, can_elicit=call.can_elicit)
+        )
+
+    def _rule(self, call: Call, approve: Callable[[ApprovalRequest], Approval]) -> Ruling:
+        try:
+            policy = self.source.current()
+        except NacreError as error:
+            self.tell(str(error))
+            return Denied(_UNKNOWN, None, "")
+        try:
+            decision = policy.decide(call.subject, self.where)
+        except Exception as error:  # noqa: BLE001 - whatever fails in here, nothing passes
+            self.tell(f"a decision failed ({type(error).__name__}), so the call was denied")
+            decision = _FAULT
+        if call.objection is not None:
+            decision = Decision("deny", None, None, call.objection)
+        elif call.doubt is not None and decision.action == "allow":
+            decision = Decision("prompt", decision.rule, None, call.doubt)
+        if decision.action != "prompt" or policy.settings.mode == "monitor":
+            return self._settle(call, policy, decision, decision.action)
+        if call.granted:
+            return self._settle(call, policy, decision, "allow", approval="earlier round")
+        request = ApprovalRequest(
+            call.principal,
+            call.subject,
+            arguments_sha256(call.subject.arguments),
+            policy.digest,
+            decision,
+        )
+        return self._approved(call, policy, request, self._attempt(request, approve))
+
+    def resume(self, call: Call, ticket: str, result: Mapping[str, Any]) -> Ruling:
+        """Decide once more about a call that comes back with the answer to a Question."""
+        return self._rule(call, lambda request: self.approver.answered(request, ticket, result))
+
+    def answered(
+        self, call: Call, request: ApprovalRequest, ticket: str, result: Mapping[str, Any]
+    ) -> Ruling:
+        """Take the answer to a Question about a call that is held."""
+        policy = self.source.current()
+        approval = _outdated(request, policy) or self._attempt(
+            request, lambda asked: self.approver.answered(asked, ticket, result)
+        )
+        return self._approved(call, policy, request, approval)
+
+    def look(self, call: Call, pending: Pending) -> Ruling:
+        """Return how a call stands that waits for somebody."""
+        policy = self.source.current()
+        ticket = pending.by.ticket
+        approval = _outdated(pending.request, policy) or self._attempt(
+            pending.request, lambda asked: self.approver.look(asked, ticket)
+        )
+        if isinstance(approval, Waiting):
+            return pending
+        return self._approved(call, policy, pending.request, approval)
+
+    def refuse(self, call: Call, request: ApprovalRequest, text: str) -> Ruling:
+        """Deny a call for which nobody said anything in time."""
+        return self._approved(call, self.source.current(), request, Refused(text))
+
+    def note(
+        self,
+        outcome: Outcome,
+        method: str,
+        *,
+        sender: Direction,
+        call: Call | None = None,
+        **more: Any,
+    ) -> bool:
+        """Record what needed no decision; False when it was not kept and nothing may pass."""
+        principal: dict[str, Any] = (
+            {} if call is None else {"principal": call.principal, "being": call.being}
+        )
+        entry = AuditEntry(
+            outcome=outcome, server=self.server, method=method, sender=sender, **principal, **more
+        )
+        try:
+            self.trail.record(entry)
+        except Exception as error:  # noqa: BLE001 - an audit that fails in any way is none
+            self.tell(f"the audit failed: {_reason(error)}")
+            return not self._enforces()
+        return True
+
+    def _enforces(self) -> bool:
+        try:
+            return self.source.current().settings.mode == "enforce"
+        except NacreError:
+            return True
+
+    def _attempt(
+        self, request: ApprovalRequest, approve: Callable[[ApprovalRequest], Approval]
+    ) -> Approval:
+        try:
+            return approve(request)
+        except Exception as error:  # noqa: BLE001 - as above
+            return self._failed(request, error)
+
+    def _failed(self, request: ApprovalRequest, error: Exception) -> Refused:
+        self.tell(f"an approval failed: {_reason(error)}")
+        return Refused(f"{request.decision.text}: approvals cannot be looked up now")
+
+    def _approved(
+        self, call: Call, policy: Policy, request: ApprovalRequest, approval: Approval
+    ) -> Ruling:
+        decision = request.decision
+        match approval:
+            case Granted(by):
+                return self._settle(call, policy, decision, "allow", approval=by)
+            case Refused(text):
+                denied = Decision("deny", decision.rule, None, text)
+                return self._settle(call, policy, denied, "deny")
+            case Question() | Waiting():
+                kept = self._settle(call, policy, decision, "prompt", ticket=approval.ticket)
+                return kept if isinstance(kept, Denied) else Pending(request, approval)
+
+    def _settle(
+        self, call: Call, policy: Policy, decision: Decision, outcome: Outcome, **facts: Any
+    ) -> Allowed | Denied:
+        settings = policy.settings
+        enforced = settings.mode == "enforce"
+        subject = call.subject
+        given: object = subject.arguments  # from a message, whatever its type says
+        is_known = type(given) is dict or isinstance(given, Mapping)
+        arguments = subject.arguments if is_known else {}
+        is_tool, name = subject.kind == "tool", shown_name(str(subject.name))
+        entry = AuditEntry(
+            outcome=outcome,
+            server=self.server,
+            method="tools/call" if is_tool else name,
+            sender=call.sender,
+            tool=name if is_tool else None,
+            rule=decision.rule,
+            policy=policy.digest,
+            principal=call.principal,
+            being=call.being,
+            request=call.request,
+            arguments_sha256=arguments_sha256(arguments),
+            shape=shape(arguments),
+            enforced=enforced,
+            note=call.note or call.objection or call.doubt,
+            fields=facts,
+        )
+        audit = self.kept(entry, policy, decision.rule)
+        if isinstance(audit, Denied):
+            return audit
+        if outcome == "deny" and enforced:
+            return Denied(decision.text, decision.rule, audit, settings.deny_style)
+        return Allowed(audit, facts.get("approval"))
+
+    def kept(self, entry: Record, policy: Policy, rule: int | None) -> str | Denied:
+        """Record a decision and return the record's id, or what becomes of the call without it."""
+        try:
+            return self.trail.record(entry)
+        except Exception as error:  # noqa: BLE001 - an audit that fails in any way is none
+            self.tell(f"the audit failed: {_reason(error)}")
+        settings = policy.settings
+        if settings.mode == "enforce":
+            return Denied(_UNAUDITED, rule, "", settings.deny_style)
+        return ""
+
+
+def _outdated(request: ApprovalRequest, policy: Policy) -> Refused | None:
+    """Refuse a yes to what another policy asked: this one may deny the call."""
+    if request.policy == policy.digest:
+        return None
+    return Refused(
+        f"{request.decision.text}: the policy has changed since this was asked. "
+        "Make the call again."
+    )
+
+
+def _reason(error: Exception) -> str:
+    return str(error) if isinstance(error, NacreError) else type(error).__name__

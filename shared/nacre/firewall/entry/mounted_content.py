@@ -1,0 +1,203 @@
+"""What other servers behind our entry hand back, ask and list, as a guard would judge it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from nacre.core.coroutines import is_in_loop
+from nacre.core.errors import BlockedError
+from nacre.firewall.audit.entry import Direction
+from nacre.firewall.content.digests import digest
+from nacre.firewall.enforce.content_check import Screen, Screened
+from nacre.firewall.enforce.judge import Call, Judge
+from nacre.firewall.enforce.large_results import Screening, is_large, screened_elsewhere
+from nacre.firewall.entry.mounted_servers import Watched
+from nacre.firewall.pins import Pin, PinKind, Pins, label, pin_name
+from nacre.firewall.rules.policy import Policy
+from nacre.firewall.rules.rule import Subject
+from nacre.ports.upstream import Offered
+from nacre.protocol.context import Context
+
+Note = Callable[..., object]
+
+_LISTS: tuple[tuple[str, PinKind, str], ...] = (
+    ("tools", "tool", "tools/list"),
+    ("prompts", "prompt", "prompts/list"),
+    ("resources", "resource", "resources/list"),
+    ("templates", "template", "resources/templates/list"),
+)
+
+
+class MountedContent:
+    """Looks at content of one server after another, and keeps their pins."""
+
+    def __init__(
+        self,
+        pins: Callable[[], Pins],
+        screen: Screen | None = None,
+        screening: Screening | None = None,
+    ) -> None:
+        self._pins = pins
+        self._screen = screen or Screen()
+        self._screening = screening
+
+    def result(self, judge: Judge, method: str, value: Any, context: Context) -> Any:
+        """Return a result as its caller may have it; raises BlockedError."""
+        screened = self._screen.result(value, judge.policy(), method)
+        return self._passed(judge, method, screened, value, context, sender="server")
+
+    async def large(self, judge: Judge, method: str, value: Any, context: Context) -> Any:
+        """Return a result as `result` does, without holding up other calls for a large one."""
+        screening = self._screening
+        if screening is None or not is_large(value):
+            return self.result(judge, method, value, context)
+        import asyncio  # noqa: PLC0415 - a function without other servers never loads it
+
+        policy = judge.policy()
+        if is_in_loop():
+            screened = await asyncio.to_thread(screened_elsewhere, value, method, policy, screening)
+        else:  # a tool that blocks has a thread of its own
+            screened = screened_elsewhere(value, method, policy, screening)
+        if screened is None:
+            return self.result(judge, method, dict(value), context)
+        if screened.doubt is not None and screened.objection is None:
+            screened = screened._replace(objection=screened.doubt)
+        return self._passed(judge, method, screened, value, context, sender="server")
+
+    def answer(self, judge: Judge, method: str, value: Any, context: Context) -> Any:
+        """Return a client's answer as the server may have it; raises BlockedError."""
+        screened = self._screen.answer(value, judge.policy())
+        return self._passed(judge, method, screened, value, context, sender="client")
+
+    def asked(self, judge: Judge, method: str, params: Mapping[str, Any]) -> Screened:
+        """Look at what a server asks of the client."""
+        return self._screen.asked(method, params, judge.policy())
+
+    def listed(self, judge: Judge, offered: Offered) -> Watched:
+        """Record what a server offers; return what waits for its owner, and what to show."""
+        policy, server = judge.policy(), judge.server
+        return compared(offered, server, policy, self._pins, self._screen, judge.note)
+
+    def _passed(
+        self,
+        judge: Judge,
+        method: str,
+        screened: Screened,
+        value: Any,
+        context: Context,
+        *,
+        sender: Direction,
+    ) -> Any:
+        if screened.note is None and screened.objection is None:
+            return value
+        denies = screened.objection is not None
+        kept = judge.note(
+            "deny" if denies else "note",
+            method,
+            sender=sender,
+            call=_caller(method, context),
+            request=None if context.request_id is None else str(context.request_id),
+            note=screened.note or screened.objection,
+        )
+        if judge.policy().settings.mode != "enforce":
+            return value
+        if denies or not kept:
+            raise BlockedError(
+                screened.objection or "Blocked by policy (the audit cannot be written)",
+                rule=None,
+                audit="",
+            )
+        return screened.value
+
+
+def compared(
+    offered: Offered,
+    server: str,
+    policy: Policy,
+    pins: Callable[[], Pins],
+    screen: Screen | None = None,
+    note: Note | None = None,
+) -> Watched:
+    """Compare what a server offers with its pins, and pin what is new.
+
+    Return what waits for the server's owner, and the offer as it may be shown. `note` records
+    in the audit what was listed.
+    """
+    screen = screen or Screen()
+    note = note or _unrecorded
+    waiting: dict[str, str] = {}
+    flagged: dict[str, str] = {}
+    shown: dict[str, Any] = {}
+    for member, kind, method in _LISTS:
+        items: Sequence[Mapping[str, Any]] = getattr(offered, member)
+        problems = {
+            pin_name(each, kind): problem
+            for each in items
+            if (problem := screen.definition(each, policy)) is not None
+        }
+        if policy.settings.pins == "off":
+            held: dict[str, str] = {}
+            flagged |= {label(kind, name): problem for name, problem in problems.items()}
+        else:
+            listed = _pinned(pins(), server, kind, items, problems)
+            held = {pin.label: pin.state for pin in listed.values() if pin.state != "trusted"}
+            # What was approved all the same is trusted.
+            flagged |= {
+                listed[name].label: problem
+                for name, problem in problems.items()
+                if listed[name].state != "trusted"
+            }
+        waiting |= held
+        shown[member] = _without_secrets(screen, policy, method, items, note)
+        if items or kind == "tool":
+            note(
+                "note",
+                method,
+                sender="server",
+                fields={
+                    "listed": len(items),
+                    "sha256": digest(list(items)),
+                    "waiting": sorted(held)[:20],
+                },
+            )
+    return Watched(replace(offered, **shown), waiting, flagged)
+
+
+def _pinned(
+    pins: Pins,
+    server: str,
+    kind: PinKind,
+    items: Sequence[Mapping[str, Any]],
+    problems: Mapping[str, str],
+) -> dict[str, Pin]:
+    is_first = not pins.has_baseline(server, kind)
+    return pins.observe(server, items, is_first=is_first, flagged=problems, kind=kind)
+
+
+def _without_secrets(
+    screen: Screen,
+    policy: Policy,
+    method: str,
+    items: Sequence[Mapping[str, Any]],
+    note: Note,
+) -> tuple[Mapping[str, Any], ...]:
+    screened = screen.listed({"items": list(items)}, policy)
+    if screened.note is None or policy.settings.mode != "enforce":
+        return tuple(items)
+    note("note", method, sender="server", note=screened.note)
+    if screened.objection is None:
+        return tuple(screened.value["items"])
+    return tuple(each for each in items if screen.listed({"items": [each]}, policy).note is None)
+
+
+def _unrecorded(*_args: Any, **_fields: Any) -> None:
+    """Take a note for nobody: the server's owner has asked, and sees the answer."""
+
+
+def _caller(method: str, context: Context) -> Call:
+    principal = context.principal
+    return Call(
+        subject=Subject("method", method, "", {}),
+        principal=principal.subject if principal else "local",
+        being=principal.being_id if principal else "",
+    )

@@ -1,0 +1,113 @@
+"""The compiled form of a policy: JSON that loads without a TOML parser or a check."""
+
+import hashlib
+import json
+from dataclasses import asdict
+from typing import Any
+
+from nacre.core.errors import PolicyError
+from nacre.firewall.rules.policy import Policy
+from nacre.firewall.rules.rule import ArgumentTest, Rule, Wanted
+from nacre.firewall.rules.sections import InjectionSection, NamedPattern, SecretsSection, Settings
+
+FORMAT = "nacre-policy-1"
+
+
+def policy_of(
+    *,
+    source: str,
+    rules: tuple[Rule, ...],
+    injection: InjectionSection,
+    secrets: SecretsSection,
+    settings: Settings,
+) -> Policy:
+    """Return the policy of these parts, under its digest."""
+    body = _body(rules, injection, secrets, settings)
+    return Policy(_digest(body), source, rules, injection, secrets, settings)
+
+
+def to_json(policy: Policy) -> str:
+    """Return the policy in its compiled form."""
+    body = _body(policy.rules, policy.injection, policy.secrets, policy.settings)
+    return _dump({"format": FORMAT, "digest": policy.digest, "source": policy.source, **body})
+
+
+def from_json(text: str) -> Policy:
+    """Return the policy of a compiled form; PolicyError if it is damaged or not one."""
+    try:
+        document = json.loads(text)
+        if document.pop("format") != FORMAT:
+            raise PolicyError("is of another format", source="compiled policy", hint=_HINT)
+        digest, source = document.pop("digest"), document.pop("source")
+        if _digest(document) != digest:
+            raise PolicyError("was changed", source=source, hint=_HINT)
+        return Policy(
+            digest=digest,
+            source=source,
+            rules=tuple([_rule(each) for each in document["rules"]]),
+            injection=InjectionSection(**_section(document["injection"])),
+            secrets=SecretsSection(**_section(document["secrets"])),
+            settings=Settings(**document["settings"]),
+        )
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise PolicyError(
+            "is not a compiled policy", source="compiled policy", hint=_HINT
+        ) from error
+
+
+_HINT = "compile it anew from its TOML"
+
+
+def _body(
+    rules: tuple[Rule, ...],
+    injection: InjectionSection,
+    secrets: SecretsSection,
+    settings: Settings,
+) -> dict[str, Any]:
+    return {
+        "rules": [_compact(rule) for rule in rules],
+        "injection": asdict(injection),
+        "secrets": asdict(secrets),
+        "settings": asdict(settings),
+    }
+
+
+def _compact(rule: Rule) -> list[Any]:
+    # What few rules say is left out of the others, so that their policies keep their digest.
+    only = [] if rule.only is None else [list(rule.only)]
+    return [
+        *(rule.number, rule.action, rule.name, rule.kind, rule.server),
+        *([_compact_test(test) for test in rule.tests], rule.description, rule.origin, *only),
+    ]
+
+
+def _compact_test(test: ArgumentTest) -> list[Any]:
+    words: dict[str, Any] = {"matcher": test.matcher} if test.matcher is not None else {}
+    words |= {name: True for name in ("optional", "ignores_case") if getattr(test, name)}
+    return [list(test.keys), list(test.wanted), *([words] if words else [])]
+
+
+def _rule(fields: list[Any]) -> Rule:
+    number, action, name, kind, server, tests, description, origin, *rest = fields
+    read = tuple([_test(*test) for test in tests])
+    only = tuple(rest[0]) if rest else None
+    return Rule(number, action, name, kind, server, read, description, origin, only)
+
+
+def _test(
+    keys: list[str], wanted: list[Wanted], words: dict[str, Any] | None = None
+) -> ArgumentTest:
+    return ArgumentTest(tuple(keys), tuple(wanted), **(words or {}))
+
+
+def _section(table: dict[str, Any]) -> dict[str, Any]:
+    table["patterns"] = tuple(NamedPattern(**each) for each in table["patterns"])
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
+
+
+def _digest(body: dict[str, Any]) -> str:
+    return hashlib.sha256(_dump(body).encode()).hexdigest()
+
+
+def _dump(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=True, sort_keys=True, separators=(",", ":"))

@@ -1,0 +1,33 @@
+"""The policies that ship with Nacre: their TOML, and the compiled form that is loaded.
+
+A test keeps the two in step. `python infra/policy_packs.py` compiles them again.
+"""
+
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+from nacre.firewall.policies.compiled import from_json
+from nacre.firewall.rules.policy import Policy
+
+Pack = Literal["default", "careful"]
+PACKS: tuple[Pack, ...] = ("default", "careful")
+
+
+@cache
+def pack(name: Pack) -> Policy:
+    """Return a policy that Nacre ships."""
+    return from_json(_FOLDER.joinpath(f"{name}.json").read_text(encoding="utf-8"))
+
+
+def default_policy() -> Policy:
+    """Return the policy that holds where nobody wrote one."""
+    return pack("default")
+
+
+def text_of(name: Pack | Literal["starter"]) -> str:
+    """Return its TOML, with the comments that explain it; `starter` is one to write on from."""
+    return _FOLDER.joinpath(f"{name}.toml").read_text(encoding="utf-8")
+
+
+_FOLDER = Path(__file__).parent

@@ -1,0 +1,5 @@
+"""Proxies in front of MCP servers that somebody else wrote.
+
+`stdio` guards a program, `http` guards a remote server. Both pass each message to
+`firewall.enforce`.
+"""

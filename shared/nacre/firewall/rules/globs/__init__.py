@@ -1,0 +1,1 @@
+"""Glob patterns: their syntax, matching in linear time, and lookup by prefix."""

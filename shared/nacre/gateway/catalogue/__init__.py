@@ -1,0 +1,5 @@
+"""What other servers offer: fetched, stored, refreshed and merged into one list.
+
+`mounts` reads the `snapshot`. `refresh` and `fetch` keep it current, and `store` keeps it
+between starts.
+"""

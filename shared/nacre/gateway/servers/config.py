@@ -1,0 +1,291 @@
+"""Other people's servers, as `mcpServers` names them: a program, or a URL."""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from nacre.core.errors import ConfigurationError, InvalidInputError, NacreError
+from nacre.core.limits import UPSTREAM_CALLS, UPSTREAM_OPEN_SECONDS, UPSTREAM_SECONDS
+from nacre.firewall.content.digests import digest
+from nacre.firewall.rules.arguments.base_folders import NONE, absolute_bases
+from nacre.firewall.rules.globs.matching import matches
+from nacre.gateway.qualified_names import server_name
+from nacre.protocol import strict_json
+
+Kind = Literal["stdio", "sse", "http"]
+OFFERS = ("elicitation", "roots", "sampling")
+_KINDS: Mapping[str, Kind] = {
+    "stdio": "stdio",
+    "local": "stdio",
+    "sse": "sse",
+    "http": "http",
+    "streamable-http": "http",
+    "streamableHttp": "http",
+    "streamable_http": "http",
+    "remote": "http",
+}
+_TEXTS = ("command", "cwd", "url", "httpUrl", "serverUrl", "type", "transport")
+_OWN = (
+    *("command", "args", "env", "cwd", "type", "transport", "url", "headers", "disabled"),
+    *("httpUrl", "serverUrl", "allowed_tools", "disallowed_tools", "read_tools"),
+    *("timeout_seconds", "open_seconds", "concurrency", "offers", "base"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerConfig:
+    """One server: how it is reached, and what of it is offered here.
+
+    `name` is what rules, the audit and tools call it; texts may hold references. `base`
+    are the folders from which it resolves relative paths, as its owner declares them.
+    """
+
+    name: str
+    kind: Kind
+    command: str = ""
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict, repr=False)
+    cwd: str = ""
+    url: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    allowed_tools: tuple[str, ...] | None = None
+    disallowed_tools: tuple[str, ...] = ()
+    read_tools: tuple[str, ...] = ()
+    timeout: float = UPSTREAM_SECONDS
+    open_timeout: float = UPSTREAM_OPEN_SECONDS
+    concurrency: int = UPSTREAM_CALLS
+    offers: tuple[str, ...] = OFFERS
+    base: tuple[str, ...] = ()
+    is_disabled: bool = False
+    digest: str = ""
+
+    def takes(self, tool: str) -> bool:
+        """Tell whether a tool is offered at all."""
+        if _any(self.disallowed_tools, self.name, tool):
+            return False
+        return self.allowed_tools is None or _any(self.allowed_tools, self.name, tool)
+
+    def reads(self, tool: str) -> bool:
+        """Tell whether the owner says that a tool changes nothing."""
+        return _any(self.read_tools, self.name, tool)
+
+    def where(self) -> str:
+        """Return how it is reached, for people."""
+        return self.command if self.kind == "stdio" else _bare(self.url)
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is wrong with one server; the others count all the same."""
+
+    server: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ServerList:
+    """The servers of one place, by name, and what is wrong with the rest."""
+
+    servers: tuple[ServerConfig, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+
+def read_servers(text: str, *, source: str) -> ServerList:
+    """Read a file of the `mcpServers` shape; ConfigurationError when it is none."""
+    try:
+        value = strict_json.parse(text.encode())
+    except NacreError as error:
+        raise ConfigurationError(f"{source}: {error}; it must be plain JSON") from error
+    return servers_from(entries_of(value, source=source), source=source)
+
+
+def entries_of(value: Any, *, source: str) -> Mapping[str, Any]:
+    """Return what stands under `mcpServers`, or under the names of other clients for it."""
+    if isinstance(value, dict):
+        for key in ("mcpServers", "servers", "mcp_servers", "context_servers"):
+            if isinstance(found := value.get(key), dict):
+                return found
+    raise ConfigurationError(f'{source}: it must be an object with "mcpServers": {{...}}')
+
+
+def servers_from(entries: Mapping[str, Any], *, source: str) -> ServerList:
+    """Return the servers in the order of their names."""
+    servers: dict[str, ServerConfig] = {}
+    problems: list[Problem] = []
+    for written, entry in entries.items():
+        try:
+            config = server_from(written, entry)
+        except InvalidInputError as error:
+            problems.append(Problem(str(written)[:80], f"{source}: {error}"))
+            continue
+        if config.name in servers:
+            problems.append(Problem(config.name, f"{source}: there are two servers of this name"))
+        elif not config.is_disabled:
+            servers[config.name] = config
+    return ServerList(tuple(servers[name] for name in sorted(servers)), tuple(problems))
+
+
+def server_from(written: str, entry: Any) -> ServerConfig:
+    """Return one server; ConfigurationError says what is wrong with it."""
+    name = server_name(written)
+    if not isinstance(entry, Mapping):
+        raise ConfigurationError(f"'{name}': it must be an object")
+    _check(name, entry)
+    url, kind = _reached(name, entry)
+    if kind == "stdio" and not entry.get("command"):
+        raise ConfigurationError(f"'{name}': give a 'command' to start, or a 'url'")
+    if kind != "stdio":
+        _check_url(name, url)
+    return ServerConfig(
+        name=name,
+        kind=kind,
+        command=entry.get("command", "") if kind == "stdio" else "",
+        args=tuple(_strings(name, entry, "args") or ()) if kind == "stdio" else (),
+        env=_texts(name, entry, "env") if kind == "stdio" else {},
+        cwd=entry.get("cwd", ""),
+        url=url,
+        headers=_texts(name, entry, "headers") if kind != "stdio" else {},
+        allowed_tools=_strings(name, entry, "allowed_tools"),
+        disallowed_tools=_strings(name, entry, "disallowed_tools") or (),
+        read_tools=_strings(name, entry, "read_tools") or (),
+        timeout=_seconds(name, entry, "timeout_seconds", UPSTREAM_SECONDS),
+        open_timeout=_seconds(name, entry, "open_seconds", UPSTREAM_OPEN_SECONDS),
+        concurrency=_count(name, entry),
+        offers=_offers(name, entry),
+        base=_base(name, entry),
+        is_disabled=entry.get("disabled") is True,
+        digest=digest([written, {key: entry[key] for key in _OWN if key in entry}]),
+    )
+
+
+def merged(lists: Iterable[ServerList], *, taken: Collection[str] = ()) -> ServerList:
+    """Return the servers of several places; a name belongs to the first place that has it."""
+    servers: dict[str, ServerConfig] = {}
+    problems: list[Problem] = []
+    for each in lists:
+        problems += each.problems
+        for config in each.servers:
+            if config.name in servers or config.name in taken:
+                problems.append(Problem(config.name, "there are two servers of this name"))
+            else:
+                servers[config.name] = config
+    return ServerList(tuple(servers[name] for name in sorted(servers)), tuple(problems))
+
+
+def unknown_keys(entry: Mapping[str, Any]) -> list[str]:
+    """Return the keys that mean nothing here: other programs' own settings."""
+    return sorted(str(key) for key in entry if key not in _OWN)
+
+
+def _check(name: str, entry: Mapping[str, Any]) -> None:
+    for key in unknown_keys(entry):
+        # A list that is spelled wrongly would offer every tool.
+        meant = get_close_matches(key, _OWN[-10:], n=1, cutoff=0.8)
+        if meant:
+            raise ConfigurationError(f"'{name}': unknown key '{key[:60]}'; write '{meant[0]}'")
+    for key in _TEXTS:
+        if not isinstance(entry.get(key, ""), str):
+            raise ConfigurationError(f"'{name}': '{key}' must be a text")
+    if not isinstance(entry.get("disabled", False), bool):
+        raise ConfigurationError(f"'{name}': 'disabled' must be true or false")
+
+
+def _reached(name: str, entry: Mapping[str, Any]) -> tuple[str, Kind]:
+    url = entry.get("url") or entry.get("httpUrl") or entry.get("serverUrl") or ""
+    said = entry.get("type") or entry.get("transport") or ""
+    if said and said not in _KINDS:
+        raise ConfigurationError(
+            f"'{name}': unknown type '{said[:40]}' (stdio, sse, http or streamable-http)"
+        )
+    if entry.get("command") and url:
+        raise ConfigurationError(f"'{name}': give a 'command' or a 'url', not both")
+    if not url:
+        return "", "stdio"
+    if said:
+        kind = _KINDS[said]
+        return url, "http" if kind == "stdio" else kind
+    ends_as_sse = urlsplit(url).path.rstrip("/").endswith("/sse")
+    return url, "sse" if ends_as_sse and "httpUrl" not in entry else "http"
+
+
+def _check_url(name: str, url: str) -> None:
+    try:
+        parts = urlsplit(url)
+        is_sound = parts.scheme in ("http", "https") and bool(parts.hostname) and not parts.fragment
+        _ = parts.port
+    except ValueError:
+        is_sound = False
+    if not is_sound and not url.startswith("${"):
+        raise ConfigurationError(f"'{name}': 'url' must be of the form https://HOST/PATH")
+    if "@" in urlsplit(url).netloc:
+        raise ConfigurationError(f"'{name}': keep credentials out of 'url'; write 'headers'")
+
+
+def _strings(name: str, entry: Mapping[str, Any], key: str) -> tuple[str, ...] | None:
+    value = entry.get(key)
+    if value is None:
+        return None
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise ConfigurationError(f"'{name}': '{key}' must be a list of texts")
+    return tuple(value)
+
+
+def _texts(name: str, entry: Mapping[str, Any], key: str) -> Mapping[str, str]:
+    value = entry.get(key) or {}
+    if not isinstance(value, Mapping) or not all(isinstance(each, str) for each in value.values()):
+        raise ConfigurationError(f"'{name}': '{key}' must be an object of texts")
+    if any("\n" in each or "\r" in each or "\0" in each for each in (*value, *value.values())):
+        raise ConfigurationError(f"'{name}': '{key}' holds a line break")
+    return dict(value)
+
+
+def _seconds(name: str, entry: Mapping[str, Any], key: str, default: float) -> float:
+    value = entry.get(key, default)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 3600:
+        raise ConfigurationError(f"'{name}': '{key}' must be a number of seconds up to 3600")
+    return float(value)
+
+
+def _count(name: str, entry: Mapping[str, Any]) -> int:
+    value = entry.get("concurrency", UPSTREAM_CALLS)
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 256:
+        raise ConfigurationError(f"'{name}': 'concurrency' must be a whole number from 1 to 256")
+    return value
+
+
+def _offers(name: str, entry: Mapping[str, Any]) -> tuple[str, ...]:
+    value = _strings(name, entry, "offers")
+    if value is None:
+        return OFFERS
+    if unknown := sorted(set(value) - set(OFFERS)):
+        raise ConfigurationError(
+            f"'{name}': 'offers' holds '{unknown[0][:40]}' ({', '.join(OFFERS)} are possible)"
+        )
+    return tuple(sorted(set(value)))
+
+
+def _base(name: str, entry: Mapping[str, Any]) -> tuple[str, ...]:
+    value = entry.get("base", [])
+    folders = [value] if isinstance(value, str) else value
+    if not isinstance(folders, list) or not all(isinstance(each, str) for each in folders):
+        raise ConfigurationError(f"'{name}': 'base' must be a folder or a list of folders")
+    if folders != [NONE]:
+        # A home folder and references are known when the server is opened.
+        plain = [each for each in folders if not each.startswith(("~", "$"))]
+        absolute_bases(plain, f"'{name}': 'base'")
+    return tuple(folders)
+
+
+def _any(patterns: tuple[str, ...], server: str, tool: str) -> bool:
+    return any(_fits(pattern, server, tool) for pattern in patterns)
+
+
+def _fits(pattern: str, server: str, tool: str) -> bool:
+    return matches(pattern.removeprefix(f"mcp__{server}__"), tool)
+
+
+def _bare(url: str) -> str:
+    """Return a URL without its query, which may hold keys."""
+    return url.partition("?")[0]

@@ -1,1 +1,0 @@
-"""What a Being remembers: how it is kept, found and shown."""

@@ -1,1 +1,0 @@
-"""Orders: the Being as one tool, with sessions and media."""

@@ -1,1 +1,0 @@
-"""Patrol: the background round that turns scenes into lasting memory."""

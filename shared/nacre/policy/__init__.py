@@ -1,1 +1,0 @@
-"""Who may call what: ordered rules over tools, methods and their arguments."""

@@ -1,0 +1,40 @@
+"""The version of an item's shape: written with it, checked and brought up to date on reading."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from nacre.core.errors import NewerSchemaError
+from nacre.ports.items.table import SCHEMA, Item
+
+Upgrade = Callable[[Item], Item]
+
+
+@dataclass(frozen=True, slots=True)
+class ItemSchema:
+    """One kind of item: its name in messages, its version now, and the ways up from older ones.
+
+    `upgrades[n]` turns an item of version n into one of version n + 1.
+    """
+
+    name: str
+    version: int
+    upgrades: Mapping[int, Upgrade] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        missing = set(range(1, self.version)) - self.upgrades.keys()
+        if missing:
+            raise ValueError(f"{self.name}: no way up from versions {sorted(missing)}")
+
+    def stamp(self, item: Item) -> Item:
+        """Return the item with the version of today, ready to be written."""
+        return {**item, SCHEMA: self.version}
+
+    def read(self, item: Item) -> Item:
+        """Return the item in today's shape; refuse one of a newer version."""
+        version = item.get(SCHEMA)
+        if not isinstance(version, int) or version > self.version:
+            found = version if isinstance(version, int) else 0
+            raise NewerSchemaError(f"An item ({self.name})", found=found, known=self.version)
+        for step in range(version, self.version):
+            item = {**self.upgrades[step](item), SCHEMA: step + 1}
+        return item

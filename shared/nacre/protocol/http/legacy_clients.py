@@ -1,0 +1,97 @@
+"""What is known of legacy clients between their requests, where anything is."""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from nacre.protocol.caller import Peer
+from nacre.protocol.http.http_messages import HttpRequest
+from nacre.protocol.messages import RequestId, Response
+from nacre.protocol.principal import Principal
+
+
+class Peers(Protocol):
+    """The legacy clients of one server."""
+
+    def of(self, request: HttpRequest, principal: Principal | None) -> Peer:
+        """Return what the client has said about itself."""
+        ...
+
+    def deliver(self, principal: Principal | None, response: Response) -> bool:
+        """Hand the client's answer to the call that waits for it; False when none does."""
+        ...
+
+    def give_up(
+        self, request: HttpRequest, principal: Principal | None, request_id: RequestId
+    ) -> None:
+        """End the call that the client has cancelled, where it runs here."""
+        ...
+
+
+class Strangers:
+    """Nothing is known of any client: every request stands alone."""
+
+    def of(self, request: HttpRequest, principal: Principal | None) -> Peer:
+        """Return an empty record."""
+        return Peer()
+
+    def deliver(self, principal: Principal | None, response: Response) -> bool:
+        """Refuse: nobody waits."""
+        return False
+
+    def give_up(
+        self, request: HttpRequest, principal: Principal | None, request_id: RequestId
+    ) -> None:
+        """Do nothing: the call runs elsewhere, if it runs."""
+
+
+class Levels(Protocol):
+    """The log level that each client chose, kept where every process finds it."""
+
+    def chosen(self, subject: str, client: str) -> str | None:
+        """Return the client's level, None where it chose none or nobody can say."""
+        ...
+
+    def choose(self, subject: str, client: str, level: str) -> None:
+        """Keep the client's level; raises UnavailableError when it cannot be kept."""
+        ...
+
+
+class Acquaintances(Strangers):
+    """Of every client only its log level is known, and read when something is logged."""
+
+    def __init__(self, levels: Callable[[], Levels]) -> None:
+        self._levels = levels
+
+    def of(self, request: HttpRequest, principal: Principal | None) -> Peer:
+        """Return the record of the client that sends the request."""
+        return _KeptPeer(self._levels, *client_key(request, principal))
+
+
+class _KeptPeer(Peer):
+    """A client whose log level is kept elsewhere."""
+
+    __slots__ = ("_client", "_levels", "_subject")
+
+    def __init__(self, levels: Callable[[], Levels], subject: str, client: str) -> None:
+        super().__init__()
+        self._levels = levels
+        self._subject = subject
+        self._client = client
+
+    def log_level(self) -> str | None:
+        """Return the level that the client chose, if any."""
+        return self._levels().chosen(self._subject, self._client)
+
+    def choose_log_level(self, level: str) -> None:
+        """Keep the level."""
+        self._levels().choose(self._subject, self._client, level)
+
+
+def client_key(request: HttpRequest, principal: Principal | None) -> tuple[str, str]:
+    """Return what tells a client from others: its token, and its name for itself."""
+    return subject_of(principal), request.headers.get("user-agent", "")
+
+
+def subject_of(principal: Principal | None) -> str:
+    """Return the id of a caller's token, empty for nobody."""
+    return principal.subject if principal else ""

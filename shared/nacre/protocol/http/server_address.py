@@ -1,0 +1,44 @@
+"""Under which address a caller reaches this server: the name of its issuer and its resources."""
+
+import re
+from functools import lru_cache
+
+ENDPOINT = "/mcp"  # as nacre.protocol.http.endpoint_rules serves it
+
+_AUTHORITY = re.compile(
+    r"(?:[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?|\[([0-9a-f:.]{2,45})\])(?::([0-9]{1,5}))?"
+)
+
+_LAST_PORT = 65535
+
+
+@lru_cache(maxsize=64)  # every call asks
+def base_of(host: str, *, public_url: str, scheme: str) -> str | None:
+    """Return the address without a slash: the public one, or the one that was called.
+
+    None where the Host header is no name; whether it is one of ours, others have checked.
+    """
+    if public_url:
+        return public_url
+    authority = host.lower()
+    return f"{scheme}://{authority}" if _is_authority(authority) else None
+
+
+def _is_authority(text: str) -> bool:
+    found = _AUTHORITY.fullmatch(text)
+    if found is None or int(found[2] or 0) > _LAST_PORT:
+        return False
+    if found[1] is None:
+        return True
+    from ipaddress import IPv6Address  # noqa: PLC0415 - nearly everybody is called by a name
+
+    try:
+        IPv6Address(found[1])
+    except ValueError:
+        return False
+    return True
+
+
+def resource_of(base: str, being_id: str | None = None) -> str:
+    """Return the name of the endpoint, or of one Being's, for audiences and metadata."""
+    return f"{base}{ENDPOINT}" if being_id is None else f"{base}{ENDPOINT}/{being_id}"

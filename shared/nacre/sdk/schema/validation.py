@@ -1,0 +1,196 @@
+"""Arguments against a JSON Schema, and one sentence about what does not fit.
+
+Imported with the first call of a tool, because the library is not needed before.
+"""
+
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+import jsonschema_rs
+
+from nacre.core.errors import InvalidSchemaError
+from nacre.core.limits import MAX_ARGUMENT_ERROR
+
+# How often a pattern with look-around may backtrack; others run in linear time.
+_BACKTRACKS = 100_000
+_KINDS = {
+    "string": "a string",
+    "integer": "an integer",
+    "number": "a number",
+    "boolean": "a boolean",
+    "array": "an array",
+    "object": "an object",
+    "null": "null",
+}
+_BOUNDS = {
+    "minimum": "a number of at least {limit}",
+    "maximum": "a number of at most {limit}",
+    "exclusiveMinimum": "a number above {limit}",
+    "exclusiveMaximum": "a number below {limit}",
+    "minLength": "a string of at least {limit} characters",
+    "maxLength": "a string of at most {limit} characters",
+    "minItems": "an array of at least {limit} items",
+    "maxItems": "an array of at most {limit} items",
+    "minProperties": "an object of at least {limit} properties",
+    "maxProperties": "an object of at most {limit} properties",
+    "multipleOf": "a multiple of {multiple_of}",
+    "pattern": "a string that matches {pattern}",
+    "format": "a string of the format {format}",
+    "const": "{expected_value!r}",
+    "contains": "an array that contains a certain item",
+    "uniqueItems": "an array without repeated items",
+}
+
+
+class Validator:
+    """A compiled schema."""
+
+    def __init__(self, schema: Mapping[str, Any], *, tool: str) -> None:
+        self._schema = schema
+        try:
+            # Offline: a reference to elsewhere fails here and is never fetched.
+            # Mask: the library's own messages never repeat a value.
+            self._compiled = jsonschema_rs.validator_for(
+                dict(schema),
+                offline=True,
+                mask="...",
+                pattern_options=jsonschema_rs.FancyRegexOptions(backtrack_limit=_BACKTRACKS),
+            )
+        except ValueError as error:
+            reason = getattr(error, "message", None) or str(error)
+            place = "/".join(str(step) for step in getattr(error, "instance_path", ()))
+            raise InvalidSchemaError(
+                f"not a valid JSON Schema at '/{place}': {reason[:MAX_ARGUMENT_ERROR]}", tool=tool
+            ) from error
+
+    def problem(self, value: Any, *, called: str = "argument") -> str | None:
+        """Return what is wrong with the value, or None."""
+        try:
+            self._compiled.validate(value)
+        except jsonschema_rs.ValidationError as error:
+            text = _sentence(error, self._schema, called)
+        except (UnicodeEncodeError, ValueError):
+            # Lone surrogates, or nesting deeper than the library follows.
+            text = f"the {called}s hold text or nesting that is not valid JSON"
+        else:
+            return None
+        return text if len(text) <= MAX_ARGUMENT_ERROR else f"{text[: MAX_ARGUMENT_ERROR - 3]}..."
+
+
+def _sentence(error: jsonschema_rs.ValidationError, schema: Mapping[str, Any], called: str) -> str:
+    path, keyword = error.instance_path, error.kind.name
+    details = error.kind.as_dict()
+    if keyword in ("required", "dependentRequired"):
+        name = details["property"]
+        expected = _expected_of(_schema_at(schema, error.schema_path[:-1]), name)
+        if not expected and not path:
+            # `then` and its like ask for a property that the schema itself describes.
+            expected = _expected_of(schema, name)
+        return f"{_named([*path, name], called)} is missing{expected}"
+    if keyword in ("additionalProperties", "unevaluatedProperties", "falseSchema"):
+        names = details.get("unexpected")
+        if not names:
+            return f"{_named(path, called)} is not known"
+        unknown = ", ".join(_named([*path, name], called) for name in names[:3])
+        owner = _schema_at(schema, error.schema_path[:-1])
+        return f"{unknown} is not known{_known_instead(names[0], owner)}"
+    if keyword == "propertyNames":
+        return f"{_named(path, called)}: a property has a name that is not allowed"
+    expected = _expected(keyword, details, _schema_at(schema, error.schema_path[:-1]))
+    return f"{_named(path, called)}: expected {expected}, got {_kind(error.instance)}"
+
+
+def _expected(keyword: str, details: Mapping[str, Any], schema: Any) -> str:
+    if keyword == "type":
+        return " or ".join(_KINDS.get(kind, kind) for kind in details["types"])
+    if keyword == "enum":
+        return f"one of {_listed(details['options'])}"
+    if keyword in _BOUNDS:
+        return _BOUNDS[keyword].format(**details)
+    if keyword in ("anyOf", "oneOf") and isinstance(schema, dict):
+        branches = schema.get(keyword, ())
+        kinds = [
+            _KINDS[branch["type"]]
+            for branch in branches
+            if isinstance(branch, dict) and branch.get("type") in _KINDS
+        ]
+        if len(kinds) == len(branches):
+            which = "exactly one of these forms: " if keyword == "oneOf" else ""
+            return which + " or ".join(dict.fromkeys(kinds))
+        return "one of the forms that the schema allows"
+    return f"what the schema's '{keyword}' asks for"
+
+
+def _expected_of(schema: Any, name: str) -> str:
+    """Return ': expected ...' for a property that is missing, where its schema says it."""
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    wanted = properties.get(name) if isinstance(properties, dict) else None
+    if not isinstance(wanted, dict):
+        return ""
+    if isinstance(options := wanted.get("enum"), list):
+        return f": expected one of {_listed(options)}"
+    kind = wanted.get("type")
+    return f": expected {_KINDS[kind]}" if isinstance(kind, str) and kind in _KINDS else ""
+
+
+def _known_instead(name: str, schema: Any) -> str:
+    """Return what may have been meant, and all that there is."""
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    if not isinstance(properties, dict):
+        return ""
+    known = [each for each, wanted in properties.items() if wanted is not False]
+    if not known:
+        return "; there are none"
+    plain = {_plain(each): each for each in reversed(known)}
+    meant = get_close_matches(_plain(name), plain, n=1, cutoff=0.6)
+    question = f"; did you mean '{plain[meant[0]]}'?" if meant else ";"
+    return f"{question} known: {_listed(known, most=20)}"
+
+
+def _plain(name: str) -> str:
+    # userMessage, user-message and user_message are one.
+    return name[:60].casefold().replace("_", "").replace("-", "")
+
+
+def _schema_at(schema: Any, path: Sequence[str | int]) -> Any:
+    for step in path:
+        try:
+            schema = schema[step]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return schema
+
+
+def _named(path: Sequence[str | int], called: str) -> str:
+    if not path:
+        return f"the {called}s"
+    return f"{called} '{'.'.join(str(step)[:60] for step in path[:8])}'"
+
+
+def _listed(options: Sequence[Any], *, most: int = 10) -> str:
+    shown = ", ".join(repr(option)[:60] for option in options[:most])
+    return f"{shown} ..." if len(options) > most else shown
+
+
+def _kind(value: Any) -> str:
+    """Say what came by its kind and size; the value itself may be a secret."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "a boolean"
+        case int():
+            return "an integer"
+        case float():
+            return "a number"
+        case str():
+            return f"a string of {_counted(len(value), 'character')}"
+        case list():
+            return f"an array of {_counted(len(value), 'item')}"
+        case _:
+            return "an object"
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -1,1 +1,0 @@
-"""Tasks: calls that the worker makes, and whose results their callers fetch later."""

@@ -1,1 +1,0 @@
-"""Tools, resources and prompts, and the servers that hold them."""

@@ -1,0 +1,21 @@
+"""An ASGI application that is made when somebody first asks for it."""
+
+import asyncio
+from collections.abc import Callable
+
+from nacre.web.asgi import AsgiApp, Receive, Scope, Send
+
+
+class LateApp:
+    """Makes the application in a thread at the first request, so that others go on meanwhile."""
+
+    def __init__(self, make: Callable[[], AsgiApp]) -> None:
+        self._make = make
+        self._making: asyncio.Task[AsgiApp] | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer, once the application is there."""
+        if self._making is None or (self._making.done() and self._making.exception() is not None):
+            self._making = asyncio.create_task(asyncio.to_thread(self._make))
+        app = await asyncio.shield(self._making)
+        await app(scope, receive, send)

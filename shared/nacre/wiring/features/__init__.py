@@ -1,0 +1,1 @@
+"""One file for each feature, composed for the laptop and for AWS."""

@@ -1,0 +1,158 @@
+"""Which model turns texts into vectors: the choice that NACRE_EMBEDDINGS makes.
+
+Building loads nothing of numpy, onnxruntime and openai; they come with the first text. A
+folder's files are looked at, and its weights hashed, for they are what vectors go by.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nacre.adapters.embeddings.static_tables import ENGLISH, MULTILINGUAL, TableKind
+from nacre.being.memory.search.embedding_cards import LEXICAL, card_of
+from nacre.core.errors import ConfigurationError
+from nacre.ports.embedder import Card, Embedder, TokenSimilarity, Vector
+from nacre.wiring.settings import Settings
+
+if TYPE_CHECKING:
+    from nacre.adapters.embeddings.static_embedder import StaticTable
+
+OPENAI_MODEL = "text-embedding-3-small"
+OPENAI_URL = "https://api.openai.com/v1"
+# Models whose size is published; others say theirs by NACRE_EMBEDDING_DIMENSIONS.
+_DIMENSIONS = {
+    "text-embedding-3-small": 1536,
+    "text-embedding-3-large": 3072,
+    "text-embedding-ada-002": 1536,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Embedders:
+    """What a search has beside words: a model, a likeness word by word, and their card."""
+
+    primary: Embedder | None
+    tokens: TokenSimilarity | None
+    card: Card
+
+
+def embedders(settings: Settings, *, key: Callable[[], str] = str) -> Embedders:
+    """Return what the settings choose, or raise ConfigurationError naming what is wrong.
+
+    `key` gives an endpoint's key where no setting does, and is asked with the first text.
+    """
+    chosen = settings.embeddings
+    if chosen == "none":
+        return Embedders(primary=None, tokens=None, card=LEXICAL)
+    if chosen == "builtin":
+        return _builtin(ENGLISH)
+    if chosen == "builtin-multilingual":
+        return _builtin(MULTILINGUAL)
+    primary = _openai(settings, key) if chosen == "openai" else _onnx(chosen)
+    return Embedders(primary, tokens=_builtin(ENGLISH).tokens, card=card_of(primary.emb_id))
+
+
+def builtin_embedder(emb_id: str) -> Embedder | None:
+    """Return the built-in embedder of this id, so that an old index can go on answering."""
+    for kind in (ENGLISH, MULTILINGUAL):
+        if kind.emb_id == emb_id:
+            return _builtin(kind).primary
+    return None
+
+
+class _OnFirstUse:
+    """An Embedder that is made with its first text; its id and size are known before."""
+
+    def __init__(self, emb_id: str, dimension: int, make: Callable[[], Embedder]) -> None:
+        self.emb_id = emb_id
+        self.dimension = dimension
+        self._make = cache(make)
+
+    def documents(self, texts: Sequence[str]) -> list[Vector]:
+        return self._make().documents(texts)
+
+    def query(self, text: str) -> Vector:
+        return self._make().query(text)
+
+
+class _TokensOnFirstUse:
+    """A TokenSimilarity that is made with its first query."""
+
+    def __init__(self, make: Callable[[], TokenSimilarity]) -> None:
+        self._make = cache(make)
+
+    def score(self, query: str, texts: Sequence[str]) -> list[float]:
+        return self._make().score(query, texts)
+
+
+def _builtin(kind: TableKind) -> Embedders:
+    @cache
+    def table() -> "StaticTable":
+        from nacre.adapters.embeddings.static_embedder import StaticTable
+
+        return StaticTable(kind)
+
+    def embedder() -> Embedder:
+        from nacre.adapters.embeddings.static_embedder import StaticEmbedder
+
+        return StaticEmbedder(table())
+
+    def tokens() -> TokenSimilarity:
+        from nacre.adapters.embeddings.static_embedder import StaticTokenSimilarity
+
+        return StaticTokenSimilarity(table())
+
+    return Embedders(
+        primary=_OnFirstUse(kind.emb_id, kind.dimension, embedder),
+        tokens=_TokensOnFirstUse(tokens),
+        card=card_of(kind.emb_id),
+    )
+
+
+def _onnx(chosen: str) -> Embedder:
+    from nacre.adapters.embeddings.onnx_folder import OnnxFolder
+
+    if find_spec("onnxruntime") is None:
+        raise ConfigurationError(
+            "NACRE_EMBEDDINGS: an ONNX model needs onnxruntime; "
+            "in the clone: make setup, or pip install '.[onnx]'"
+        )
+    folder = OnnxFolder(Path(chosen.removeprefix("onnx:")).expanduser())
+    folder.check()
+
+    def embedder() -> Embedder:
+        from nacre.adapters.embeddings.onnx_embedder import OnnxEmbedder
+
+        return OnnxEmbedder(folder)
+
+    return _OnFirstUse(folder.emb_id, folder.dimension, embedder)
+
+
+def _openai(settings: Settings, key: Callable[[], str]) -> Embedder:
+    if find_spec("openai") is None:
+        raise ConfigurationError(
+            "NACRE_EMBEDDINGS: an endpoint needs the openai package; "
+            "in the clone: make setup, or pip install '.[openai]'"
+        )
+    model = settings.embedding_model or OPENAI_MODEL
+    dimension = settings.embedding_dimensions or _DIMENSIONS.get(model)
+    if dimension is None:
+        raise ConfigurationError(
+            f"NACRE_EMBEDDING_DIMENSIONS: not set, and the size of '{model}' is not known here; "
+            "set it to how many numbers a vector of that model has"
+        )
+
+    def embedder() -> Embedder:
+        from nacre.adapters.openai.embedder import OpenAIEmbedder
+
+        return OpenAIEmbedder(
+            model,
+            dimension,
+            key=lambda: settings.embedding_api_key.reveal() or key(),
+            base_url=settings.embedding_base_url or OPENAI_URL,
+        )
+
+    return _OnFirstUse(f"openai:{model}:{dimension}:1", dimension, embedder)

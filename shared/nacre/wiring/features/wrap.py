@@ -1,0 +1,66 @@
+"""What wraps servers on this machine."""
+
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from nacre.adapters.files.config_files import LocalConfigFiles
+from nacre.adapters.files.wrap_records import FolderWrapRecords
+from nacre.core.clock import system_clock
+from nacre.firewall.rules.arguments.base_folders import NONE
+from nacre.firewall.wrap.client_formats import CLIENTS, Machine, managed_files
+from nacre.firewall.wrap.command_line import Launcher
+from nacre.firewall.wrap.wrapper import Wrapper
+from nacre.ports.config_files import ConfigFiles, WrapRecords
+from nacre.wiring.data_folder import prepare_data_folder
+from nacre.wiring.settings import Settings, user_policy_file
+
+_FOLDER = "wrap"
+# What the official SDKs hand on to a server, of what places depend on.
+_HANDED_ON = ("HOME", "APPDATA", "LOCALAPPDATA", "USERPROFILE")
+
+
+@dataclass(frozen=True, slots=True)
+class Wrapping:
+    """The clients' files, what is remembered of them, and what changes them."""
+
+    files: ConfigFiles
+    records: WrapRecords
+    machine: Machine
+    wrapper: Wrapper
+
+
+def open_wrapping(
+    folder: str, program: Sequence[str], policy: str = "", bases: Sequence[str] = ()
+) -> Wrapping:
+    """Return what wraps servers; `program` starts this one, `policy` is a file of rules.
+
+    `bases` are the folders from which the servers resolve relative paths, as declared.
+
+    A proxy is started by a client, which may hand on little of this process's environment:
+    what does not follow from the user alone is written into its command line.
+    """
+    place = prepare_data_folder(folder)
+    settings = Settings.from_environment()
+    handed_on = {name: os.environ[name] for name in _HANDED_ON if name in os.environ}
+    usual = Settings.from_environment(handed_on).data_folder
+    options: list[str] = []
+    if place != Path(usual).expanduser().absolute():
+        options += ["--data-dir", str(place)]
+    rules = policy or settings.policy_file
+    own = user_policy_file()
+    if not rules and own != user_policy_file(handed_on) and Path(own).exists():
+        rules = own
+    if rules:
+        options += ["--policy", str(Path(rules).expanduser().absolute())]
+    machine = Machine(sys.platform, str(Path.home()), os.environ, str(Path.cwd()))
+    managed = [pattern for client in CLIENTS for pattern in managed_files(client, machine)]
+    files = LocalConfigFiles(place / _FOLDER, managed=managed, now=system_clock)
+    records = FolderWrapRecords(place / _FOLDER / "entries")
+    folders = tuple(
+        [each if each == NONE else str(Path(each).expanduser().absolute()) for each in bases]
+    )
+    launcher = Launcher(tuple(program), tuple(options), folders, str(Path.home()))
+    return Wrapping(files, records, machine, Wrapper(files, records, launcher, now=system_clock))
