@@ -127,7 +127,7 @@ faults: .venv/.ready-dev node-if-possible ## What fails: every test that docs/co
 
 .PHONY: crashes
 crashes: .venv/.ready-dev ## Stop patrols of random histories a hundred thousand times (NACRE_CRASHES=1000)
-	NACRE_CRASHES=$${NACRE_CRASHES:-100000} $(SLOW) -s tests/patrol/test_random_crashes.py $(ARGS)
+	NACRE_CRASHES=$${NACRE_CRASHES:-100000} $(SLOW) -s tests/being/patrol/test_random_crashes.py $(ARGS)
 
 .PHONY: mutate
 mutate: .venv/.ready-dev node-if-possible ## Break each promise on purpose: do its tests notice? (ARGS="003.auth.hashed")
@@ -149,7 +149,7 @@ bill: .venv/.ready-dev ## Write the bill of materials (CycloneDX), with the lice
 .PHONY: fuzz
 fuzz: .venv/.ready-dev ## Give every parser what nobody would send, and hold 100,000 proofs against the engine
 	NACRE_FUZZ_RUNS=$${NACRE_FUZZ_RUNS:-200000} NACRE_PROOFS=$${NACRE_PROOFS:-100000} \
-		$(SLOW) tests/fuzz tests/policy/test_prove.py $(ARGS)
+		$(SLOW) tests/fuzz tests/firewall/analysis/test_prove.py $(ARGS)
 
 .PHONY: bench
 bench: .venv/.ready-dev .tools/node/.ready ## Measure; every figure is a ratio within the same run

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
-from tests.web import Answer, Browser, Site
+from tests.web_site import Answer, Browser, Site
 
 REDIRECT = "http://127.0.0.1:33418/callback"
 VERIFIER = "v" * 43

@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
 
 from nacre.access.signin.passkeys import user_handle
-from tests.web import Answer, Browser, form_of
+from tests.web_site import Answer, Browser, form_of
 
 USER = 0x05  # there, and verified
 

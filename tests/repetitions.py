@@ -24,13 +24,15 @@ class Repetition(NamedTuple):
 
 
 REPETITIONS = (
-    Repetition("tests/being", frozenset({"lambda"}), ("test_tools.py", "test_get_context.py")),
+    Repetition(
+        "tests/being/tools", frozenset({"lambda"}), ("test_tools.py", "test_get_context.py")
+    ),
     Repetition("tests/cli", frozenset({"stack"}), ("test_data_commands.py", "test_dlq.py")),
-    Repetition("tests/memory", frozenset({"aws"}), ("test_recall.py", "test_search.py")),
+    Repetition("tests/being/memory", frozenset({"aws"}), ("test_recall.py", "test_search.py")),
     # These move or merge as much as is promised, by thousands of requests to the fake DynamoDB.
-    Repetition("tests/memory/test_portable.py", frozenset({"dynamodb"}), ()),
-    Repetition("tests/memory/test_merging.py", frozenset({"dynamodb"}), ()),
-    Repetition("tests/memory/test_history.py", frozenset({"dynamodb"}), ()),
+    Repetition("tests/being/memory/transfer/test_portable_records.py", frozenset({"dynamodb"}), ()),
+    Repetition("tests/being/memory/store/test_merges.py", frozenset({"dynamodb"}), ()),
+    Repetition("tests/being/memory/store/test_history.py", frozenset({"dynamodb"}), ()),
 )
 
 

@@ -15,7 +15,7 @@ from nacre.adapters.sqlite.database import SqliteDatabase
 from nacre.adapters.sqlite.vectors import LocalVectors
 from nacre.core.errors import InvalidInputError
 from nacre.ports.vectors import Candidates, Filter, Hit, Kind, Point, VectorIndex, dimension_of
-from tests.adapters.vectors import (
+from tests.adapters.vector_cases import (
     DIMENSION,
     EMB_ID,
     EVERY,

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.web import Site, site
+from tests.web_site import Site, site
 
 
 # The portal is one application behind both; what differs is tested on both every time, in

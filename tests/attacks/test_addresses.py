@@ -6,7 +6,7 @@ from nacre.core.limits import SIGN_IN_ATTEMPTS
 from tests.attacks.rows import attack
 from tests.attacks.wire import Wire
 from tests.cli.processes import serving
-from tests.web import Browser, Site
+from tests.web_site import Browser, Site
 
 CLAIMS = ("x-forwarded-for", "forwarded", "x-real-ip", "cf-connecting-ip", "true-client-ip")
 

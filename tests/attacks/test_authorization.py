@@ -21,7 +21,7 @@ from tests.oauth import (
     tokens_of,
     told,
 )
-from tests.web import Answer, Browser, Site, form_of
+from tests.web_site import Answer, Browser, Site, form_of
 
 
 @pytest.fixture

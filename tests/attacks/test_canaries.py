@@ -18,7 +18,7 @@ from tests.cli.processes import Server, finish, serving, start
 from tests.functions.test_log_content import filled
 from tests.model_server import model_server
 from tests.oauth import asking, connected, exchange, register, renew, tokens_of
-from tests.web import Browser, form_of
+from tests.web_site import Browser, form_of
 
 pytestmark = pytest.mark.slow
 

@@ -20,7 +20,7 @@ from nacre.core.limits import (
 from tests.attacks.rows import attack
 from tests.oauth import REDIRECT, asking, consent, exchange, renew, tokens_of, told
 from tests.tls_server import TlsServer, tls_server
-from tests.web import Browser, Site, site
+from tests.web_site import Browser, Site, site
 
 HOST = "client.example.com"
 CLIENT = f"https://{HOST}/oauth/client.json"

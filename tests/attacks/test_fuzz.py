@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 import pytest
 
 from tests.oauth import asking, challenge, connected, register
-from tests.web import Browser, Site, site
+from tests.web_site import Browser, Site, site
 
 pytestmark = pytest.mark.slow
 

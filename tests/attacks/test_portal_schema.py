@@ -24,7 +24,7 @@ from tests.attacks.portal_schema import document
 from tests.attacks.rows import attack
 from tests.attacks.wire import Wire, link
 from tests.cli.processes import Server, serving
-from tests.web import Browser, form_of
+from tests.web_site import Browser, form_of
 
 pytestmark = pytest.mark.slow
 
@@ -32,7 +32,7 @@ MISSING = "11111111-1111-4111-8111-111111111111"
 EXAMPLES = 5
 # What ends the session, by which everything after it would be a redirect, and what looks at none.
 NOT_FOR_OWNERS = r"^/(sign-out|account/password|token|register|revoke|\.well-known/.*)$"
-# Who has not signed in is sent to do so, whatever the rest says: tests/console/test_shell.py.
+# Who has not signed in is sent to do so, whatever the rest says: tests/console/test_frame.py.
 NOT_FOR_STRANGERS = r"^/(beings|rules|approvals|servers)/"
 
 

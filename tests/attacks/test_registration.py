@@ -7,7 +7,7 @@ import pytest
 from nacre.core.limits import MAX_REDIRECT_URIS, REGISTRATIONS_A_MINUTE
 from tests.attacks.rows import attack
 from tests.oauth import asking, consent, exchange, register, tokens_of, told
-from tests.web import Browser, Site
+from tests.web_site import Browser, Site
 
 REFUSED = [
     *("javascript:alert(1)", "JavaScript:alert(1)", "data:text/html,x", "file:///etc/passwd"),

@@ -17,14 +17,14 @@ from tests.project.test_committed_files import ROOT, committed, texts
 # Examples that nobody could use, in the files that are about what looks like a secret.
 EXPLAINED = {
     ("docs/concepts/content-checks.md", "Basic Auth Credentials"),
-    ("tests/access/test_gate.py", "JSON Web Token"),
-    ("tests/cli/test_server.py", "GitHub Token"),
+    ("tests/access/tokens/test_authentication.py", "JSON Web Token"),
+    ("tests/cli/servers/test_server.py", "GitHub Token"),
     ("tests/fuzz/targets/content.py", "Private Key"),
-    ("tests/gateway/test_server_config.py", "Basic Auth Credentials"),
-    ("tests/gateway/test_wrap_changes.py", "Basic Auth Credentials"),
-    ("tests/policy/test_usual.py", "AWS Access Key"),
-    ("tests/protocol/test_fences.py", "Basic Auth Credentials"),
-    ("tests/proxy/test_http_commands.py", "Basic Auth Credentials"),
+    ("tests/gateway/servers/test_config.py", "Basic Auth Credentials"),
+    ("tests/firewall/wrap/test_wrapper.py", "Basic Auth Credentials"),
+    ("tests/firewall/enforce/test_fast_path.py", "AWS Access Key"),
+    ("tests/protocol/http/test_allowed_origins.py", "Basic Auth Credentials"),
+    ("tests/firewall/proxy/http/test_commands.py", "Basic Auth Credentials"),
 }
 # Guesses about long and random texts, which hashes and examples are.
 GUESSES = ("Base64HighEntropyString", "HexHighEntropyString", "KeywordDetector")

@@ -18,7 +18,7 @@ from nacre.protocol.principal import FULL, READ_ONLY
 from tests.attacks.rows import attack
 from tests.lambda_events import LambdaContext, Sent, http_api_event
 from tests.oauth import challenge_of, connected, fields_of
-from tests.web import GatewayFront, Site, site
+from tests.web_site import GatewayFront, Site, site
 
 EVERYTHING = "mcp:read mcp:write"
 MISSING = "11111111-1111-4111-8111-111111111111"

@@ -10,7 +10,7 @@ from nacre.access.tokens.token_format import kind_of
 from nacre.core.token_prefixes import SCANNER_PATTERN
 from tests.attacks.rows import attack
 from tests.oauth import asking, code_for, exchange, register, renew, tokens_of
-from tests.web import Browser, Site
+from tests.web_site import Browser, Site
 
 
 @attack("X4")

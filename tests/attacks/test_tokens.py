@@ -18,7 +18,7 @@ from tests.oauth import (
     renew,
     tokens_of,
 )
-from tests.web import Browser, Site, site
+from tests.web_site import Browser, Site, site
 
 
 @pytest.fixture

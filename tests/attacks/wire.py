@@ -9,7 +9,7 @@ from typing import Any, cast
 from urllib.parse import urlencode, urlsplit
 
 from tests.cli.processes import finish, start
-from tests.web import Answer, Browser, Site
+from tests.web_site import Answer, Browser, Site
 
 _SECONDS = 60
 

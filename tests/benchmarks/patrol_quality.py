@@ -17,11 +17,11 @@ from pathlib import Path
 from random import Random
 
 from nacre.being.patrol.planning.plans import Thinking
+from tests.being.patrol.stand_in import StandIn
 from tests.benchmarks.patrolled import Patrolled
 from tests.benchmarks.recall_quality import DATA, LOCOMO
 from tests.benchmarks.table import show
 from tests.benchmarks.variants import OTHER, SAME, Variant
-from tests.patrol.stand_in import StandIn
 
 CLINC = DATA / "clinc_sample.json"
 SENTENCES = 400

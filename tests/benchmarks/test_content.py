@@ -14,7 +14,7 @@ import pytest
 from nacre.firewall.content.injection.scan import scan
 from nacre.firewall.content.secrets import BUILT_IN, find_secrets
 from tests.benchmarks.table import show
-from tests.policy.content_cases import (
+from tests.firewall.content.content_cases import (
     EVERYTHING,
     HALVES,
     Judged,

@@ -19,7 +19,7 @@ from nacre.firewall.policies.live_policy import FixedPolicy
 from nacre.firewall.rules.arguments.arguments import JsonNumber
 from nacre.firewall.rules.rule import Subject
 from tests.benchmarks.table import cpu_times, show
-from tests.policy.deciding import policy
+from tests.firewall.deciding import policy
 
 pytestmark = pytest.mark.benchmark
 

@@ -15,7 +15,7 @@ import pytest
 
 from infra.local_cloud import free_port
 from tests.benchmarks.table import show
-from tests.proxy.programs import NACRE, environment
+from tests.firewall.proxy.programs import NACRE, environment
 
 pytestmark = pytest.mark.benchmark
 

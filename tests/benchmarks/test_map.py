@@ -18,8 +18,8 @@ from nacre.console.map.chart import chart
 from nacre.console.map.routes import drawn_groups
 from nacre.core.clock import system_clock
 from nacre.ports.items.table import Put, Table, Write
+from tests.being.memory.keeping import a_node
 from tests.benchmarks.table import show
-from tests.memory.keeping import a_node
 
 pytestmark = pytest.mark.benchmark
 

@@ -10,7 +10,7 @@ import pytest
 from nacre.firewall.enforce.content_check import Screen
 from nacre.firewall.rules.policy import Policy
 from tests.benchmarks.table import cpu_times, show
-from tests.policy.deciding import policy
+from tests.firewall.deciding import policy
 
 pytestmark = pytest.mark.benchmark
 

@@ -14,10 +14,10 @@ import pytest
 
 from nacre.being.memory.index.cluster_vectors import ClusterMeans
 from nacre.being.memory.model.types import Cluster, Node
+from tests.being.memory.minds import builtin
+from tests.being.patrol.worlds import Fuse, World, new_world
 from tests.benchmarks.memory_load import WHAT, WHERE, WHO, sentence
 from tests.benchmarks.table import show
-from tests.memory.minds import builtin
-from tests.patrol.worlds import Fuse, World, new_world
 
 pytestmark = pytest.mark.benchmark
 

@@ -16,13 +16,13 @@ from infra.sample import Sample, make
 from nacre.adapters.sqlite.database import SqliteDatabase
 from nacre.console.control_console import controls
 from tests.access.conftest import Time
+from tests.being.memory.minds import Minded
 from tests.cli.processes import finish, serving, start
 from tests.clients.oauth_fronts import over_http
 from tests.console.conftest import Desk, console_over
 from tests.console.controlling import Controls, control_over
-from tests.memory.minds import Minded
-from tests.web import AddRoutes, site
-from tests.web import Browser as Client
+from tests.web_site import AddRoutes, site
+from tests.web_site import Browser as Client
 
 T = TypeVar("T")
 

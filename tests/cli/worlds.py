@@ -29,8 +29,8 @@ from nacre.wiring.features.index import laptop_index, stack_index
 from nacre.wiring.laptop import QUEUE
 from nacre.wiring.settings import Settings
 from tests.aws_stack import REGION
+from tests.being.memory.keeping import Renewals
 from tests.cli.conftest import Nacre
-from tests.memory.keeping import Renewals
 from tests.wiring.deployed import deployed, outputs_of
 
 

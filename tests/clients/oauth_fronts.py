@@ -17,7 +17,7 @@ from urllib.parse import urlencode, urlsplit
 from infra.local_cloud import free_port
 from nacre.ports.client_documents import ClientDocuments
 from tests.cli.processes import finish, serving, start
-from tests.web import Answer, Site, form_of, site
+from tests.web_site import Answer, Site, form_of, site
 
 _PATIENCE_SECONDS = 60
 

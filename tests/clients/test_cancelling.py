@@ -25,7 +25,7 @@ from nacre.sdk.decorator import tool
 from nacre.sdk.tool_server import ToolServer
 from tests.asgi_server import served
 from tests.conformance.faces import everybody
-from tests.faces.test_http import modern_call
+from tests.faces.http.test_laptop_server import modern_call
 from tests.protocol.surface import KEYS, NOW
 
 ROOT = Path(__file__).parents[2]

@@ -14,7 +14,7 @@ from infra.local_cloud import free_port
 from tests.cli.processes import serving as serving_nacre
 from tests.clients.far_servers import SDK, running, serving
 from tests.clients.test_typescript_client import converse, nacre
-from tests.proxy.programs import NACRE, environment
+from tests.firewall.proxy.programs import NACRE, environment
 from tests.third_party import (
     SERVERS,
     Step,

@@ -30,11 +30,11 @@ from nacre.protocol.dispatch.request_state import RequestStates
 from nacre.protocol.versions import is_modern
 from nacre.wiring import aws
 from tests.aws_stack import Stack
+from tests.being.memory.minds import Minded
 from tests.cli.processes import serving
 from tests.clients.lambda_transport import LambdaTransport
 from tests.dynamodb_http import dynamodb_over_http, settings_at
 from tests.lambda_events import FULL_ACCESS, Sent, http_api_event
-from tests.memory.minds import Minded
 
 ROOT = Path(__file__).parents[2]
 SCENE = {

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.proxy.programs import proxied
+from tests.firewall.proxy.programs import proxied
 from tests.third_party import SERVERS, Step, ThirdParty, differences
 from tests.third_party_clients import seen_by_first_generation, seen_over_stdio
 

@@ -20,10 +20,10 @@ from nacre.console.memory_console import console
 from nacre.console.memory_parts import Console
 from nacre.jobs.lease import Leases
 from tests.access.conftest import Time
+from tests.being.memory.keeping import queue_of
+from tests.being.memory.minds import Minded, builtin, minded
 from tests.console.controlling import Controls, control_over
-from tests.memory.keeping import queue_of
-from tests.memory.minds import Minded, builtin, minded
-from tests.web import AddRoutes, Answer, Browser, Site, form_of, site
+from tests.web_site import AddRoutes, Answer, Browser, Site, form_of, site
 
 
 @dataclass

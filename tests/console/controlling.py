@@ -18,7 +18,7 @@ from nacre.firewall.rules.sections import Settings
 from nacre.gateway.servers.store import SOURCE, ServerStore
 from nacre.wiring.control import own_tools
 from tests.access.conftest import Time
-from tests.memory.minds import Minded
+from tests.being.memory.minds import Minded
 
 
 @dataclass

@@ -4,8 +4,8 @@ from typing import Any
 
 from nacre.being.memory.model.message_chain import Said
 from nacre.being.memory.model.types import Node
+from tests.being.memory.keeping import told
 from tests.console.conftest import Desk
-from tests.memory.keeping import told
 
 HOSTILE = (
     "<script>alert(1)</script>",

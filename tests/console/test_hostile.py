@@ -5,10 +5,10 @@ from html.parser import HTMLParser
 
 from nacre.being.memory.store.edits import Wording
 from nacre.being.memory.store.targets import TARGETS
+from tests.being.memory.keeping import told
 from tests.console.conftest import Desk
 from tests.console.filled import HOSTILE, conversed, patrolled
-from tests.memory.keeping import told
-from tests.web import Answer
+from tests.web_site import Answer
 
 _RUNS = frozenset({"script", "iframe", "object", "embed", "style", "base", "link", "meta", "img"})
 

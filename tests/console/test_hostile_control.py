@@ -19,12 +19,12 @@ from nacre.gateway.catalogue.store import Entry, StoredCatalogue
 from nacre.gateway.servers.store import ServerStore
 from nacre.ports.items.table import Change, Value
 from nacre.protocol import strict_json
+from tests.console.access.test_routes import consent
+from tests.console.approvals.test_routes import token_of
 from tests.console.conftest import Desk
 from tests.console.filled import HOSTILE
-from tests.console.test_access import consent
-from tests.console.test_approvals import token_of
 from tests.console.test_hostile import read
-from tests.web import Answer
+from tests.web_site import Answer
 
 OPENED = tuple(
     step.opened.partition(":")[0] + ":"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "concepts" / "content-checks.md"
-FIGURES = ROOT / "tests" / "policy" / "injection_figures.json"
+FIGURES = ROOT / "tests" / "firewall" / "content" / "injection" / "injection_figures.json"
 TITLES = {
     "developed": "developed on",
     "collections": "another author, first run",

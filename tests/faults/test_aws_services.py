@@ -10,7 +10,7 @@ from nacre.adapters.aws.kms_vault import KmsVault
 from nacre.adapters.aws.s3_blobs import S3Blobs
 from nacre.adapters.aws.sqs_queue import SqsQueue
 from nacre.core.errors import UnavailableError
-from tests.adapters.test_aws_answers import client_of
+from tests.adapters.aws.test_incomplete_answers import client_of
 from tests.http_front import Answer, Answered
 
 SECRET = b"sk-of-an-owner"

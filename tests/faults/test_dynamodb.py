@@ -18,8 +18,8 @@ from nacre.being.memory.model import keys
 from nacre.core.limits import JOB_SECONDS
 from tests.adapters.conftest import StillClock
 from tests.aws_stack import aws_stack
+from tests.being.memory.minds import Minded, RefusedError, builtin, minded
 from tests.faults.dynamodb_faults import spoiled_store
-from tests.memory.minds import Minded, RefusedError, builtin, minded
 
 pytestmark = pytest.mark.slow
 

@@ -18,11 +18,11 @@ from nacre.being.memory.repositories import Memory
 from nacre.being.patrol.run.runs import Runs
 from nacre.being.patrol.trigger import lease_of
 from nacre.ports.items.table import Change
+from tests.being.memory.keeping import told
 from tests.functions.runtime_api import Function, FunctionError
 from tests.functions.test_patrol_worker import Cloud, cloud, failed, record
 from tests.http_front import Answered, Asked, front, passed_on
 from tests.lambda_functions import deployed
-from tests.memory.keeping import told
 
 __all__ = ["cloud"]  # a fixture
 pytestmark = pytest.mark.slow

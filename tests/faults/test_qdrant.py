@@ -16,9 +16,9 @@ from nacre.adapters.sqlite.table import SqliteTable
 from nacre.core.errors import UnavailableError
 from nacre.ports.vectors import Candidates
 from tests.adapters.conftest import StillClock
-from tests.adapters.vectors import EMB_ID, EVERY, point, unit
+from tests.adapters.vector_cases import EMB_ID, EVERY, point, unit
+from tests.being.memory.minds import builtin, minded
 from tests.http_front import Answer, Answered, front
-from tests.memory.minds import builtin, minded
 
 JSON = (("content-type", "application/json"),)
 HIT: dict[str, Any] = {"being_id": "b", "id": "a", "kind": "node", "days": [], "cluster_id": None}

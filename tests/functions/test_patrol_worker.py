@@ -20,9 +20,9 @@ from nacre.being.patrol.trigger import lease_of
 from nacre.core.clock import system_clock
 from nacre.jobs.job import Job, encode_job
 from nacre.jobs.lease import Leases
+from tests.being.memory.keeping import KeptIndex, Renewals, told
 from tests.infra.declared import ROOT
 from tests.lambda_functions import deployed
-from tests.memory.keeping import KeptIndex, Renewals, told
 
 pytestmark = pytest.mark.slow
 

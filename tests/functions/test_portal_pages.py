@@ -18,11 +18,11 @@ from nacre.core.clock import system_clock
 from nacre.wiring.console import stack_console
 from nacre.wiring.settings import Settings
 from tests.aws_stack import REGION, Stack, aws_stack
+from tests.being.memory.keeping import a_node
 from tests.lambda_events import LambdaContext, Sent, body_of, http_api_event
 from tests.lambda_functions import environment, task
-from tests.memory.keeping import a_node
 from tests.passkeys import Device, add, enter, said
-from tests.web import Answer, Browser
+from tests.web_site import Answer, Browser
 
 HOST = "api.execute-api.eu-central-1.amazonaws.com"
 

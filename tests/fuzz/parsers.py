@@ -219,7 +219,7 @@ NOT_FUZZED: Mapping[str, str] = {
     "being.tasks.stored_call": "what this store wrote",
     "being.tasks.store": "what this store wrote",
     "being.tasks.task": "what this store wrote",
-    "sdk.schema.scalars": "arguments that sdk.schema.validation has checked; laws in tests/tools",
+    "sdk.schema.scalars": "arguments that sdk.schema.validation has checked; laws in tests/sdk",
     "sdk.schema.tool_schema": "type hints of the owner's own code",
     "wiring.stack_backups": "what this program noted",
     "wiring.this_machine": "the address of a server that its owner configured",

@@ -21,9 +21,9 @@ from nacre.firewall.enforce.large_results import (
     screened_elsewhere,
     sections_of,
 )
+from tests.firewall.deciding import policy
 from tests.gateway.test_served import list_tools, odd
 from tests.gateway_world import world
-from tests.policy.deciding import policy
 
 TOKEN = "ghp" + "_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 PATIENCE = 60.0

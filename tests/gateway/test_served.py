@@ -618,7 +618,7 @@ def test_a_relative_path_does_not_lead_around_a_rule(tmp_path: Path) -> None:
     (tmp_path / "served").mkdir()
     (tmp_path / "served" / "output.log").write_text("Token: nacre_of_the_owner")
     (tmp_path / "served" / "notes.md").write_text("notes")
-    server = Path(__file__).parents[1] / "proxy" / "rooted_server.py"
+    server = Path(__file__).parents[1] / "firewall" / "proxy" / "rooted_server.py"
     entry = {"command": sys.executable, "args": ["-I", "-S", str(server), str(tmp_path / "served")]}
     private = f'[[rule]]\naction = "deny"\ntool = "*"\nargs.path = "{tmp_path}/served/output.log"\n'
     rules = private + EVERYTHING_GOES + '[settings]\npins = "off"\n'

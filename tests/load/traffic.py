@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
+from tests.being.patrol.test_model_by_header import sensible
 from tests.model_server import ModelServer, Question, Response, calling, saying, tool_call
-from tests.patrol.test_model_by_header import sensible
 
 POLICY = "policy"
 ORDER_TOOL = "order_being"

@@ -17,7 +17,7 @@ from nacre.core.errors import ConfigurationError
 from nacre.wiring.console import laptop_console, stack_console
 from nacre.wiring.laptop import open_laptop
 from nacre.wiring.settings import Settings
-from tests.memory.keeping import a_node, told
+from tests.being.memory.keeping import a_node, told
 
 
 @pytest.fixture

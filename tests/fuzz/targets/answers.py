@@ -23,7 +23,7 @@ from nacre.being.patrol.planning.model_answers import (
 from nacre.core.errors import InvalidInputError, ModelError, UnavailableError
 from nacre.core.limits import MAX_TOKENS_TOLD, PLANNED_TEXT_BYTES
 from nacre.jobs.job import UnknownJobError, decode_job, encode_job
-from tests.memory.keeping import a_node
+from tests.being.memory.keeping import a_node
 
 GROUP = [replace(a_node(1), trust="user"), replace(a_node(2), trust="import")]
 EMBEDDER = OpenAIEmbedder("m", 3, key=str)

@@ -10,8 +10,8 @@ from nacre.firewall.wrap.command_line import Launcher
 from nacre.firewall.wrap.config_tree import Dialect, Literal, Value, value_of
 from nacre.firewall.wrap.file_edit import DIALECTS, restored_text, servers, unwrap_text, wrap_text
 from nacre.firewall.wrap.redacted_entry import shown_entry
-from tests.gateway.client_configs import CONFIGS
-from tests.gateway.test_wrap_clients import BY_NAME
+from tests.firewall.wrap.client_configs import CONFIGS
+from tests.firewall.wrap.test_client_formats import BY_NAME
 
 LAUNCHER = Launcher(("/opt/nacre",))
 CLIENTS = tuple(dict.fromkeys(config.client for config in CONFIGS))

@@ -8,8 +8,8 @@ from nacre.core.errors import NacreError
 from nacre.faces.aws_lambda.mcp_http import read_event
 from nacre.protocol.context import Silence
 from nacre.protocol.http.http_messages import HttpCall, HttpReply, HttpRequest
-from tests.faces.test_policy_fuzz import answered
-from tests.protocol.test_http import LOCAL, META, MODERN, endpoint
+from tests.faces.evaluator.test_fuzz import answered
+from tests.protocol.http.test_endpoint_rules import LOCAL, META, MODERN, endpoint
 
 FRONTS = (endpoint(), endpoint(LOCAL))
 STATUSES = frozenset((200, 202, 204, 400, 401, 403, 404, 405, 406, 413, 415, 503))

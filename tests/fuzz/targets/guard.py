@@ -11,9 +11,9 @@ from nacre.firewall.proxy.upstream.message_ids import (
     opens,
     waiting_ids,
 )
-from tests.policy.guarding import encoded
-from tests.policy.test_guard_fuzz import PIECES, check, conversation
-from tests.policy.test_guard_fuzz import SEEDS as MESSAGES
+from tests.firewall.enforce.test_guard_fuzz import PIECES, check, conversation
+from tests.firewall.enforce.test_guard_fuzz import SEEDS as MESSAGES
+from tests.firewall.guarding import encoded
 
 LENGTH = 400
 SEEDS = (

@@ -15,7 +15,7 @@ from nacre.being.orders.media.media_types import ALL, FILES, IMAGES
 from nacre.being.orders.media.outgoing import OutMedia, fit
 from nacre.core.errors import InvalidArgumentError, MalformedJsonError, MalformedMessageError
 from nacre.protocol import strict_json
-from tests.orders.documents import SAMPLES, sent
+from tests.being.orders.documents import SAMPLES, sent
 
 LIMITS = MediaLimits(
     item_bytes=300,

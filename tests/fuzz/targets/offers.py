@@ -14,8 +14,8 @@ from nacre.ports.upstream import Offered
 from nacre.protocol.http.headers import annotated
 from nacre.protocol.versions import META_VERSION, MODERN
 from nacre.sdk.schema.validation import Validator
-from tests.policy.guarding import Scene, request
-from tests.policy.guarding import encoded as line
+from tests.firewall.guarding import Scene, request
+from tests.firewall.guarding import encoded as line
 
 RULES = '[[rule]]\naction = "deny"\ntool = "rm*"\n[[rule]]\naction = "allow"\ntool = "**"\n'
 SCENE = Scene(RULES)

@@ -16,8 +16,8 @@ from nacre.firewall.policies.compiled import from_json, to_json
 from nacre.firewall.policies.loader import load_policy
 from nacre.firewall.rules.arguments.base_folders import roots_in, with_roots
 from nacre.firewall.rules.rule import Subject, Surroundings
-from tests.policy.test_evaluate import SEED
-from tests.policy.test_readings import ESCAPES, ORDINARY
+from tests.firewall.rules.arguments.test_readings import ESCAPES, ORDINARY
+from tests.firewall.rules.test_evaluate import SEED
 
 LENGTH = 200
 SEEDS = (

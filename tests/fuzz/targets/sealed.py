@@ -17,7 +17,7 @@ from nacre.firewall.audit.log import AuditTrail, moment_of, verify_chain, verify
 from nacre.ports.audit import GENESIS, Chain, Head
 from nacre.protocol.dispatch.request_state import RequestStates, SigningKeys
 from nacre.protocol.messages import Request
-from tests.policy.chains import entry
+from tests.firewall.chains import entry
 
 NOW = datetime(2026, 11, 18, tzinfo=UTC)
 STATES = RequestStates(lambda: SigningKeys(b"k" * 32, b"j" * 32), lambda: NOW)

@@ -3,7 +3,7 @@
 The features of `injection_features` are written by hand and need certain words. This score sees
 the rest of the wording too. It is linear: parts of words, pairs of words, kinds of words and
 pairs of kinds each have a weight, and the weights of a stretch of text add up. The weights were
-fitted by `tests/policy/fit_injection.py` and are read from a file of some 30 KB.
+fitted by `tests/firewall/content/injection/fit_injection.py` and are read from a file of some 30 KB.
 """
 
 # ruff: noqa: E501 (the table of names is read best as it is)

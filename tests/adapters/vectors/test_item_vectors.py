@@ -1,0 +1,114 @@
+"""Searching the vector items themselves, on either store: all of them, or the newest."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from nacre.adapters.aws.dynamodb.table import DynamoTable
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.table import SqliteTable
+from nacre.adapters.vectors import item_vectors
+from nacre.adapters.vectors.item_vectors import ItemVectors
+from nacre.being.memory.index.vector_items import vector_item
+from nacre.being.memory.text.searchable_text import Entry
+from nacre.ports.items.table import Item, Put, Table
+from nacre.ports.vectors import Filter
+from tests.adapters.conftest import StillClock
+from tests.adapters.vector_cases import EMB_ID, EVERY, both, ids, point, unit
+from tests.aws_stack import Stack
+
+BEING = "00000000-0000-4000-8000-0000000000aa"
+OTHER = "00000000-0000-4000-8000-0000000000bb"
+
+
+@pytest.fixture(params=["sqlite", "dynamodb"])
+def table(request: pytest.FixtureRequest, clock: StillClock) -> Iterator[Table]:
+    if request.param == "dynamodb":
+        stack: Stack = request.getfixturevalue("stack")
+        yield DynamoTable(stack.dynamodb, stack.ids["DataTable"], now=clock)
+        stack.clear("DataTable")
+    else:
+        database = SqliteDatabase(":memory:")
+        yield SqliteTable(database, now=clock)
+        database.close()
+
+
+def put(table: Table, *names: str, being: str = BEING, text: str = "pearl") -> None:
+    """Write points as memories are written: with a node that was active at their number."""
+    for start in range(0, len(names), 50):
+        writes = []
+        for name in names[start : start + 50]:
+            entry = Entry(name, "node", text, "active", "c", ("2026-07-01",), ())
+            item = vector_item(entry, None)
+            vector = unit(1, len(name))
+            stored = replace(item, vectors={EMB_ID: vector})
+            node: Item = {
+                "pk": f"B#{being}#N", "sk": name, "schema": 1,
+                "gsi1pk": f"B#{being}#ACT", "gsi1sk": f"2026-07-01#{name}",
+            }  # fmt: skip
+            writes += [Put(stored.to_item(being)), Put(node)]
+        table.transact(writes)
+
+
+def test_the_items_are_the_index(table: Table) -> None:
+    index = ItemVectors(table, EMB_ID)
+    put(table, "a", "bb", "ccc")
+    put(table, "z", text="shell")
+
+    found = index.search(BEING, dense=unit(1), sparse=["pearl"], where=EVERY, limit=3)
+
+    assert ids(found.dense) == ["a", "z", "bb"]
+    assert ids(found.sparse) == ["a", "bb", "ccc"]
+    assert not found.truncated
+    assert found.dense[0].days == ("2026-07-01",)
+    assert found.dense[0].cluster_id == "c"
+
+
+def test_filters_and_beings_are_kept_apart(table: Table) -> None:
+    index = ItemVectors(table, EMB_ID)
+    put(table, "a")
+    put(table, "mine", being=OTHER)
+
+    for where, expected in (
+        (EVERY, {"a"}),
+        (Filter(kinds=frozenset({"scene"})), set()),
+        (Filter(states=frozenset({"active"}), cluster_id="c"), {"a"}),
+        (Filter(day_from="2026-07-02"), set()),
+    ):
+        found = index.search(BEING, dense=unit(1), sparse=["pearl"], where=where, limit=9)
+        assert both(found) == expected
+
+
+def test_more_than_can_be_read_leaves_the_newest_and_says_so(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(item_vectors, "EXACT_ITEM_POINTS", 100)
+    monkeypatch.setattr(item_vectors, "SCANNED_BYTES", 60 * 250)
+    index = ItemVectors(table, EMB_ID)
+    names = [f"p{n:03}" for n in range(120)]
+    put(table, *names[:100])
+    exact = index.search(BEING, dense=unit(1), sparse=["pearl"], where=EVERY, limit=200)
+    assert (len(exact.dense), exact.truncated) == (100, False)
+
+    put(table, *names[100:])
+    for _ in range(2):
+        found = index.search(BEING, dense=unit(1), sparse=["pearl"], where=EVERY, limit=200)
+        assert found.truncated
+        assert both(found) == set(names[-len(found.sparse) :])
+        assert 40 < len(found.sparse) < 120
+
+
+def test_it_needs_to_be_told_nothing_and_scans_what_is_there(table: Table) -> None:
+    index = ItemVectors(table, EMB_ID)
+    put(table, *[f"p{n}" for n in range(7)])
+    index.upsert(BEING, [point("new", unit(1))])
+    index.delete(BEING, ["p1"])
+    index.erase(BEING)
+
+    assert not index.is_derived
+    scanned, after = [], None
+    while page := index.scan(BEING, after=after, limit=3):
+        scanned += page
+        after = page[-1][0]
+    assert [id_ for id_, _ in scanned] == [f"p{n}" for n in range(7)]

@@ -1,0 +1,160 @@
+"""Vectors of clusters: the mean of what living members say, with a real index beneath."""
+
+import math
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.table import SqliteTable
+from nacre.adapters.sqlite.vectors import LocalVectors
+from nacre.being.memory.index.cluster_vectors import ClusterMeans, mean_of
+from nacre.being.memory.index.sync import Indexing
+from nacre.being.memory.model.types import Cluster
+from nacre.being.memory.repositories import Memory, memory_over
+from nacre.being.memory.store.nodes import Nodes
+from nacre.ports.embedder import Vector
+from nacre.ports.vectors import Filter
+from tests.adapters.conftest import StillClock
+from tests.being.memory.keeping import Keeper, a_node, queue_of, told
+
+EMB_ID = "test:letters:26:v1"
+
+
+@dataclass(frozen=True)
+class Letters:
+    """An embedder that counts letters."""
+
+    emb_id: str = EMB_ID
+    dimension: int = 26
+
+    def documents(self, texts: Sequence[str]) -> list[Vector]:
+        return [self.query(text) for text in texts]
+
+    def query(self, text: str) -> Vector:
+        counts = [text.lower().count(chr(97 + number)) for number in range(26)]
+        length = math.sqrt(sum(count * count for count in counts)) or 1
+        return struct.pack("<26f", *(count / length for count in counts))
+
+
+@dataclass(frozen=True)
+class Searched:
+    being_id: str
+    memory: Memory
+    means: ClusterMeans
+    index: LocalVectors
+
+    def found(self) -> dict[str, float]:
+        hits = self.index.search(
+            self.being_id,
+            dense=Letters().query("Ann fed a cat"),
+            sparse=(),
+            where=Filter(),
+            limit=100,
+        ).dense
+        return {hit.id: hit.score for hit in hits}
+
+
+@pytest.fixture
+def searched(laptop: Keeper, clock: StillClock) -> Searched:
+    table = laptop.table
+    assert isinstance(table, SqliteTable)
+    database: SqliteDatabase = table._database
+    index = LocalVectors(database, EMB_ID)
+    indexing = Indexing(table, lambda _: index, Letters(), clock=clock, rng=Random(2))
+    means = ClusterMeans(table, Nodes(table, indexing, clock=clock), indexing)
+    queue = queue_of(database, clock)
+    memory = memory_over(table, queue, indexing, means, clock=clock, rng=Random(3))
+    return Searched(laptop.id, memory, means, index)
+
+
+def direction(vector: Vector | None) -> list[float]:
+    assert vector is not None
+    return list(struct.unpack(f"<{len(vector) // 4}f", vector))
+
+
+@pytest.mark.requirement("003.merge_nodes.embedding")
+def test_a_merge_renews_the_mean_of_its_cluster(searched: Searched) -> None:
+    being_id, memory = searched.being_id, searched.memory
+    memory.clusters.add(being_id, Cluster(cluster_id="c", created_at="t", n_active=3))
+    nodes = [
+        a_node(number, cluster_id="c", action=text)
+        for number, text in enumerate(["cats eat", "cats sleep", "dogs bark"])
+    ]
+    memory.nodes.add(being_id, nodes)
+    ids = [node.node_id for node in nodes]
+    merged = memory.merges.merge(being_id, ids[:2], action="cats eat and sleep").node
+    letters = Letters()
+    expected = mean_of(letters.documents(["cats eat and sleep", "dogs bark"]))
+    assert expected is not None
+
+    assert direction(searched.means.get(being_id, "c", EMB_ID)) == pytest.approx(
+        direction(expected[0]), abs=1e-6
+    )
+    assert set(searched.found()) == {merged.node_id, ids[2]}
+
+    memory.merges.undo(being_id, merged.node_id)
+    expected = mean_of(letters.documents([node.action for node in nodes]))
+    assert expected is not None
+    assert direction(searched.means.get(being_id, "c", EMB_ID)) == pytest.approx(
+        direction(expected[0]), abs=1e-6
+    )
+    assert set(searched.found()) == set(ids)
+
+
+def test_a_cluster_without_members_has_no_vector(searched: Searched) -> None:
+    being_id, memory = searched.being_id, searched.memory
+    for cluster_id in ("c", "d"):
+        memory.clusters.add(being_id, Cluster(cluster_id=cluster_id, created_at="t", n_active=1))
+    nodes = [a_node(1, cluster_id="c"), a_node(2, cluster_id="d")]
+    memory.nodes.add(being_id, nodes)
+    memory.merges.merge(being_id, [node.node_id for node in nodes], action="both")
+
+    assert searched.means.get(being_id, "c", EMB_ID) is not None
+    assert searched.means.get(being_id, "d", EMB_ID) is None
+
+
+def test_the_largest_calls_fit_with_a_real_index(searched: Searched) -> None:
+    being_id, memory = searched.being_id, searched.memory
+    first = memory.scenes.record(being_id, [told(f"event {number}") for number in range(20)])
+    ids = [scene.scene_id for scene in first.scenes]
+    second = memory.scenes.record(
+        being_id,
+        [told(f"other {number}") for number in range(20)],
+        notes=[f"note {number}" for number in range(15)],
+        replacing=ids,
+    )
+    assert len(second.deleted) == 20
+    assert set(searched.found()) == {scene.scene_id for scene in second.scenes}
+
+    nodes = [a_node(number, cluster_id=f"c{number:02}") for number in range(20)]
+    for node in nodes:
+        cluster = Cluster(cluster_id=node.cluster_id or "", created_at="t", n_active=1)
+        memory.clusters.add(being_id, cluster)
+    memory.nodes.add(being_id, nodes)
+    merged = memory.merges.merge(being_id, [node.node_id for node in nodes], action="all").node
+    memory.merges.undo(being_id, merged.node_id)
+    assert {node.node_id for node in nodes} <= set(searched.found())
+
+
+vectors = st.lists(st.floats(-1, 1, width=32), min_size=4, max_size=4)
+
+
+@given(st.lists(vectors, min_size=1, max_size=8))
+def test_a_mean_has_length_one_and_does_not_depend_on_the_order(every: list[list[float]]) -> None:
+    packed = [struct.pack("<4f", *each) for each in every]
+    mean = mean_of(packed)
+    if mean is None:
+        assert all(abs(sum(column)) < 1e-6 for column in zip(*every, strict=True))
+        return
+    assert sum(part * part for part in direction(mean[0])) == pytest.approx(1, abs=1e-5)
+    assert mean_of(packed[::-1]) == mean
+
+
+def test_nothing_has_no_mean() -> None:
+    assert mean_of([]) is None

@@ -1,0 +1,220 @@
+"""Tasks for a whole index: in this process, and through a queue and a worker."""
+
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+from random import Random
+
+import pytest
+
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.queue import SqliteQueue
+from nacre.adapters.sqlite.table import SqliteTable
+from nacre.adapters.sqlite.vectors import LocalVectors
+from nacre.being.memory.index.jobs import LEASE, IndexJobs, WorkHere, WorkThere
+from nacre.being.memory.index.maintenance import Upkeep
+from nacre.core.errors import LeaseHeldError, UnavailableError
+from nacre.core.limits import INDEX_GRACE_SECONDS, INDEX_SLICE_SECONDS
+from nacre.jobs.job import Job, decode_job, encode_job
+from nacre.jobs.lease import Leases
+from nacre.jobs.loop import Outcome, WorkerLoop
+from nacre.jobs.worker import Worker
+from nacre.ports.embedder import Vector
+from nacre.ports.items.table import Key
+from tests.adapters.conftest import StillClock
+from tests.being.memory.indexed import Bench, Words, entry
+
+
+class Yard:
+    """A bench with a queue and a worker whose settings ask for another embedding."""
+
+    def __init__(self, database: SqliteDatabase, clock: StillClock) -> None:
+        table = SqliteTable(database, now=clock)
+        self.bench = Bench(table, lambda emb_id: LocalVectors(database, emb_id), clock)
+        self.clock = clock
+        self.queue = SqliteQueue(database, "jobs", now=clock)
+        self.leases = Leases(table, now=clock)
+        self.jobs = IndexJobs(table, self.queue, clock=clock)
+        self.new = Words("others", 8)
+        self.upkeep = Upkeep(self.bench.process(self.new, self.bench.words))
+        self.outcomes: list[Outcome] = []
+        worker = Worker(self.leases)
+        self.jobs.register(worker, self.upkeep)
+        self.loop = WorkerLoop(self.queue, worker, self.outcomes.append)
+        self.there = WorkThere(table, self.queue, clock=clock, rng=Random(1), sleep=self.turn)
+
+    def turn(self, _seconds: float = 0) -> None:
+        """Let the worker do one job, as it does while somebody waits."""
+        assert self.loop.run_next(), "nothing is left to do, so the wait would never end"
+
+    def results(self) -> list[tuple[str, str | None]]:
+        return [(outcome.result, outcome.error) for outcome in self.outcomes]
+
+
+@pytest.fixture
+def yard() -> Iterator[Yard]:
+    database = SqliteDatabase(":memory:")
+    yield Yard(database, StillClock())
+    database.close()
+
+
+def test_a_check_through_the_queue_says_what_it_found(yard: Yard) -> None:
+    yard.bench.write(entry("a", "pearl"), entry("z", "shell"))
+    yard.bench.active.delete(yard.bench.being_id, ["a"])
+
+    report = yard.there.run(yard.bench.being_id, "check", lambda *_: None)
+
+    assert report == {
+        "task": "check",
+        "embedding": yard.bench.words.emb_id,
+        "points": 2,
+        "missing": 1,
+        "stale": 0,
+        "orphaned": 0,
+        "without_vector": 0,
+        "sound": False,
+    }
+    assert yard.there.run(yard.bench.being_id, "repair", lambda *_: None)["missing"] == 1
+    assert yard.there.run(yard.bench.being_id, "check", lambda *_: None)["sound"] is True
+
+
+def test_a_new_embedding_through_the_queue_says_how_far_it_is(yard: Yard) -> None:
+    for number in range(150):
+        yard.bench.write(entry(f"p{number:03}", f"pearl {number}"))
+    steps: list[tuple[int, int]] = []
+
+    report = yard.there.run(yard.bench.being_id, "reindex", lambda *step: steps.append(step))
+
+    assert report == {
+        "task": "reindex",
+        "changed": True,
+        "embedding": yard.new.emb_id,
+        "before": yard.bench.words.emb_id,
+        "points": 150,
+    }
+    assert steps[0] == (0, 0)
+    again = yard.there.run(yard.bench.being_id, "reindex", lambda *_: None)
+    assert again == {"task": "reindex", "changed": False}
+
+
+def test_a_long_change_is_done_in_several_jobs(yard: Yard) -> None:
+    for number in range(200):
+        yard.bench.write(entry(f"p{number:03}", f"pearl {number}"))
+
+    class Slow(Words):
+        def documents(self, texts: Sequence[str]) -> list[Vector]:
+            yard.clock.move(INDEX_SLICE_SECONDS / 3)
+            return super().documents(texts)
+
+    slow = Slow("slow", 8)
+    upkeep = Upkeep(yard.bench.process(slow, yard.bench.words))
+    worker = Worker(yard.leases)
+    yard.jobs.register(worker, upkeep)
+    loop = WorkerLoop(yard.queue, worker, yard.outcomes.append)
+    jobs = 0
+
+    def turn(_seconds: float) -> None:
+        nonlocal jobs
+        jobs += loop.run_next()
+
+    there = WorkThere(yard.bench.table, yard.queue, clock=yard.clock, rng=Random(2), sleep=turn)
+    report = there.run(yard.bench.being_id, "reindex", lambda *_: None)
+
+    assert report["points"] == 200
+    assert jobs > 1
+    assert len(slow.texts) == 200
+    assert {result for result, _ in yard.results()} == {"done"}
+
+
+def test_what_stops_a_task_reaches_whoever_waits_and_kills_no_message(yard: Yard) -> None:
+    yard.bench.write(entry("a", "pearl"))
+    yard.new.is_down = True
+
+    with pytest.raises(UnavailableError, match="does not answer; run 'nacre reindex' again"):
+        yard.there.run(yard.bench.being_id, "reindex", lambda *_: None)
+
+    assert yard.results() == [("done", None)]
+
+
+def test_a_task_in_this_process_waits_for_nobody_and_lets_nobody_in(yard: Yard) -> None:
+    yard.bench.write(entry("a", "pearl"))
+    here = WorkHere(yard.upkeep, yard.leases)
+    lease = yard.leases.take(Key(f"B#{yard.bench.being_id}", f"LOCK#{LEASE}"))
+
+    with pytest.raises(LeaseHeldError):
+        here.run(yard.bench.being_id, "reindex", lambda *_: None)
+    assert here.run(yard.bench.being_id, "check", lambda *_: None)["sound"]
+
+    yard.leases.give_back(lease)
+    assert here.run(yard.bench.being_id, "reindex", lambda *_: None)["changed"]
+
+
+def test_nobody_waits_for_ever_for_a_worker_that_says_nothing(yard: Yard) -> None:
+    def busy(_seconds: float) -> None:
+        yard.clock.move(10)
+
+    there = WorkThere(yard.bench.table, yard.queue, clock=yard.clock, rng=Random(2), sleep=busy)
+    began = yard.clock()
+
+    with pytest.raises(UnavailableError, match="worker has said nothing about this for 300 s"):
+        there.run(yard.bench.being_id, "repair", lambda *_: None)
+
+    assert yard.clock() - began == timedelta(seconds=310)
+    assert yard.queue.depth().waiting == 1
+
+
+def test_an_index_that_is_down_holds_no_later_work_up(
+    yard: Yard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def down(*_: object) -> None:
+        raise UnavailableError("the index is down")
+
+    yard.bench.write(entry("a", "pearl"), apply=False)
+    with monkeypatch.context() as patched:
+        patched.setattr(LocalVectors, "upsert", down)
+        yard.jobs.repair_later(yard.bench.being_id)
+        yard.turn()
+
+    assert yard.results() == [("done", None)]
+    assert yard.bench.marks() == [("a",)]
+    report = yard.there.run(yard.bench.being_id, "repair", lambda *_: None)
+    assert report["embedding"] == yard.bench.words.emb_id
+    assert yard.bench.marks() == []
+
+
+def test_a_write_that_could_not_tell_the_index_sends_one_repair(yard: Yard) -> None:
+    for name in "abc":
+        yard.jobs.repair_later(yard.bench.being_id)
+        yard.bench.write(entry(name, "pearl"), apply=False)
+
+    yard.turn()
+
+    assert yard.bench.marks() == []
+    assert yard.queue.depth().waiting == 0
+    assert len(yard.bench.found("pearl")[0]) == 3
+
+
+def test_the_sweep_sends_repairs_for_what_was_left(yard: Yard) -> None:
+    yard.bench.write(entry("a", "pearl"), apply=False)
+    just_written = yard.jobs.sweep(yard.bench.indexing.marks)
+    assert yard.queue.depth().waiting == 0
+
+    yard.clock.move(INDEX_GRACE_SECONDS + 1)
+    left_behind = yard.jobs.sweep(yard.bench.indexing.marks)
+
+    assert (just_written, left_behind) == (0, 1)
+    message = yard.queue.receive()
+    assert message is not None
+    assert decode_job(message.body) == Job("repair", yard.bench.being_id)
+    assert message.group == f"{yard.bench.being_id}#reindex"
+
+
+def test_a_task_of_a_newer_version_is_not_done(yard: Yard) -> None:
+    job = Job("reindex", yard.bench.being_id, {"task": "polish", "run": "RUN#1"})
+    yard.queue.send(encode_job(job), group="g")
+
+    yard.loop.run_next()
+
+    [(result, error)] = yard.results()
+    assert result == "failed"
+    assert error is not None
+    assert "upgrade nacre" in error

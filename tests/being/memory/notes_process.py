@@ -1,0 +1,71 @@
+"""A process that takes notes for a Being and says on stdout what was acknowledged.
+
+python notes_process.py store PATH BEING COUNT   stores so many scenes at once, each by a thread
+python notes_process.py loop PATH BEING NAME     stores one scene after another, until it is stopped
+"""
+
+import json
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
+from pathlib import Path
+from random import Random
+
+sys.path.insert(0, str(Path(__file__).parents[3] / "shared"))
+
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.queue import SqliteQueue
+from nacre.adapters.sqlite.table import SqliteTable
+from nacre.adapters.sqlite.vectors import LocalVectors
+from nacre.being.memory.index.cluster_vectors import ClusterMeans
+from nacre.being.memory.index.sync import Indexing
+from nacre.being.memory.repositories import Memory, memory_over
+from nacre.being.memory.store.nodes import Nodes
+from nacre.being.memory.store.scenes import SceneDraft
+from nacre.core.clock import system_clock
+
+_PATIENCE_SECONDS = 120  # others write without a pause, and the lock of SQLite is not fair
+
+
+def open_memory(path: str) -> Memory:
+    """Return the memory in a file, searched by words."""
+    database = SqliteDatabase(path, busy_seconds=_PATIENCE_SECONDS)
+    table = SqliteTable(database)
+    rng = Random()
+    indexing = Indexing(
+        table,
+        lambda emb_id: LocalVectors(database, emb_id),
+        None,
+        clock=system_clock,
+        rng=rng,
+        relaxed=SqliteTable(database),
+    )
+    means = ClusterMeans(table, Nodes(table, indexing, clock=system_clock), indexing)
+    queue = SqliteQueue(database, "jobs")
+    return memory_over(table, queue, indexing, means, clock=system_clock, rng=rng)
+
+
+def store(memory: Memory, being_id: str, name: str) -> str:
+    """Store one scene and say what came of it."""
+    draft = SceneDraft(action=f"event {name}", actors=["Ann"], when=["2026-07-01"])
+    answer = memory.noting.note(being_id, [draft])
+    return json.dumps([answer["scene_ids"][0], answer["patrol"]])
+
+
+def main(verb: str, path: str, being_id: str, argument: str) -> None:
+    memory = open_memory(path)
+    if verb == "store":
+        sys.stdin.readline()  # so that all processes begin together
+        with ThreadPoolExecutor(int(argument)) as pool:
+            names = [f"{argument} {number}" for number in range(int(argument))]
+            for line in pool.map(lambda name: store(memory, being_id, name), names):
+                print(line, flush=True)
+    else:
+        for number in count():
+            print(store(memory, being_id, f"{argument} {number}"), flush=True)
+            time.sleep(0.002)  # SQLite hands its lock to nobody: the other one must find it
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

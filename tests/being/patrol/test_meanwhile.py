@@ -1,0 +1,132 @@
+"""What users write while a patrol is at work is neither lost nor overwritten."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from nacre.being.memory.model.types import Node
+from nacre.core.errors import InvalidInputError
+from tests.being.memory.minds import builtin
+from tests.being.patrol.invariants import check
+from tests.being.patrol.stand_in import StandIn
+from tests.being.patrol.test_crashes import SCENARIOS
+from tests.being.patrol.worlds import World, new_world
+
+STEP = 3  # every so many-th write is enough to meet each step
+FEWER = 17  # of those, in the default run
+
+
+def _living(world: World) -> list[Node]:
+    return [n for n in world.memory.nodes.page(world.being_id).nodes if n.is_living]
+
+
+def _recall(world: World) -> Callable[[World], None]:
+    """Recall every living node once."""
+    before = {n.node_id: n.reactivation_count for n in _living(world)}
+    world.memory.nodes.touch(world.being_id, dict.fromkeys(before, 1))
+
+    def kept(after: World) -> None:
+        found = after.memory.nodes.get_many(after.being_id, before)
+        for node_id, count in before.items():
+            node = found[node_id]
+            if node.status == "merged" and node.merged_into:  # its recalls went with it
+                continue
+            assert node.reactivation_count >= count + 1
+
+    return kept
+
+
+def _note(world: World) -> Callable[[World], None]:
+    world.note("Zoe flew a kite")
+
+    def kept(after: World) -> None:
+        assert any(n.action == "Zoe flew a kite" for n in _living(after))
+
+    return kept
+
+
+def _merge(world: World) -> Callable[[World], None]:
+    ids = [n.node_id for n in _living(world)][:2]
+    if len(ids) < 2:
+        return lambda _: None
+    try:
+        merged = world.memory.merges.merge(world.being_id, ids, action="two things at once").node
+    except InvalidInputError:  # the patrol was faster
+        return lambda _: None
+
+    def kept(after: World) -> None:
+        node = after.memory.nodes.get(after.being_id, merged.node_id)
+        assert node is not None
+        assert node.action == "two things at once"
+        assert set(node.evidence) >= set(merged.evidence)
+
+    return kept
+
+
+def _pin(world: World) -> Callable[[World], None]:
+    for node in _living(world)[:1]:
+        pinned = replace(node, pinned=True, version=node.version + 1)
+        world.table.table.put(pinned.to_item(world.being_id))
+
+        def kept(after: World, node_id: str = node.node_id) -> None:
+            found = after.memory.nodes.get(after.being_id, node_id)
+            assert found is not None
+            assert found.pinned
+
+        return kept
+    return lambda _: None
+
+
+def _take_back(world: World) -> Callable[[World], None]:
+    waiting = world.memory.scenes.pending(world.being_id, limit=2).scenes
+    ids = [scene.scene_id for scene in waiting]
+    gone = world.memory.scenes.record(world.being_id, [], replacing=ids).deleted
+
+    def kept(after: World) -> None:
+        assert after.memory.scenes.get_many(after.being_id, gone) == {}
+        held = {each for n in after.memory.nodes.page(after.being_id).nodes for each in n.evidence}
+        assert not held & set(gone)
+
+    return kept
+
+
+@pytest.mark.parametrize(
+    "stride", [FEWER * STEP, pytest.param(STEP, marks=pytest.mark.slow)], ids=["some", "each step"]
+)
+@pytest.mark.parametrize("write", [_recall, _note, _merge, _pin, _take_back])
+@pytest.mark.parametrize("name", ["first", "later", "revival"])
+@pytest.mark.parametrize("thinks", [False, True], ids=["no model", "model"])
+def test_a_write_before_any_of_the_patrols_own_is_kept(
+    name: str, write: Callable[[World], Callable[[World], None]], thinks: bool, stride: int
+) -> None:
+    start = new_world(builtin()[0], StandIn() if thinks else None)
+    SCENARIOS[name](start)
+    whole = start.copy()
+    whole.run()
+    for number in range(0, whole.fuse.writes, stride):
+        world = start.copy()
+        promises: list[Callable[[World], None]] = []
+        busy: list[bool] = []
+
+        def meanwhile(
+            world: World = world,
+            number: int = number,
+            promises: list[Callable[[World], None]] = promises,
+            busy: list[bool] = busy,
+        ) -> None:
+            if world.fuse.writes > number and not busy:
+                busy.append(True)
+                promises.append(write(world))
+
+        world.table.before_write = meanwhile
+        assert world.run().state == "done"
+        assert promises
+        world.table.before_write = lambda: None
+        world.run()
+        promises[0](world)
+        assert world.embedder is not None
+        check(world.items(), world.being_id, emb_id=world.embedder.emb_id)
+        world.database.close()
+    start.database.close()
+    whole.database.close()

@@ -1,0 +1,466 @@
+"""What a patrol does with what was noted, and what it leaves alone."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import pytest
+
+from nacre.being.memory.model import keys
+from nacre.being.memory.model import size_limit as room
+from nacre.being.memory.model.message_chain import Said
+from nacre.being.memory.model.types import Node
+from nacre.being.memory.store.think_notes import think_notes
+from nacre.being.patrol.planning import prompt_text
+from nacre.being.patrol.run.runs import run_id_of
+from nacre.core.errors import InvalidInputError, NotFoundError, UnavailableError
+from nacre.core.limits import PATROL_REFUSALS
+from nacre.jobs.lease import Lease
+from nacre.ports.embedder import Vector
+from nacre.ports.items.table import Change, Key
+from tests.being.memory.minds import builtin
+from tests.being.patrol.invariants import check
+from tests.being.patrol.stand_in import Refusing, StandIn
+from tests.being.patrol.worlds import World, new_world
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    made = new_world(builtin()[0])
+    yield made
+    made.database.close()
+
+
+@pytest.fixture
+def thinking() -> Iterator[World]:
+    made = new_world(builtin()[0], StandIn())
+    yield made
+    made.database.close()
+
+
+def nodes(world: World) -> dict[str, Node]:
+    return {n.action: n for n in world.memory.nodes.page(world.being_id).nodes}
+
+
+def sound(world: World) -> None:
+    assert world.embedder is not None
+    check(world.items(), world.being_id, emb_id=world.embedder.emb_id)
+
+
+def test_scenes_become_memories_and_wait_no_more(world: World) -> None:
+    world.note("Ann fed the cat", "Bob sold his boat", importance=0.5)
+    receipt = world.run()
+
+    assert (receipt.state, receipt.clock, receipt.backlog) == ("done", 1, 0)
+    assert receipt.counts == {"scenes_taken": 2, "nodes_created": 2, "renewed": 2}
+    assert receipt.run_id == run_id_of(world.being_id, 1)
+    assert set(nodes(world)) == {"Ann fed the cat", "Bob sold his boat"}
+    fed = nodes(world)["Ann fed the cat"]
+    assert (fed.stability, fed.clock0, fed.due) == (16.0, 1, 123)
+    assert world.memory.scenes.pending(world.being_id).scenes == ()
+    sound(world)
+
+
+def test_the_same_event_on_another_day_is_evidence_and_no_second_memory(world: World) -> None:
+    world.note("Ann fed the cat")
+    world.run()
+    world.note("Ann fed the cat.", when=["2026-07-05"], importance=0.9)
+    world.note("Ann fed the cat", "Ann did not feed the cat", "Ann fed 2 cats", "Ann fed the dog")
+    receipt = world.run()
+
+    fed = nodes(world)["Ann fed the cat"]
+    assert (receipt.counts["evidence_added"], receipt.counts["nodes_created"]) == (2, 3)
+    assert (len(fed.evidence), fed.when, fed.importance) == (
+        3,
+        ("2026-07-01", "2026-07-05"),
+        0.9,
+    )
+    sound(world)
+
+
+def test_a_scene_of_others_is_trusted_less_and_another_actor_is_another_event(
+    world: World,
+) -> None:
+    world.note("fed the cat")
+    world.run()
+    world.note("fed the cat", actors=["Bob"])
+    world.note("fed the cat", when=["2026-07-02"], trust="external")
+    world.run()
+
+    assert {(n.actors, n.trust) for n in world.memory.nodes.page(world.being_id).nodes} == {
+        (("Ann",), "external"),
+        (("Bob",), "agent"),
+    }
+    sound(world)
+
+
+def test_a_scene_that_cannot_be_a_memory_is_kept_and_says_why(world: World) -> None:
+    world.note("Ann fed the cat")
+    [scene] = world.memory.scenes.pending(world.being_id).scenes
+    broken = replace(scene, when=())
+    world.table.put(broken.to_item(world.being_id))
+    receipt = world.run()
+
+    found = world.memory.scenes.get_many(world.being_id, [scene.scene_id])[scene.scene_id]
+    assert (found.status, found.reason) == (
+        "invalid",
+        "'scene.when' needs at least one date, written YYYY-MM-DD",
+    )
+    assert receipt.counts["invalid"] == 1
+    sound(world)
+
+
+def test_only_days_on_which_the_being_was_used_count(world: World) -> None:
+    clocks: list[int] = []
+    for _ in range(2):
+        world.note(f"event {len(clocks)}")
+        clocks.append(world.run().clock)
+    world.clock.move(86_400)
+    clocks.append(world.run().clock)  # nothing was noted
+    world.note("another event")
+    clocks.append(world.run().clock)
+
+    assert clocks == [1, 1, 1, 2]
+
+
+def test_what_is_not_recalled_fades_dies_and_comes_back_when_asked_for(world: World) -> None:
+    world.note("Ann fed the cat", "Bob sold his boat", importance=0.0)
+    world.run()
+    fed, sold = nodes(world)["Ann fed the cat"], nodes(world)["Bob sold his boat"]
+    world.age(32)
+    world.memory.nodes.touch(world.being_id, {sold.node_id: 1})
+    first = world.run().counts
+    world.age(20)
+    second = world.run().counts
+    dead = nodes(world)["Ann fed the cat"]
+
+    assert (first["dying"], first["refreshed"]) == (1, 1)
+    assert second["dead"] == 1
+    assert (dead.status, nodes(world)["Bob sold his boat"].status) == ("dead", "active")
+    sound(world)
+
+    world.memory.nodes.touch(world.being_id, {fed.node_id: 2})
+    third = world.run()
+    back = nodes(world)["Ann fed the cat"]
+    assert third.counts["revived"] == 1
+    assert (back.status, back.stability, back.clock0) == ("active", 6.0, third.clock)
+    sound(world)
+
+
+def test_a_pinned_memory_never_fades(world: World) -> None:
+    world.note("Ann fed the cat", importance=0.0)
+    world.run()
+    node = nodes(world)["Ann fed the cat"]
+    pinned = replace(node, pinned=True, version=node.version + 1)
+    world.table.put(pinned.to_item(world.being_id))
+    world.age(5000)
+    world.run()
+
+    assert nodes(world)["Ann fed the cat"].status == "active"
+
+
+def test_the_tenth_scene_during_a_run_is_sent_for_at_its_end(world: World) -> None:
+    world.note(*(f"event {number}" for number in range(10)))
+    world.memory.trigger.after_scenes(world.being_id)
+    message = world.queue.receive()
+    assert message is not None
+    world.queue.done(message)
+
+    came: list[bool] = []
+
+    def more() -> None:
+        if came:
+            return
+        came.append(True)
+        world.note(*(f"later event {number}" for number in range(11)))
+        assert world.memory.trigger.after_scenes(world.being_id).patrol == "queued before"
+
+    world.table.before_write = more
+    receipt = world.run()
+    assert receipt.backlog == 11
+    assert world.queue.depth().waiting == 1
+    assert world.run().backlog == 0
+
+
+def test_after_a_run_the_tenth_scene_fires_at_once(world: World) -> None:
+    world.memory.trigger.ask(world.being_id)
+    world.note("event 0")
+    world.run()
+    world.note(*(f"event {number}" for number in range(1, 11)))
+
+    assert world.memory.trigger.after_scenes(world.being_id).patrol == "queued"
+
+
+class Failing:
+    """An Embedder that answers only while it is up."""
+
+    def __init__(self) -> None:
+        self._embedder = builtin()[0]
+        self.emb_id, self.dimension = self._embedder.emb_id, self._embedder.dimension
+        self.is_down = False
+
+    def documents(self, texts: Sequence[str]) -> list[Vector]:
+        if self.is_down:
+            raise UnavailableError("no model now")
+        return self._embedder.documents(texts)
+
+    def query(self, text: str) -> Vector:
+        return self.documents([text])[0]
+
+
+def test_without_the_embedder_scenes_wait_and_the_next_run_goes_on() -> None:
+    embedder = Failing()
+    world = new_world(embedder)
+    embedder.is_down = True
+    world.note("Ann fed the cat", "Bob sold his boat")
+    blocked = world.run()
+
+    assert blocked.state == "blocked"
+    assert blocked.reasons == ("blocked: the embedding model does not answer",)
+    assert len(world.memory.scenes.pending(world.being_id).scenes) == 2
+    assert nodes(world) == {}
+
+    embedder.is_down = False
+    world.clock.move(60)
+    done = world.run()
+    assert (done.run_id, done.state, done.started) == (blocked.run_id, "done", blocked.started)
+    assert done.counts["nodes_created"] == 2
+    check(world.items(), world.being_id, emb_id=embedder.emb_id)
+    world.database.close()
+
+
+def test_a_model_merges_supersedes_describes_and_writes_the_diary(thinking: World) -> None:
+    thinking.note("the cat caught a mouse in the cellar", "the cat caught a mouse in the barn")
+    thinking.note("the cat caught a mouse in the attic", "Bob sold his boat")
+    receipt = thinking.run()
+
+    assert receipt.model == "stand-in"
+    assert (receipt.counts["merged"], receipt.counts["superseded"]) == (2, 1)
+    assert receipt.tokens == {"input": 21, "output": 9}
+    [diary] = [each for each in thinking.items() if str(each["sk"]).startswith("DIARY#2026-07-28")]
+    assert "4 things happened" in str(diary)
+    assert len(think_notes(thinking.table, thinking.being_id)) == 1
+    sound(thinking)
+
+    report = thinking.patrol.undo(thinking.being_id, receipt.run_id)
+    assert len(report.undone) == 2
+    assert report.not_undone == {}
+    found = nodes(thinking)
+    assert all(n.superseded_by is None for n in found.values())
+    assert [n.status for n in found.values()].count("active") == 4
+    assert thinking.patrol.undo(thinking.being_id, receipt.run_id).undone == ()
+
+
+def test_a_model_that_fails_changes_nothing_and_is_asked_again(thinking: World) -> None:
+    model = StandIn(silent=frozenset({"consolidate", "digest", "diary", "think", "split"}))
+    thinking.thinking = model
+    thinking.note("the cat caught a mouse in the cellar", "the cat caught a mouse in the barn")
+    receipt = thinking.run()
+
+    assert receipt.state == "done"
+    assert "merged" not in receipt.counts
+    assert "consolidation: the model does not answer" in receipt.reasons
+    thinking.thinking = StandIn()
+    thinking.note("the cat caught a mouse in the attic")
+    assert thinking.run().counts["merged"] == 2
+    sound(thinking)
+
+
+def test_messages_become_scenes_with_a_model_and_history_without(thinking: World) -> None:
+    batch = [Said("user", "Dan planted a pear tree"), Said("assistant", "Eve baked rye bread")]
+    thinking.memory.history.add(thinking.being_id, batch, for_patrol=True)
+    receipt = thinking.run()
+
+    assert (receipt.counts["messages_read"], receipt.counts["scenes_created"]) == (2, 2)
+    assert {(n.action, n.trust) for n in nodes(thinking).values()} == {
+        ("Dan planted a pear tree", "user"),
+        ("Eve baked rye bread", "agent"),
+    }
+    assert receipt.marker_out is not None
+    assert thinking.memory.trigger.pending(thinking.being_id) == (0, 0)
+    sound(thinking)
+
+    thinking.thinking = None
+    thinking.memory.history.add(thinking.being_id, [Said("user", "hello")], for_patrol=True)
+    second = thinking.run()
+    assert second.counts == {"messages_read": 1}
+    assert "no_llm: extraction skipped" in second.reasons
+    assert second.marker_in == receipt.marker_out
+    assert thinking.memory.trigger.pending(thinking.being_id) == (0, 0)
+
+
+def test_a_dry_run_writes_nothing_and_says_what_a_run_would_do(thinking: World) -> None:
+    thinking.note("the cat caught a mouse in the cellar", "the cat caught a mouse in the barn")
+    thinking.run()
+    thinking.note("the cat caught a mouse in the cellar", "Bob sold his boat")
+    before = thinking.dump()
+    receipt = thinking.patrol.dry_run(thinking.being_id, thinking.thinking)
+
+    assert thinking.dump() == before
+    assert receipt.state == "dry"
+    assert receipt.counts == {"scenes_taken": 2, "evidence_added": 1, "nodes_created": 1}
+    assert thinking.run().counts["evidence_added"] == 1
+
+
+def test_undo_wants_a_run_that_is_there_and_done(world: World) -> None:
+    with pytest.raises(NotFoundError, match="there is no patrol run"):
+        world.patrol.undo(world.being_id, "nonsense")
+    world.note("Ann fed the cat")
+    world.run()
+    place = Key(f"B#{world.being_id}#R", "00000001")
+    world.table.update(place, Change(set={"state": "blocked"}))
+    with pytest.raises(InvalidInputError, match="blocked"):
+        world.patrol.undo(world.being_id, run_id_of(world.being_id, 1))
+
+
+def test_a_being_with_nothing_to_do_stands_where_no_sweep_looks(world: World) -> None:
+    def listed() -> bool:
+        item = world.table.get(keys.meta(world.being_id))
+        return item is not None and "gsi1pk" in item
+
+    world.note("Ann fed the cat")
+    assert listed()
+    world.run()
+    assert not listed()
+
+
+def test_a_worker_that_lost_its_lease_writes_nothing_more(world: World) -> None:
+    from nacre.core.errors import LeaseLostError
+    from nacre.jobs.lease import Leases
+
+    leases = Leases(world.table, now=world.clock)
+    place = Key(f"B#{world.being_id}", "LOCK#PATROL")
+    lease: Lease = leases.take(place)
+    world.note("Ann fed the cat", "Bob sold his boat")
+    taken: list[Lease] = []
+
+    def lose() -> None:
+        if not taken and world.fuse.writes > 12:
+            world.clock.move(100_000)
+            taken.append(leases.take(place))
+
+    world.table.before_write = lose
+    with pytest.raises(LeaseLostError):
+        world.patrol.run(world.being_id, trigger="auto", keep=lambda: None, lease=lease)
+    again = world.patrol.run(world.being_id, trigger="auto", keep=lambda: None, lease=taken[0])
+    assert again.counts["nodes_created"] == 2
+    sound(world)
+
+
+def test_runs_are_listed_the_newest_first(world: World) -> None:
+    for number in range(3):
+        world.note(f"event {number}")
+        world.run()
+    runs = world.patrol.runs
+    page = runs.page(world.being_id, limit=2)
+
+    assert [run.seq for run in page.runs] == [3, 2]
+    assert [run.seq for run in runs.page(world.being_id, limit=2, start=page.next).runs] == [1]
+    assert runs.get(world.being_id, run_id_of(world.being_id, 2)) == page.runs[1]
+    latest = runs.latest(world.being_id)
+    assert latest is not None
+    assert latest.seq == 3
+    assert runs.open(world.being_id) is None
+
+
+def test_messages_that_a_model_failed_on_wait_for_the_next_run(thinking: World) -> None:
+    thinking.thinking = StandIn(silent=frozenset({"extract"}))
+    batch = [Said("user", "Dan planted a pear tree")]
+    thinking.memory.history.add(thinking.being_id, batch, for_patrol=True)
+    first = thinking.run()
+
+    assert first.state == "done"
+    assert "extraction: the model does not answer" in first.reasons
+    assert thinking.memory.trigger.pending(thinking.being_id) == (0, 1)
+    assert thinking.queue.depth().waiting == 0
+    thinking.thinking = StandIn()
+    assert thinking.run().counts["scenes_created"] == 1
+    assert thinking.memory.trigger.pending(thinking.being_id) == (0, 0)
+    sound(thinking)
+
+
+def test_a_cluster_about_two_subjects_is_divided_by_a_model(thinking: World) -> None:
+    quiet = StandIn(silent=frozenset({"consolidate"}))
+    thinking.thinking = None
+    rooms = ("kitchen", "garden", "cellar", "attic", "barn", "office", "hall", "porch")
+    thinking.note(*(f"the cat slept in the {room}" for room in rooms))
+    thinking.note(*(f"the cat ate fish and bread in the {room}" for room in rooms))
+    thinking.note("the cat slept")
+    thinking.run()
+    before = [c for c in thinking.memory.clusters.active(thinking.being_id) if c.n_active >= 16]
+    if not before:
+        pytest.fail("the notes do not make one cluster any more")
+    thinking.thinking = quiet
+    thinking.note("the cat slept in the car")
+    receipt = thinking.run()
+
+    assert receipt.counts["split"] == 1
+    parent = thinking.memory.clusters.get(thinking.being_id, before[0].cluster_id)
+    assert parent is not None
+    assert (parent.state, len(parent.children)) == ("retired", 2)
+    sound(thinking)
+
+
+def test_messages_that_a_model_refuses_run_after_run_are_let_go_to_the_history(
+    thinking: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prompt_text, "ASKED_MESSAGES", 1)
+    thinking.thinking = Refusing()
+    texts = ("Dan planted a pear tree", "vile words", "Eve baked rye bread")
+    batch = [Said("user", text) for text in texts]
+    thinking.memory.history.add(thinking.being_id, batch, for_patrol=True)
+    receipts = [thinking.run() for _ in range(PATROL_REFUSALS)]
+
+    assert [r.counts.get("messages_read", 0) for r in receipts] == [1, 0, 2]
+    assert [r.counts.get("scenes_created", 0) for r in receipts] == [1, 0, 1]
+    assert all("extraction: it refuses" in r.reasons for r in receipts)
+    let_go = "extraction: messages that the model refused in 3 runs stay in the history only"
+    assert [let_go in r.reasons for r in receipts] == [False, False, True]
+    assert not any("nothing to do" in reason for r in receipts for reason in r.reasons)
+    assert thinking.memory.trigger.pending(thinking.being_id) == (0, 0)
+    assert not any("refused" in item for item in thinking.items())
+    found = thinking.memory.history.search(thinking.being_id, limit=5, query="vile").messages
+    assert [message.content for message in found] == ["vile words"]
+    sound(thinking)
+
+
+def test_messages_wait_as_long_as_a_provider_is_down(thinking: World) -> None:
+    thinking.thinking = StandIn(silent=frozenset({"extract"}))
+    batch = [Said("user", "Dan planted a pear tree")]
+    thinking.memory.history.add(thinking.being_id, batch, for_patrol=True)
+    for _ in range(PATROL_REFUSALS + 1):
+        receipt = thinking.run()
+
+    assert receipt.reasons == ("extraction: the model does not answer",)
+    assert thinking.memory.trigger.pending(thinking.being_id) == (0, 1)
+
+
+def test_an_event_that_fills_its_memory_goes_on_in_another(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(room, "NODE_LIST_BYTES", 120)  # three scenes and a day
+    for _ in range(4):
+        world.note(*["Ann fed the cat"] * 2)
+        world.run()
+
+    every = world.memory.nodes.page(world.being_id).nodes
+    assert sorted(len(node.evidence) for node in every) == [2, 3, 3]
+    assert {node.action for node in every} == {"Ann fed the cat"}
+    assert len({node.fingerprint for node in every}) == 3
+    sound(world)
+
+
+def test_memories_that_would_not_fit_one_are_not_merged(
+    thinking: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(room, "NODE_LIST_BYTES", 60)
+    thinking.note("the cat caught a mouse in the cellar", "the cat caught a mouse in the barn")
+    thinking.note("the cat caught a mouse in the attic", "Bob sold his boat")
+    receipt = thinking.run()
+
+    apart = "consolidation: memories of more scenes than one can hold stay apart"
+    assert apart in receipt.reasons
+    assert "merged" not in receipt.counts
+    ids = [node.node_id for node in nodes(thinking).values() if "mouse" in node.action]
+    with pytest.raises(InvalidInputError, match="more scenes than one can hold"):
+        thinking.memory.merges.merge(thinking.being_id, ids, action="a mouse")
+    sound(thinking)

@@ -1,0 +1,35 @@
+"""Patrols of random histories end the same, wherever and however often they are stopped."""
+
+import pytest
+
+from nacre.being.patrol.steps import split_clusters
+from nacre.ports.embedder import Embedder
+from tests.being.memory.minds import builtin
+from tests.being.patrol.crashing import crash_through, crashes_asked_for
+
+CRASHES = 300
+
+
+@pytest.fixture(autouse=True)
+def small_clusters_split(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let splits happen in small histories too."""
+    monkeypatch.setattr(split_clusters, "SPLIT_FROM", 6)
+
+
+@pytest.fixture(scope="module")
+def embedder() -> Embedder:
+    return builtin()[0]
+
+
+def test_hundreds_of_crashes_change_nothing(embedder: Embedder) -> None:
+    tally = crash_through(CRASHES, embedder)
+    print(tally)
+    assert tally.crashes >= CRASHES
+
+
+@pytest.mark.slow
+def test_as_many_crashes_as_are_asked_for_change_nothing(embedder: Embedder) -> None:
+    wanted = crashes_asked_for()
+    tally = crash_through(wanted, embedder)
+    print(tally)
+    assert tally.crashes >= wanted

@@ -1,0 +1,155 @@
+"""The short way of a guard: what it says and records is what the long way does."""
+
+import json
+import os
+from random import Random
+from typing import Any
+
+import pytest
+
+from nacre.firewall.audit.entry import AuditEntry, Record
+from nacre.firewall.enforce.fast_path import Usual
+from nacre.firewall.enforce.verdicts import Answer, Forward
+from tests.firewall.enforce.test_guard_fuzz import RULES, mangled
+from tests.firewall.guarding import Notebook, Scene, encoded, modern, request, response
+
+CONVERSATIONS = int(os.environ.get("NACRE_FUZZ_MESSAGES", "1000000")) // 20  # of the long run
+TEXTS: tuple[Any, ...] = (
+    *("", "x", "/ok/a", "/ok/../etc", 'é\n"', "\udc80", "a" * 70, "k" * 300),
+    *("Authorization", "AKIAIOSFODNN7EXAMPLQ", "data", "aGVsbG8gd29ybGQgaGVsbG8gd29ybGQ="),
+)
+VALUES: tuple[Any, ...] = (
+    *(*TEXTS, 0, -0.0, 7, -7, 1.5, 1e400, 10**30, True, None, [], {}, ["/ok/a"], {"path": "/ok/a"}),
+    "y" * 70_000,
+)
+
+
+class Long:
+    """Knows no message as usual."""
+
+    def call(self, raw: bytes, value: Any) -> None:
+        del raw, value
+
+    answer = call
+
+
+def id_of(rng: Random) -> Any:
+    odd = [*TEXTS[:2], None, -1, 1.5, 10**300, True, "1"]
+    return rng.choice(odd) if rng.random() < 0.1 else rng.randrange(5, 9)
+
+
+def call(rng: Random) -> bytes:
+    many = {rng.choice(TEXTS): rng.choice(VALUES) for _ in range(rng.choice([0, 0, 0, 1, 2]))}
+    if rng.random() < 0.05:
+        many = dict.fromkeys(map(str, range(45)), "x")
+    arguments: Any = rng.choice([{"path": "/ok/a", **many}] * 27 + [None, many, [], "x"])
+    params = {"name": rng.choice(["ok"] * 99 + list(TEXTS)), "arguments": arguments}
+    kind = rng.random()
+    if kind < 0.05:
+        params = modern(params)
+    elif kind < 0.15:
+        params[rng.choice(["_meta", "Name", "requestState", "inputResponses", "task", "x"])] = {}
+    message = request(id_of(rng), "tools/call", params)
+    return encoded(dict(rng.sample(list(message.items()), len(message))))
+
+
+def answer(rng: Random) -> bytes:
+    text = "hi" if rng.random() < 0.7 else rng.choice(VALUES)
+    result: dict[Any, Any] = {"content": [{"type": "text", "text": text}]}
+    if rng.random() < 0.2:
+        name = rng.choice(
+            ["isError", "inputRequests", "resultType", "Content", "tools", *TEXTS[:3]]
+        )
+        result[name] = rng.choice(["input_required", "complete", rng.choice(VALUES)])
+    return encoded(response(id_of(rng), result))
+
+
+class Counting(Usual):
+    """Counts what it decides."""
+
+    taken = 0
+
+    def call(self, raw: bytes, value: dict[str, Any]) -> Forward | Answer | None:
+        found = super().call(raw, value)
+        self.taken += found is not None
+        return found
+
+    def answer(self, raw: bytes, value: dict[str, Any]) -> Forward | None:
+        found = super().answer(raw, value)
+        self.taken += found is not None
+        return found
+
+
+def compare(rng: Random) -> int:
+    """Hold one conversation in both ways; return how many messages the short way took."""
+    text = rng.choice([RULES] * 4 + [f'{RULES}[settings]\nmode = "monitor"\n'])
+    pins, changed = rng.random() < 0.3, rng.choice(["as it was", "otherwise"])
+    short, long = Scene(text, pins=pins), Scene(text, pins=pins)
+    counting = Counting(short.guard._talk, short.guard._trust, short.guard._relisting)
+    short.guard._usual = counting
+    long.guard._usual = Long()  # type: ignore[assignment]  # as it says
+    for scene in (short, long):
+        scene.opened("2025-11-25", {})
+        for described in ("as it was", "as it was", changed) if pins else ():
+            tools = {"tools": [{"name": "ok", "description": described}]}
+            scene.answered(scene.request("tools/list", {}), tools)
+    for _ in range(20):
+        fails = rng.random() < 0.05
+        from_client = rng.random() < 0.5
+        raw = (call if from_client else answer)(rng) if rng.random() < 0.8 else mangled(rng)
+        if rng.random() < 0.05:
+            raw = raw.replace(b'"2.0"', rng.choice([b"2.0", b'"1.0"']))
+        verdicts = []
+        for scene in (short, long):
+            scene.audit.fails = fails
+            guard = scene.guard
+            verdicts.append((guard.from_client if from_client else guard.from_server)(raw))
+        assert verdicts[0] == verdicts[1], raw
+        assert [each.facts() for each in short.audit.entries] == [
+            each.facts() for each in long.audit.entries
+        ], raw
+        assert short.told == long.told, raw
+        assert waiting(short) == waiting(long), raw
+    short.close()
+    long.close()
+    return counting.taken
+
+
+def waiting(scene: Scene) -> list[Any]:
+    asked = scene.guard._talk.up._asked
+    return [(key, each.method, each.id, each.is_modern) for key, each in asked.items()]
+
+
+def test_the_short_way_says_what_the_long_way_says() -> None:
+    rng = Random(1)
+
+    taken = sum(compare(rng) for _ in range(100))
+
+    assert taken > 200  # of 2000
+
+
+@pytest.mark.slow
+def test_the_short_way_says_what_the_long_way_says_of_many() -> None:
+    rng = Random()
+
+    assert sum(compare(rng) for _ in range(CONVERSATIONS)) > CONVERSATIONS
+
+
+@pytest.mark.parametrize("arguments", [{}, {"path": '/ok/ä"'}, {"path": "/ok/a", "n": 7}])
+def test_its_record_is_spelled_as_any_other(arguments: dict[str, Any]) -> None:
+    kept: list[str] = []
+
+    class Spelling(Notebook):
+        def record(self, entry: Record) -> str:
+            kept.append(entry.spelled())
+            if not isinstance(entry, AuditEntry):
+                kept.append(entry.whole().spelled())
+            return super().record(entry)
+
+    scene = Scene('[[rule]]\naction = "allow"\ntool = "*"\n', audit=Spelling())
+
+    assert isinstance(scene.up(scene.call("ök", arguments)), Forward)
+
+    short, whole = kept
+    assert short == whole
+    assert json.loads(f"{{{short}}}")["tool"] == "ök"
