@@ -603,3 +603,20 @@ def test_nothing_after_an_unknown_chain_is_taken(tmp_path: Path) -> None:
     assert verify_chain(Chain("laptop-1", lines, heads)).problem == (
         "two notes of record 1 disagree"
     )
+
+
+def test_an_ordinary_record_does_not_load_the_search_for_secrets() -> None:
+    """It takes as long to load as all else of a function's first call."""
+    code = (
+        "import sys\n"
+        "from nacre.firewall.audit.entry import AuditEntry\n"
+        "from nacre.firewall.content.digests import shape\n"
+        "AuditEntry(\n"
+        "    outcome='allow', server='nacre', method='tools/call', tool='recall',\n"
+        "    being='5d3f2f0e-7c1b-4b5e-9d2a-1f0c9e8d7b6a', principal='tok_aB3dE5fG7hJ9kL1m',\n"
+        "    request='7c9e6679-7425-40de-944b-e07fc1f90ae7', shape=shape({'user_message': 'x'}),\n"
+        ").spelled()\n"
+        "print('nacre.firewall.content.secrets' in sys.modules)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from itertools import islice
@@ -14,6 +15,8 @@ from nacre.firewall.rules.arguments.arguments import JsonNumber, number
 _canonical = writer(sort_keys=True, ensure_ascii=False)
 _NAME_LENGTH = 64
 _NO_SECRET = 16  # characters, which no key or token is as short as
+# Ids of Beings, tokens and most requests need no search for secrets.
+_PLAIN_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|tok_[0-9A-Za-z]{16}")
 _LONGEST = 512  # of what is kept of a name
 _LOOKED_AT = 4096  # of a name, before it is cut: what is cut in the middle is not recognised
 _text = json.encoder.encode_basestring_ascii
@@ -76,7 +79,7 @@ def shown_name(name: str) -> str:
     Names are what a record is about, and whoever makes a call chooses them. A caller may cut the
     answer, but must not cut the name before.
     """
-    if len(name) <= _NO_SECRET:
+    if len(name) <= _NO_SECRET or _PLAIN_ID.fullmatch(name):
         return name
     return _without_secrets(name) if len(name) <= _LONGEST else _beginning_of(name)
 
