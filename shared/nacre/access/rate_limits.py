@@ -1,4 +1,4 @@
-"""How often something may be tried: counters in the item store, so that a restart forgets nothing.
+"""Rate limits: counters in the item store, so that a restart does not reset them.
 
 Time is cut into windows that begin at multiples of their length, the same in every process.
 """

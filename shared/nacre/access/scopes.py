@@ -1,4 +1,4 @@
-"""What a read-only token may do, as one table."""
+"""The table of methods and tools that a read-only token may use."""
 
 from nacre.core.errors import InsufficientScopeError
 from nacre.protocol.principal import FULL, READ, READ_ONLY, WRITE, Principal

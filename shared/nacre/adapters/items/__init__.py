@@ -1,1 +1,1 @@
-"""What every item store does alike: values, conditions, queries and writes."""
+"""Shared parts of the item stores: values, conditions, queries and writes."""

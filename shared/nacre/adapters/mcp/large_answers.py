@@ -56,7 +56,7 @@ class LargeAnswers:
         return stream if self._reading is None else _Watching(stream, self._note)
 
     async def shortened(self, raw: bytes) -> bytes:
-        """Return what the client gets of a message."""
+        """Return the message for the client: the same, or a short one for a large answer."""
         if self._reading is None or len(raw) < LARGE_RESULT_BYTES or not self._sent:
             return raw
         reading, sent, version = self._reading, dict(self._sent), self._version()
@@ -106,7 +106,7 @@ class LargeEvents:
         self._is_open = False  # nothing is held any more
 
     async def feed(self, chunk: bytes) -> bytes:
-        """Return what may go on: all events that are whole."""
+        """Return the complete events, and keep the rest of the chunk."""
         if self._is_open:
             return chunk
         looked = max(0, len(self._event) - 2)
@@ -123,7 +123,7 @@ class LargeEvents:
         return b"".join(parts)
 
     def rest(self) -> bytes:
-        """Return what is left at the end."""
+        """Return the bytes of an event that is still incomplete at the end."""
         left = bytes(self._event)
         self._event.clear()
         return left

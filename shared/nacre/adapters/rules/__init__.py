@@ -1,1 +1,1 @@
-"""What every store of blobs, every queue and every vault refuses."""
+"""Input checks that all blob stores, all queues and all vaults share."""

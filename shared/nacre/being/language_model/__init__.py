@@ -1,4 +1,4 @@
-"""What a Being may spend on language models, and the sealed API keys it uses.
+"""The budget of a Being for language models, and its sealed API keys.
 
 Orders and the patrol ask here before each question to a model.
 """

@@ -75,19 +75,21 @@ class ServerFacts:
         from nacre.wiring.this_machine import at_url, on_this_machine, with_bases, with_line
 
         opened = open_wrapping(folder, ())
-        found: list[Surroundings] = []
-        for each in look(opened.files, opened.records, opened.machine)[0]:
-            proxy = each.server.proxy
+        places: list[Surroundings] = []
+        for client_server in look(opened.files, opened.records, opened.machine)[0]:
+            proxy = client_server.server.proxy
             if proxy is None or proxy.first("--name") != server:
                 continue
             bases = proxy.all("--base")
             if proxy.inner is not None and bases:
                 bases = with_line(bases, proxy.inner)
-            place = on_this_machine() if proxy.inner else at_url(proxy.first("--url"))
-            found.append(with_bases(place, bases))
-        if not found:
+            where = on_this_machine() if proxy.inner else at_url(proxy.first("--url"))
+            places.append(with_bases(where, bases))
+        if not places:
             return None
-        if any(not each.bases and each.opens_files for each in found):
-            return found[0]._replace(bases=(), opens_files=True)
-        joined = tuple(dict.fromkeys(base for each in found for base in each.bases))
-        return found[0]._replace(bases=joined, opens_files=any(each.opens_files for each in found))
+        opens_files = any(place.opens_files for place in places)
+        if any(not place.bases and place.opens_files for place in places):
+            joined: tuple[str, ...] = ()
+        else:
+            joined = tuple(dict.fromkeys(base for place in places for base in place.bases))
+        return places[0]._replace(bases=joined, opens_files=opens_files)

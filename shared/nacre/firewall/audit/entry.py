@@ -13,6 +13,7 @@ Direction = Literal["client", "server", "none"]
 Outcome = Literal["allow", "deny", "prompt", "pass", "reject", "drop", "note"]
 
 _NAME = 200
+_REQUEST = 80  # characters of an id, which the sender of the request chose
 _encode = writer(sort_keys=False, ensure_ascii=True)
 _text = json.encoder.encode_basestring_ascii
 
@@ -55,7 +56,7 @@ class AuditEntry:
         if self.being:
             known["being"] = shown_name(self.being)
         if self.request:
-            known["request"] = _shown_id(self.request)
+            known["request"] = shown_name(self.request)[:_REQUEST]
         if self.arguments_sha256:
             known["arguments_sha256"] = self.arguments_sha256
         if self.shape:
@@ -79,7 +80,7 @@ class AuditEntry:
             *(self.rule, self.policy, self.principal, self.being),
         )
         if self.request:
-            said = f'{said},"request":{_text(_shown_id(self.request))}'
+            said = f'{said},"request":{_text(shown_name(self.request)[:_REQUEST])}'
         if self.arguments_sha256:
             said = f'{said},"arguments_sha256":{_text(self.arguments_sha256)}'
         return f'{said},"shape":{_encode(self.shape)}' if self.shape else said
@@ -96,11 +97,6 @@ def _shown(value: Any) -> Any:
             return [_shown(fact) for fact in value]
         case _:
             return value
-
-
-def _shown_id(request: str) -> str:
-    """Return the id of a request, which its sender chose, with a mark in place of a secret."""
-    return shown_name(request)[:80]
 
 
 @lru_cache(maxsize=1024)
@@ -164,7 +160,7 @@ class AllowedCall:
     def spelled(self) -> str:
         """Return the facts as members of a JSON object."""
         said = (
-            f'{self.beginning},"request":{_text(_shown_id(self.request))},'
+            f'{self.beginning},"request":{_text(shown_name(self.request)[:_REQUEST])},'
             f'"arguments_sha256":"{self.arguments_sha256}"'
         )
         return said if self.shape == "{}" else f'{said},"shape":{self.shape}'

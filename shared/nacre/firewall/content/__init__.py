@@ -1,4 +1,4 @@
-"""What is in messages: secrets, payment numbers, base64, and digests of what is not stored.
+"""Checks of message contents: secrets, payment numbers, base64, and digests for the audit.
 
 `enforce.content_check` and the approvals call these modules. They find and mask; they decide
 nothing.
