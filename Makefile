@@ -58,12 +58,22 @@ format: .venv/.ready-dev ## Rewrite files as ruff wants them
 
 .PHONY: reference
 reference: .venv/.ready-dev ## Rewrite the pages of docs/ that follow from code
-	@$(BIN)/python infra/architecture.py
-	@$(BIN)/python infra/reference.py
+	@$(BIN)/python -m infra.architecture
+	@$(BIN)/python -m infra.reference
+
+.tools/site/.ready: infra/site/requirements.txt infra/setup.sh
+	@echo "Setting up .tools/site"
+	@.tools/uv/bin/uv venv --quiet --clear --python $(BIN)/python .tools/site
+	@.tools/uv/bin/uv pip install --quiet --python .tools/site/bin/python -r $<
+	@touch $@
+
+.PHONY: site
+site: .venv/.ready-serve .tools/site/.ready ## Build the searchable site of docs/ into site/, with every link checked
+	@$(BIN)/python -m infra.site.build
 
 .PHONY: test
 test: .venv/.ready-dev ## The default tests, some minutes on two cores (ARGS="-k recall")
-	$(PYTEST) -n $(WORKERS) $(ARGS)
+	$(PYTEST) --workers $(WORKERS) $(ARGS)
 
 .PHONY: test-313
 test-313: .venv/.ready-dev ## The same types and tests on Python 3.13, which AWS runs
@@ -72,7 +82,7 @@ test-313: .venv/.ready-dev ## The same types and tests on Python 3.13, which AWS
 	PYTHON=$$python UV_PROJECT_ENVIRONMENT=.tools/venv-3.13 infra/setup.sh dev && \
 	echo "$$(.tools/venv-3.13/bin/python --version)" && \
 	.tools/venv-3.13/bin/mypy && \
-	.tools/venv-3.13/bin/python -m pytest -n $(WORKERS) -p no:cacheprovider $(ARGS)
+	.tools/venv-3.13/bin/python -m pytest --workers $(WORKERS) -p no:cacheprovider $(ARGS)
 
 .PHONY: test-oldest
 test-oldest: .venv/.ready-dev ## The same tests on the oldest Python that is promised, as an ordinary user
@@ -93,11 +103,11 @@ SLOW := $(PYTEST) -m slow
 
 .PHONY: conformance
 conformance: .venv/.ready-dev .tools/node/.ready ## The official conformance suite and other people's clients
-	$(SLOW) tests/conformance tests/clients $(ARGS)
+	$(SLOW) tests/end_to_end/conformance tests/end_to_end/clients $(ARGS)
 
 .PHONY: clients
 clients: .venv/.ready-dev .tools/node/.ready ## Other people's clients and applications connect, log in and call
-	$(SLOW) tests/clients $(ARGS)
+	$(SLOW) tests/end_to_end/clients $(ARGS)
 
 .PHONY: template
 template: .venv/.ready-dev ## The AWS template and its layers: built, validated, checked
@@ -109,11 +119,13 @@ stack: .venv/.ready-dev .tools/node/.ready ## A whole deployment to an emulator 
 
 .PHONY: browser
 browser: .venv/.ready-dev .tools/node/.ready ## Chromium on the owner's pages: walks, and what keeps people out
-	$(SLOW) tests/browser $(ARGS)
+	$(SLOW) tests/end_to_end/browser $(ARGS)
 
+# The folders of slow tests that other targets run.
+OTHER_SUITES := functions fuzz infra project $(addprefix end_to_end/,attacks browser clients conformance faults)
 .PHONY: slow
-slow: .venv/.ready-dev node-if-possible ## Every other slow test: crashes, long runs, the other stores
-	$(SLOW) tests $(foreach part,attacks browser clients conformance faults functions fuzz infra project,--ignore tests/$(part)) $(ARGS)
+slow: .venv/.ready-dev .tools/site/.ready node-if-possible ## Every other slow test: crashes, long runs, the other stores
+	$(SLOW) tests $(foreach part,$(OTHER_SUITES),--ignore tests/$(part)) $(ARGS)
 	@# Five says that no law is among the tests that ARGS chose.
 	$(PYTEST) -m "hypothesis and not slow and not benchmark" --hypothesis-profile thorough tests $(ARGS) || [ $$? -eq 5 ]
 
@@ -123,7 +135,7 @@ project: .venv/.ready-dev node-if-possible ## The project itself: the wheel, eac
 
 .PHONY: faults
 faults: .venv/.ready-dev node-if-possible ## What fails: every test that docs/concepts/faults.md names, with real processes
-	$(PYTEST) -m "not benchmark" -n 2 --dist loadfile $$($(BIN)/python -m tests.faults.listed) $(ARGS)
+	$(PYTEST) -m "not benchmark" --workers 2 $$($(BIN)/python -m tests.end_to_end.faults.listed) $(ARGS)
 
 .PHONY: crashes
 crashes: .venv/.ready-dev ## Stop patrols of random histories a hundred thousand times (NACRE_CRASHES=1000)
@@ -135,11 +147,11 @@ mutate: .venv/.ready-dev node-if-possible ## Break each promise on purpose: do i
 
 .PHONY: load
 load: .venv/.ready-dev ## Mixed traffic for minutes: speed, memory, nothing lost (ARGS="laptop --seconds 60")
-	@$(BIN)/python -m tests.load $(ARGS)
+	@$(BIN)/python -m tests.end_to_end.load $(ARGS)
 
 .PHONY: attack
 attack: .venv/.ready-dev node-if-possible ## What attackers try, with a table of what came of it; then known weaknesses
-	@$(BIN)/python -m tests.attacks.run $(ARGS)
+	@$(BIN)/python -m tests.end_to_end.attacks.run $(ARGS)
 	@$(BIN)/python -m infra.advisories || [ $$? -eq 3 ]
 
 .PHONY: bill

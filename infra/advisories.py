@@ -54,75 +54,77 @@ Source = Callable[[Sequence[Package]], list[Finding]]
 
 
 def locked() -> list[Package]:
-    """Return what the two lock files name."""
+    """Return the packages of the two lock files."""
     lock = tomllib.loads((ROOT / "uv.lock").read_text())
     python = [
-        Package("PyPI", each["name"], each["version"])
-        for each in lock["package"]
-        if "registry" in each["source"]
+        Package("PyPI", package["name"], package["version"])
+        for package in lock["package"]
+        if "registry" in package["source"]
     ]
     node = json.loads((ROOT / "infra" / "node" / "package-lock.json").read_text())["packages"]
     return python + [
-        Package("npm", each.get("name") or path.rpartition("node_modules/")[2], each["version"])
-        for path, each in node.items()
+        Package(
+            "npm", package.get("name") or path.rpartition("node_modules/")[2], package["version"]
+        )
+        for path, package in node.items()
         if path
     ]
 
 
 def osv(base: str) -> Source:
-    """Return what asks an OSV server."""
+    """Return the source that asks an OSV server."""
 
     def ask(packages: Sequence[Package]) -> list[Finding]:
-        found = []
+        findings = []
         for start in range(0, len(packages), _AT_ONCE):
             some = packages[start : start + _AT_ONCE]
             queries = [
                 {
-                    "package": {"ecosystem": each.ecosystem, "name": each.name},
-                    "version": each.version,
+                    "package": {"ecosystem": package.ecosystem, "name": package.name},
+                    "version": package.version,
                 }
-                for each in some
+                for package in some
             ]
             results = _sent(base, "POST", "/v1/querybatch", {"queries": queries}).get("results")
             if not isinstance(results, list) or len(results) != len(some):
                 raise UnreachableError(f"{base} did not answer for every package")
-            found += [
+            findings += [
                 Finding(package, vulnerability["id"])
                 for package, result in zip(some, results, strict=True)
                 for vulnerability in result.get("vulns", ())
             ]
-        return found
+        return findings
 
     return ask
 
 
 def pypi(base: str) -> Source:
-    """Return what asks PyPI, package by package."""
+    """Return the source that asks PyPI, package by package."""
 
     def ask(packages: Sequence[Package]) -> list[Finding]:
-        found = []
-        for each in packages:
-            said = _sent(base, "GET", f"/pypi/{each.name}/{each.version}/json")
-            if not isinstance(said.get("vulnerabilities"), list):  # a mirror may know nothing
+        findings = []
+        for package in packages:
+            answer = _sent(base, "GET", f"/pypi/{package.name}/{package.version}/json")
+            if not isinstance(answer.get("vulnerabilities"), list):  # a mirror may know nothing
                 raise UnreachableError(f"{base} tells no weaknesses")
-            found += [Finding(each, one["id"]) for one in said["vulnerabilities"]]
-        return found
+            findings += [Finding(package, weakness["id"]) for weakness in answer["vulnerabilities"]]
+        return findings
 
     return ask
 
 
 def npm(base: str) -> Source:
-    """Return what asks the registry of npm, as `npm audit` does."""
+    """Return the source that asks the registry of npm, as `npm audit` does."""
 
     def ask(packages: Sequence[Package]) -> list[Finding]:
         versions: dict[str, list[str]] = {}
-        for each in packages:
-            versions.setdefault(each.name, []).append(each.version)
-        said = _sent(base, "POST", "/-/npm/v1/security/advisories/bulk", versions)
+        for package in packages:
+            versions.setdefault(package.name, []).append(package.version)
+        answer = _sent(base, "POST", "/-/npm/v1/security/advisories/bulk", versions)
         return [
-            Finding(Package("npm", name, ", ".join(versions[name])), str(one["url"]))
-            for name, known in said.items()
-            for one in known
+            Finding(Package("npm", name, ", ".join(versions[name])), str(advisory["url"]))
+            for name, advisories in answer.items()
+            for advisory in advisories
         ]
 
     return ask
@@ -133,49 +135,49 @@ def _sent(base: str, method: str, path: str, body: object = None) -> dict[str, A
     kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
     connection = kind(parts.netloc, timeout=_SECONDS)
     try:
-        sent = None if body is None else json.dumps(body)
-        connection.request(method, path, sent, {"content-type": "application/json"})
+        content = None if body is None else json.dumps(body)
+        connection.request(method, path, content, {"content-type": "application/json"})
         response = connection.getresponse()
         raw = response.read()
         if response.status != 200:
             raise UnreachableError(f"{parts.netloc} answers {response.status}")
-        said = json.loads(raw)
+        answer = json.loads(raw)
     except (OSError, http.client.HTTPException, ValueError) as error:
         raise UnreachableError(f"{parts.netloc}: {error}") from error
     finally:
         connection.close()
-    if not isinstance(said, dict):
+    if not isinstance(answer, dict):
         raise UnreachableError(f"{parts.netloc} answers with something else")
-    return said
+    return answer
 
 
 def looked(
-    packages: Sequence[Package], sources: Iterable[Source], say: Callable[[str], None]
+    packages: Sequence[Package], sources: Iterable[Source], report: Callable[[str], None]
 ) -> list[Finding] | None:
-    """Return what the first source that answers knows; None where none does."""
+    """Return the findings of the first source that answers; None where none does."""
     for source in sources:
         try:
             return source(packages)
         except UnreachableError as error:
-            say(f"not reached: {error}")
+            report(f"not reached: {error}")
     return None
 
 
 def audit(packages: Sequence[Package], sources: Mapping[str, Sequence[Source]]) -> int:
     """Look for all packages, tell what was found, and return the exit code."""
     code, harmless = 0, set()
-    for ecosystem, known in sources.items():
-        some = [each for each in packages if each.ecosystem == ecosystem]
-        found = looked(some, known, lambda text: print(text, file=sys.stderr))
-        if found is None:
+    for ecosystem, sources_of in sources.items():
+        some = [package for package in packages if package.ecosystem == ecosystem]
+        findings = looked(some, sources_of, lambda text: print(text, file=sys.stderr))
+        if findings is None:
             print(f"!!! NOT RUN: no source of advisories for {len(some)} packages of {ecosystem}")
             code = code or NOT_RUN
             continue
-        open_ = [each for each in found if each.advisory not in HARMLESS]
-        harmless |= {each.advisory for each in found} - {each.advisory for each in open_}
+        open_ = [hit for hit in findings if hit.advisory not in HARMLESS]
+        harmless |= {hit.advisory for hit in findings} - {hit.advisory for hit in open_}
         print(f"{ecosystem}: {len(some)} packages, {len(open_)} known weaknesses")
-        for each in open_:
-            print(f"  {each.package.name} {each.package.version}: {each.advisory}")
+        for hit in open_:
+            print(f"  {hit.package.name} {hit.package.version}: {hit.advisory}")
             code = 1
     if code == 0 and (forgotten := set(HARMLESS) - harmless):
         print(f"not found any more, so take it out: {', '.join(sorted(forgotten))}")

@@ -1,6 +1,6 @@
-"""Draw what template.yaml deploys, and the package's layers and folders, for the docs.
+"""Draw the way of a call, the deployed stack, and the package's layers and folders for the docs.
 
-`python infra/architecture.py` puts them between the markers of docs/concepts/architecture.md. A
+`python -m infra.architecture` puts them between the markers of docs/concepts/architecture.md. A
 test fails when they are not up to date.
 """
 
@@ -28,19 +28,64 @@ _SECRETS = "Secrets"
 _READS = re.compile(r"dynamodb:(Get|BatchGet|Query)|s3:Get|ssm:Get")
 _WRITES = re.compile(r"dynamodb:(Put|Update|Delete)|s3:(Put|Delete)")
 
+# The way of a call: folders of the package with what each does, and who hands the call to whom.
+_STATIONS = {
+    "faces": "HTTP, stdio or Lambda",
+    "access": "whose token, which Being",
+    "protocol": "strict message, version, scope",
+    "firewall": "rules, approvals, audit",
+    "being/tools": "the Being's own tools",
+    "being/orders": "the Being as one tool",
+    "gateway": "other servers, your own tools",
+    "being/memory": "scenes, memories, search",
+    "being/patrol": "scenes become memories",
+    "ports": "items, index, queue, blobs",
+}
+_HANDOVERS = (
+    ("faces", "access", ""),
+    ("access", "protocol", ""),
+    ("protocol", "firewall", ""),
+    ("firewall", "being/tools", ""),
+    ("firewall", "being/orders", ""),
+    ("firewall", "gateway", ""),
+    ("being/tools", "being/memory", ""),
+    ("being/tools", "being/patrol", "scenes wait"),
+    ("being/patrol", "being/memory", ""),
+    ("being/orders", "firewall", "the model's calls, as its caller"),
+    ("being/memory", "ports", ""),
+)
+
 Resources = Mapping[str, Mapping[str, Any]]
 
 
 def page(text: str) -> str:
     """Return the page with everything between its markers drawn anew."""
     resources = yaml_parse((ROOT / "template.yaml").read_text(encoding="utf-8"))["Resources"]
-    drawn = {"diagram": diagram(resources), "packages": packages(), "folders": folders()}
+    drawn = {
+        "call": call(),
+        "diagram": diagram(resources),
+        "packages": packages(),
+        "folders": folders(),
+    }
     for name, content in drawn.items():
         begin, end = f"<!-- {name}: drawn by infra/architecture.py -->", f"<!-- end of {name} -->"
         before, _, rest = text.partition(begin)
         _, _, after = rest.partition(end)
         text = f"{before}{begin}\n\n{content}\n\n{end}{after}"
     return text
+
+
+def call() -> str:
+    """Return the way of a call through the package as Mermaid; raise if a folder is missing."""
+    lines = ['    client(["client"]) --> faces']
+    for folder, work in _STATIONS.items():
+        if not (PACKAGE / folder / "__init__.py").exists():
+            raise LookupError(f"the package has no folder {folder}")
+        lines.append(f'    {Path(folder).name}["{folder}: {work}"]')
+    for giver, taker, words in _HANDOVERS:
+        arrow = f'-- "{words}" -->' if words else "-->"
+        lines.append(f"    {Path(giver).name} {arrow} {Path(taker).name}")
+    return "\n".join(["```mermaid", "flowchart TD", *lines, "```"])
 
 
 def diagram(resources: Resources) -> str:
@@ -85,38 +130,40 @@ def _edges(resources: Resources) -> Iterator[str]:
 
 
 def _grants(function: str, resources: Resources) -> Iterator[str]:
-    """What the function's role lets it do with what is drawn; keys, logs and traces are not."""
-    done: dict[str, list[str]] = {}
+    """Yield the rights of a function on the resources that are drawn."""
+    granted: dict[str, list[str]] = {}
     for policy in resources[f"{function}Role"]["Properties"]["Policies"]:
         for statement in policy["PolicyDocument"]["Statement"]:
             actions = " ".join(statement["Action"])
-            found = _named(statement["Resource"], resources, _KEEPERS)
-            target = found or (_SECRETS if "ssm:" in actions else "")
+            keeper = _named(statement["Resource"], resources, _KEEPERS)
+            target = keeper or (_SECRETS if "ssm:" in actions else "")
             verbs = {
                 "reads": _READS.search(actions),
                 "writes": _WRITES.search(actions),
                 "sends": "sqs:SendMessage" in actions,
             }
-            known = done.setdefault(target, [])
-            known += [verb for verb, is_done in verbs.items() if is_done and verb not in known]
-    for target, said in done.items():
-        if target and said:
-            yield f'{function} -- "{", ".join(said)}" --> {target}'
+            seen_verbs = granted.setdefault(target, [])
+            seen_verbs += [
+                verb for verb, is_done in verbs.items() if is_done and verb not in seen_verbs
+            ]
+    for target, words in granted.items():
+        if target and words:
+            yield f'{function} -- "{", ".join(words)}" --> {target}'
 
 
 def _routes(resources: Resources) -> dict[str, list[str]]:
     """The paths that API Gateway hands to each function."""
-    found: dict[str, list[str]] = {}
+    routes: dict[str, list[str]] = {}
     for resource in resources.values():
         if resource["Type"] != "AWS::ApiGatewayV2::Route":
             continue
         target = _named(resource["Properties"]["Target"], resources)
         function = _named(resources[target]["Properties"]["IntegrationUri"], resources)
         path = resource["Properties"]["RouteKey"].partition(" ")[2]
-        paths = found.setdefault(function, [])
+        paths = routes.setdefault(function, [])
         if path not in paths:
             paths.append(path)
-    return found
+    return routes
 
 
 def _guarded(resources: Resources) -> str:
@@ -132,8 +179,8 @@ def _guarded(resources: Resources) -> str:
 
 def _named(value: object, resources: Resources, kinds: Mapping[str, str] | None = None) -> str:
     """The first resource that a value refers to, or ''; an alias stands for its function."""
-    for word in re.findall(r"\w+", json.dumps(value)):
-        name = f"{word[:-5]}Function" if word.endswith("Alias") else str(word)
+    for token in re.findall(r"\w+", json.dumps(value)):
+        name = f"{token[:-5]}Function" if token.endswith("Alias") else str(token)
         if name in resources and (kinds is None or resources[name]["Type"] in kinds):
             return name
     return ""
@@ -147,17 +194,20 @@ def _words(name: str) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()
 
 
-def packages() -> str:
-    """Return the layers of the package, from the one that may import all others downwards."""
+def layers() -> list[list[str]]:
+    """Return the parts of each layer, from the layer that may import all others downwards."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     contracts = project["tool"]["importlinter"]["contracts"]
-    layers = next(each for each in contracts if each.get("containers") == ["nacre"])["layers"]
-    rows = [
-        f"| {number} | `{part}` | {_first_line(part)} |"
-        for number, layer in enumerate(layers, start=1)
-        for part in re.findall(r"\w+", layer)
-    ]
-    return "\n".join(["| Layer | Part | What it is |", "|---|---|---|", *rows])
+    contract = next(item for item in contracts if item.get("containers") == ["nacre"])
+    return [re.findall(r"\w+", layer) for layer in contract["layers"]]
+
+
+def packages() -> str:
+    """Return the layers of the package as Mermaid."""
+    chain = " --> ".join(
+        f'layer{number}["{" · ".join(parts)}"]' for number, parts in enumerate(layers(), start=1)
+    )
+    return "\n".join(["```mermaid", "flowchart TD", f"    {chain}", "```"])
 
 
 def folders() -> str:
@@ -168,7 +218,7 @@ def folders() -> str:
         parts = file.parent.relative_to(PACKAGE).parts
         if parts:
             words = _first_line("/".join(parts))
-            rows.append(f"{'  ' * (len(parts) - 1)}- `{parts[-1]}`: {words}")
+            rows.append(f"{'    ' * (len(parts) - 1)}- `{parts[-1]}`: {words}")
     return "\n".join(rows)
 
 

@@ -65,39 +65,43 @@ def bill() -> Bill:
         capture_output=True,
         text=True,
     )
-    made: Bill = json.loads(exported.stdout)
-    for component in made["components"]:
+    document: Bill = json.loads(exported.stdout)
+    for component in document["components"]:
         component["licenses"] = [{"expression": licence(component["name"])}]
-    made["components"] += [_inside(*each) for each in _INSIDE]
-    own = made["metadata"]["component"]
-    own |= {"type": "application", "version": __version__, "licenses": [{"expression": "MIT"}]}
-    made["metadata"].pop("timestamp", None)
+    document["components"] += [_inside(*part) for part in _INSIDE]
+    root = document["metadata"]["component"]
+    root |= {
+        "type": "application",
+        "version": __version__,
+        "licenses": [{"expression": "MIT"}],
+    }
+    document["metadata"].pop("timestamp", None)
     lock = (ROOT / "uv.lock").read_text()
-    made["serialNumber"] = f"urn:uuid:{uuid.uuid5(uuid.NAMESPACE_URL, __version__ + lock)}"
-    return made
+    document["serialNumber"] = f"urn:uuid:{uuid.uuid5(uuid.NAMESPACE_URL, __version__ + lock)}"
+    return document
 
 
 def licence(name: str) -> str:
     """Return a package's licence as an SPDX expression, or what it says instead of one."""
     if name in _READ:
         return _READ[name]
-    said = importlib.metadata.metadata(name)
-    for expression in said.get_all("License-Expression") or ():
+    metadata = importlib.metadata.metadata(name)
+    for expression in metadata.get_all("License-Expression") or ():
         return str(expression)
     classifiers = [
-        each.rpartition(" :: ")[2]
-        for each in said.get_all("Classifier") or ()
-        if each.startswith("License ::")
+        classifier.rpartition(" :: ")[2]
+        for classifier in metadata.get_all("Classifier") or ()
+        if classifier.startswith("License ::")
     ]
-    declared = str([*(said.get_all("License") or ()), *classifiers, "unknown"][0]).strip()
+    declared = str([*(metadata.get_all("License") or ()), *classifiers, "unknown"][0]).strip()
     return _SPELT.get(declared, declared)
 
 
-def refused(made: Mapping[str, Any]) -> list[str]:
+def refused(document: Mapping[str, Any]) -> list[str]:
     """Return the components whose licence is not one of those that are allowed."""
     return [
         f"{component['name']}: {expression}"
-        for component in made["components"]
+        for component in document["components"]
         for expression in (component["licenses"][0]["expression"],)
         if not _allows(expression)
     ]
@@ -122,19 +126,19 @@ def _inside(name: str, version: str, expression: str, purl: str) -> dict[str, ob
 
 def write(file: Path) -> Bill:
     """Write the bill of materials to a file, and return it."""
-    made = bill()
+    document = bill()
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps(made, indent=1, sort_keys=True) + "\n")
-    return made
+    file.write_text(json.dumps(document, indent=1, sort_keys=True) + "\n")
+    return document
 
 
 def main() -> None:
     """Write the bill of materials; end with an error where a licence is not allowed."""
     file = Path(sys.argv[1]) if len(sys.argv) > 1 else FILE
-    made = write(file)
-    print(f"{len(made['components'])} components: {file}")
-    if found := refused(made):
-        sys.exit("licences that nobody has allowed:\n" + "\n".join(found))
+    document = write(file)
+    print(f"{len(document['components'])} components: {file}")
+    if problems := refused(document):
+        sys.exit("licences that nobody has allowed:\n" + "\n".join(problems))
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ def chromium_path() -> str | None:
 
 @dataclass
 class Window:
-    """One window with cookies of its own, and everything that went wrong in it."""
+    """One window with separate cookies, and a list of everything that went wrong in it."""
 
     page: Page
     base: str
@@ -51,15 +51,15 @@ class Window:
         self.page.wait_for_url(lambda url: "/sign-in" not in urlsplit(url).path)
 
     def barriers(self) -> list[str]:
-        """Return what axe finds on the page that keeps people out, one line for each element."""
+        """Return the accessibility problems that axe finds, one line for each element."""
         self.page.wait_for_load_state("load")  # with its style
-        found: Any = self.page.evaluate(
+        report: Any = self.page.evaluate(
             "rules => axe.run(document, {runOnly: rules, resultTypes: ['violations']})", _RULES
         )
         return [
-            f"{each['id']} ({each['impact']}): {node['html'][:160]} | {_reasons(node)}"
-            for each in found["violations"]
-            for node in each["nodes"]
+            f"{violation['id']} ({violation['impact']}): {node['html'][:160]} | {_reasons(node)}"
+            for violation in report["violations"]
+            for node in violation["nodes"]
         ]
 
     def overflow(self) -> int:
@@ -72,9 +72,9 @@ class Window:
 
 
 def _reasons(node: Any) -> str:
-    """Return what axe measured, such as a contrast, rather than its advice."""
+    """Return the measurements of axe, such as a contrast, without its advice."""
     checks = [*node["any"], *node["all"], *node["none"]]
-    return "; ".join(each["message"] for each in checks)[:240]
+    return "; ".join(check["message"] for check in checks)[:240]
 
 
 @contextmanager
@@ -116,54 +116,54 @@ def window(
     if scripts and AXE.is_file():
         context.add_init_script(path=AXE)
     page = context.new_page()
-    made = Window(page, base)
-    page.on("pageerror", lambda error: made.wrong.append(f"error: {error}"))
-    page.on("console", lambda said: _keep(made, said))
-    page.on("request", lambda request: _known(made, request.url))
-    page.on("response", lambda answer: _answered(made, answer))
-    page.on("dialog", lambda dialog: _closed(made, dialog))
+    opened = Window(page, base)
+    page.on("pageerror", lambda error: opened.wrong.append(f"error: {error}"))
+    page.on("console", lambda message: _keep(opened, message))
+    page.on("request", lambda request: _known(opened, request.url))
+    page.on("response", lambda answer: _answered(opened, answer))
+    page.on("dialog", lambda dialog: _closed(opened, dialog))
     try:
-        yield made
+        yield opened
     finally:
         context.close()
 
 
-def _closed(made: Window, dialog: Dialog) -> None:
-    made.wrong.append("a dialog opened")
+def _closed(opened: Window, dialog: Dialog) -> None:
+    opened.wrong.append("a dialog opened")
     dialog.dismiss()
 
 
-def _answered(made: Window, answer: Response) -> None:
+def _answered(opened: Window, answer: Response) -> None:
     if answer.status >= 500:
-        made.wrong.append(f"an answer of {answer.status}: {answer.url}")
+        opened.wrong.append(f"an answer of {answer.status}: {answer.url}")
 
 
-def _keep(made: Window, said: ConsoleMessage) -> None:
+def _keep(opened: Window, message: ConsoleMessage) -> None:
     # An answer of 4xx to a form is one of the pages that tests ask for.
-    if said.type in ("error", "warning") and "Failed to load resource" not in said.text:
-        made.wrong.append(f"{said.type}: {said.text}")
+    if message.type in ("error", "warning") and "Failed to load resource" not in message.text:
+        opened.wrong.append(f"{message.type}: {message.text}")
 
 
-def _known(made: Window, url: str) -> None:
-    if not url.startswith((f"{made.base}/", "data:")):
-        made.wrong.append(f"a request went elsewhere: {url}")
+def _known(opened: Window, url: str) -> None:
+    if not url.startswith((f"{opened.base}/", "data:")):
+        opened.wrong.append(f"a request went elsewhere: {url}")
 
 
 def main(words: list[str]) -> None:
     """Take a picture of one page."""
-    link, path, file = (each for each in words if not each.startswith("--"))
+    link, path, file = (word for word in words if not word.startswith("--"))
     parts = urlsplit(link)
     scheme: Scheme = "dark" if "--dark" in words else "light"
     size = NARROW if "--narrow" in words else WIDE
     with (
         browsing() as browser,
-        window(browser, f"{parts.scheme}://{parts.netloc}", scheme=scheme, size=size) as made,
+        window(browser, f"{parts.scheme}://{parts.netloc}", scheme=scheme, size=size) as opened,
     ):
-        made.sign_in(parts.fragment)
-        made.go(path).screenshot(path=file, full_page=True)
-        for line in [*made.wrong, *(made.barriers() if AXE.is_file() else ())]:
+        opened.sign_in(parts.fragment)
+        opened.go(path).screenshot(path=file, full_page=True)
+        for line in [*opened.wrong, *(opened.barriers() if AXE.is_file() else ())]:
             print(line)
-        print(f"{file}: {made.page.url}, {made.overflow()} px too wide")
+        print(f"{file}: {opened.page.url}, {opened.overflow()} px too wide")
 
 
 if __name__ == "__main__":

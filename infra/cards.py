@@ -27,7 +27,7 @@ Floats = np.ndarray[Any, np.dtype[np.float32]]
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What one model does with the notes and questions of one language."""
+    """The figures of one model for the notes and questions of one language."""
 
     emb_id: str
     cosines: Cosines
@@ -49,15 +49,15 @@ def main() -> None:
 
 
 def measure(embedder: Embedder, language: str) -> Measured:
-    """Return what the model does with one language."""
+    """Return the figures of a model for one language."""
     pairs = texts(language)
     notes = matrix(embedder.documents([note for note, _ in pairs]))
     questions = matrix([embedder.query(question) for _, question in pairs])
     apart = ~np.eye(len(pairs), dtype=bool)
     between_notes = (notes @ notes.T)[apart]
-    asked = questions @ notes.T
+    products = questions @ notes.T
     mean, deviation = float(between_notes.mean()), float(between_notes.std())
-    floor = float(asked[apart].mean() + FLOOR_Z * asked[apart].std())
+    floor = float(products[apart].mean() + FLOOR_Z * products[apart].std())
     return Measured(
         emb_id=embedder.emb_id,
         cosines=Cosines(
@@ -66,8 +66,8 @@ def measure(embedder: Embedder, language: str) -> Measured:
             floor=round(floor, 2),
             join=round(mean + JOIN_Z * deviation, 2),
         ),
-        answers_above=round(float((asked.diagonal() >= floor).mean()), 2),
-        others_above=round(float((asked[apart] >= floor).mean()), 4),
+        answers_above=round(float((products.diagonal() >= floor).mean()), 2),
+        others_above=round(float((products[apart] >= floor).mean()), 4),
     )
 
 

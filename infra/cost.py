@@ -1,9 +1,9 @@
-"""What a stack needs and what AWS takes for it, from counted calls.
+"""The resources that a stack uses and their cost on AWS, from counted calls.
 
 python -m infra.cost prints what a million calls of the stated mix cost; its options state another
-mix, another size of memory, or Qdrant. `infra/measured.json` holds what one call of each kind asks
-for, as `python -m tests.load.counting` counts it, and a test counts again. Every other number is
-an assumption and stands here with its reason, or a price with its source.
+mix, another size of memory, or Qdrant. `infra/measured.json` holds the requests of one call of each
+kind, counted by `python -m tests.end_to_end.load.counting`; a test counts again. Every other number
+is an assumption and stands here with its reason, or a price with its source.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from nacre.core.limits import EXACT_ITEM_POINTS
 from nacre.core.metrics import METRICS
 
 MEASURED = ROOT / "infra" / "measured.json"
-PAGE = ROOT / "docs" / "concepts" / "capacity.md"
+PAGE = ROOT / "docs" / "reference" / "costs.md"
 MILLION = 1_000_000
 HOURS = 730  # of a month, as AWS counts them
 _GIGABYTE = 10**9
@@ -32,7 +32,7 @@ Searches = Literal["items", "qdrant"]
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What one of something costs in us-east-1, without any free tier."""
+    """The price of one unit in us-east-1, without any free tier."""
 
     what: str
     dollars: float
@@ -76,7 +76,7 @@ PRICES: Mapping[str, Price] = {
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What is asked of a stack in a month."""
+    """The calls to a stack in a month."""
 
     calls: float = MILLION
     mix: Mapping[str, float] = field(
@@ -110,14 +110,14 @@ class Load:
 
 
 MEMORY_MB = {"mcp_http": 1024, "token_authorizer": 512, "policy_evaluator": 512, "worker": 1769}
-INIT_MS = {"mcp_http": 192, "token_authorizer": 225, "policy_evaluator": 164}  # docs: speed.md
+INIT_MS = {"mcp_http": 192, "token_authorizer": 225, "policy_evaluator": 164}  # docs: benchmarks.md
 _PLATFORM_LOG_BYTES = 700  # start and report of an invocation, as Lambda writes them in JSON
 _POLLS_A_MINUTE = 5 * 3  # five pollers of an idle queue that wait twenty seconds each
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """How much of everything that is paid for; the names are those of the prices."""
+    """The amount of each paid unit; the names are those of the prices."""
 
     http_requests: float = 0
     lambda_requests: float = 0
@@ -136,49 +136,49 @@ class Usage:
     dashboards: float = 0
     keys: float = 0
 
-    def __add__(self, other: "Usage") -> "Usage":
-        return Usage(*(a + b for (_, a), (_, b) in zip(self.items(), other.items(), strict=True)))
+    def __add__(self, more: "Usage") -> "Usage":
+        return Usage(*(a + b for (_, a), (_, b) in zip(self.items(), more.items(), strict=True)))
 
     def __mul__(self, times: float) -> "Usage":
         return Usage(*(amount * times for _, amount in self.items()))
 
     def items(self) -> Iterator[tuple[str, float]]:
         """Give each amount under its name."""
-        for each in fields(self):
-            yield each.name, getattr(self, each.name)
+        for column in fields(self):
+            yield column.name, getattr(self, column.name)
 
     @property
     def dollars(self) -> float:
-        """Return what it costs."""
+        """Return the cost."""
         return sum(map(line_dollars, *zip(*self.items(), strict=True)))
 
 
 def line_dollars(name: str, amount: float) -> float:
-    """Return what so much of one thing costs."""
+    """Return the cost of an amount of one unit."""
     return PRICES[name].dollars * amount / PRICES[name].per
 
 
 @cache
 def measured() -> dict[str, Any]:
-    """Return what was counted and measured."""
-    found: dict[str, Any] = json.loads(MEASURED.read_text())
-    return found
+    """Return the counted and measured figures."""
+    figures: dict[str, Any] = json.loads(MEASURED.read_text())
+    return figures
 
 
 def one_call(kind: str, load: Load) -> Usage:
-    """Return what one call of a kind uses, and what follows from it later."""
+    """Return the usage of one call of a kind, with the work that follows later."""
     function = "policy_evaluator" if kind == "policy" else "mcp_http"
     called = _served(function, _mean_call(kind, load), load)
     if kind == "order_being":
         called += Usage(gb_seconds=load.model_seconds * MEMORY_MB[function] / 1024)
-    found = called + _authorized(load) + Usage(http_requests=1)
+    usage = called + _authorized(load) + Usage(http_requests=1)
     if kind in ("update_notes", "order_being"):  # both leave a scene behind
-        found += one_scene(load)
-    return found
+        usage += one_scene(load)
+    return usage
 
 
 def one_scene(load: Load) -> Usage:
-    """Return what a patrol uses for each scene that it makes a memory of."""
+    """Return the usage of a patrol for each scene that becomes a memory."""
     small, large = (size["patrol"] for size in _counted(load)["sizes"])
     share: float = 1 / large["scenes"]
     patrol = dict(large)
@@ -193,15 +193,15 @@ def one_scene(load: Load) -> Usage:
 
 
 def calls(load: Load) -> Usage:
-    """Return what all calls of a month use."""
-    found = Usage()
+    """Return the usage of all calls of a month."""
+    usage = Usage()
     for kind in load.mix:
-        found += one_call(kind, load) * (load.calls * load.share(kind))
-    return found
+        usage += one_call(kind, load) * (load.calls * load.share(kind))
+    return usage
 
 
 def standing(load: Load) -> Usage:
-    """Return what a stack uses in a month without any call, and to keep what it keeps."""
+    """Return the usage of a stack in a month without any call, its storage included."""
     sweep = _served("worker", _counted(load)["sweep"], load, queued=True) * HOURS
     gigabytes = load.beings * load.memories * bytes_per_memory(load) / _GIGABYTE
     template = (ROOT / "template.yaml").read_text()
@@ -217,7 +217,7 @@ def standing(load: Load) -> Usage:
 
 
 def bytes_per_memory(load: Load) -> float:
-    """Return what DynamoDB keeps for a memory: its node, scene and vector, with their indexes."""
+    """Return the bytes of a memory in DynamoDB: its node, scene and vector, with their indexes."""
     small, large = _counted(load)["sizes"]
     grown: float = large["stored_bytes"] - small["stored_bytes"]
     more: int = large["memories"] - small["memories"]
@@ -226,60 +226,65 @@ def bytes_per_memory(load: Load) -> float:
 
 def qdrant_gigabytes(load: Load) -> float:
     """Return the memory that Qdrant wants for the vectors of all Beings."""
-    each: int = measured()["qdrant"]["resident_bytes_per_point"]
-    return load.beings * load.memories * each / _GIGABYTE
+    point_bytes: int = measured()["qdrant"]["resident_bytes_per_point"]
+    return load.beings * load.memories * point_bytes / _GIGABYTE
 
 
 def _counted(load: Load) -> dict[str, Any]:
-    found: dict[str, Any] = measured()["counted"][load.searches]
-    return found
+    counted: dict[str, Any] = measured()["counted"][load.searches]
+    return counted
 
 
 def _large(load: Load) -> dict[str, Any]:
-    found: dict[str, Any] = _counted(load)["sizes"][-1]
-    return found
+    counted: dict[str, Any] = _counted(load)["sizes"][-1]
+    return counted
 
 
 def _mean_call(kind: str, load: Load) -> dict[str, Any]:
     """Return a call as it was counted, grown to the size of the memory."""
     paused, again = (_grown(kind, when, load) for when in ("after a pause", "again"))
-    kept = dict(again)
+    mean = dict(again)
     # What a pause adds are reads of policies and names, which are single items.
     more = paused["asked"].get("GetItem", (0, 0))[0] - again["asked"].get("GetItem", (0, 0))[0]
     times, units = again["asked"].get("GetItem", (0, 0))
     added = max(0.0, more) * load.paused
-    kept["asked"] = {**again["asked"], "GetItem": (times + added, units + added)}
-    return kept
+    mean["asked"] = {**again["asked"], "GetItem": (times + added, units + added)}
+    return mean
 
 
 def _grown(kind: str, when: str, load: Load) -> dict[str, Any]:
     small, large = (size["calls"][kind][when] for size in _counted(load)["sizes"])
-    asked = {name: tuple(counts) for name, counts in large["asked"].items()}
+    requests = {name: tuple(counts) for name, counts in large["asked"].items()}
     milliseconds = large["processor_ms"]
-    if load.searches == "items" and "Query" in asked:
+    if load.searches == "items" and "Query" in requests:
         sizes = [size["memories"] for size in _counted(load)["sizes"]]
         further = (load.memories - sizes[1]) / (sizes[1] - sizes[0])
-        units = further * (asked["Query"][1] - small["asked"]["Query"][1])
+        units = further * (requests["Query"][1] - small["asked"]["Query"][1])
         pages = max(0.0, units) * _READ_BYTES / _QUERY_BYTES
-        asked["Query"] = (asked["Query"][0] + pages, max(1.0, asked["Query"][1] + units))
+        requests["Query"] = (
+            requests["Query"][0] + pages,
+            max(1.0, requests["Query"][1] + units),
+        )
         milliseconds += max(0.0, further * (milliseconds - small["processor_ms"]))
-    return {**large, "asked": asked, "processor_ms": milliseconds}
+    return {**large, "asked": requests, "processor_ms": milliseconds}
 
 
-def _served(function: str, found: Mapping[str, Any], load: Load, *, queued: bool = False) -> Usage:
-    """Return what an invocation uses that asks for what was counted."""
-    asked: Mapping[str, Sequence[float]] = found["asked"]
+def _served(function: str, counts: Mapping[str, Any], load: Load, *, queued: bool = False) -> Usage:
+    """Return the usage of an invocation with these counted requests."""
+    requests: Mapping[str, Sequence[float]] = counts["asked"]
     memory = MEMORY_MB[function]
-    round_trips = sum(times for times, _ in asked.values())
+    round_trips = sum(times for times, _ in requests.values())
     milliseconds = (
-        found["processor_ms"] * max(1.0, _WHOLE_CPU_MB / memory)
+        counts["processor_ms"] * max(1.0, _WHOLE_CPU_MB / memory)
         + round_trips * load.dynamodb_ms
         + load.cold * INIT_MS.get(function, 0)
     )
-    reads = sum(asked[name][1] for name in ("GetItem", "BatchGetItem", "Query") if name in asked)
-    every = sum(units for _, units in asked.values())
-    to_queue = sum(times for name, (times, _) in asked.items() if name.startswith("sqs:"))
-    to_keys = sum(times for name, (times, _) in asked.items() if name.startswith("kms:"))
+    reads = sum(
+        requests[name][1] for name in ("GetItem", "BatchGetItem", "Query") if name in requests
+    )
+    every = sum(units for _, units in requests.values())
+    to_queue = sum(times for name, (times, _) in requests.items() if name.startswith("sqs:"))
+    to_keys = sum(times for name, (times, _) in requests.items() if name.startswith("kms:"))
     return Usage(
         lambda_requests=1,
         gb_seconds=milliseconds / 1000 * memory / 1024,
@@ -287,8 +292,8 @@ def _served(function: str, found: Mapping[str, Any], load: Load, *, queued: bool
         write_units=every - reads,
         sqs_requests=to_queue + (2 if queued else 0),  # that it was received, and deleted
         key_requests=to_keys,
-        log_gb=(found["log_bytes"] + _PLATFORM_LOG_BYTES) / _GIGABYTE,
-        out_gb=found["answer_bytes"] / _GIGABYTE,
+        log_gb=(counts["log_bytes"] + _PLATFORM_LOG_BYTES) / _GIGABYTE,
+        out_gb=counts["answer_bytes"] / _GIGABYTE,
     )
 
 
@@ -305,8 +310,8 @@ def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
 
 
-def bill(usage: Usage, whole: str, *, digits: int) -> str:
-    """Return what was used of each service, what that costs, and the sum."""
+def bill(usage: Usage, title: str, *, digits: int) -> str:
+    """Return the usage and cost of each service, and the sum."""
     rows = [
         (
             PRICES[name].what,
@@ -316,17 +321,17 @@ def bill(usage: Usage, whole: str, *, digits: int) -> str:
         for name, amount in usage.items()
         if line_dollars(name, amount) >= 0.005
     ]
-    rows.append((f"**{whole}**", "", f"**{usage.dollars:.2f}**"))
+    rows.append((f"**{title}**", "", f"**{usage.dollars:.2f}**"))
     return table(("What", "How much", "Dollars"), rows)
 
 
 def per_million(load: Load) -> str:
-    """Return what a million calls use and cost, service by service."""
+    """Return the usage and cost of a million calls, service by service."""
     return bill(calls(replace(load, calls=MILLION)), "a million calls", digits=0)
 
 
 def per_kind(load: Load) -> str:
-    """Return what a million calls of each kind cost."""
+    """Return the cost of a million calls of each kind."""
     rows = []
     for kind in load.mix:
         used = one_call(kind, load)
@@ -344,15 +349,15 @@ def per_kind(load: Load) -> str:
 
 
 def by_size(load: Load) -> str:
-    """Return what a million recalls cost for Beings of several sizes, with and without Qdrant."""
+    """Return the cost of a million recalls by the size of Beings, with and without Qdrant."""
     rows = []
     for memories in (50, 200, 500, 1000, 2000):
         row: list[object] = [f"{memories:,}"]
         for searches in ("items", "qdrant"):
             sized = replace(load, memories=memories, searches=searches)
             recall = one_call("recall", sized)
-            whole = calls(replace(sized, calls=MILLION))
-            row += [f"{recall.dollars * MILLION:,.0f}", f"{whole.dollars:,.0f}"]
+            mix = calls(replace(sized, calls=MILLION))
+            row += [f"{recall.dollars * MILLION:,.0f}", f"{mix.dollars:,.0f}"]
         rows.append(row)
     header = (
         "Memories of a Being",
@@ -365,7 +370,7 @@ def by_size(load: Load) -> str:
 
 
 def fixed(load: Load) -> str:
-    """Return what a month costs without a call."""
+    """Return the cost of a month without a call."""
     return bill(standing(load), "a month", digits=2)
 
 
@@ -374,11 +379,11 @@ def _rounded(amount: float) -> str:
 
 
 def counted(load: Load) -> str:
-    """Return what calls were counted to ask for."""
+    """Return the counted requests of each kind of call."""
     large = _large(load)
     rows = []
-    for kind, found in large["calls"].items():
-        rows.append(_counted_row(f"`{kind}`", found["again"], 1))
+    for kind, sizes in large["calls"].items():
+        rows.append(_counted_row(f"`{kind}`", sizes["again"], 1))
     rows.append(
         _counted_row("a patrol, for each scene", large["patrol"], large["patrol"]["scenes"])
     )
@@ -388,31 +393,36 @@ def counted(load: Load) -> str:
     return table(header, rows)
 
 
-def _counted_row(name: str, found: Mapping[str, Any], among: float) -> Sequence[object]:
-    asked = found["asked"]
+def _counted_row(name: str, counts: Mapping[str, Any], among: float) -> Sequence[object]:
+    used = counts["asked"]
     reads = {"GetItem", "BatchGetItem", "Query"}
     return (
         name,
-        f"{sum(times for times, _ in asked.values()) / among:.1f}",
-        ", ".join(f"{each} {times / among:.3g}" for each, (times, _) in asked.items()) or "none",
-        f"{sum(units for each, (_, units) in asked.items() if each in reads) / among:.1f}",
-        f"{sum(units for each, (_, units) in asked.items() if each not in reads) / among:.1f}",
-        f"{found['processor_ms'] / among:.1f}",
-        f"{found['log_bytes'] / among:,.0f}",
+        f"{sum(times for times, _ in used.values()) / among:.1f}",
+        ", ".join(f"{call} {times / among:.3g}" for call, (times, _) in used.items()) or "none",
+        f"{sum(units for call, (_, units) in used.items() if call in reads) / among:.1f}",
+        f"{sum(units for call, (_, units) in used.items() if call not in reads) / among:.1f}",
+        f"{counts['processor_ms'] / among:.1f}",
+        f"{counts['log_bytes'] / among:,.0f}",
     )
 
 
 def prices() -> str:
     """Return every price with its source."""
     rows = [
-        (each.what, f"{each.dollars:.10g} for {each.per:,.0f} {each.unit}", each.source, each.seen)
-        for each in PRICES.values()
+        (
+            row.what,
+            f"{row.dollars:.10g} for {row.per:,.0f} {row.unit}",
+            row.source,
+            row.seen,
+        )
+        for row in PRICES.values()
     ]
     return table(("What", "Dollars", "Source", "Of"), rows)
 
 
 def page_tables() -> dict[str, str]:
-    """Return every table of docs/concepts/capacity.md by what it shows."""
+    """Return every table of docs/reference/costs.md by what it shows."""
     load = Load()
     return {
         "counted": counted(load),
@@ -428,29 +438,29 @@ def written(page: str) -> str:
     """Return a page with each table as it is now, after the mark that names it."""
     tables = page_tables()
 
-    def fresh(found: re.Match[str]) -> str:
-        return f"{found.group(1)}\n{tables[found.group(2)]}\n"
+    def fresh(match: re.Match[str]) -> str:
+        return f"{match.group(1)}\n{tables[match.group(2)]}\n"
 
     return re.sub(r"(<!-- table: (.+?) -->)\n(?:\|.*\n)*", fresh, page)
 
 
 def main() -> None:
     """Print what a load costs."""
-    known = Load()
+    usual = Load()
     parser = argparse.ArgumentParser(prog="python -m infra.cost", description=__doc__)
-    parser.add_argument("--calls", type=float, default=known.calls, help="a month")
-    parser.add_argument("--beings", type=int, default=known.beings)
-    parser.add_argument("--memories", type=int, default=known.memories, help="of each Being")
-    parser.add_argument("--searches", choices=["items", "qdrant"], default=known.searches)
+    parser.add_argument("--calls", type=float, default=usual.calls, help="a month")
+    parser.add_argument("--beings", type=int, default=usual.beings)
+    parser.add_argument("--memories", type=int, default=usual.memories, help="of each Being")
+    parser.add_argument("--searches", choices=["items", "qdrant"], default=usual.searches)
     parser.add_argument("--mix", default="", help="such as recall=40,update_notes=10")
-    parser.add_argument("--model-seconds", type=float, default=known.model_seconds)
+    parser.add_argument("--model-seconds", type=float, default=usual.model_seconds)
     parser.add_argument("--write", action="store_true", help=f"{PAGE.name} anew, and no more")
     chosen = parser.parse_args()
     if chosen.write:
         PAGE.write_text(written(PAGE.read_text()))
         return
     try:
-        mix = dict(each.split("=") for each in chosen.mix.split(",")) if chosen.mix else known.mix
+        mix = dict(pair.split("=") for pair in chosen.mix.split(",")) if chosen.mix else usual.mix
         load = Load(
             calls=chosen.calls,
             mix={kind: float(share) for kind, share in mix.items()},
@@ -461,14 +471,14 @@ def main() -> None:
         )
     except ValueError as error:
         parser.error(str(error))
-    if unknown := load.mix.keys() - known.mix.keys():
+    if unknown := load.mix.keys() - usual.mix.keys():
         parser.error(f"no such calls: {', '.join(sorted(unknown))}")
     print(f"Mix: {', '.join(f'{kind} {100 * load.share(kind):.0f} %' for kind in load.mix)}")
     print(f"{load.memories:,} memories a Being, searched in: {load.searches}\n")
     print(per_million(load), per_kind(load), sep="\n\n")
-    month, kept = calls(load), standing(load)
+    month, fixed_costs = calls(load), standing(load)
     print(f"\nA month of {load.calls:,.0f} calls and {load.beings:,} Beings:")
-    print(f"  calls {month.dollars:,.2f}, standing {kept.dollars:,.2f} dollars")
+    print(f"  calls {month.dollars:,.2f}, standing {fixed_costs.dollars:,.2f} dollars")
     if load.searches == "qdrant":
         print(f"  and a Qdrant with {qdrant_gigabytes(load):.2f} GB of memory, at its own price")
     print("Without the language model, taxes and free tiers.")

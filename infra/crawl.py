@@ -20,16 +20,16 @@ def form_of(address: str) -> str:
 
 def crawl(page: Page, base: str, first: str = "/") -> list[str]:
     """Return an address of each form, in the order in which links lead to them."""
-    known, waiting, found = {form_of(first)}, [first], []
-    while waiting:
-        address = waiting.pop(0)
+    forms, queue, pages = {form_of(first)}, [first], []
+    while queue:
+        address = queue.pop(0)
         answer = page.request.get(base + address)
         if "text/html" not in answer.headers.get("content-type", ""):
             continue
-        found.append(address)
+        pages.append(address)
         for href in re.findall(r'href="(/[^"#]*)', answer.text()):
             link = href.replace("&amp;", "&")
-            if not link.startswith(("//", "/static/")) and form_of(link) not in known:
-                known.add(form_of(link))
-                waiting.append(link)
-    return found
+            if not link.startswith(("//", "/static/")) and form_of(link) not in forms:
+                forms.add(form_of(link))
+                queue.append(link)
+    return pages

@@ -87,7 +87,7 @@ def stop(process: "subprocess.Popen[bytes]") -> None:
 
 
 def credentials(url: str) -> dict[str, str]:
-    """Return what the SDKs and SAM read to find this cloud, and nothing of the user's."""
+    """Return the variables by which the SDKs and SAM find this cloud, without the user's."""
     return {
         "AWS_ENDPOINT_URL": url,
         "AWS_ACCESS_KEY_ID": "test",

@@ -14,8 +14,8 @@ FETCH_SECONDS = 300  # a slow line; a network that does not allow it says so at 
 def newer_python() -> str | None:
     """Return a Python that is here, else one that uv could fetch, else None."""
     uv = find_uv()
-    if found := find_python(uv):
-        return found
+    if python := find_python(uv):
+        return python
     folder = str(ROOT / ".tools" / "python")
     fetch = [uv, "python", "install", PYTHON, "--quiet", "--install-dir", folder]
     try:

@@ -34,9 +34,9 @@ def binary() -> Path:
     if not program.is_file():
         _fetch(program)
     with program.open("rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
-    if found != SHA256:
-        raise RuntimeError(f"{program} is not what was expected: its SHA-256 is {found}")
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    if digest != SHA256:
+        raise RuntimeError(f"{program} is not what was expected: its SHA-256 is {digest}")
     return program
 
 

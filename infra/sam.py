@@ -22,14 +22,14 @@ def run_sam(
     environment: Mapping[str, str] = os.environ,  # noqa: TID251  handed on to SAM
 ) -> int:
     """Run SAM and return its exit code; the layers' makefiles learn the processor."""
-    own = {
+    more = {
         # This interpreter first: the makefiles call python3.
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{environment.get('PATH', os.defpath)}",
         "NACRE_ARCH": arch,
         "SAM_CLI_TELEMETRY": "0",
     }
     command = [str(programs("sam") / "sam"), *arguments]
-    return subprocess.run(command, cwd=ROOT, env={**environment, **own}, check=False).returncode
+    return subprocess.run(command, cwd=ROOT, env={**environment, **more}, check=False).returncode
 
 
 def main() -> None:
@@ -37,13 +37,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Build or deploy with SAM.")
     parser.add_argument("verb", choices=("build", "deploy"))
     parser.add_argument("--arch", choices=sorted(PLATFORMS), default=deployed_arch())
-    arguments, rest = parser.parse_known_args()
+    arguments, options = parser.parse_known_args()
     overrides = ["--parameter-overrides", f"Arch={arguments.arch}"]
     if arguments.verb == "deploy":
         # SAM asks for the rest, and offers these as the answers. A release has a name of its own,
         # or the versions of the functions would not learn of parameters that changed.
         overrides = [*overrides, f"Release={datetime.now(UTC):%Y%m%dT%H%M%SZ}", "--guided"]
-    sys.exit(run_sam([arguments.verb, *overrides, *rest], arch=arguments.arch))
+    sys.exit(run_sam([arguments.verb, *overrides, *options], arch=arguments.arch))
 
 
 if __name__ == "__main__":

@@ -13,18 +13,17 @@ from random import Random
 from typing import Any
 
 from nacre.access.oauth.codes import Consent
-from nacre.access.scopes import NAMES
-from nacre.being.application import being_server
-from nacre.being.memory.model.message_chain import Said
-from nacre.being.patrol.executor import WorkHere
+from nacre.access.scopes import SCOPES_BY_NAME
+from nacre.being.memory.model.message_chain import ChatMessage
+from nacre.being.tools.registered_tools import own_server
 from nacre.core.token_prefixes import API
 from nacre.firewall.pins import GLOBAL, Pins
-from nacre.firewall.policies.version_store import Documents
+from nacre.firewall.policies.version_store import PolicyVersions
 from nacre.gateway.servers.store import ServerStore
-from nacre.jobs.lease import Leases
 from nacre.protocol.context import Context
 from nacre.protocol.principal import FULL, Principal
-from nacre.wiring.laptop import Laptop, open_laptop
+from nacre.wiring.compose import Home
+from nacre.wiring.laptop import open_laptop
 
 BEING = "Pearl"
 DAYS = 60
@@ -146,7 +145,7 @@ class Moving:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """What was made: the folder, its Being, and a token for calls."""
+    """The folder of a sample, its Being, and a token for calls."""
 
     folder: Path
     being_id: str
@@ -159,15 +158,15 @@ def make(folder: Path) -> Sample:
     clock = Moving(today - timedelta(days=DAYS))
     laptop = open_laptop(folder, clock=clock)
     try:
-        being = laptop.home.beings.create(BEING, owner="me")
+        being = laptop.beings.create(BEING, owner="me")
         _remember(laptop, clock, being.being_id, today)
         clock.now = today
         _control(laptop, clock, being.being_id)
-        issued = laptop.home.tokens.issue(
+        issued = laptop.tokens.issue(
             API,
             being_id=being.being_id,
             owner="me",
-            scopes=NAMES["full"],
+            scopes=SCOPES_BY_NAME["full"],
             lifetime=timedelta(days=90),
             label="weekly summary script",
         )
@@ -176,17 +175,20 @@ def make(folder: Path) -> Sample:
         laptop.close()
 
 
-def _remember(laptop: Laptop, clock: Moving, being_id: str, today: datetime) -> None:
+def _remember(laptop: Home, clock: Moving, being_id: str, today: datetime) -> None:
     """Let the Being live through the days, with a patrol every few of them."""
-    minded = laptop.minded()
-    tools = being_server(lambda: minded.mind, clock, patrols=lambda: minded.patrolling().calls)
+    tools = own_server(
+        lambda: laptop.mind,
+        clock,
+        patrols=lambda: laptop.patrol_calls,
+        capabilities=lambda _context: [],
+    )
     context = Context(principal=Principal("sample", being_id, FULL))
 
     def call(name: str, **arguments: Any) -> None:
         asyncio.run(tools.call_tool(name, arguments, context))
 
-    leases = Leases(laptop.home.data, now=clock, holders=laptop.home.holders)
-    patrols = WorkHere(minded.patrolling().jobs, leases)
+    patrols = laptop.patrol_work
     story = _story()
     while clock.now < today:
         for scene in [each for _, each in zip(range(4), story, strict=False)]:
@@ -212,10 +214,10 @@ def _remember(laptop: Laptop, clock: Moving, being_id: str, today: datetime) -> 
         call("update_memory", target=target, action="update", key=key, content=text)
     call("update_notes", notes=["Ask Ann how the presentation went", "Pears: prune in February"])
     spoken = [
-        Said("user", "Did I tell you that Emil can say my name now?"),
-        Said("assistant", "You did not! How does it sound?"),
+        ChatMessage("user", "Did I tell you that Emil can say my name now?"),
+        ChatMessage("assistant", "You did not! How does it sound?"),
     ]
-    minded.mind.memory.history.add(being_id, spoken, for_patrol=True)
+    laptop.mind.memory.history.add(being_id, spoken, for_patrol=True)
 
 
 def _story() -> Iterator[dict[str, Any]]:
@@ -233,16 +235,16 @@ def _story() -> Iterator[dict[str, Any]]:
         }
 
 
-def _control(laptop: Laptop, clock: Moving, being_id: str) -> None:
+def _control(laptop: Home, clock: Moving, being_id: str) -> None:
     """Write rules in two versions, and a server that has changed a tool."""
-    table = laptop.home.data
-    documents = Documents(table, clock=clock)
+    table = laptop.data
+    documents = PolicyVersions(table, clock=clock)
     first = RULES.partition('\n[[rule]]\naction = "deny"')[0]
     documents.push(being_id, first, source="rules", based_on=0, by="me", note="First rules")
     clock.now += timedelta(seconds=1)
     documents.push(being_id, RULES, source="rules", based_on=1, by="me", note="Deny the rest")
     for name, host in (("Claude", "claude.ai"), ("Cursor", None)):
-        laptop.home.authority().grants.create(
+        laptop.authority.grants.create(
             Consent(
                 grant_id=f"sample-{name.lower()}",
                 owner="me",
@@ -250,7 +252,7 @@ def _control(laptop: Laptop, clock: Moving, being_id: str) -> None:
                 client_id=f"client-{name.lower()}",
                 client_name=name,
                 client_host=host,
-                scopes=NAMES["full" if host else "read-only"],
+                scopes=SCOPES_BY_NAME["full" if host else "read-only"],
                 resource="http://127.0.0.1:8642/mcp",
             )
         )

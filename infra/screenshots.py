@@ -53,17 +53,17 @@ def main() -> None:
         sample = make(Path(folder) / "data")
         with serving(sample) as (base, link), browsing() as browser:
             live(base, sample)
-            with window(browser, base) as made:
-                made.sign_in(link)
-                cookies = made.page.context.cookies()
+            with window(browser, base) as opened:
+                opened.sign_in(link)
+                cookies = opened.page.context.cookies()
             for name, address, scheme, size in PAGES:
-                with window(browser, base, scheme=scheme, size=size) as made:
+                with window(browser, base, scheme=scheme, size=size) as opened:
                     if address not in OPEN:
-                        made.page.context.add_cookies(cookies)  # type: ignore[arg-type]  # what it gave
-                    show(made, address, sample)
-                    take(made, PICTURES / f"{name}.png")
-                    if made.wrong:
-                        raise SystemExit(f"{address}: {made.wrong}")
+                        opened.page.context.add_cookies(cookies)  # type: ignore[arg-type]  # what it gave
+                    show(opened, address, sample)
+                    take(opened, PICTURES / f"{name}.png")
+                    if opened.wrong:
+                        raise SystemExit(f"{address}: {opened.wrong}")
 
 
 @contextmanager
@@ -144,34 +144,37 @@ def asking(base: str) -> str:
     return f"/authorize?{urlencode(fields)}"
 
 
-def show(made: Window, address: str, sample: Sample) -> None:
+def show(opened: Window, address: str, sample: Sample) -> None:
     """Open a page, or what is a click or two behind one."""
-    page = made.page
-    own = f"/beings/{sample.being_id}"
+    page = opened.page
+    being_path = f"/beings/{sample.being_id}"
     if address == "MEMORY":
-        made.go(f"{own}/memories?q=tomatoes")
+        opened.go(f"{being_path}/memories?q=tomatoes")
         page.locator("main a[href*='/memories/']").filter(has_text="tomatoes").first.click()
     elif address == "RULES":
-        made.go(f"{own}/policy")
+        opened.go(f"{being_path}/policy")
         text = page.locator("#text").input_value()
         page.fill("#text", text.replace('action = "deny"', 'action = "prompt"'))
         page.get_by_role("button", name="Check").click()
         page.locator("#review").scroll_into_view_if_needed()
         page.evaluate("scrollTo(0, document.querySelector('#review').offsetTop - 12)")
     elif address == "CONSENT":
-        made.go(asking(made.base))
+        opened.go(asking(opened.base))
     else:
-        made.go(address.replace("/beings/ID", own))
+        opened.go(address.replace("/beings/ID", being_path))
     if address == "/sign-in":  # the command has this machine's paths
         page.locator("main code").evaluate("code => code.textContent = 'nacre owner bootstrap'")
     page.wait_for_load_state("load")
-    for path, shown in ((ROOT, "/home/ann/nacre"), (sample.folder, "/home/ann/.local/share/nacre")):
-        page.evaluate(RENAME, [str(path), shown])
+    for path, name in (
+        (ROOT, "/home/ann/nacre"),
+        (sample.folder, "/home/ann/.local/share/nacre"),
+    ):
+        page.evaluate(RENAME, [str(path), name])
 
 
-def take(made: Window, file: Path) -> None:
+def take(opened: Window, file: Path) -> None:
     """Take a picture of what is seen without scrolling."""
-    made.page.screenshot(path=file)
+    opened.page.screenshot(path=file)
     size = file.stat().st_size
     print(f"{file.relative_to(ROOT)}: {size} bytes", file=sys.stderr)
     if size > MOST_BYTES:

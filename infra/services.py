@@ -49,13 +49,13 @@ def data_template() -> dict[str, Any]:
 
 def client(service: str, url: str) -> Any:
     """Return an SDK client for a cloud on this machine."""
-    given = credentials(url)
+    keys = credentials(url)
     return boto3.client(
         service,  # type: ignore[call-overload]  # its name is a literal at every call
         endpoint_url=url,
-        region_name=given["AWS_REGION"],
-        aws_access_key_id=given["AWS_ACCESS_KEY_ID"],
-        aws_secret_access_key=given["AWS_SECRET_ACCESS_KEY"],
+        region_name=keys["AWS_REGION"],
+        aws_access_key_id=keys["AWS_ACCESS_KEY_ID"],
+        aws_secret_access_key=keys["AWS_SECRET_ACCESS_KEY"],
     )
 
 

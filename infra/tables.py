@@ -124,8 +124,8 @@ def without_common(frequent: Rows, rows: Rows) -> Rows:
     mean = frequent.astype(np.float64).mean(axis=0)
     common = mean / np.sqrt((mean * mean).sum())
     shares = (rows.astype(np.float64) * common).sum(axis=1)
-    rest: Rows = (rows - shares[:, None] * common).astype(np.float32)
-    return rest
+    remainder: Rows = (rows - shares[:, None] * common).astype(np.float32)
+    return remainder
 
 
 def quantise(rows: Rows) -> tuple[Any, Rows, Rows]:

@@ -16,7 +16,7 @@ if [ "$(id -u)" -ne 0 ]; then
     environment=.tools/venv-oldest
     PYTHON=$python UV_PROJECT_ENVIRONMENT=$environment infra/setup.sh dev
     "$environment/bin/python" --version
-    exec "$environment/bin/python" -m pytest -n "$workers" -p no:cacheprovider "$@"
+    exec "$environment/bin/python" -m pytest --workers "$workers" -p no:cacheprovider "$@"
 fi
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -28,4 +28,4 @@ chown -R nobody:nogroup "$folder"
 # Folders of root's on PATH would hide from `nobody` whether a program is there.
 setpriv --reuid=nobody --regid=nogroup --clear-groups \
     env -u PYTHONDONTWRITEBYTECODE PATH=/usr/local/bin:/usr/bin:/bin HOME="$folder" TMPDIR="$folder" USER=nobody LOGNAME=nobody \
-    .venv/bin/python -m pytest -n "$workers" -p no:cacheprovider "$@"
+    .venv/bin/python -m pytest --workers "$workers" -p no:cacheprovider "$@"

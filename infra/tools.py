@@ -1,4 +1,4 @@
-"""Other people's command line tools, each at one version in a folder of its own.
+"""Third-party command line tools, each at one version in a separate folder.
 
 python -m infra.tools NAME installs a tool under .tools and prints where its programs are.
 """
@@ -41,13 +41,13 @@ def programs(name: str) -> Path:
     python = find_python(uv) if name in ON_THE_FUNCTIONS_PYTHON else sys.executable
     if python is None:
         raise MissingPythonError
-    wanted = "\n".join((python, *PINS[name]))
-    if not stamp.is_file() or stamp.read_text() != wanted:
+    pinned = "\n".join((python, *PINS[name]))
+    if not stamp.is_file() or stamp.read_text() != pinned:
         shutil.rmtree(folder, ignore_errors=True)
         subprocess.run([uv, "venv", "--quiet", "--python", python, str(folder)], check=True)
         install = [uv, "pip", "install", "--quiet", "--python", str(folder / "bin" / "python")]
         subprocess.run([*install, *PINS[name]], check=True)
-        stamp.write_text(wanted)
+        stamp.write_text(pinned)
     return folder / "bin"
 
 

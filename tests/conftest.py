@@ -12,8 +12,9 @@ from hypothesis import HealthCheck, settings
 
 from tests.repetitions import is_repetition
 
+pytest_plugins = ["tests.forked_workers"]
 TESTS = Path(__file__).parent
-ATTACKS = TESTS / "attacks"
+ATTACKS = TESTS / "end_to_end" / "attacks"
 
 # The promises that some test carries, known where all tests were collected.
 CARRIED = pytest.StashKey[set[str]]()

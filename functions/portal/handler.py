@@ -1,19 +1,16 @@
-"""Lambda: what is web, as FastAPI behind Mangum."""
+"""Lambda: the console and OAuth, as FastAPI behind Mangum."""
 
 from nacre.core.logs import log_at
 from nacre.faces.aws_lambda.portal import stack_handler
 from nacre.wiring import aws, snapshots
-from nacre.wiring.console import stack_console
-from nacre.wiring.control import stack_control
+from nacre.wiring.compose import compose
+from nacre.wiring.console import console_parts, control_parts
 from nacre.wiring.settings import Settings
 
 settings = Settings.from_environment()
 log = log_at(settings.log_level, stack=settings.stack)
+home = compose(aws.StackPorts(settings), settings)
 handle = stack_handler(
-    aws.authority(settings),
-    settings.public_url,
-    log,
-    stack_console(settings),
-    stack_control(settings),
+    lambda: home.authority, settings.public_url, log, console_parts(home), control_parts(home)
 )
-snapshots.ready(settings, snapshots.PORTAL)
+snapshots.preload(settings, snapshots.PORTAL)

@@ -7,7 +7,10 @@ if TYPE_CHECKING:
     from nacre.core.errors import NacreError, ToolError
     from nacre.protocol.context import Context
     from nacre.sdk.completion import Completion
-    from nacre.sdk.content import (
+    from nacre.sdk.decorator import tool
+    from nacre.sdk.prompt_registry import PromptMessage
+    from nacre.sdk.registry import ToolRegistry
+    from nacre.sdk.result import (
         Annotations,
         AudioContent,
         EmbeddedResource,
@@ -16,11 +19,8 @@ if TYPE_CHECKING:
         ResourceLink,
         TextContent,
         ToolContent,
+        ToolResult,
     )
-    from nacre.sdk.decorator import tool
-    from nacre.sdk.prompts import PromptMessage
-    from nacre.sdk.registry import ToolRegistry
-    from nacre.sdk.result import ToolResult
     from nacre.sdk.schema.field import Field
     from nacre.sdk.tool import Tool, ToolHandler
     from nacre.sdk.tool_names import qualified_name, split_name
@@ -58,19 +58,19 @@ _HOME = {
     "ToolError": "nacre.core.errors",
     "Context": "nacre.protocol.context",
     "Completion": "nacre.sdk.completion",
-    "Annotations": "nacre.sdk.content",
-    "AudioContent": "nacre.sdk.content",
-    "EmbeddedResource": "nacre.sdk.content",
-    "ImageContent": "nacre.sdk.content",
-    "ResourceContents": "nacre.sdk.content",
-    "ResourceLink": "nacre.sdk.content",
-    "TextContent": "nacre.sdk.content",
-    "ToolContent": "nacre.sdk.content",
+    "Annotations": "nacre.sdk.result",
+    "AudioContent": "nacre.sdk.result",
+    "EmbeddedResource": "nacre.sdk.result",
+    "ImageContent": "nacre.sdk.result",
+    "ResourceContents": "nacre.sdk.result",
+    "ResourceLink": "nacre.sdk.result",
+    "TextContent": "nacre.sdk.result",
+    "ToolContent": "nacre.sdk.result",
     "tool": "nacre.sdk.decorator",
     "Field": "nacre.sdk.schema.field",
     "qualified_name": "nacre.sdk.tool_names",
     "split_name": "nacre.sdk.tool_names",
-    "PromptMessage": "nacre.sdk.prompts",
+    "PromptMessage": "nacre.sdk.prompt_registry",
     "ToolRegistry": "nacre.sdk.registry",
     "ToolResult": "nacre.sdk.result",
     "ToolServer": "nacre.sdk.tool_server",

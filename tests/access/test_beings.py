@@ -125,11 +125,11 @@ def test_a_name_is_one_short_printable_line(beings: Beings, name: str) -> None:
 @given(st.text())
 def test_a_name_that_was_taken_stays_as_it_is(text: str) -> None:
     try:
-        name = checked_name(text, what="name")
+        name = checked_name(text, kind="name")
     except InvalidInputError:
         return
 
-    assert checked_name(name, what="name") == name
+    assert checked_name(name, kind="name") == name
     assert name_key(name) == name_key(name_key(name))
 
 

@@ -3,9 +3,9 @@
 import pytest
 
 from nacre.access.scopes import (
-    NAMES,
     READ_METHODS,
     READ_TOOLS,
+    SCOPES_BY_NAME,
     WRITE_TOOLS,
     authorize,
     required_scopes,
@@ -60,7 +60,7 @@ TOOLS = {
 
 @pytest.mark.parametrize(("method", "scope"), TABLE.items())
 def test_a_method_needs_the_scope_of_the_table(method: str, scope: str) -> None:
-    assert required_scopes(method) == NAMES[scope]
+    assert required_scopes(method) == SCOPES_BY_NAME[scope]
 
 
 def test_every_method_of_the_code_is_in_the_table_of_this_test() -> None:
@@ -73,7 +73,7 @@ def test_every_method_of_the_code_is_in_the_table_of_this_test() -> None:
 @pytest.mark.requirement("003.scope.read-only")
 @pytest.mark.parametrize(("tool", "scope"), TOOLS.items())
 def test_a_tool_needs_the_scope_of_the_table(tool: str, scope: str) -> None:
-    assert required_scopes("tools/call", tool=tool) == NAMES[scope]
+    assert required_scopes("tools/call", tool=tool) == SCOPES_BY_NAME[scope]
 
 
 def test_every_tool_of_the_code_is_in_the_table_of_this_test() -> None:
@@ -119,4 +119,4 @@ def test_a_full_token_may_call_every_tool(tool: str) -> None:
 
 
 def test_people_see_two_names_for_scopes() -> None:
-    assert {scope_name(FULL), scope_name(READ_ONLY)} == set(NAMES)
+    assert {scope_name(FULL), scope_name(READ_ONLY)} == set(SCOPES_BY_NAME)

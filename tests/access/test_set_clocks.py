@@ -8,7 +8,7 @@ from nacre.access.rate_limits import RateLimits
 from nacre.core.errors import RateLimitedError
 from nacre.ports.items.table import Table
 from tests.adapters.conftest import StillClock
-from tests.two_stores import clock, stack, table
+from tests.scaffolding.two_stores import clock, stack, table
 
 __all__ = ["clock", "stack", "table"]
 

@@ -16,7 +16,7 @@ from nacre.ports.items.table import Key, Table
 from nacre.ports.vault import Vault
 from nacre.protocol.dispatch.request_state import SigningKeys
 from tests.access.conftest import Time
-from tests.aws_stack import aws_stack
+from tests.scaffolding.aws_stack import aws_stack
 
 ITEM = Key("KEYS#request-state", "CUR")
 Keys = Callable[[], SigningKeys]

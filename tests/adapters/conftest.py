@@ -1,11 +1,15 @@
-"""What the suites of the ports share: a clock that stands still and a fake AWS."""
+"""What the suites of the ports share: a clock that stands still, a fake AWS, both item stores."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tests.aws_stack import Stack, aws_stack
+from nacre.adapters.aws.dynamodb.table import DynamoTable
+from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.table import SqliteTable
+from nacre.ports.items.table import Table
+from tests.scaffolding.aws_stack import Stack, aws_stack
 
 
 class StillClock:
@@ -34,3 +38,16 @@ def clock() -> StillClock:
 def stack() -> Iterator[Stack]:
     with aws_stack() as stack:
         yield stack
+
+
+@pytest.fixture(params=["sqlite", "dynamodb"])
+def table(request: pytest.FixtureRequest, clock: StillClock) -> Iterator[Table]:
+    """The item store of a laptop, and that of a stack."""
+    if request.param == "dynamodb":
+        stack: Stack = request.getfixturevalue("stack")
+        yield DynamoTable(stack.dynamodb, stack.ids["DataTable"], now=clock)
+        stack.clear("DataTable")
+        return
+    database = SqliteDatabase(":memory:")
+    yield SqliteTable(database, now=clock)
+    database.close()

@@ -1,7 +1,6 @@
 """Embedders to test with: a tiny encoder in a folder, and an endpoint on loopback."""
 
 import json
-import threading
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,6 +11,8 @@ from typing import Any
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
+
+from tests.scaffolding.server_threads import answering
 
 MARKS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]")
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -109,9 +110,5 @@ def endpoint() -> Iterator[Endpoint]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
     served = Endpoint(f"http://127.0.0.1:{server.server_port}/v1")
-    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-    try:
+    with answering(server):
         yield served
-    finally:
-        server.shutdown()
-        server.server_close()

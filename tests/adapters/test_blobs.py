@@ -14,14 +14,14 @@ from botocore.config import Config
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nacre.adapters import input_checks
 from nacre.adapters.aws.s3_blobs import S3Blobs
 from nacre.adapters.files.blobs import FileBlobs
-from nacre.adapters.rules import blob_rules
-from nacre.adapters.rules.blob_rules import check_blob_name
+from nacre.adapters.input_checks import check_blob_name
 from nacre.core.errors import ConfigurationError, InvalidInputError, TooLargeError, UnavailableError
 from nacre.ports.blobs import Blobs
 from tests.adapters.conftest import StillClock
-from tests.aws_stack import Stack
+from tests.scaffolding.aws_stack import Stack
 
 
 @pytest.fixture(params=["file", "s3"])
@@ -118,7 +118,7 @@ def test_no_accepted_name_leaves_its_folder(name: str) -> None:
 def test_a_blob_that_is_too_large_is_refused(
     blobs: Blobs, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(blob_rules, "MAX_BLOB_BYTES", 10)
+    monkeypatch.setattr(input_checks, "MAX_BLOB_BYTES", 10)
 
     with pytest.raises(TooLargeError, match="larger than 10 bytes"):
         blobs.put(name, b"x" * 11)

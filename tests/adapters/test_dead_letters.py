@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from nacre.adapters.aws import sqs_dead_letters
-from nacre.adapters.aws.sqs_dead_letters import SqsDeadLetters
-from nacre.adapters.aws.sqs_queue import SqsQueue
+from nacre.adapters.aws import sqs_queue
+from nacre.adapters.aws.sqs_queue import SqsDeadLetters, SqsQueue
 from nacre.adapters.sqlite.database import SqliteDatabase
 from nacre.adapters.sqlite.dead_letters import SqliteDeadLetters
 from nacre.adapters.sqlite.queue import SqliteQueue
@@ -19,12 +18,12 @@ from nacre.core.errors import ConfigurationError
 from nacre.ports.dead_letters import DeadLetter, DeadLetters
 from nacre.ports.queue import Depth, Queue
 from tests.adapters.conftest import StillClock
-from tests.aws_stack import Stack, aws_stack
+from tests.scaffolding.aws_stack import Stack, aws_stack
 
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sqs_dead_letters, "_WAIT_SECONDS", 0)
+    monkeypatch.setattr(sqs_queue, "_WAIT_SECONDS", 0)
 
 
 @dataclass(frozen=True)
@@ -221,7 +220,7 @@ def test_who_is_stopped_between_two_calls_loses_nothing_and_queues_nothing_twice
         whole.give_up("1", "2")
         with monkeypatch.context() as patch:
             if killed:  # the minute for which they are hidden is over at once
-                patch.setattr(sqs_dead_letters, "_HIDDEN_SECONDS", 0)
+                patch.setattr(sqs_queue, "_HIDDEN_SECONDS", 0)
             with pytest.raises(KeyboardInterrupt):
                 stopped.send_all_back()
         assert whole.queue.depth() == Depth(waiting=1, in_flight=0, dead=2)

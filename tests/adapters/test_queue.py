@@ -15,7 +15,7 @@ from nacre.core.errors import ConfigurationError, InvalidInputError
 from nacre.core.limits import CLOCK_TOLERANCE_SECONDS
 from nacre.ports.queue import Depth, Message, Queue
 from tests.adapters.conftest import StillClock
-from tests.aws_stack import aws_stack
+from tests.scaffolding.aws_stack import aws_stack
 
 
 @pytest.fixture
@@ -113,8 +113,8 @@ def test_a_message_that_failed_three_times_is_dead_and_its_group_goes_on(queue: 
 
 
 def test_a_repeat_is_dropped(queue: Queue) -> None:
-    queue.send("first", group="g", repeat="r")
-    queue.send("second", group="g", repeat="r")
+    queue.send("first", group="g", dedupe_key="r")
+    queue.send("second", group="g", dedupe_key="r")
 
     assert drain(queue) == ["first"]
 
@@ -122,10 +122,10 @@ def test_a_repeat_is_dropped(queue: Queue) -> None:
 def test_a_repeat_is_dropped_even_after_the_first_was_done(queue: Queue) -> None:
     if isinstance(queue, SqsQueue):
         pytest.skip("moto forgets a deduplication id with its message; SQS keeps it 5 minutes")
-    queue.send("first", group="g", repeat="r")
+    queue.send("first", group="g", dedupe_key="r")
     queue.done(take(queue))
 
-    queue.send("second", group="g", repeat="r")
+    queue.send("second", group="g", dedupe_key="r")
     assert drain(queue) == []
 
 
@@ -151,7 +151,7 @@ def test_a_receipt_is_good_for_its_delivery_only(queue: Queue) -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "group", "repeat"),
+    ("body", "group", "dedupe_key"),
     [
         ("", "g", None),
         ("x" * 65_537, "g", None),
@@ -170,17 +170,17 @@ def test_a_receipt_is_good_for_its_delivery_only(queue: Queue) -> None:
     ids=lambda value: repr(value)[:20],
 )
 def test_what_cannot_be_sent_is_refused(
-    queue: Queue, body: str, group: str, repeat: str | None
+    queue: Queue, body: str, group: str, dedupe_key: str | None
 ) -> None:
     with pytest.raises(InvalidInputError):
-        queue.send(body, group=group, repeat=repeat)
+        queue.send(body, group=group, dedupe_key=dedupe_key)
     assert queue.receive() is None
 
 
 def test_the_largest_names_and_body_go_through(queue: Queue) -> None:
     name = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~".ljust(128, "z")
 
-    queue.send("x" * 65_536, group=name, repeat=name)
+    queue.send("x" * 65_536, group=name, dedupe_key=name)
 
     message = take(queue)
     assert (message.group, len(message.body)) == (name, 65_536)
@@ -227,13 +227,13 @@ def test_a_repeat_counts_for_five_minutes_within_its_group_and_queue(
 ) -> None:
     queue = SqliteQueue(database, "q", now=clock)
     other = SqliteQueue(database, "other", now=clock)
-    first = queue.send("1", group="g", repeat="r")
+    first = queue.send("1", group="g", dedupe_key="r")
     clock.move(299)
-    assert queue.send("2", group="g", repeat="r") == first
-    queue.send("3", group="h", repeat="r")
-    other.send("4", group="g", repeat="r")
+    assert queue.send("2", group="g", dedupe_key="r") == first
+    queue.send("3", group="h", dedupe_key="r")
+    other.send("4", group="g", dedupe_key="r")
     clock.move(1)
-    queue.send("5", group="g", repeat="r")
+    queue.send("5", group="g", dedupe_key="r")
 
     assert (drain(queue), drain(other)) == (["1", "3", "5"], ["4"])
 
@@ -354,10 +354,10 @@ def test_a_repeat_is_forgotten_when_the_clock_was_set_back(
     database: SqliteDatabase, clock: StillClock
 ) -> None:
     queue = SqliteQueue(database, "q", now=clock)
-    queue.send("1", group="g", repeat="r")
+    queue.send("1", group="g", dedupe_key="r")
     clock.move(-3600)
-    queue.send("2", group="g", repeat="r")
-    queue.send("3", group="g", repeat="r")
+    queue.send("2", group="g", dedupe_key="r")
+    queue.send("3", group="g", dedupe_key="r")
 
     assert drain(queue) == ["1", "2"]
 

@@ -21,7 +21,7 @@ from nacre.adapters.sqlite.database import SqliteDatabase
 from nacre.adapters.sqlite.queue import SqliteQueue
 from nacre.ports.queue import Depth, Message
 from tests.adapters.conftest import StillClock
-from tests.aws_stack import Stack, aws_stack
+from tests.scaffolding.aws_stack import Stack, aws_stack
 
 _VISIBILITY = 5400  # the template's queue
 _LONGEST = 43_200  # of all a message's pauses together, counted by moto from its sending
@@ -51,16 +51,16 @@ class Model:
         self._now = now
         self._repeats: dict[tuple[str, str], tuple[float, str]] = {}
 
-    def first(self, group: str, repeat: str) -> str | None:
+    def first(self, group: str, dedupe_key: str) -> str | None:
         """Return the body that was sent under the same name within five minutes."""
-        sent, body = self._repeats.get((group, repeat), (float("-inf"), ""))
+        sent, body = self._repeats.get((group, dedupe_key), (float("-inf"), ""))
         return body if self._now() < sent + 300 else None
 
-    def send(self, body: str, group: str, repeat: str | None) -> None:
-        if repeat is not None:
-            if self.first(group, repeat) is not None:
+    def send(self, body: str, group: str, dedupe_key: str | None) -> None:
+        if dedupe_key is not None:
+            if self.first(group, dedupe_key) is not None:
                 return
-            self._repeats[group, repeat] = (self._now(), body)
+            self._repeats[group, dedupe_key] = (self._now(), body)
         self.entries.append(Entry(body, group, sent=self._now()))
 
     def receive(self, delivery: object) -> Entry | None:
@@ -131,17 +131,17 @@ class Queues(RuleBasedStateMachine):
         self.sqs.send(body, group=group)
         self.model.send(body, group, None)
 
-    @rule(group=group, repeat=st.sampled_from("rs"))
-    def send_with_a_repeat(self, group: str, repeat: str) -> None:
-        body = f"{group}{next(self.numbers)}{repeat}"
-        first = self.model.first(group, repeat)
-        self.ids[body] = self.sqlite.send(body, group=group, repeat=repeat)
+    @rule(group=group, dedupe_key=st.sampled_from("rs"))
+    def send_with_a_repeat(self, group: str, dedupe_key: str) -> None:
+        body = f"{group}{next(self.numbers)}{dedupe_key}"
+        first = self.model.first(group, dedupe_key)
+        self.ids[body] = self.sqlite.send(body, group=group, dedupe_key=dedupe_key)
         if first is not None:
             assert self.ids[body] == self.ids[first]
         # moto keeps an id only as long as its message, and for all groups; SQS is better.
         if first is None or any(entry.body == first for entry in self.model.entries):
-            self.sqs.send(body, group=group, repeat=f"{group}.{repeat}")
-        self.model.send(body, group, repeat)
+            self.sqs.send(body, group=group, dedupe_key=f"{group}.{dedupe_key}")
+        self.model.send(body, group, dedupe_key)
 
     @rule()
     def receive(self) -> None:

@@ -17,7 +17,7 @@ from nacre.ports.items.table import Key, Table, Value
 from nacre.ports.residue import Residue, Trace
 from nacre.ports.vectors import Point
 from tests.adapters.conftest import StillClock
-from tests.aws_stack import Stack
+from tests.scaffolding.aws_stack import Stack
 
 BEING = "5853af0e-aa0a-4a4d-96be-ad1b9e2ccd28"
 OTHER = "6853af0e-aa0a-4a4d-96be-ad1b9e2ccd28"
@@ -85,7 +85,7 @@ def test_points_and_messages_of_the_laptop_are_looked_at(
     point = Point("Zirkon-id", "node", "active", None, (), None, ("term",), "sha")
     LocalVectors(database, "none").upsert(OTHER, [point])
     queue = SqliteQueue(database, "jobs", now=clock)
-    queue.send("about the Zirkon", group=BEING, repeat="again")
+    queue.send("about the Zirkon", group=BEING, dedupe_key="again")
     queue.send("about the Zirkon", group=f"{BEING}#reindex")
     queue.send("about the Zirkon", group=OTHER)
 

@@ -1,13 +1,10 @@
 """What every item store does: SQLite, and DynamoDB with the tables of template.yaml."""
 
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
-from nacre.adapters.aws.dynamodb.table import DynamoTable
-from nacre.adapters.sqlite.database import SqliteDatabase
-from nacre.adapters.sqlite.table import SqliteTable
 from nacre.core.errors import ConditionFailedError, InvalidInputError
 from nacre.ports.items.table import (
     Absent,
@@ -31,7 +28,6 @@ from nacre.ports.items.table import (
     Write,
 )
 from tests.adapters.conftest import StillClock
-from tests.aws_stack import Stack
 
 INDEXES: tuple[Index, ...] = ("gsi1", "gsi2", "gsi3")
 VALUES: list[Value] = [
@@ -40,18 +36,6 @@ VALUES: list[Value] = [
     [1, [2.5, None], {"a": [True]}], {"$bytes": "YQ=="}, {"$map": {"$bytes": b"a"}},
     {"deep": {"deeper": {"x": b"y"}}}, {"with.dot": 1, "#n0": 2, ":v0": 3},
 ]  # fmt: skip
-
-
-@pytest.fixture(params=["sqlite", "dynamodb"])
-def table(request: pytest.FixtureRequest, clock: StillClock) -> Iterator[Table]:
-    if request.param == "dynamodb":
-        stack: Stack = request.getfixturevalue("stack")
-        yield DynamoTable(stack.dynamodb, stack.ids["DataTable"], now=clock)
-        stack.clear("DataTable")
-    else:
-        database = SqliteDatabase(":memory:")
-        yield SqliteTable(database, now=clock)
-        database.close()
 
 
 @pytest.fixture
@@ -681,7 +665,7 @@ def test_a_transaction_with_one_failed_condition_writes_nothing(
     with pytest.raises(ConditionFailedError) as raised:
         table.transact([Put(item("B")), failing(home), Put(item("C"))], token=mark)
 
-    assert raised.value.place == place
+    assert raised.value.index == place
     assert list(table.query(home).items) == [item("A", n=1)]
     table.transact([Put(item("B"))], token=mark)  # a token counts only once applied
     assert sort_keys(table.query(home)) == ["A", "B"]

@@ -35,7 +35,7 @@ from nacre.ports.items.table import (
     Write,
 )
 from tests.adapters.conftest import StillClock
-from tests.aws_stack import Stack
+from tests.scaffolding.aws_stack import Stack
 
 _HOMES = itertools.count()
 
@@ -141,7 +141,7 @@ class Model:
             return item
         if not isinstance(write, Update):
             return None
-        item = before or {"pk": write.key.pk, "sk": write.key.sk}
+        item = before or {**write.key.attributes()}
         item.update(_plain(dict(write.change.set)))
         for name, amount in write.change.add.items():
             held = item.setdefault(name, 0)
@@ -366,7 +366,7 @@ def _outcome(call: Callable[[], object]) -> object:
     try:
         return call()
     except ConditionFailedError as error:
-        return ("condition", error.place)
+        return ("condition", error.index)
     except InvalidInputError:
         return "invalid"
 

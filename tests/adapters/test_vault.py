@@ -9,7 +9,7 @@ from nacre.adapters.aws.kms_vault import KmsVault
 from nacre.adapters.files.vault import FileVault
 from nacre.core.errors import BrokenSealError, InvalidInputError, StoreError, UnavailableError
 from nacre.ports.vault import Vault
-from tests.aws_stack import Stack
+from tests.scaffolding.aws_stack import Stack
 
 CONTEXT = {"being": "b1", "run": "r1"}
 
@@ -104,7 +104,7 @@ def test_a_key_file_of_another_size_is_refused_and_kept(tmp_path: Path) -> None:
 def test_a_key_file_that_cannot_be_made_is_a_clear_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
 
-    with pytest.raises(StoreError, match="the key of the secrets cannot be read or made"):
+    with pytest.raises(StoreError, match="the key of the secrets cannot be read or created"):
         FileVault(tmp_path / "file" / "vault").seal(b"key", context=CONTEXT)
 
 

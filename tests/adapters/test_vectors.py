@@ -14,7 +14,16 @@ from nacre.adapters.qdrant.vectors import QdrantVectors
 from nacre.adapters.sqlite.database import SqliteDatabase
 from nacre.adapters.sqlite.vectors import LocalVectors
 from nacre.core.errors import InvalidInputError
-from nacre.ports.vectors import Candidates, Filter, Hit, Kind, Point, VectorIndex, dimension_of
+from nacre.ports.vectors import (
+    Candidates,
+    Filter,
+    Hit,
+    Kind,
+    Point,
+    Question,
+    VectorIndex,
+    dimension_of,
+)
 from tests.adapters.vector_cases import (
     DIMENSION,
     EMB_ID,
@@ -68,7 +77,7 @@ def index(make: Make) -> VectorIndex:
 
 def search(index: VectorIndex, where: Filter = EVERY, *, being: str = "b") -> set[str]:
     """Return which points pass a filter: every point of these tests has this vector and term."""
-    found = index.search(being, dense=unit(1), sparse=["pearl"], where=where, limit=100)
+    found = index.search(being, Question(dense=unit(1), sparse=["pearl"], where=where, limit=100))
     assert set(ids(found.dense)) == set(ids(found.sparse))
     return both(found)
 
@@ -79,7 +88,7 @@ def search(index: VectorIndex, where: Filter = EVERY, *, being: str = "b") -> se
 def test_the_nearest_vectors_come_first_with_their_cosines(index: VectorIndex) -> None:
     index.upsert("b", [point("far", unit(0, 1)), point("near", unit(4, 3)), point("same", unit(1))])
 
-    found = index.search("b", dense=unit(1), sparse=(), where=EVERY, limit=2)
+    found = index.search("b", Question(dense=unit(1), sparse=(), where=EVERY, limit=2))
 
     assert ids(found.dense) == ["same", "near"]
     assert [hit.score for hit in found.dense] == pytest.approx([1.0, 0.8], abs=1e-6)
@@ -89,7 +98,7 @@ def test_the_nearest_vectors_come_first_with_their_cosines(index: VectorIndex) -
 def test_words_are_found_without_a_vector(index: VectorIndex) -> None:
     index.upsert("b", [point("a", None, ["pearl", "sea"]), point("z", None, ["shell"])])
 
-    found = index.search("b", dense=None, sparse=["pearl"], where=EVERY, limit=5)
+    found = index.search("b", Question(dense=None, sparse=["pearl"], where=EVERY, limit=5))
 
     assert found.dense == ()
     assert [(hit.id, hit.kind, hit.score > 0) for hit in found.sparse] == [("a", "node", True)]
@@ -99,7 +108,7 @@ def test_a_hit_says_when_it_was_and_where_it_belongs(index: VectorIndex) -> None
     days = ("2026-01-10", "2026-03-09")
     index.upsert("b", [point("a", unit(1), ["pearl"], kind="scene", cluster_id="c", days=days)])
 
-    found = index.search("b", dense=unit(1), sparse=["pearl"], where=EVERY, limit=5)
+    found = index.search("b", Question(dense=unit(1), sparse=["pearl"], where=EVERY, limit=5))
 
     assert found.dense == (Hit("a", "scene", 1.0, days, "c"),)
     assert found.sparse == (Hit("a", "scene", found.sparse[0].score, days, "c"),)
@@ -108,7 +117,7 @@ def test_a_hit_says_when_it_was_and_where_it_belongs(index: VectorIndex) -> None
 def test_a_point_without_a_vector_is_not_among_the_nearest(index: VectorIndex) -> None:
     index.upsert("b", [point("words", None, ["pearl"]), point("both", unit(1), ["pearl"])])
 
-    found = index.search("b", dense=unit(1), sparse=["pearl"], where=EVERY, limit=5)
+    found = index.search("b", Question(dense=unit(1), sparse=["pearl"], where=EVERY, limit=5))
 
     assert ids(found.dense) == ["both"]
     assert ids(found.sparse) == ["both", "words"]
@@ -125,7 +134,7 @@ def test_rare_and_repeated_words_weigh_more_and_long_texts_less(index: VectorInd
         ],
     )
 
-    found = index.search("b", dense=None, sparse=["pearl", "sea"], where=EVERY, limit=30)
+    found = index.search("b", Question(dense=None, sparse=["pearl", "sea"], where=EVERY, limit=30))
 
     assert ids(found.sparse)[:3] == ["twice", "once", "long"]
     assert set(ids(found.sparse)[3:]) == {f"common{n}" for n in range(20)}
@@ -134,9 +143,11 @@ def test_rare_and_repeated_words_weigh_more_and_long_texts_less(index: VectorInd
 def test_a_repeated_term_of_the_question_counts_once(index: VectorIndex) -> None:
     index.upsert("b", [point("a", None, ["pearl"]), point("z", None, ["shell"])])
 
-    once = index.search("b", dense=None, sparse=["pearl"], where=EVERY, limit=5)
+    once = index.search("b", Question(dense=None, sparse=["pearl"], where=EVERY, limit=5))
 
-    assert index.search("b", dense=None, sparse=["pearl"] * 3, where=EVERY, limit=5) == once
+    assert (
+        index.search("b", Question(dense=None, sparse=["pearl"] * 3, where=EVERY, limit=5)) == once
+    )
 
 
 def test_equal_scores_stand_in_the_order_of_their_ids(index: VectorIndex) -> None:
@@ -145,7 +156,7 @@ def test_equal_scores_stand_in_the_order_of_their_ids(index: VectorIndex) -> Non
     for name in shuffled:
         index.upsert("b", [point(name, unit(3, 1, 2), ["pearl"])])
 
-    found = index.search("b", dense=unit(1, 1), sparse=["pearl"], where=EVERY, limit=40)
+    found = index.search("b", Question(dense=unit(1, 1), sparse=["pearl"], where=EVERY, limit=40))
 
     assert ids(found.dense) == names
     assert ids(found.sparse) == names
@@ -154,8 +165,12 @@ def test_equal_scores_stand_in_the_order_of_their_ids(index: VectorIndex) -> Non
 def test_a_question_of_nothing_finds_nothing(index: VectorIndex) -> None:
     index.upsert("b", [point("a", unit(1), ["pearl"])])
 
-    assert index.search("b", dense=None, sparse=(), where=EVERY, limit=5) == Candidates((), ())
-    assert index.search("b", dense=None, sparse=["x"], where=EVERY, limit=5) == Candidates((), ())
+    assert index.search("b", Question(dense=None, sparse=(), where=EVERY, limit=5)) == Candidates(
+        (), ()
+    )
+    assert index.search(
+        "b", Question(dense=None, sparse=["x"], where=EVERY, limit=5)
+    ) == Candidates((), ())
 
 
 def test_an_index_that_was_never_written_to_is_empty(index: VectorIndex) -> None:
@@ -171,7 +186,7 @@ def test_the_nearest_of_many_are_those_of_a_plain_sum(index: VectorIndex) -> Non
     index.upsert("b", [point(id_, vector) for id_, vector in vectors.items()])
     query = some_vector(rng)
 
-    found = index.search("b", dense=query, sparse=(), where=EVERY, limit=50)
+    found = index.search("b", Question(dense=query, sparse=(), where=EVERY, limit=50))
 
     exact = {id_: _dot(query, vector) for id_, vector in vectors.items()}
     assert ids(found.dense) == sorted(exact, key=exact.__getitem__, reverse=True)[:50]
@@ -252,7 +267,7 @@ def test_the_limit_counts_what_passes_the_filter(index: VectorIndex) -> None:
     index.upsert("b", [point(f"far{n}", unit(0, 1)) for n in range(3)])
 
     active = Filter(states=frozenset({"active"}))
-    found = index.search("b", dense=unit(1), sparse=(), where=active, limit=3)
+    found = index.search("b", Question(dense=unit(1), sparse=(), where=active, limit=3))
 
     assert ids(found.dense) == ["far0", "far1", "far2"]
 
@@ -266,7 +281,7 @@ def test_a_point_is_replaced_as_a_whole(index: VectorIndex) -> None:
 
     assert search(index) == set()
     assert search(index, Filter(cluster_id="c")) == set()
-    found = index.search("b", dense=None, sparse=["shell"], where=EVERY, limit=5)
+    found = index.search("b", Question(dense=None, sparse=["shell"], where=EVERY, limit=5))
     assert ids(found.sparse) == ["a"]
     assert index.scan("b", after=None, limit=5) == [("a", "new")]
 
@@ -332,7 +347,7 @@ def test_embeddings_do_not_mix(make: Make) -> None:
     other.upsert("b", [point("z", unit(1)[:12], ["pearl"])])
 
     assert search(one) == {"a"}
-    found = other.search("b", dense=unit(1)[:12], sparse=["pearl"], where=EVERY, limit=5)
+    found = other.search("b", Question(dense=unit(1)[:12], sparse=["pearl"], where=EVERY, limit=5))
     assert both(found) == {"z"}
     one.erase("b")
     assert other.scan("b", after=None, limit=5) == [("z", "sha")]
@@ -342,7 +357,7 @@ def test_an_embedding_without_vectors_is_found_by_words(make: Make) -> None:
     index = make("none")
     index.upsert("b", [point("a", None, ["pearl"])])
 
-    found = index.search("b", dense=None, sparse=["pearl"], where=EVERY, limit=5)
+    found = index.search("b", Question(dense=None, sparse=["pearl"], where=EVERY, limit=5))
     assert ids(found.sparse) == ["a"]
     with pytest.raises(InvalidInputError, match="does not belong"):
         index.upsert("b", [point("a", unit(1))])
@@ -371,11 +386,11 @@ def test_a_wrong_point_is_refused_and_nothing_is_written(
 
 def test_a_wrong_question_is_refused(index: VectorIndex) -> None:
     with pytest.raises(InvalidInputError, match="at least one hit"):
-        index.search("b", dense=None, sparse=["a"], where=EVERY, limit=0)
+        index.search("b", Question(dense=None, sparse=["a"], where=EVERY, limit=0))
     with pytest.raises(InvalidInputError, match="run 'nacre reindex'"):
-        index.search("b", dense=unit(1) * 2, sparse=(), where=EVERY, limit=5)
+        index.search("b", Question(dense=unit(1) * 2, sparse=(), where=EVERY, limit=5))
     with pytest.raises(InvalidInputError, match="must not be empty"):
-        index.search("", dense=None, sparse=["a"], where=EVERY, limit=5)
+        index.search("", Question(dense=None, sparse=["a"], where=EVERY, limit=5))
     with pytest.raises(ValueError, match="ISO date"):
         Filter(day_from="yesterday")
 
@@ -457,7 +472,9 @@ def test_threads_write_and_search_at_once(make: Make) -> None:
             name = f"{number}-{each}"
             index.upsert("b", [point(name, unit(1, number), ["pearl"])])
             # Others write between the two halves of a search, so these may differ by theirs.
-            found = index.search("b", dense=unit(1), sparse=["pearl"], where=EVERY, limit=100)
+            found = index.search(
+                "b", Question(dense=unit(1), sparse=["pearl"], where=EVERY, limit=100)
+            )
             if name not in set(ids(found.dense)) & set(ids(found.sparse)):
                 missing.append(name)
 

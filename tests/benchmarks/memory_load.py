@@ -19,8 +19,9 @@ from typing import Any, TypeVar
 from nacre.being.memory.model.types import Node
 from nacre.protocol.context import Context
 from nacre.protocol.principal import FULL, Principal
+from nacre.wiring.compose import Home
 from nacre.wiring.features.memory import calm_numpy
-from nacre.wiring.laptop import Laptop, open_laptop
+from nacre.wiring.laptop import open_laptop
 
 T = TypeVar("T")
 
@@ -48,7 +49,7 @@ def filled(folder: Path, count: int) -> str:
     """Give a new Being so many nodes, and return its id."""
     laptop = open_laptop(folder)
     rng = Random(count)
-    being_id = laptop.home.beings.create(f"Being {count}", owner="me").being_id
+    being_id = laptop.beings.create(f"Being {count}", owner="me").being_id
     nodes = mind(laptop).memory.nodes
     for first in range(0, count, _AT_ONCE):
         numbers = range(first, min(first + _AT_ONCE, count))
@@ -69,9 +70,9 @@ def _node(rng: Random, number: int) -> Node:
     )
 
 
-def mind(laptop: Laptop) -> Any:
+def mind(laptop: Home) -> Any:
     """Return the mind behind a server's tools."""
-    return laptop.minded().mind
+    return laptop.mind
 
 
 def finished(running: Coroutine[Any, Any, T]) -> T:
@@ -84,7 +85,7 @@ def finished(running: Coroutine[Any, Any, T]) -> T:
     raise AssertionError("it waits for an event loop")
 
 
-def caller(laptop: Laptop, being_id: str) -> Any:
+def caller(laptop: Home, being_id: str) -> Any:
     """Return what calls a tool as the server does, and gives back how long that took."""
     context = Context(principal=Principal("bench", being_id, FULL))
 

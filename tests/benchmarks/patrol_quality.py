@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from nacre.being.patrol.planning.plans import Thinking
+from nacre.being.patrol.planning.plans import Planner
 from tests.being.patrol.stand_in import StandIn
 from tests.benchmarks.patrolled import Patrolled
 from tests.benchmarks.recall_quality import DATA, LOCOMO
@@ -106,12 +106,12 @@ def labelled(file: Path) -> Iterator[tuple[str, str]]:
     yield from {row["text"]: row["label"] for row in rows}.items()
 
 
-def clustered(file: Path, embeddings: str, thinking: Thinking | None = None) -> Grouping:
+def clustered(file: Path, embeddings: str, planner: Planner | None = None) -> Grouping:
     """Return how well patrols put texts of one label together."""
     texts = list(labelled(file))
     Random(1).shuffle(texts)
     with tempfile.TemporaryDirectory() as folder:
-        being = Patrolled(Path(folder), embeddings=embeddings, thinking=thinking)
+        being = Patrolled(Path(folder), embeddings=embeddings, planner=planner)
         try:
             noted = being.note([{"action": text, "actors": []} for text, _ in texts])
             being.patrol()

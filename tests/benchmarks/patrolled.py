@@ -10,8 +10,8 @@ from typing import Any
 from nacre.adapters.sqlite.database import SqliteDatabase
 from nacre.adapters.sqlite.queue import SqliteQueue
 from nacre.being.memory.model.types import Cluster, Node
-from nacre.being.patrol.patrol import patrol_over
-from nacre.being.patrol.planning.plans import Thinking
+from nacre.being.patrol.patrol import Patrol
+from nacre.being.patrol.planning.plans import Planner
 from nacre.being.patrol.run.runs import Receipt
 from nacre.protocol.context import Context
 from nacre.protocol.principal import FULL, Principal
@@ -48,23 +48,22 @@ class Patrolled:
         folder: Path,
         *,
         embeddings: str = "builtin",
-        thinking: Thinking | None = None,
+        planner: Planner | None = None,
     ) -> None:
         self.calendar = Calendar()
         settings = Settings(data_folder=str(folder), embeddings=embeddings)
         self.laptop = open_laptop(folder, settings, clock=self.calendar)
         self._database = SqliteDatabase(folder / DATABASE)
-        self.being_id = self.laptop.home.beings.create("Pearl", owner="me").being_id
+        self.being_id = self.laptop.beings.create("Pearl", owner="me").being_id
         self._context = Context(principal=Principal("bench", self.being_id, FULL))
-        minded = self.laptop.minded()
-        self._patrol = patrol_over(
-            minded.mind.memory,
-            self.laptop.home.data,
+        self._patrol = Patrol(
+            self.laptop.data,
             SqliteQueue(self._database, QUEUE, now=self.calendar),
-            minded.index.indexing,
+            self.laptop.mind.memory,
+            self.laptop.index.indexing,
             clock=self.calendar,
         )
-        self._thinking = thinking
+        self._planner = planner
 
     def call(self, name: str, **arguments: Any) -> dict[str, Any]:
         """Call a tool, and return its result in wire form."""
@@ -91,7 +90,7 @@ class Patrolled:
         """Let patrols run until nothing waits, and return the last receipt."""
         while True:
             receipt = self._patrol.run(
-                self.being_id, trigger="manual", keep=lambda: None, thinking=self._thinking
+                self.being_id, trigger="manual", renew_lease=lambda: None, planner=self._planner
             )
             assert receipt.state == "done", receipt.reasons
             if not receipt.backlog:

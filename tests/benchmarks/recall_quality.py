@@ -23,7 +23,8 @@ from typing import Any
 
 from nacre.protocol.context import Context
 from nacre.protocol.principal import FULL, READ_ONLY, Principal
-from nacre.wiring.laptop import Laptop, open_laptop
+from nacre.wiring.compose import Home
+from nacre.wiring.laptop import open_laptop
 from nacre.wiring.settings import Settings
 from tests.benchmarks.table import show
 
@@ -139,9 +140,9 @@ def measure(tasks: Iterator[Task], embeddings: str) -> Quality:
 
 
 async def _told_and_asked(
-    laptop: Laptop, task: Task, number: int
+    laptop: Home, task: Task, number: int
 ) -> list[tuple[Question, list[str]]]:
-    being_id = laptop.home.beings.create(f"Being {number}", owner="me").being_id
+    being_id = laptop.beings.create(f"Being {number}", owner="me").being_id
     writer = Context(principal=Principal("bench", being_id, FULL))
     reader = Context(principal=Principal("bench", being_id, READ_ONLY))
     server = laptop.application.surface

@@ -96,7 +96,7 @@ class Life:
         ids = {scene.node_id for scene in noted.values()}
         for node in mind(laptop).memory.nodes.get_many(being_id, ids).values():
             pinned = replace(node, pinned=True, version=node.version + 1)
-            laptop.home.data.put(pinned.to_item(being_id))
+            laptop.data.put(pinned.to_item(being_id))
 
     def ask(self, question: Question) -> set[str]:
         """Return the ids of the nodes that a question finds."""

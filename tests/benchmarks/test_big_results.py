@@ -30,7 +30,7 @@ from pathlib import Path
 
 from nacre.adapters.mcp import large_answers as upstream_large
 from nacre.firewall.entry import mounted_content as mounted
-from tests.gateway_world import EVERYTHING_GOES, world
+from tests.scaffolding.gateway_world import EVERYTHING_GOES, world
 
 SMALL = {"command": sys.executable, "args": ["tests/benchmarks/big_server.py"]}
 BIG = {"url": sys.argv[4]} if sys.argv[4] else SMALL

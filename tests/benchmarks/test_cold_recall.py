@@ -18,21 +18,16 @@ from infra import services
 from infra.local_cloud import credentials, local_cloud
 from infra.qdrant_server import NoQdrantError, QdrantServer
 from infra.tools import MissingPythonError
-from nacre.access.beings import Beings
-from nacre.adapters.aws.dynamodb.table import DynamoTable
-from nacre.adapters.aws.sqs_queue import SqsQueue
-from nacre.being.memory.services import mind_over
-from nacre.being.memory.store.scenes import SceneDraft
-from nacre.core.clock import system_clock
-from nacre.wiring.features.embeddings import embedders
-from nacre.wiring.features.index import stack_index
+from nacre.being.memory.model.types import SceneDraft
+from nacre.wiring.aws import StackPorts
+from nacre.wiring.compose import compose
 from nacre.wiring.settings import Settings
 from tests.benchmarks.memory_load import question, sentence
 from tests.benchmarks.quota import cpu_quota
 from tests.benchmarks.table import show
 from tests.functions.runtime_api import Function
 from tests.infra.declared import ROOT
-from tests.lambda_functions import deployed
+from tests.scaffolding.lambda_functions import deployed
 
 pytestmark = pytest.mark.benchmark
 
@@ -83,20 +78,21 @@ def remembered(cloud: str, qdrant_url: str) -> Place:
     told: dict[str, str] = json.loads((ROOT / "infra/local.json").read_text())["Parameters"]
     told["AWS_ENDPOINT_URL"] = cloud
     told["NACRE_QUEUE_URL"] = cloud + told["NACRE_QUEUE_URL"].partition("4566")[2]
-    settings = Settings("", data_table=told["NACRE_DATA_TABLE"], qdrant_url=qdrant_url)
+    settings = Settings(
+        "",
+        data_table=told["NACRE_DATA_TABLE"],
+        queue_url=told["NACRE_QUEUE_URL"],
+        qdrant_url=qdrant_url,
+    )
     rng = Random(len(qdrant_url))  # the ids of two Beings differ
-    table = DynamoTable(services.client("dynamodb", cloud), settings.data_table)
-    queue = SqsQueue(services.client("sqs", cloud), told["NACRE_QUEUE_URL"], dead_letter_url="")
-    chosen = embedders(settings)
-    index = stack_index(table, queue, chosen.primary, settings, clock=system_clock, rng=rng)
-    mind = mind_over(table, queue, index.indexing, chosen.tokens, clock=system_clock, rng=rng)
-    beings = Beings(table, clock=system_clock, rng=rng)
-    being_id = beings.create(f"Pearl {bool(qdrant_url)}", owner="me").being_id
+    ports = StackPorts(settings, clients=lambda service: services.client(service, cloud))
+    home = compose(ports, settings)
+    being_id = home.beings.create(f"Pearl {bool(qdrant_url)}", owner="me").being_id
     for first in range(0, MEMORIES, 20):
-        mind.memory.scenes.record(
+        home.mind.memory.scenes.record(
             being_id,
             [
-                SceneDraft(action=sentence(rng, number), actors=["Ann"], when=["2026-07-01"])
+                SceneDraft(action=sentence(rng, number), actors=("Ann",), when=("2026-07-01",))
                 for number in range(first, first + 20)
             ],
         )

@@ -17,15 +17,15 @@ from nacre.core.clock import system_clock
 from nacre.faces.evaluator.evaluator_function import policy_handler
 from nacre.firewall.policies.compiled import to_json
 from nacre.firewall.policies.loader import load_policy
-from nacre.firewall.policies.stored_policy import InForce, packed, unpacked
-from nacre.firewall.policies.version_store import Documents
-from tests.aws_stack import REGION, aws_stack
+from nacre.firewall.policies.stored_policy import PolicyInForce, packed, unpacked
+from nacre.firewall.policies.version_store import PolicyVersions
 from tests.benchmarks.quota import cpu_quota
 from tests.benchmarks.table import show
-from tests.dynamodb_http import CREDENTIALS, dynamodb_over_http
 from tests.functions.runtime_api import Function
 from tests.infra.declared import ROOT
-from tests.lambda_functions import deployed, runtime_python
+from tests.scaffolding.aws_stack import REGION, aws_stack
+from tests.scaffolding.dynamodb_http import CREDENTIALS, dynamodb_over_http
+from tests.scaffolding.lambda_functions import deployed, runtime_python
 
 pytestmark = pytest.mark.benchmark
 
@@ -61,10 +61,10 @@ def test_a_thousand_rules_load_and_decide_in_time() -> None:
         began = time.perf_counter()
         policy = unpacked(stored)
         loads.append((time.perf_counter() - began) * 1000)
-    force = InForce(policy, "global", 1)
+    force = PolicyInForce(policy, "global", 1)
 
     class Policies:
-        def of(self, being_id: str | None) -> InForce:
+        def of(self, being_id: str | None) -> PolicyInForce:
             return force
 
     handle = policy_handler(lambda _: Policies(), "ERROR")
@@ -84,7 +84,7 @@ def test_a_thousand_rules_load_and_decide_in_time() -> None:
 def variables() -> Iterator[dict[str, str]]:
     with aws_stack() as stack, dynamodb_over_http(stack) as front:
         table = stack.ids["DataTable"]
-        documents = Documents(DynamoTable(stack.dynamodb, table), clock=system_clock)
+        documents = PolicyVersions(DynamoTable(stack.dynamodb, table), clock=system_clock)
         documents.push("global", RULES, source="p", based_on=0, by="ann")
         yield {
             "AWS_ENDPOINT_URL": front.url,

@@ -54,7 +54,7 @@ SERVE = """
 import sys
 from pathlib import Path
 
-from tests.gateway_world import world
+from tests.scaffolding.gateway_world import world
 
 with world(Path(sys.argv[1]), {"null": {"url": f"http://127.0.0.1:{sys.argv[2]}/mcp"}}) as gateway:
     assert gateway.tools() == ["mcp__null__echo"]

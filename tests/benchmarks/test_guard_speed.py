@@ -65,7 +65,9 @@ def through(trail: AuditTrail | Nowhere, count: int, raw: bytes) -> Callable[[],
     def once() -> object:
         verdict = guard.from_client(raw)
         assert isinstance(verdict, Forward)
-        return guard._talk.up.take(JsonNumber("1"))  # the answer, without the cost of reading it
+        return guard._conversation.up.take(
+            JsonNumber("1")
+        )  # the answer, without the cost of reading it
 
     return once
 

@@ -14,15 +14,15 @@ from typing import Any
 
 import pytest
 
-from tests.aws_stack import REGION, aws_stack
 from tests.benchmarks.quota import cpu_quota, share
 from tests.benchmarks.table import show
-from tests.dynamodb_http import CREDENTIALS, dynamodb_over_http
 from tests.functions.runtime_api import Function
 from tests.infra.declared import ROOT
-from tests.lambda_events import BEING, FULL_ACCESS, Event, Sent, http_api_event
-from tests.lambda_functions import deployed, runtime_python
-from tests.lambda_layers import layer
+from tests.scaffolding.aws_stack import REGION, aws_stack
+from tests.scaffolding.dynamodb_http import CREDENTIALS, dynamodb_over_http
+from tests.scaffolding.lambda_events import BEING, FULL_ACCESS, Event, Sent, http_api_event
+from tests.scaffolding.lambda_functions import deployed, runtime_python
+from tests.scaffolding.lambda_layers import layer
 
 pytestmark = pytest.mark.benchmark
 

@@ -15,7 +15,7 @@ from nacre.being.memory.index.index_state import IndexStates
 from nacre.being.memory.index.vector_items import VectorItem
 from nacre.being.memory.model.types import Cluster
 from nacre.console.map.chart import chart
-from nacre.console.map.routes import drawn_groups
+from nacre.console.map.routes import drawn_clusters
 from nacre.core.clock import system_clock
 from nacre.ports.items.table import Put, Table, Write
 from tests.being.memory.keeping import a_node
@@ -38,7 +38,7 @@ def table(tmp_path: Path) -> Iterator[Table]:
 def fill(table: Table, being: str, count: int) -> None:
     """Store memories around as many directions as there are groups."""
     rng = random.Random(1)
-    IndexStates(table).begun(being, EMBEDDING)
+    IndexStates(table).create(being, EMBEDDING)
     centres = [[rng.gauss(0, 1) for _ in range(256)] for _ in range(GROUPS)]
     names = [f"{group:03}" for group in range(GROUPS)]
     writes: list[Write] = [
@@ -66,7 +66,7 @@ def test_ten_thousand_memories_are_drawn_within_two_seconds(table: Table) -> Non
         fill(table, being, count)
         start, worked = perf_counter(), process_time()
         found = chart(table, being)
-        drawn = drawn_groups(found)
+        drawn = drawn_clusters(found)
         took, cpu = perf_counter() - start, process_time() - worked
         size = sum(len(path) for each in drawn for _, path in each.paths)
         rows.append([f"{count:,}", f"{took:.2f} s", f"{cpu:.2f} s", f"{size / 1000:.0f} kB"])

@@ -22,7 +22,14 @@ from nacre.wiring.features.orders import chats
 from nacre.wiring.laptop import first_being, open_laptop
 from nacre.wiring.settings import Secret, Settings
 from tests.benchmarks.table import show
-from tests.model_server import Question, Response, calling, model_server, saying, tool_call
+from tests.scaffolding.model_server import (
+    Question,
+    Response,
+    calling,
+    model_server,
+    saying,
+    tool_call,
+)
 
 pytestmark = pytest.mark.benchmark
 
@@ -44,7 +51,7 @@ def test_an_order_costs_little_beside_its_model(tmp_path: Path) -> None:
             str(tmp_path), llm_base_url=model.url, llm_model="m", llm_api_key=Secret("k")
         )
         laptop = open_laptop(tmp_path / "data", settings)
-        being = first_being(laptop.home)
+        being = first_being(laptop)
         assert being is not None
         principal = Principal("bench", being.being_id, FULL)
         order = laptop.application.surface.get_tool("order_being")

@@ -16,7 +16,7 @@ from tests.benchmarks.table import show
 pytestmark = pytest.mark.benchmark
 
 ROUNDS = 15
-OURS_TO_PEER = 1.0
+OURS_TO_PEER = 0.6
 NODE_MODULES = Path(__file__).parents[2] / ".tools" / "node" / "node_modules"
 PEER = NODE_MODULES / "@modelcontextprotocol" / "server-memory" / "dist" / "index.js"
 
@@ -56,7 +56,7 @@ def milliseconds_to_tools(command: Sequence[str], environment: Mapping[str, str]
 
 
 @pytest.mark.skipif(not PEER.exists(), reason="make conformance installs the peer")
-def test_it_lists_its_tools_no_later_than_the_peer(tmp_path: Path) -> None:
+def test_it_lists_its_tools_in_three_fifths_of_the_peers_time(tmp_path: Path) -> None:
     node = (NODE_MODULES / ".bin" / "node").resolve()
     ours = {"PATH": "/usr/bin:/bin", "NACRE_HOME": str(tmp_path / "home")}
     theirs = {"PATH": "/usr/bin:/bin", "MEMORY_FILE_PATH": str(tmp_path / "memory.json")}

@@ -20,7 +20,7 @@ from nacre.adapters.qdrant.calls import connect
 from nacre.adapters.qdrant.vectors import QdrantVectors
 from nacre.adapters.sqlite.database import SqliteDatabase
 from nacre.adapters.sqlite.vectors import LocalVectors
-from nacre.ports.vectors import VectorIndex
+from nacre.ports.vectors import Question, VectorIndex
 from tests.benchmarks.table import show
 from tests.benchmarks.vector_load import BEING, DIMENSION, EMB_ID, LIVING, Load, resident
 
@@ -100,10 +100,7 @@ def measured(ways: dict[str, VectorIndex], size: int) -> dict[str, float]:
     for name, index in ways.items():
         calls[f"{name}, search"] = lambda turn, index=index: index.search(  # type: ignore[misc]
             BEING,
-            dense=questions[turn][0],
-            sparse=questions[turn][1],
-            where=LIVING,
-            limit=100,
+            Question(dense=questions[turn][0], sparse=questions[turn][1], where=LIVING, limit=100),
         )
         calls[f"{name}, write"] = lambda turn, index=index: index.upsert(  # type: ignore[misc]
             BEING, [fresh[turn]]

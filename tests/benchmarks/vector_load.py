@@ -16,7 +16,7 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[2]))
     sys.path.insert(0, str(Path(__file__).parents[2] / "shared"))
 
-from nacre.ports.vectors import Filter, Point
+from nacre.ports.vectors import Filter, Point, Question
 
 BEING = "b"
 DIMENSION = 256  # of the built-in table
@@ -74,7 +74,7 @@ def main(path: str) -> None:
 
     index = LocalVectors(SqliteDatabase(path), EMB_ID)
     vector, terms = Load().question()
-    index.search(BEING, dense=vector, sparse=terms, where=LIVING, limit=100)
+    index.search(BEING, Question(dense=vector, sparse=terms, where=LIVING, limit=100))
     took = (time.perf_counter() - started) * 1000
     print(json.dumps({"first": took, "rss": resident()}))
 

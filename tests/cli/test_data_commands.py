@@ -193,7 +193,7 @@ def test_a_being_is_renamed(nacre: Nacre) -> None:
     taken = nacre("being", "rename", "Pearl", "bob")
     unknown = nacre("being", "rename", "me", "Iris")
 
-    assert (renamed.code, renamed.err) == (0, "me is called Pearl now.\n")
+    assert (renamed.code, renamed.err) == (0, "me is now called Pearl.\n")
     assert (taken.code, unknown.code) == (5, 3)
     listed = nacre("being", "list", "--json").json()
     assert {each["name"]: each["being_id"] for each in listed}["Pearl"] == being_id

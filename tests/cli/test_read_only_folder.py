@@ -81,7 +81,7 @@ def test_everything_that_only_reads_works_and_nothing_is_written(
         done = nacre(*command, "--data-dir", str(sealed), home=tmp_path)
         assert done.returncode == 0, (command, done.stderr)
     doctor = nacre("doctor", "--json", "--data-dir", str(sealed), home=tmp_path)
-    assert "can only be read" in doctor.stdout
+    assert "is read-only" in doctor.stdout
     assert '"fail"' not in doctor.stdout
     assert {file.name: file.read_bytes() for file in sealed.iterdir()} == before
 

@@ -148,7 +148,7 @@ def test_the_list_of_commands_says_what_each_says_of_itself(name: str) -> None:
     command = commands.get_command(click.Context(commands), name)
 
     assert command is not None
-    assert command.get_short_help_str(200) == COMMANDS[name]
+    assert command.get_short_help_str(200) == COMMANDS[name][1]
 
 
 def test_an_interrupted_command_ends_with_130(
@@ -170,8 +170,8 @@ def test_an_answer_that_cannot_be_written_is_told() -> None:
 
     assert code == 1
     assert err.splitlines() == [
-        "error: the answer cannot be written (No space left on device)",
-        "hint: write it to another place",
+        "error: the output cannot be written (No space left on device)",
+        "hint: write it to another file or device",
     ]
 
 

@@ -10,27 +10,20 @@ from typing import Any
 import boto3
 import pytest
 
-from nacre.adapters.aws.dynamodb.table import DynamoTable
-from nacre.adapters.aws.sqs_queue import SqsQueue
-from nacre.adapters.sqlite.database import SqliteDatabase
-from nacre.adapters.sqlite.table import SqliteTable
 from nacre.being.memory.index import jobs
-from nacre.being.memory.index.sync import Indexing
-from nacre.being.memory.repositories import Memory, memory_over
-from nacre.core.clock import system_clock
+from nacre.being.memory.index.sync import IndexSync
+from nacre.being.memory.repositories import Repositories, open_repositories
 from nacre.jobs.loop import WorkerLoop
 from nacre.ports.items.table import Table
-from nacre.ports.queue import Queue
 from nacre.protocol.http import error_map
 from nacre.wiring import aws
+from nacre.wiring.compose import Home, compose
 from nacre.wiring.data_folder import DATABASE
-from nacre.wiring.features.embeddings import embedders
-from nacre.wiring.features.index import laptop_index, stack_index
-from nacre.wiring.laptop import QUEUE
+from nacre.wiring.laptop import LaptopPorts
 from nacre.wiring.settings import Settings
-from tests.aws_stack import REGION
 from tests.being.memory.keeping import Renewals
 from tests.cli.conftest import Nacre
+from tests.scaffolding.aws_stack import REGION
 from tests.wiring.deployed import deployed, outputs_of
 
 
@@ -40,8 +33,8 @@ class World:
 
     options: list[str]
     table: Table
-    memory: Memory
-    indexing: Indexing
+    memory: Repositories
+    indexing: IndexSync
     file: Path | None  # of the store, where it has one
     raw: Any = None  # the client of the stack's tables
 
@@ -60,20 +53,18 @@ class World:
 
 @contextmanager
 def laptop_world(folder: Path, nacre: Nacre, *, embeds: bool = True) -> Iterator[World]:
-    from nacre.adapters.sqlite.queue import SqliteQueue
-
     nacre("owner", "list")  # makes the folder
-    database = SqliteDatabase(folder / DATABASE)
-    table: Table = SqliteTable(database)
-    queue: Queue = SqliteQueue(database, QUEUE)
-    settings = Settings(str(folder))
-    embedder = embedders(settings).primary if embeds else None
-    index = laptop_index(database, queue, embedder, settings, clock=system_clock, rng=Random(1))
-    memory = memory_over(
-        table, queue, index.indexing, Renewals(), clock=system_clock, rng=Random(2)
+    settings = Settings(str(folder), embeddings="builtin" if embeds else "none")
+    home = compose(LaptopPorts(folder), settings)
+    yield World([], home.data, _memory(home), home.index.indexing, folder / DATABASE)
+    home.close()
+
+
+def _memory(home: Home) -> Repositories:
+    ports = home.ports
+    return open_repositories(
+        ports.data, ports.queue, home.index.indexing, Renewals(), clock=ports.clock, rng=Random(2)
     )
-    yield World([], table, memory, index.indexing, folder / DATABASE)
-    database.close()
 
 
 @contextmanager
@@ -83,22 +74,16 @@ def stack_world(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     with deployed(monkeypatch) as stack:
         session = boto3.Session(region_name=REGION)
         outputs = outputs_of(stack)
-        dynamodb, sqs = session.client("dynamodb"), session.client("sqs")
-        table = DynamoTable(dynamodb, outputs["DataTableName"])
-        queue = SqsQueue(sqs, outputs["QueueUrl"], dead_letter_url="")
         settings = Settings(
             "", data_table=outputs["DataTableName"], queue_url=outputs["QueueUrl"], region=REGION
         )
-        embedder = embedders(settings).primary
-        index = stack_index(table, queue, embedder, settings, clock=system_clock, rng=Random(1))
-        memory = memory_over(
-            table, queue, index.indexing, Renewals(), clock=system_clock, rng=Random(2)
-        )
-        loop = WorkerLoop(
-            queue, aws.worker(settings, error_map)(), lambda _: None, threads=1, idle_seconds=0.02
-        )
+        home = compose(aws.worker_ports(settings), settings)
+        worker = home.worker(error_map)
+        loop = WorkerLoop(home.ports.queue, worker, lambda _: None, threads=1, idle_seconds=0.02)
         loop.start()
         try:
-            yield World(["--stack", stack], table, memory, index.indexing, None, dynamodb)
+            indexing = home.index.indexing
+            raw = session.client("dynamodb")
+            yield World(["--stack", stack], home.data, _memory(home), indexing, None, raw)
         finally:
             assert loop.stop(60)

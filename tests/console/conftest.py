@@ -13,17 +13,15 @@ from nacre.adapters.sqlite.database import SqliteDatabase
 from nacre.adapters.sqlite.residue import SqliteResidue
 from nacre.adapters.sqlite.vectors import LocalVectors
 from nacre.being.memory.erase.eraser import Eraser
-from nacre.being.memory.index.jobs import WorkHere
-from nacre.being.memory.index.maintenance import Upkeep
-from nacre.console.control_console import controls
-from nacre.console.memory_console import console
-from nacre.console.memory_parts import Console
+from nacre.being.memory.index.jobs import LocalIndexWork
+from nacre.being.memory.index.maintenance import IndexMaintenance
+from nacre.console.parts import Console, control_pages, memory_pages
 from nacre.jobs.lease import Leases
 from tests.access.conftest import Time
 from tests.being.memory.keeping import queue_of
 from tests.being.memory.minds import Minded, builtin, minded
 from tests.console.controlling import Controls, control_over
-from tests.web_site import AddRoutes, Answer, Browser, Site, form_of, site
+from tests.scaffolding.web_site import AddRoutes, Answer, Browser, Site, form_of, site
 
 
 @dataclass
@@ -74,19 +72,19 @@ def console_over(
     )
     kept.append(own)
     leases = Leases(data, now=time)
-    upkeep = Upkeep(own.indexing, lambda *_: None)
+    upkeep = IndexMaintenance(own.indexing, lambda *_: None)
     eraser = Eraser(
         data,
         leases,
-        lambda: WorkHere(upkeep, leases),
+        lambda: LocalIndexWork(upkeep, leases),
         lambda: SqliteResidue(database),
         clock=time,
         rng=Random(2),
     )
-    return console(
+    return memory_pages(
         Console(
             table=lambda: data,
-            mind=lambda: own.mind,
+            memory_services=lambda: own.mind,
             eraser=lambda: eraser,
             largest_answer=4096,
         )
@@ -107,7 +105,7 @@ def console_desk(front: str, over: Callable[..., AddRoutes] = console_over) -> I
 
         def add(app: FastAPI) -> None:
             add_console(app)
-            controls(control)(app)
+            control_pages(control)(app)
 
         return add
 

@@ -9,14 +9,14 @@ from typing import Any
 
 from nacre.adapters.files.vault import FileVault
 from nacre.being.language_model.api_keys import LlmKeys
-from nacre.console.control_parts import Control
+from nacre.console.parts import Control
 from nacre.firewall.approvals.service import Approvals
 from nacre.firewall.audit.entry import AuditEntry
 from nacre.firewall.audit.log import AuditTrail
 from nacre.firewall.audit.stored_log import ItemAudit, ItemRecords
 from nacre.firewall.rules.sections import Settings
 from nacre.gateway.servers.store import SOURCE, ServerStore
-from nacre.wiring.control import own_tools
+from nacre.wiring.console import own_tools
 from tests.access.conftest import Time
 from tests.being.memory.minds import Minded
 

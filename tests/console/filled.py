@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from nacre.being.memory.model.message_chain import Said
+from nacre.being.memory.model.message_chain import ChatMessage
 from nacre.being.memory.model.types import Node
-from tests.being.memory.keeping import told
+from tests.being.memory.keeping import scene_draft
 from tests.console.conftest import Desk
 
 HOSTILE = (
@@ -27,7 +27,7 @@ def patrolled(desk: Desk, *actions: str, **fields: Any) -> list[Node]:
     """Let a patrol make memories of these events, and return them in their order."""
     memory, being = desk.own.mind.memory, desk.being
     for first in range(0, len(actions), 20):
-        scenes = [told(action, **fields) for action in actions[first : first + 20]]
+        scenes = [scene_draft(action, **fields) for action in actions[first : first + 20]]
         memory.scenes.record(being, scenes)
     desk.own.call("trigger_patrol", messages=[])
     desk.own.work()
@@ -38,5 +38,5 @@ def patrolled(desk: Desk, *actions: str, **fields: Any) -> list[Node]:
 def conversed(desk: Desk, *texts: str) -> None:
     """Store a conversation."""
     roles = ("user", "assistant")
-    said = [Said(roles[place % 2], text) for place, text in enumerate(texts)]
+    said = [ChatMessage(roles[place % 2], text) for place, text in enumerate(texts)]
     desk.own.mind.memory.history.add(desk.being, said)

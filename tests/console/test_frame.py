@@ -4,10 +4,10 @@ import re
 
 from fastapi.routing import APIRoute
 
-from nacre.console import control_pages, memory_pages
 from nacre.console.frame import MENU
+from nacre.console.pages import CONTROL_ROUTES, MEMORY_ROUTES
 from tests.console.conftest import Desk
-from tests.web_site import Browser, form_of
+from tests.scaffolding.web_site import Browser, form_of
 
 
 def test_the_first_page_leads_on_to_the_only_being(desk: Desk) -> None:
@@ -65,7 +65,7 @@ def routes_of(method: str) -> list[str]:
     """Return the addresses of the owner's pages, about memories and about control."""
     found = [
         route.path
-        for each in (*memory_pages.ROUTES, *control_pages.ROUTES)
+        for each in (*MEMORY_ROUTES, *CONTROL_ROUTES)
         for route in each.routes
         if isinstance(route, APIRoute) and method in (route.methods or ())
     ]

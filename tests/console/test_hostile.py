@@ -3,12 +3,12 @@
 from html import unescape
 from html.parser import HTMLParser
 
-from nacre.being.memory.store.edits import Wording
+from nacre.being.memory.model.types import SceneText
 from nacre.being.memory.store.targets import TARGETS
-from tests.being.memory.keeping import told
+from tests.being.memory.keeping import scene_draft
 from tests.console.conftest import Desk
 from tests.console.filled import HOSTILE, conversed, patrolled
-from tests.web_site import Answer
+from tests.scaffolding.web_site import Answer
 
 _RUNS = frozenset({"script", "iframe", "object", "embed", "style", "base", "link", "meta", "img"})
 
@@ -53,10 +53,10 @@ def pages(desk: Desk) -> list[Answer]:
         desk, *HOSTILE, actors=list(HOSTILE[:4]), setting=HOSTILE[1], feeling=HOSTILE[2],
         themes=list(HOSTILE[4:8]),
     )  # fmt: skip
-    wording = Wording(action=HOSTILE[3], actors=HOSTILE, when=("2026-07-01",), themes=HOSTILE[:8])
+    wording = SceneText(action=HOSTILE[3], actors=HOSTILE, when=("2026-07-01",), themes=HOSTILE[:8])
     version = nodes[3].version
-    changed = memory.amends.reword(being, nodes[3].node_id, wording, version=version)
-    memory.scenes.record(being, [told(text) for text in HOSTILE])
+    changed = memory.edits.reword(being, nodes[3].node_id, wording, version=version)
+    memory.scenes.record(being, [scene_draft(text) for text in HOSTILE])
     for target in TARGETS.values():
         for place, text in enumerate(HOSTILE):
             key = f"2026-11-{place + 1:02}" if target.keyed_by == "day" else text[:80]

@@ -5,7 +5,7 @@ from dataclasses import replace
 from html import unescape
 from urllib.parse import urlencode
 
-from nacre.being.patrol.jobs import TASK, tasks
+from nacre.being.patrol.jobs import TASK, tasks_partition
 from nacre.being.patrol.run.runs import REASON, run_key
 from nacre.console.connect.recipes import recipes
 from nacre.core.errors import NacreError
@@ -13,7 +13,7 @@ from nacre.firewall.approvals.approver import ApprovalRequest
 from nacre.firewall.audit.entry import AuditEntry
 from nacre.firewall.content.digests import arguments_sha256
 from nacre.firewall.pins import GLOBAL, Pins
-from nacre.firewall.policies.version_store import Documents
+from nacre.firewall.policies.version_store import PolicyVersions
 from nacre.firewall.rules.rule import Decision, Subject
 from nacre.gateway.catalogue.store import Entry, StoredCatalogue
 from nacre.gateway.servers.store import ServerStore
@@ -24,7 +24,7 @@ from tests.console.approvals.test_routes import token_of
 from tests.console.conftest import Desk
 from tests.console.filled import HOSTILE
 from tests.console.test_hostile import read
-from tests.web_site import Answer
+from tests.scaffolding.web_site import Answer
 
 OPENED = tuple(
     step.opened.partition(":")[0] + ":"
@@ -73,7 +73,7 @@ def filled(desk: Desk) -> None:
         f'[[rule]]\naction = "prompt"\ntool = {quoted}\ndescription = {quoted}\n'
         for quoted in (strict_json.encode(text).decode() for text in HOSTILE)
     )
-    documents = Documents(table, clock=desk.place.time)
+    documents = PolicyVersions(table, clock=desk.place.time)
     for number, text in enumerate((rules, rules + ALLOW)):
         for scope in (desk.being, GLOBAL):
             documents.push(
@@ -103,7 +103,7 @@ def _servers_and_tickets(desk: Desk) -> None:
         desk.place.time.pass_(seconds=5)
     kept: dict[str, Value] = {text: text for text in HOSTILE}
     report: dict[str, Value] = {"run_id": "r", "undone": [], "not_undone": kept}
-    table.put(TASK.stamp({"pk": tasks(desk.being), "sk": "TASK#t", "report": report}))
+    table.put(TASK.stamp({"pk": tasks_partition(desk.being), "sk": "TASK#t", "report": report}))
 
 
 def pages(desk: Desk) -> list[Answer]:

@@ -1,10 +1,10 @@
-"""The measured table of the page about content checks is the one in the data file."""
+"""The measured table of the page of benchmarks is the one in the data file."""
 
 import json
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "concepts" / "content-checks.md"
+PAGE = ROOT / "docs" / "reference" / "benchmarks.md"
 FIGURES = ROOT / "tests" / "firewall" / "content" / "injection" / "injection_figures.json"
 TITLES = {
     "developed": "developed on",

@@ -55,6 +55,6 @@ def test_there_are_such_pages_and_a_table_that_says_nothing_is_found_out() -> No
     pages = {page.stem for page in SHOWN if measured(prose(page))}
     table = "| What | ms |\n|---|---|\n| a call | 1 |\n"
 
-    assert pages >= {"speed", "recall", "capacity", "patrol", "search-index", "policy"}
+    assert pages >= {"benchmarks", "costs"}
     assert unsaid(f"# A page\n\n## A\n\n{table}") == [f"## A: {what}" for what in SAID]
     assert unsaid(f"# Of 18 November 2026\n\n## A\n\n2 cores, `make bench`:\n\n{table}") == []

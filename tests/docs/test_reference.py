@@ -1,6 +1,8 @@
+import re
 from pathlib import Path
 
-from infra.reference import ROOT, pages
+from infra.reference import SHARED_OPTIONS, commands, pages
+from infra.site.pages import ROOT
 
 
 def test_the_generated_pages_are_up_to_date() -> None:
@@ -11,3 +13,12 @@ def test_the_generated_pages_are_up_to_date() -> None:
     ]
 
     assert outdated == [], "run `make reference`"
+
+
+def test_options_that_most_commands_share_are_explained_once() -> None:
+    text = commands()
+
+    for name, meaning in SHARED_OPTIONS:
+        option = name.rpartition(", ")[2].partition(" ")[0]
+        assert text.count(meaning) <= 2, name  # in the table, and at the program itself
+        assert len(re.findall(rf"^  Shared: .*{option}\b", text, re.MULTILINE)) > 40, name

@@ -1,4 +1,4 @@
-"""What the log says of an error that has ended a task."""
+"""Log lines about errors that have ended a task."""
 
 import json
 from io import StringIO

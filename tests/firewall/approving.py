@@ -29,9 +29,9 @@ def wish(
     policy: str = "p1",
 ) -> ApprovalRequest:
     """Return a call that a rule wants approved."""
-    given = {"path": "/tmp/a"} if arguments is None else arguments
-    subject = Subject("tool", tool, server, given)
-    return ApprovalRequest(principal, subject, arguments_sha256(given), policy, ASKS)
+    values = {"path": "/tmp/a"} if arguments is None else arguments
+    subject = Subject("tool", tool, server, values)
+    return ApprovalRequest(principal, subject, arguments_sha256(values), policy, ASKS)
 
 
 @dataclass

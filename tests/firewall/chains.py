@@ -31,8 +31,8 @@ class Ticking:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """Where an audit is kept: how to write it, and how to read it."""
+class AuditStore:
+    """One store of an audit: how to write it, and how to read it."""
 
     open_log: Callable[[], AuditLog]
     records: AuditRecords
@@ -51,11 +51,11 @@ class Kept:
         return [verify_chain(chain) for chain in self.records.chains()]
 
 
-def in_folder(folder: Path) -> Iterator[Kept]:
-    yield Kept(lambda: JsonlAudit(folder), JsonlRecords(folder), Ticking())
+def in_folder(folder: Path) -> Iterator[AuditStore]:
+    yield AuditStore(lambda: JsonlAudit(folder), JsonlRecords(folder), Ticking())
 
 
-def in_items() -> Iterator[Kept]:
+def in_items() -> Iterator[AuditStore]:
     database = SqliteDatabase(":memory:")
     clock, numbers = Ticking(), count(1)
     table = SqliteTable(database, "data", now=clock)
@@ -63,7 +63,7 @@ def in_items() -> Iterator[Kept]:
     def log() -> AuditLog:
         return ItemAudit(table, BEING, clock=clock, new_writer=lambda: f"writer-{next(numbers)}")
 
-    yield Kept(log, ItemRecords(table, BEING, clock=clock), clock)
+    yield AuditStore(log, ItemRecords(table, BEING, clock=clock), clock)
     database.close()
 
 

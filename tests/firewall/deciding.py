@@ -5,12 +5,11 @@ from typing import Any
 
 from nacre.firewall.policies.loader import load_policy
 from nacre.firewall.rules.arguments.call_values import Values
-from nacre.firewall.rules.condition import NO, YES, prepared
+from nacre.firewall.rules.condition import NO, YES, build_condition
 from nacre.firewall.rules.evaluate import has_only
 from nacre.firewall.rules.globs.pattern_forms import is_about_paths
-from nacre.firewall.rules.policy import Policy
+from nacre.firewall.rules.policy import Policy, is_about
 from nacre.firewall.rules.rule import NOWHERE, Action, Subject, Surroundings
-from nacre.firewall.rules.subjects import is_about
 
 Decision = tuple[int, Action]
 
@@ -49,28 +48,28 @@ def decides_path(action: str, pattern: str, value: object, where: Surroundings =
 def linear(rules: Policy, subject: Subject, where: Surroundings = NOWHERE) -> Decision | None:
     """Return the rule that decides and its action, one rule after the other, without an index."""
     about = [
-        each for each in rules.rules if is_about(each, subject.kind, subject.name, subject.server)
+        rule for rule in rules.rules if is_about(rule, subject.kind, subject.name, subject.server)
     ]
     named = frozenset(
         test.keys[-1]
-        for each in about
-        for test in each.tests
-        if any(is_about_paths(wanted) for wanted in test.wanted if isinstance(wanted, str))
+        for rule in about
+        for test in rule.tests
+        if any(is_about_paths(value) for value in test.values if isinstance(value, str))
     )
     is_sure = True
-    for each in about:
+    for rule in about:
         results = [
-            prepared(test, each.action, where).holds(
+            build_condition(test, rule.action, where).holds(
                 Values(subject.arguments, test.keys, where), named
             )
-            for test in each.tests
+            for test in rule.tests
         ]
         result = min(results, default=YES)
-        if each.only is not None and not has_only(subject.arguments, each.only, subject.kind):
+        if rule.only is not None and not has_only(subject.arguments, rule.only, subject.kind):
             result = NO
-        if each.action == "allow" and result != NO:
-            return (each.number, "allow" if is_sure and result == YES else "prompt")
+        if rule.action == "allow" and result != NO:
+            return (rule.number, "allow" if is_sure and result == YES else "prompt")
         if result == YES:
-            return (each.number, each.action)
+            return (rule.number, rule.action)
         is_sure &= result == NO
     return None

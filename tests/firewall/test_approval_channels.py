@@ -25,6 +25,7 @@ from nacre.firewall.audit.entry import Record
 from nacre.firewall.enforce.judge import Judge
 from nacre.firewall.entry.entry_judge import EntryJudge
 from nacre.firewall.entry.guarded_surface import GuardedSurface
+from nacre.firewall.entry.visible_lists import VisibleLists
 from nacre.firewall.policies.live_policy import FixedPolicy
 from nacre.firewall.policies.loader import load_policy
 from nacre.ports.items.table import Table
@@ -32,9 +33,9 @@ from nacre.protocol.dispatch.request_state import RequestStates, SigningKeys
 from nacre.sdk import decorator
 from nacre.sdk.tool_server import ToolServer
 from tests.adapters.conftest import StillClock
-from tests.aws_stack import Stack
 from tests.firewall.approving import MINUTES, NO, ONCE
 from tests.protocol.wires import WIRES, Wire
+from tests.scaffolding.aws_stack import Stack
 
 RULE = '[[rule]]\naction = "prompt"\ntool = "remove"\ndescription = "Ask first"\n'
 HELD = f"{RULE}[settings]\nwait_seconds = 60\n"
@@ -74,7 +75,9 @@ class World:
         )
         judge = Judge(FixedPolicy(policy), self, lambda _: None, "nacre", approver=approvals)
         entry = EntryJudge(lambda _: judge)
-        surface = GuardedSurface(server, lambda: entry)
+        surface = GuardedSurface(
+            server, lambda: entry, lambda: VisibleLists(lambda _: judge.policy())
+        )
         return Application(surface, RequestStates(lambda: KEYS, self.clock))
 
     def record(self, entry: Record) -> str:
@@ -130,10 +133,10 @@ class Modern:
         [name] = result["inputRequests"]
         return name, result
 
-    def answer(self, asked: tuple[str, Result], said: Result, path: str = "/a") -> Result:
-        name, result = asked
+    def answer(self, question: tuple[str, Result], reply: Result, path: str = "/a") -> Result:
+        name, result = question
         state = result["requestState"]
-        return self.send(path, inputResponses={name: said}, requestState=state)
+        return self.send(path, inputResponses={name: reply}, requestState=state)
 
 
 @pytest.fixture(params=["http", "stdio", "http-api"])
@@ -149,16 +152,16 @@ def is_denied(message: Result) -> bool:
 
 
 def test_a_form_lets_the_same_call_run_once(modern: Modern) -> None:
-    asked = modern.asked()
-    done = modern.answer(asked, ONCE)
-    replayed = modern.answer(asked, ONCE)
+    question = modern.asked()
+    result = modern.answer(question, ONCE)
+    replayed = modern.answer(question, ONCE)
     again = modern.send()
 
-    assert done["result"]["content"][0]["text"] == "removed"
+    assert result["result"]["content"][0]["text"] == "removed"
     assert modern.world.ran == ["/a"]
     for later in (replayed, again):
         assert later["result"]["resultType"] == "input_required"
-        assert asked[0] not in later["result"]["inputRequests"]
+        assert question[0] not in later["result"]["inputRequests"]
 
 
 def test_a_form_answers_no_call_with_other_arguments(modern: Modern) -> None:
@@ -172,10 +175,10 @@ def test_a_form_answers_no_call_with_other_arguments(modern: Modern) -> None:
 
 
 def test_a_form_answers_nothing_under_another_policy(modern: Modern) -> None:
-    asked = modern.asked()
+    question = modern.asked()
     modern.world.text = ASK.replace("Ask first", "Ask")
 
-    later = modern.answer(asked, ONCE)
+    later = modern.answer(question, ONCE)
 
     assert later["result"]["resultType"] == "input_required"
     assert modern.world.ran == []
@@ -183,19 +186,19 @@ def test_a_form_answers_nothing_under_another_policy(modern: Modern) -> None:
 
 def test_a_form_that_is_answered_late_is_a_no(modern: Modern) -> None:
     modern.world.text = ASK + "approval_seconds = 120\n"
-    asked = modern.asked()
+    question = modern.asked()
     modern.world.clock.move(121)
 
-    later = modern.answer(asked, ONCE)
+    later = modern.answer(question, ONCE)
 
     assert later["result"]["resultType"] == "input_required"
     assert modern.world.ran == []
 
 
 def test_a_no_in_a_form_is_a_no(modern: Modern) -> None:
-    asked = modern.asked()
+    question = modern.asked()
 
-    assert is_denied(modern.answer(asked, NO))
+    assert is_denied(modern.answer(question, NO))
     assert is_denied(modern.send())
     assert modern.world.ran == []
 
@@ -236,12 +239,12 @@ def test_an_operator_decides_and_the_client_only_tries_again(
     denied = modern.send()
     [ticket] = modern.world.desk.all()
     modern.world.desk.decide(ticket.ticket, Grant(), by="ann")
-    done = modern.send()
+    result = modern.send()
     again = modern.send()
 
     assert is_denied(denied)
     assert f"nacre approvals allow {ticket.ticket}" in denied["result"]["content"][0]["text"]
-    assert (is_denied(done), is_denied(again)) == (False, True)
+    assert (is_denied(result), is_denied(again)) == (False, True)
     assert modern.world.ran == ["/a"]
 
 
@@ -299,14 +302,14 @@ class Legacy:
         params = {"name": "remove", "arguments": {"path": path}}
         message = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params}
         answer: Result | None = None
-        for each in self._wire.say(message):
-            if each.get("method") == "elicitation/create":
-                self.asked.append(each["params"])
+        for incoming in self._wire.say(message):
+            if incoming.get("method") == "elicitation/create":
+                self.asked.append(incoming["params"])
                 result = said() if callable(said) else said
-                reply = {"jsonrpc": "2.0", "id": each["id"], "result": result}
+                reply = {"jsonrpc": "2.0", "id": incoming["id"], "result": result}
                 list(self._wire.say(reply))
-            elif each.get("id") == 7:
-                answer = each
+            elif incoming.get("id") == 7:
+                answer = incoming
         assert answer is not None
         return answer
 
@@ -322,13 +325,13 @@ def legacy(world: World, wire: str, *, elicits: bool = True) -> Iterator[Legacy]
 @pytest.mark.parametrize("wire", ["http", "stdio"])
 def test_a_live_form_lets_the_same_call_run_once(laptop: World, wire: str) -> None:
     with legacy(laptop, wire) as client:
-        done = client.call(ONCE)
+        first = client.call(ONCE)
         refused = client.call(NO)
-        other = client.call(ONCE, path="/b")
+        elsewhere = client.call(ONCE, path="/b")
 
-    assert not is_denied(done)
+    assert not is_denied(first)
     assert is_denied(refused)
-    assert not is_denied(other)
+    assert not is_denied(elsewhere)
     assert laptop.ran == ["/a", "/b"]
     assert len(client.asked) == 3
     assert 'path: "/b"' in client.asked[2]["message"]
@@ -369,11 +372,11 @@ def test_where_no_form_can_be_shown_the_command_decides(
         denied = client.call()
         [ticket] = world.desk.all()
         world.desk.decide(ticket.ticket, Grant(), by="ann")
-        done, again = client.call(), client.call()
+        allowed, again = client.call(), client.call()
 
     assert client.asked == []
     assert f"nacre approvals allow {ticket.ticket}" in denied["result"]["content"][0]["text"]
-    assert [is_denied(each) for each in (denied, done, again)] == [True, False, True]
+    assert [is_denied(result) for result in (denied, allowed, again)] == [True, False, True]
     assert world.ran == ["/a"]
 
 
@@ -412,10 +415,10 @@ def test_a_held_call_that_nobody_decides_names_a_ticket_that_works(laptop: World
         denied = client.call()
         [ticket] = laptop.desk.all()
         laptop.desk.decide(ticket.ticket, Grant(), by="ann")
-        done, again = client.call(), client.call()
+        allowed, again = client.call(), client.call()
 
     assert f"nacre approvals allow {ticket.ticket}" in denied["result"]["content"][0]["text"]
-    assert [is_denied(each) for each in (denied, done, again)] == [True, False, True]
+    assert [is_denied(result) for result in (denied, allowed, again)] == [True, False, True]
     assert laptop.ran == ["/a"]
 
 

@@ -45,18 +45,18 @@ def official(kind: str) -> set[tuple[str, str, str]]:
     }
 
 
-def paths(found: set[tuple[str, str, str]]) -> list[tuple[str, bool, str]]:
+def paths(fields: set[tuple[str, str, str]]) -> list[tuple[str, bool, str]]:
     """Return the fields once for each generation, which reads them differently."""
     return sorted(
-        {(method, version == SUPPORTED_VERSIONS[0], path) for method, version, path in found}
+        {(method, version == SUPPORTED_VERSIONS[0], path) for method, version, path in fields}
     )
 
 
 def left(scene: Scene) -> bool:
     """Tell whether the beginning of a secret stands in a record or in what the owner was told."""
-    kept = [*scene.told, *(entry.spelled() for entry in scene.audit.entries)]
-    kept += [json.dumps(entry.facts()) for entry in scene.audit.entries]
-    return BEGINNING in "".join(kept)
+    records = [*scene.told, *(entry.spelled() for entry in scene.audit.entries)]
+    records += [json.dumps(entry.facts()) for entry in scene.audit.entries]
+    return BEGINNING in "".join(records)
 
 
 def params_of(path: str, method: str, value: Any, *, is_modern: bool) -> Any:
@@ -77,10 +77,10 @@ def asked_by_the_client(method: str, path: str, text: Any, *, is_modern: bool) -
 def answered_by_the_server(method: str, path: str, text: Any, *, is_modern: bool) -> Scene:
     scene = Scene(EVERYTHING, pins=True)
     params = ASKED.get(method, {})
-    asked = scene.request(method, modern(params) if is_modern else params)
-    scene.up(asked)
+    open_request = scene.request(method, modern(params) if is_modern else params)
+    scene.up(open_request)
     needed = OPENED if method == "initialize" else NEEDED.get(method, {})
-    scene.down(response(asked["id"], merged(needed, planted(path, text))))
+    scene.down(response(open_request["id"], merged(needed, planted(path, text))))
     return scene
 
 
@@ -115,22 +115,22 @@ SENT = {
 @pytest.mark.parametrize("kind", SENT)
 def test_a_secret_in_any_field_is_not_kept(kind: str) -> None:
     fields = paths(official(kind))
-    kept = []
+    leaks = []
     for method, is_modern, path in fields:
         for text in (SECRET, {SECRET: SECRET}):
             scene = SENT[kind](method, path, text, is_modern=is_modern)
             assert scene.audit.entries
-            kept += [(method, is_modern, path)] if left(scene) else []
+            leaks += [(method, is_modern, path)] if left(scene) else []
             scene.close()
 
     assert len(fields) > 5
-    assert kept == []
+    assert leaks == []
 
 
 @pytest.mark.security
 @pytest.mark.parametrize("text", TEXTS, ids=[str(len(text)) for text in TEXTS])
 def test_no_part_of_a_secret_is_kept_where_a_long_text_is_cut(text: str) -> None:
-    kept: list[Any] = []
+    leaks: list[Any] = []
     messages: list[Any] = [
         *({"jsonrpc": "2.0", "id": text, "method": text, "params": {text: text}},),
         *({"jsonrpc": text, "id": 1, "method": "ping"}, {"jsonrpc": "2.0", text: text}),
@@ -150,7 +150,7 @@ def test_no_part_of_a_secret_is_kept_where_a_long_text_is_cut(text: str) -> None
         for send in (Scene.up, Scene.down):
             scene = Scene(EVERYTHING, pins=True)
             send(scene, message)
-            kept += [(send, message)] if left(scene) else []
+            leaks += [(send, message)] if left(scene) else []
             scene.close()
     for answer in (
         {"protocolVersion": text, "capabilities": {text: {text: text}}, "serverInfo": {}},
@@ -159,9 +159,9 @@ def test_no_part_of_a_secret_is_kept_where_a_long_text_is_cut(text: str) -> None
         scene = Scene(EVERYTHING)
         scene.up(scene.request("initialize", ASKED["initialize"]))
         scene.down(response(1, answer))
-        kept += [answer] if left(scene) else []
+        leaks += [answer] if left(scene) else []
 
-    assert kept == []
+    assert leaks == []
 
 
 @pytest.mark.security

@@ -33,28 +33,28 @@ def why_not(scene: Scene, tool: str = "read") -> str:
 def first(scene: Scene, message: Any) -> Any:
     raw = encoded(message)
     assert scene.guard.delays(raw)
-    asked = scene.guard.first(raw)
-    return None if asked is None else json.loads(asked)
+    list_request = scene.guard.first(raw)
+    return None if list_request is None else json.loads(list_request)
 
 
 def test_the_first_call_waits_for_a_list_that_the_guard_asks_for_once(scene: Scene) -> None:
     call = scene.call("read")
-    asked = first(scene, call)
+    list_request = first(scene, call)
 
-    assert asked["method"] == "tools/list"
+    assert list_request["method"] == "tools/list"
     assert first(scene, call) is None  # it is on its way
     assert NOT_LISTED in why_not(scene)
-    assert is_dropped(scene.down(response(asked["id"], {"tools": [TURNED, WRITE]})))
+    assert is_dropped(scene.down(response(list_request["id"], {"tools": [TURNED, WRITE]})))
     assert not scene.guard.delays(encoded(call))
     assert CHANGED in why_not(scene)
     assert isinstance(scene.up(scene.call("write")), Forward)
 
 
 def test_a_client_that_lists_itself_costs_its_server_no_second_list(scene: Scene) -> None:
-    asked = scene.request("tools/list")
-    assert isinstance(scene.up(asked), Forward)
+    list_request = scene.request("tools/list")
+    assert isinstance(scene.up(list_request), Forward)
     assert first(scene, scene.call("read")) is None
-    passed(scene.down(response(asked["id"], {"tools": [READ, WRITE]})))
+    passed(scene.down(response(list_request["id"], {"tools": [READ, WRITE]})))
     for _ in range(3):
         call = scene.call("read")
         assert not scene.guard.delays(encoded(call))
@@ -80,22 +80,24 @@ def test_prompts_resources_and_their_templates_are_asked_for_as_well(scene: Scen
     uses = {"prompts/get": {"name": "greet"}, "resources/read": {"uri": "x://7"}}
     for method, params in uses.items():
         use = scene.request(method, params)
-        asked = first(scene, use)
+        list_request = first(scene, use)
         while True:
-            member, item = offers.pop(asked["method"])
+            member, item = offers.pop(list_request["method"])
             changed = {member: [{**item, "description": "Another one"}]}
-            verdict = scene.down(response(asked["id"], changed))
+            verdict = scene.down(response(list_request["id"], changed))
             if is_dropped(verdict):
                 break
-            asked = told(verdict)
+            list_request = told(verdict)
         assert CHANGED in told(scene.up(use))["error"]["message"]
 
     assert not offers
 
 
 def test_a_server_that_does_not_list_is_not_called_and_is_asked_again(scene: Scene) -> None:
-    asked = first(scene, scene.call("read"))
-    scene.down({"jsonrpc": "2.0", "id": asked["id"], "error": {"code": -32603, "message": "no"}})
+    list_request = first(scene, scene.call("read"))
+    scene.down(
+        {"jsonrpc": "2.0", "id": list_request["id"], "error": {"code": -32603, "message": "no"}}
+    )
     call = scene.call("read")
 
     assert not scene.guard.delays(encoded(call))  # nothing comes
@@ -140,9 +142,9 @@ def test_the_relay_between_pipes_asks_and_brings_the_call_after_the_list(
     )
     call = request(77, "tools/call", {"name": "read", "arguments": {}})
     relay.from_client(encoded(call) + b"\n")
-    (asked,) = up
-    assert asked["method"] == "tools/list"
-    relay.from_server(encoded(response(asked["id"], {"tools": [tool]})) + b"\n")
+    (list_request,) = up
+    assert list_request["method"] == "tools/list"
+    relay.from_server(encoded(response(list_request["id"], {"tools": [tool]})) + b"\n")
 
     if tool is READ:
         assert (up[1:], down) == ([call], [])

@@ -13,16 +13,17 @@ from nacre.faces.mcp_endpoint import Rules
 from nacre.firewall.enforce.verdicts import Answer, Drop, Forward, Hold
 from nacre.firewall.entry.entry_judge import EntryJudge
 from nacre.firewall.entry.guarded_surface import GuardedSurface
+from nacre.firewall.entry.visible_lists import VisibleLists
 from nacre.firewall.policies.loader import load_policy
-from nacre.firewall.policies.stored_policy import InForce
+from nacre.firewall.policies.stored_policy import PolicyInForce
 from nacre.firewall.rules.policy import Policy
 from nacre.firewall.rules.rule import Surroundings
 from nacre.protocol.caller import Caller, Peer
 from nacre.protocol.context import Context, Silence
 from nacre.protocol.dispatch.methods import Dispatcher
 from nacre.protocol.dispatch.request_state import RequestStates
+from nacre.protocol.messages import Answer as Reply
 from nacre.protocol.messages import Request
-from nacre.protocol.replies import Answer as Reply
 from nacre.protocol.strict_json import parse
 from tests.firewall.guarding import FORM, MODERN, Person, Scene, encoded
 from tests.protocol.surface import KEYS, NOW, Said, SmallServer
@@ -82,23 +83,25 @@ RELATIVE_CASES: list[tuple[tuple[str, ...], str, str]] = [
 
 def cases() -> list[tuple[Policy, str, Surroundings, dict[str, Any], list[str]]]:
     """Return policy, server, place, message and what may be expected of each case."""
-    own = load_policy(OWN, source="own")
-    found = [
-        (own, "fs", Surroundings(), {"method": method, "params": params}, [expected])
+    own_policy = load_policy(OWN, source="own")
+    rules = [
+        (own_policy, "fs", Surroundings(), {"method": method, "params": params}, [expected])
         for method, params, expected in OWN_CASES
     ]
     for bases, path, expected in RELATIVE_CASES:
-        asked = {"name": "read", "arguments": {"path": path}}
+        call = {"name": "read", "arguments": {"path": path}}
         where = Surroundings(home="/home/ann", bases=bases)
-        found.append((own, "fs", where, {"method": "tools/call", "params": asked}, [expected]))
+        rules.append(
+            (own_policy, "fs", where, {"method": "tools/call", "params": call}, [expected])
+        )
     for which in SETS:
-        known = {name: load_policy(text, source=name) for name, text in policies(which).items()}
+        loaded = {name: load_policy(text, source=name) for name, text in policies(which).items()}
         for row in rows(which, "decision_cases"):
             where = Surroundings(home=row.get("env", {}).get("HOME"))
-            found.append(
-                (known[row["policy"]], row["server"], where, row["message"], row["expected"])
+            rules.append(
+                (loaded[row["policy"]], row["server"], where, row["message"], row["expected"])
             )
-    return found
+    return rules
 
 
 def by_guard(policy: Policy, server: str, where: Surroundings, message: dict[str, Any]) -> str:
@@ -118,9 +121,9 @@ class OneFor:
     """The policy of everybody."""
 
     def __init__(self, policy: Policy) -> None:
-        self._force = InForce(policy, "global", 1)
+        self._force = PolicyInForce(policy, "global", 1)
 
-    def of(self, being_id: str | None) -> InForce:
+    def of(self, being_id: str | None) -> PolicyInForce:
         del being_id
         return self._force
 
@@ -129,9 +132,9 @@ def by_evaluator(policy: Policy, server: str, where: Surroundings, message: dict
     facts = {} if where.home is None else {"home": where.home}
     place = {"where": {**facts, "base": list(where.bases)}}
     evaluator = Evaluator(OneFor(policy), Log(stream=StringIO()))
-    asked = {"method": message["method"], "params": message.get("params", {}), "server": server}
-    _, body = evaluator.answer(encoded({**asked, **place}), "b1", None)
-    return str(json.loads(body)["decision"])
+    body = {"method": message["method"], "params": message.get("params", {}), "server": server}
+    _, answer = evaluator.answer(encoded({**body, **place}), "b1", None)
+    return str(json.loads(answer)["decision"])
 
 
 class Anything(SmallServer):
@@ -164,7 +167,9 @@ class Runs:
 def by_entry(policy: Policy, server: str, where: Surroundings, message: dict[str, Any]) -> str:
     scene = Scene(policy, server=server, where=where, approver=Person(FORM))
     guarded = GuardedSurface(
-        Anything(), lambda: EntryJudge(lambda _being: scene.judge, server=server)
+        Anything(),
+        lambda: EntryJudge(lambda _being: scene.judge, server=server),
+        lambda: VisibleLists(lambda _being: scene.judge.policy(), server=server),
     )
     dispatcher = Dispatcher(guarded, rules=Rules(), states=RequestStates(lambda: KEYS, lambda: NOW))
     sent = parse(encoded(message))
@@ -187,16 +192,16 @@ PLACES = {"guard": by_guard, "evaluator": by_evaluator, "entry": by_entry}
 @pytest.mark.parametrize("place", PLACES)
 def test_every_place_of_enforcement_gives_the_same_verdict(place: str) -> None:
     decides = PLACES[place]
-    wrong = [
-        (message, expected, found)
+    differing = [
+        (message, expected, verdict)
         for policy, server, where, message, expected in cases()
-        if (found := decides(policy, server, where, message)) not in expected
+        if (verdict := decides(policy, server, where, message)) not in expected
     ]
 
-    assert wrong == []
+    assert differing == []
 
 
 def test_the_verdicts_are_the_same_one_by_one() -> None:
     for policy, server, where, message, _ in cases():
-        found = {decides(policy, server, where, message) for decides in PLACES.values()}
-        assert len(found) == 1, message
+        verdicts = {decides(policy, server, where, message) for decides in PLACES.values()}
+        assert len(verdicts) == 1, message

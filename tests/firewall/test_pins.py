@@ -36,10 +36,10 @@ def listed(
     scene: Scene, *tools: Mapping[str, Any], cursor: str | None = None, **more: Any
 ) -> list[str]:
     params = {} if cursor is None else {"cursor": cursor}
-    shown = passed(
+    answer = passed(
         scene.answered(scene.request("tools/list", params), {"tools": list(tools), **more})
     )
-    return [each["name"] for each in shown["result"]["tools"]]
+    return [tool["name"] for tool in answer["result"]["tools"]]
 
 
 def may_call(scene: Scene, tool: str) -> bool:
@@ -135,12 +135,12 @@ def test_approving_trusts_what_was_looked_at(scene: Scene) -> None:
     listed(scene, TURNED, WRITE)
     pins = scene.pins
     assert pins is not None
-    found = pins.of("fs")
-    assert (found["read"].state, found["write"].state) == ("changed", "new")
-    assert '"Read a file"' in found["read"].before()
-    assert "evil.example" in found["read"].after()
+    stored = pins.of("fs")
+    assert (stored["read"].state, stored["write"].state) == ("changed", "new")
+    assert '"Read a file"' in stored["read"].before()
+    assert "evil.example" in stored["read"].after()
 
-    pins.approve("fs", [found["read"]])
+    pins.approve("fs", [stored["read"]])
     scene.ticks.now += 2
 
     assert may_call(scene, "read")
@@ -154,18 +154,18 @@ def test_what_changes_again_while_it_is_looked_at_is_not_trusted(scene: Scene) -
     listed(scene, TURNED)
     pins = scene.pins
     assert pins is not None
-    seen = pins.of("fs")["read"]
+    pin = pins.of("fs")["read"]
     listed(scene, {**TURNED, "title": "Other"})
 
     with pytest.raises(NotFoundError, match="has changed again"):
-        pins.approve("fs", [seen])
+        pins.approve("fs", [pin])
 
 
 def test_the_pages_of_the_first_list_are_one_list(scene: Scene) -> None:
     assert listed(scene, READ, nextCursor="2") == ["read"]
     assert listed(scene, WRITE, cursor="2") == ["write"]
-    late = {**WRITE, "name": "late"}
-    assert listed(scene, late, cursor="3") == []
+    later = {**WRITE, "name": "late"}
+    assert listed(scene, later, cursor="3") == []
 
 
 def test_two_tools_of_one_name_are_not_trusted(scene: Scene) -> None:
@@ -215,7 +215,7 @@ def test_without_the_pins_no_tool_is_trusted() -> None:
             raise UnavailableError("the store is gone")
 
     scene = Scene(ALLOW, pins=True)
-    scene.guard._talk.pins = Gone(None, "x")  # type: ignore[arg-type]  # it is never used
+    scene.guard._conversation.pins = Gone(None, "x")  # type: ignore[arg-type]  # it is never used
 
     assert listed(scene, READ) == []
     verdict = scene.up(request("x", "tools/call", {"name": "read"}))
@@ -225,15 +225,15 @@ def test_without_the_pins_no_tool_is_trusted() -> None:
 
 
 def test_servers_and_scopes_have_pins_of_their_own(table: Table) -> None:
-    laptop, other = Pins(table, "laptop"), Pins(table, "other")
+    laptop, elsewhere = Pins(table, "laptop"), Pins(table, "other")
     laptop.observe("a", [READ], is_first=True)
     laptop.observe("b", [WRITE], is_first=True)
 
     assert laptop.servers() == ["a", "b"]
     assert list(laptop.of("a")) == ["read"]
     assert not laptop.has_baseline("c")
-    assert other.servers() == []
-    assert other.of("a") == {}
+    assert elsewhere.servers() == []
+    assert elsewhere.of("a") == {}
 
 
 def test_a_long_name_and_a_huge_definition_are_pinned_too(table: Table) -> None:
@@ -290,7 +290,7 @@ def test_prompts_resources_and_templates_are_pinned_like_tools(
     assert "nacre approve fs" in refused
 
     assert scene.pins is not None
-    (pin,) = [each for each in scene.pins.every("fs").values() if each.state != "trusted"]
+    (pin,) = [entry for entry in scene.pins.every("fs").values() if entry.state != "trusted"]
     assert "Something else" in pin.after()
     scene.pins.approve("fs", [pin])
     scene.ticks.now += 2
@@ -323,8 +323,8 @@ def test_instructions_that_changed_are_left_out_until_they_are_approved() -> Non
 
     def opened(**more: Any) -> Any:
         answer = {"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": {"name": "x"}}
-        asked = scene.request("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}})
-        return passed(scene.answered(asked, {**answer, **more}))["result"].get("instructions")
+        opening = scene.request("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}})
+        return passed(scene.answered(opening, {**answer, **more}))["result"].get("instructions")
 
     assert opened(instructions="Search first.") == "Search first."
     assert opened(instructions="Search first.") == "Search first."

@@ -8,7 +8,7 @@ import pytest
 from nacre.adapters.sqlite.database import SqliteDatabase
 from nacre.adapters.sqlite.table import SqliteTable
 from nacre.core.limits import MAX_APPROVAL_MINUTES
-from nacre.firewall.approvals.question_limit import Floods
+from nacre.firewall.approvals.service import QuestionLimit
 from nacre.firewall.approvals.store import ApprovalStore, Ticket
 
 NOW = 1_800_000_000_000
@@ -24,10 +24,10 @@ def table() -> Iterator[SqliteTable]:
 def test_questions_of_a_clock_that_was_ahead_do_not_keep_a_server_from_asking(
     table: SqliteTable,
 ) -> None:
-    floods = Floods(table, "laptop", most=2, seconds=60)
-    asked = [floods.admits("files", NOW + YEAR) for _ in range(3)]
+    floods = QuestionLimit(table, "laptop", most=2, seconds=60)
+    admitted = [floods.admits("files", NOW + YEAR) for _ in range(3)]
 
-    assert asked == [True, True, False]
+    assert admitted == [True, True, False]
     assert floods.admits("files", NOW)
 
 

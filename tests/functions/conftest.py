@@ -1,4 +1,4 @@
-"""What functions find when they are called."""
+"""The table and the variables of functions under test."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,9 +7,9 @@ import pytest
 
 from nacre.adapters.aws.dynamodb.table import DynamoTable
 from nacre.core.clock import system_clock
-from nacre.firewall.policies.version_store import Documents
-from tests.aws_stack import REGION, aws_stack
-from tests.dynamodb_http import CREDENTIALS, dynamodb_over_http
+from nacre.firewall.policies.version_store import PolicyVersions
+from tests.scaffolding.aws_stack import REGION, aws_stack
+from tests.scaffolding.dynamodb_http import CREDENTIALS, dynamodb_over_http
 
 POLICY = """
 [[rule]]
@@ -52,6 +52,6 @@ def store() -> Iterator[Store]:
 @pytest.fixture
 def policies(store: Store) -> dict[str, str]:
     """Give functions a table with a policy in it: the variables that lead there."""
-    pushed = Documents(store.table, clock=system_clock)
+    pushed = PolicyVersions(store.table, clock=system_clock)
     pushed.push("global", POLICY, source="p.toml", based_on=0, by="ann")
     return store.variables

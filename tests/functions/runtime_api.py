@@ -4,6 +4,7 @@ import json
 import os
 import queue
 import subprocess
+import tempfile
 import threading
 import time
 import uuid
@@ -20,7 +21,7 @@ _PATIENCE_SECONDS = 60  # a machine with much else to do; nothing is measured by
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """What it took to reach the first request for work."""
+    """The cost of reaching the first request for work."""
 
     wall_ms: float
     cpu_ms: float
@@ -78,16 +79,15 @@ class Function:
     def __enter__(self) -> Self:
         self._thread.start()
         began = time.perf_counter()
+        # A file, not a pipe: it holds a line as soon as the function has written it.
+        self._output = tempfile.TemporaryFile()
         self._process = subprocess.Popen(
             self._command,
             cwd=self._task,
             env=self._environment,
-            stdout=subprocess.PIPE,
+            stdout=self._output,
             stderr=subprocess.STDOUT,
         )
-        self._logs: list[bytes] = []
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
         self._server.pid = self._process.pid
         try:
             if self._is_snapshot:
@@ -126,8 +126,11 @@ class Function:
 
     @property
     def logs(self) -> str:
-        """What the function has written so far."""
-        return b"".join(self._logs).decode()
+        """The output of the function so far."""
+        if self._output.closed:
+            return self._logs_at_end
+        length = os.fstat(self._output.fileno()).st_size
+        return os.pread(self._output.fileno(), length, 0).decode()
 
     def _next(self, kind: str) -> "_Report":
         deadline = time.monotonic() + _PATIENCE_SECONDS
@@ -137,7 +140,6 @@ class Function:
             except queue.Empty:
                 if self._process.poll() is None:
                     continue
-                self._reader.join()
                 raise FunctionError({"errorType": "Exit", "errorMessage": self.logs}) from None
             if report.kind == "failed":
                 raise FunctionError(json.loads(report.body))
@@ -145,17 +147,11 @@ class Function:
             return report
         raise TimeoutError(self.logs)
 
-    def _read(self) -> None:
-        assert self._process.stdout is not None
-        for line in self._process.stdout:
-            self._logs.append(line)
-
     def _end(self) -> None:
         self._process.kill()
         self._process.wait()
-        self._reader.join()
-        assert self._process.stdout is not None
-        self._process.stdout.close()
+        self._logs_at_end = self.logs
+        self._output.close()
         self._server.restored.set()
         self._server.work.put(None)
         self._server.shutdown()

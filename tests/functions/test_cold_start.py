@@ -1,4 +1,4 @@
-"""What each function may load at its start and for its first answers: decision 7 of the design."""
+"""The modules that each function may load at its start and for its first answers."""
 
 import json
 import os
@@ -16,15 +16,15 @@ from nacre.firewall.audit.log import verify_chain
 from nacre.firewall.audit.stored_log import ItemRecords
 from tests.functions.conftest import Store
 from tests.infra.declared import ROOT
-from tests.lambda_events import BEING, Sent, http_api_event
-from tests.lambda_functions import environment, task
+from tests.scaffolding.lambda_events import BEING, Sent, http_api_event
+from tests.scaffolding.lambda_functions import environment, task
 
 SDK = {"boto3", "botocore"}
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """What was loaded: at the start, and after each event together with its answer."""
+    """The loaded modules: at the start, and after each event together with its answer."""
 
     at_start: set[str]
     own: set[str]
@@ -34,7 +34,7 @@ class Start:
 
 
 def start(name: str, *events: dict[str, Any], variables: Mapping[str, str] | None = None) -> Start:
-    """Start a function in an interpreter of its own, and send it events."""
+    """Start a function in a separate interpreter, and send it events."""
     done = subprocess.run(
         [sys.executable, str(Path(__file__).with_name("loaded.py")), str(task(name))],
         input=json.dumps(events),
@@ -249,7 +249,7 @@ def test_discovery_and_the_sign_in_page_need_no_service() -> None:
     assert [answer["statusCode"] for answer in started.answers] == [200] * 4
     assert not set().union(*started.after) & (SDK | {"cryptography", "mcp", "numpy"})
     pages = (
-        "nacre.console.memory_pages",
+        "nacre.console.pages",
         "nacre.being.memory",
         "nacre.being.patrol",
         "nacre.firewall",
@@ -266,7 +266,7 @@ def test_the_owners_pages_are_loaded_with_the_first_of_them() -> None:
     started = start("PortalFunction", *events)
 
     assert [answer["statusCode"] for answer in started.answers] == [303, 303, 404]
-    assert "nacre.console.memory_pages" in started.own_after - started.own
+    assert "nacre.console.pages" in started.own_after - started.own
 
 
 @pytest.mark.parametrize("method", ["ping", "initialize"])

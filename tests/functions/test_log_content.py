@@ -1,4 +1,4 @@
-"""What every handler writes: one object a line, with known fields, and nothing that was said."""
+"""The log of every handler: one object a line, with known fields, without content of calls."""
 
 import base64
 import json
@@ -18,12 +18,12 @@ from nacre.access.beings import Beings
 from nacre.adapters.aws.dynamodb.table import DynamoTable
 from nacre.being.application import being_server
 from nacre.core.clock import system_clock
-from nacre.firewall.policies.version_store import Documents
-from tests.aws_stack import REGION, aws_stack
-from tests.dynamodb_http import CREDENTIALS, dynamodb_over_http
+from nacre.firewall.policies.version_store import PolicyVersions
 from tests.infra.declared import FUNCTIONS, ROOT
-from tests.lambda_events import FULL_ACCESS, Sent, http_api_event
-from tests.lambda_functions import environment, task
+from tests.scaffolding.aws_stack import REGION, aws_stack
+from tests.scaffolding.dynamodb_http import CREDENTIALS, dynamodb_over_http
+from tests.scaffolding.lambda_events import FULL_ACCESS, Sent, http_api_event
+from tests.scaffolding.lambda_functions import environment, task
 
 Event = dict[str, Any]
 
@@ -73,7 +73,7 @@ def world() -> Iterator[World]:
     with aws_stack("nacre-logs") as stack, dynamodb_over_http(stack) as front:
         table = DynamoTable(stack.dynamodb, stack.ids["DataTable"])
         being = Beings(table, clock=system_clock, rng=Random(7)).create("Ann", owner="me").being_id
-        Documents(table, clock=system_clock).push(
+        PolicyVersions(table, clock=system_clock).push(
             being, POLICY, source="p.toml", based_on=0, by="me"
         )
         yield World(
@@ -256,7 +256,7 @@ class Written:
 def run(
     name: str, world: World, *, level: str = "INFO", most: int | None = None, **variables: str
 ) -> Written:
-    """Start a function in an interpreter of its own, send it its events, and read its log."""
+    """Start a function in a separate interpreter, send it its events, and read its log."""
     events = list(EVENTS[name](world.being))[:most]
     done = subprocess.run(
         [sys.executable, str(Path(__file__).with_name("logged.py")), str(task(name)), level],

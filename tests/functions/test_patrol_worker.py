@@ -13,16 +13,16 @@ from infra.local_cloud import REGION, local_cloud
 from infra.tools import MissingPythonError
 from nacre.access.beings import Beings
 from nacre.adapters.aws.dynamodb.table import DynamoTable
-from nacre.being.memory.repositories import Memory, memory_over
+from nacre.being.memory.repositories import Repositories, open_repositories
 from nacre.being.memory.store.clusters import Clusters
 from nacre.being.patrol.run.runs import Runs
-from nacre.being.patrol.trigger import lease_of
+from nacre.being.patrol.trigger import lease_key
 from nacre.core.clock import system_clock
 from nacre.jobs.job import Job, encode_job
 from nacre.jobs.lease import Leases
-from tests.being.memory.keeping import KeptIndex, Renewals, told
+from tests.being.memory.keeping import KeptIndex, Renewals, scene_draft
 from tests.infra.declared import ROOT
-from tests.lambda_functions import deployed
+from tests.scaffolding.lambda_functions import deployed
 
 pytestmark = pytest.mark.slow
 
@@ -32,7 +32,7 @@ class Cloud:
     """A cloud with a Being, and the variables that lead the function there."""
 
     table: DynamoTable
-    memory: Memory
+    memory: Repositories
     variables: dict[str, str]
     sqs: Any
 
@@ -66,7 +66,7 @@ def cloud() -> Iterator[Cloud]:
                 def send(self, *_: Any, **__: Any) -> str:
                     return ""
 
-            memory = memory_over(
+            memory = open_repositories(
                 table,
                 Unheard(),  # type: ignore[arg-type]  # nothing else of it is used
                 KeptIndex(),
@@ -100,7 +100,8 @@ def test_the_handler_runs_a_patrol_and_leaves_the_rest_of_a_failed_group(cloud: 
     ann, bob = cloud.being("Ann"), cloud.being("Bob")
     for being_id in (ann, bob):
         cloud.memory.scenes.record(
-            being_id, [told("Ann planted a walnut tree"), told("Ann sold the old piano")]
+            being_id,
+            [scene_draft("Ann planted a walnut tree"), scene_draft("Ann sold the old piano")],
         )
     patrols = {each: encode_job(Job("patrol", each, {"trigger": "auto"})) for each in (ann, bob)}
     event = {
@@ -113,7 +114,6 @@ def test_the_handler_runs_a_patrol_and_leaves_the_rest_of_a_failed_group(cloud: 
     }
     with deployed("PatrolWorkerFunction", variables=cloud.variables) as function:
         answer = function.invoke(event)
-    # Once it has ended: what it writes comes through a pipe, and later than its answer.
     logs = [json.loads(line) for line in function.logs.splitlines()]
 
     assert failed(answer) == ["m2", "m3"]
@@ -130,8 +130,8 @@ def test_the_handler_runs_a_patrol_and_leaves_the_rest_of_a_failed_group(cloud: 
 
 def test_the_handler_gives_back_what_another_worker_is_at(cloud: Cloud) -> None:
     being_id = cloud.being("Carl")
-    cloud.memory.scenes.record(being_id, [told()])
-    lease = Leases(cloud.table, now=system_clock).take(lease_of(being_id))
+    cloud.memory.scenes.record(being_id, [scene_draft()])
+    lease = Leases(cloud.table, now=system_clock).take(lease_key(being_id))
     event = {"Records": [record(1, being_id, encode_job(Job("patrol", being_id)))]}
     with deployed("PatrolWorkerFunction", variables=cloud.variables) as function:
         busy = function.invoke(event)
@@ -146,7 +146,7 @@ def test_the_handler_gives_back_what_another_worker_is_at(cloud: Cloud) -> None:
 
 def test_the_schedules_message_sends_a_job_for_each_being_that_has_work(cloud: Cloud) -> None:
     busy, idle = cloud.being("Dora"), cloud.being("Emil")
-    cloud.memory.scenes.record(busy, [told()])
+    cloud.memory.scenes.record(busy, [scene_draft()])
     with deployed("PatrolWorkerFunction", variables=cloud.variables) as function:
         answer = function.invoke({"Records": [record(1, "sweep", '{"kind": "sweep"}')]})
     sent = {(job["kind"], job["being_id"], job["refs"]["trigger"]) for job in cloud.jobs()}

@@ -13,16 +13,18 @@ import pytest
 from nacre.access.authority import Authority, authority
 from nacre.adapters.aws.dynamodb.table import DynamoTable
 from nacre.console.frame import MENU
-from nacre.console.memory_parts import Console
+from nacre.console.parts import Console
 from nacre.core.clock import system_clock
-from nacre.wiring.console import stack_console
+from nacre.wiring.aws import StackPorts
+from nacre.wiring.compose import compose
+from nacre.wiring.console import console_parts
 from nacre.wiring.settings import Settings
-from tests.aws_stack import REGION, Stack, aws_stack
 from tests.being.memory.keeping import a_node
-from tests.lambda_events import LambdaContext, Sent, body_of, http_api_event
-from tests.lambda_functions import environment, task
-from tests.passkeys import Device, add, enter, said
-from tests.web_site import Answer, Browser
+from tests.scaffolding.aws_stack import REGION, Stack, aws_stack
+from tests.scaffolding.lambda_events import LambdaContext, Sent, body_of, http_api_event
+from tests.scaffolding.lambda_functions import environment, task
+from tests.scaffolding.passkeys import Device, add, enter, said
+from tests.scaffolding.web_site import Answer, Browser
 
 HOST = "api.execute-api.eu-central-1.amazonaws.com"
 
@@ -84,7 +86,8 @@ def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Served, Console]]:
         for name, value in given.items():
             monkeypatch.setenv(name, value)
         place = Served(_authority(stack))
-        yield place, stack_console(Settings.from_environment())
+        settings = Settings.from_environment()
+        yield place, console_parts(compose(StackPorts(settings), settings))
         place.close()
 
 
@@ -111,7 +114,7 @@ def test_an_owner_looks_around_changes_and_erases_on_a_stack(
 ) -> None:
     place, parts = served
     being = place.authority.beings.create("Ann", owner="me").being_id
-    parts.mind().memory.nodes.add(being, [a_node(1), a_node(2, action="Bo sails")])
+    parts.memory_services().memory.nodes.add(being, [a_node(1), a_node(2, action="Bo sails")])
     node = f"/beings/{being}/memories/{a_node(2).node_id}"
     browser: Any = Browser(place)  # type: ignore[arg-type]
     browser.sign_in()
@@ -128,7 +131,7 @@ def test_an_owner_looks_around_changes_and_erases_on_a_stack(
 
     assert {page: answer.status for page, answer in seen.items()} == dict.fromkeys(seen, 200)
     assert "Bo sails" in seen["memories?q=sails"].text
-    assert "2 memories in 1 group" in seen["map"].text
+    assert "2 memories in 1 cluster" in seen["map"].text
     assert (saved.status, pinned.status, erased.status) == (303, 303, 303)
     assert "Bo rows" in changed.text
     assert "pinned" in changed.text
@@ -159,8 +162,8 @@ def test_an_owner_decides_on_a_stack_what_a_being_may_do(served: tuple[Served, C
 
     assert seen == dict.fromkeys(pages, 200)
     assert [each.status for each in (key, run, task, saved)] == [303] * 4
-    assert "There is one, set" in browser.get(f"{being}/model").text
-    assert "is not done yet" in browser.get(task["location"]).text
+    assert "A key was set" in browser.get(f"{being}/model").text
+    assert "is not finished yet" in browser.get(task["location"]).text
     assert "own rules, version 1" in browser.get(saved["location"]).text
     assert "sk-test" not in str(parts.table().query(being.replace("/beings/", "B#")).items)
 
@@ -184,5 +187,5 @@ def test_a_passkey_is_kept_signs_in_and_is_removed_on_a_stack(
 
     assert (added.status, entered.status, removed.status) == (303, 303, 303)
     assert (copied.status, gone.status) == (401, 401)
-    assert "counted backwards" in said(copied)
+    assert "went backwards" in said(copied)
     assert "was removed" in said(gone)

@@ -10,11 +10,11 @@ import pytest
 
 from nacre.adapters.tool_servers import GROUP
 from nacre.core.clock import system_clock
-from nacre.firewall.policies.version_store import Documents
+from nacre.firewall.policies.version_store import PolicyVersions
 from tests.functions.conftest import Store
 from tests.functions.runtime_api import Function, FunctionError
 from tests.infra.declared import FUNCTIONS, ROOT
-from tests.lambda_functions import deployed, runtime_python
+from tests.scaffolding.lambda_functions import deployed, runtime_python
 
 pytestmark = pytest.mark.slow
 
@@ -82,7 +82,7 @@ def test_own_tools_in_a_layer_are_served_behind_the_policy(store: Store, tmp_pat
     (info / "entry_points.txt").write_text("\n".join(lines))
     policy = (example / "policy.toml").read_text()
     policy += '\n[[rule]]\naction = "allow"\nserver = "mixed"\ntool = "*"\n'
-    Documents(store.table, clock=system_clock).push(
+    PolicyVersions(store.table, clock=system_clock).push(
         "global", policy, source="p.toml", based_on=0, by="ann"
     )
     (tmp_path / "breaks.py").write_text("import no_such_module_of_mine\n")

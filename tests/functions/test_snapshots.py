@@ -1,7 +1,6 @@
 """Functions that start from a snapshot, in Lambda's own runtime client on the built layers."""
 
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -15,11 +14,12 @@ import pytest
 from nacre.access.beings import Beings
 from nacre.core.clock import system_clock
 from nacre.wiring.snapshots import MCP, PORTAL
-from tests.dynamodb_http import CREDENTIALS
 from tests.functions.conftest import Store
 from tests.functions.runtime_api import FunctionError
 from tests.infra.declared import ROOT
-from tests.lambda_functions import deployed
+from tests.scaffolding.dynamodb_http import CREDENTIALS
+from tests.scaffolding.lambda_functions import deployed
+from tests.scaffolding.server_threads import answering
 
 pytestmark = pytest.mark.slow
 
@@ -33,7 +33,7 @@ def recorded(name: str) -> dict[str, Any]:
 
 
 class Keys(ThreadingHTTPServer):
-    """Where Lambda hands out credentials to functions that were restored."""
+    """The server from which Lambda gives credentials to restored functions."""
 
     daemon_threads = True
 
@@ -78,14 +78,8 @@ class _Answer(BaseHTTPRequestHandler):
 @contextmanager
 def serving() -> Iterator[Keys]:
     server = Keys()
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
+    with answering(server):
         yield server
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
 
 
 @pytest.fixture
@@ -223,8 +217,8 @@ def test_a_module_that_is_missing_shows_before_the_version_is_published(
 ) -> None:
     (tmp_path / "shown.py").write_text(
         "from nacre.wiring.settings import Settings\n"
-        "from nacre.wiring.snapshots import ready\n"
-        "ready(Settings.from_environment(), ('no_such_module',))\n"
+        "from nacre.wiring.snapshots import preload\n"
+        "preload(Settings.from_environment(), ('no_such_module',))\n"
         "def handle(event, context): ...\n"
     )
     variables = {**keys.variables, **SNAPSHOT}

@@ -44,7 +44,6 @@ TARGETS: Mapping[str, tuple[str, ...]] = {
     "configs": (
         *(
             "firewall.wrap.config_tree",
-            "firewall.wrap.client_entries",
             "firewall.wrap.proxied_entry",
             "firewall.wrap.proxied_url",
         ),
@@ -74,7 +73,6 @@ TARGETS: Mapping[str, tuple[str, ...]] = {
             "firewall.analysis.sample_call",
         ),
         *(
-            "protocol.http.declared_version",
             "protocol.http.allowed_origins",
             "protocol.http.headers",
             "protocol.http.endpoint_rules",
@@ -86,9 +84,9 @@ TARGETS: Mapping[str, tuple[str, ...]] = {
             "firewall.rules.arguments.arguments",
             "firewall.enforce.guard",
         ),
-        *("firewall.enforce.rewrite", "firewall.enforce.message"),
+        *("firewall.enforce.json_edits", "firewall.enforce.message"),
     ),
-    "lines": ("firewall.proxy.upstream.event_stream", "firewall.proxy.stdio.lines"),
+    "lines": ("http_client.server_sent_events", "firewall.proxy.stdio.lines"),
     "media": (
         *(
             "being.orders.media.base64_text",
@@ -107,7 +105,7 @@ TARGETS: Mapping[str, tuple[str, ...]] = {
         *(
             "access.oauth.authorization_requests",
             "access.oauth.redirects",
-            "access.oauth.audience",
+            "access.oauth.server_metadata",
             "access.tokens.token_format",
         ),
         "web.forms",
@@ -115,12 +113,12 @@ TARGETS: Mapping[str, tuple[str, ...]] = {
     "offers": (
         *(
             "gateway.catalogue.merged_lists",
-            "gateway.calls.sanitize",
+            "gateway.calls.external_server",
             "firewall.enforce.listed_tools",
             "firewall.enforce.mirrored_headers",
             "firewall.pins",
         ),
-        *("firewall.enforce.json_spans", "sdk.schema.validation"),
+        *("firewall.enforce.json_edits", "sdk.schema.validation"),
     ),
     "passkeys": ("access.signin.cbor", "access.signin.cose", "access.signin.webauthn"),
     "policy": (
@@ -135,7 +133,7 @@ TARGETS: Mapping[str, tuple[str, ...]] = {
     "sealed": (
         *(
             "adapters.files.vault",
-            "adapters.items.item_json",
+            "adapters.items.values",
             "adapters.items.item_query",
             "cli.policy.audit",
         ),
@@ -145,23 +143,22 @@ TARGETS: Mapping[str, tuple[str, ...]] = {
     "texts": (
         *(
             "core.names",
-            "adapters.embeddings.bert_words",
-            "adapters.http.public_addresses",
+            "adapters.embeddings.word_pieces",
+            "http_client.public_addresses",
             "cli.access.token",
         ),
         *(
             "firewall.proxy.http.forwarded_headers",
-            "firewall.proxy.upstream.address",
-            "firewall.proxy.command_name",
+            "firewall.proxy.upstream.server_options",
+            "http_client.address",
+            "firewall.proxy.server_name",
         ),
         *(
             "gateway.qualified_names",
             "gateway.servers.references",
             "gateway.servers.config",
-            "firewall.proxy.url_name",
         ),
         *(
-            "gateway.servers.plain_secrets",
             "text.analysis",
             "being.memory.model.fields",
             "being.memory.store.targets",
@@ -184,14 +181,13 @@ TARGETS: Mapping[str, tuple[str, ...]] = {
 
 NOT_FUZZED: Mapping[str, str] = {
     "adapters.aws.container_credentials": "Lambda's own service on loopback",
-    "adapters.http.client_documents": "takes an address that document_host has checked",
+    "adapters.client_documents": "takes an address that document_host has checked",
     "adapters.embeddings.onnx_folder": "a folder with a model, which the owner chose to run",
     "adapters.openai.transcriber": "one text of an answer; its shapes stand in its tests",
     "adapters.screening.process": "what this server's own helper process writes",
     "adapters.files.wrap_records": "what this program noted for its owner; damage is no record",
-    "cli.policy.approve": "what this store wrote",
+    "cli.policy.changed_tools": "what this store wrote",
     "cli.orders.chat": "what this server answered",
-    "cli.operate.doctor_checks": "an address that Settings has checked",
     "cli.memory.export": "writes",
     "cli.memory.foreign_files": "hands files to what archives reads",
     "cli.serve.listening": "the owner's own option",
@@ -219,10 +215,14 @@ NOT_FUZZED: Mapping[str, str] = {
     "being.tasks.stored_call": "what this store wrote",
     "being.tasks.store": "what this store wrote",
     "being.tasks.task": "what this store wrote",
-    "sdk.schema.scalars": "arguments that sdk.schema.validation has checked; laws in tests/sdk",
+    "sdk.schema.shape": "arguments that sdk.schema.validation has checked; laws in tests/sdk",
     "sdk.schema.tool_schema": "type hints of the owner's own code",
     "wiring.stack_backups": "what this program noted",
     "wiring.this_machine": "the address of a server that its owner configured",
+    "wiring.aws": "composes features, and no YAML",
+    "wiring.laptop": "composes features, and no YAML",
+    "wiring.proxy": "composes features, and no YAML",
+    "being.application": "tool definitions that ship with the package",
 }
 """Those that have no target, and why."""
 

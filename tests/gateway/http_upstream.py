@@ -1,13 +1,14 @@
 """A server over HTTP, of the newest generation, in a thread; it does odd things on demand."""
 
 import json
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from queue import Queue
 from typing import Any
+
+from tests.scaffolding.server_threads import answering
 
 TOOLS = [{"name": name, "inputSchema": {"type": "object"}} for name in ("echo", "huge", "html")]
 
@@ -108,12 +109,8 @@ class Upstream:
 def http_upstream() -> Iterator[Upstream]:
     """Run one on loopback."""
     upstream = Upstream()
-    thread = threading.Thread(target=upstream.server.serve_forever, args=(0.01,))
-    thread.start()
-    try:
-        yield upstream
-    finally:
-        upstream.answers.put(None)
-        upstream.server.shutdown()
-        thread.join()
-        upstream.server.server_close()
+    with answering(upstream.server):
+        try:
+            yield upstream
+        finally:
+            upstream.answers.put(None)

@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 
-from tests.attacks.rows import attack
+from tests.end_to_end.attacks.rows import attack
 from tests.gateway.http_upstream import http_upstream
-from tests.gateway_world import world
+from tests.scaffolding.gateway_world import world
 
 TOLD = {
-    "application/json": "Error: the server 'web' answered with what is no MCP message",
+    "application/json": (
+        "Error: the server 'web' answered with something that is not an MCP message"
+    ),
     "text/event-stream": "SSE stream ended without a response",
 }
 

@@ -16,7 +16,7 @@ from nacre.adapters.aws.dynamodb.table import DynamoTable
 from nacre.core.clock import system_clock
 from nacre.core.coroutines import Looper, step
 from nacre.faces.mcp_endpoint import Rules
-from nacre.firewall.policies.version_store import Documents
+from nacre.firewall.policies.version_store import PolicyVersions
 from nacre.gateway.catalogue.store import Entry, StoredCatalogue
 from nacre.gateway.servers.config import server_from
 from nacre.gateway.servers.store import ServerStore
@@ -27,14 +27,13 @@ from nacre.protocol.dispatch.methods import Dispatcher
 from nacre.protocol.dispatch.request_state import RequestStates, SigningKeys
 from nacre.protocol.messages import Request, parse_message
 from nacre.protocol.principal import FULL, Principal
-from nacre.sdk.tool_server import ToolServer
-from nacre.wiring.features.firewall import stack_entry
-from nacre.wiring.features.gateway import Gateway, stack_gateway
+from nacre.wiring.aws import StackPorts
+from nacre.wiring.compose import Home, compose
 from nacre.wiring.settings import Settings
-from tests.aws_stack import REGION, aws_stack
-from tests.dynamodb_http import CREDENTIALS, DynamoDb, dynamodb_over_http
 from tests.gateway.http_upstream import Upstream, http_upstream
-from tests.gateway_world import EVERYTHING_GOES, World, world
+from tests.scaffolding.aws_stack import REGION, aws_stack
+from tests.scaffolding.dynamodb_http import CREDENTIALS, DynamoDb, dynamodb_over_http
+from tests.scaffolding.gateway_world import EVERYTHING_GOES, World, world
 
 BEING = "11111111-1111-4111-8111-111111111111"
 
@@ -97,7 +96,7 @@ def test_a_server_of_the_older_kind_of_stream_is_reached(tmp_path: Path) -> None
     ("tool", "text"),
     [
         ("huge", "Error: the server 'web' answered with more than 10 MB"),
-        ("html", "Error: the server 'web' answers with something else than MCP"),
+        ("html", "Error: the server 'web' answers, but not with MCP"),
     ],
 )
 def test_what_is_no_answer_is_said_so(tool: str, text: str, tmp_path: Path) -> None:
@@ -134,7 +133,7 @@ def test_a_list_without_end_is_given_up_before_it_is_large(
             assert gateway.tools() == []
             missing = gateway.missing()
 
-    assert missing == {"web": "offers more than can be listed"}
+    assert missing == {"web": "lists more than this gateway accepts"}
     assert len(pages) == 3
 
 
@@ -142,7 +141,7 @@ def test_a_server_that_wants_a_token_says_how_to_give_it_one(tmp_path: Path) -> 
     with behind(tmp_path) as (gateway, upstream):
         upstream.token = "Bearer right"
         assert gateway.tools() == []
-        assert gateway.missing()["web"].startswith("wants a token (HTTP 401). Give it one")
+        assert gateway.missing()["web"].startswith("requires a token (HTTP 401). Send one")
 
 
 @pytest.mark.parametrize(("status", "reason"), [(403, "refuses these"), (404, "is not at this")])
@@ -166,7 +165,7 @@ def test_a_secret_is_taken_from_where_it_is_kept(tmp_path: Path) -> None:
     headers = {"Authorization": "Bearer ${secret:WEB_TOKEN}"}
     with behind(tmp_path, headers=headers) as (gateway, upstream):
         upstream.token = "Bearer right"
-        gateway.laptop.home.secrets.set("WEB_TOKEN", "right")
+        gateway.laptop.ports.secrets.set("WEB_TOKEN", "right")
         gateway.tools()
         assert told(gateway, "echo") == "hh"
 
@@ -183,22 +182,17 @@ class Stack:
     table: DynamoTable
     front: DynamoDb
 
-    def gateway(self, **settings: Any) -> Gateway:
+    def gateway(self, **settings: Any) -> Home:
         chosen = self.settings._replace(**settings)
-        return stack_gateway(chosen, lambda: self.table, lambda: client, system_clock, silent)
+        return compose(StackPorts(chosen, clients=client), chosen)
 
-    def ask(self, gateway: Gateway, method: str, **params: Any) -> dict[str, Any]:
-        server = ToolServer("nacre", "1")
-        surface = stack_entry(
-            gateway.beside(server), self.settings, lambda: self.table, system_clock,
-            tell=silent, gateway=gateway,
-        )  # fmt: skip
+    def ask(self, gateway: Home, method: str, **params: Any) -> dict[str, Any]:
         states = RequestStates(lambda: SigningKeys(b"k" * 32), system_clock)
         message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
         request = parse_message(json.dumps(message).encode())
         assert isinstance(request, Request)
         caller = Caller("2025-11-25", Principal("t1", BEING, FULL), Peer(), None)
-        begun = Dispatcher(surface, rules=Rules(), states=states).begin(request, caller)
+        begun = Dispatcher(gateway.surface, rules=Rules(), states=states).begin(request, caller)
         if isinstance(begun, Call):
             running = begun.run(Silence())
             begun = step(running) if begun.blocking else Looper().run(running)
@@ -210,15 +204,11 @@ def client(service: str) -> Any:
     return boto3.client(service, region_name=REGION)  # type: ignore[call-overload]
 
 
-def silent(_said: str) -> None:
-    """Say nothing."""
-
-
 @pytest.fixture
 def stack() -> Iterator[Stack]:
     with aws_stack() as deployed, dynamodb_over_http(deployed) as front:
         table = DynamoTable(deployed.dynamodb, deployed.ids["DataTable"])
-        Documents(table, clock=system_clock).push(
+        PolicyVersions(table, clock=system_clock).push(
             "global", EVERYTHING_GOES, source="p.toml", based_on=0, by="ann"
         )
         settings = Settings.from_environment(
@@ -245,6 +235,11 @@ def add(stack: Stack, name: str, entry: dict[str, Any]) -> None:
     StoredCatalogue(lambda: stack.table).update(lambda found: {**found, name: unasked})
 
 
+def of_others(tools: list[dict[str, Any]]) -> list[str]:
+    """Return the names of the tools of other servers."""
+    return [tool["name"] for tool in tools if tool["name"].startswith("mcp__")]
+
+
 @kept
 def test_a_stack_serves_urls_with_secrets_of_systems_manager(stack: Stack) -> None:
     with http_upstream() as upstream:
@@ -259,7 +254,7 @@ def test_a_stack_serves_urls_with_secrets_of_systems_manager(stack: Stack) -> No
         finally:
             gateway.close()
 
-    assert [each["name"] for each in listed] == [f"mcp__web__{each}" for each in TOOLS]
+    assert of_others(listed) == [f"mcp__web__{each}" for each in TOOLS]
     assert called["content"] == [{"type": "text", "text": "hh"}]
 
 
@@ -275,12 +270,12 @@ def test_a_function_that_starts_lists_with_one_read_and_asks_nobody(stack: Stack
         first.close()
     second = stack.gateway()
     before = stack.front.requests
-    second.mounts().gather()
+    second.mounts.gather()
     reads = stack.front.requests - before
     listed = stack.ask(second, "tools/list")["tools"]
 
     assert reads == 1
-    assert len(listed) == 3
+    assert len(of_others(listed)) == 3
 
 
 @kept

@@ -1,6 +1,5 @@
 """A large answer reaches the client as a small one would, byte for byte."""
 
-import asyncio
 import json
 import sys
 from collections.abc import Callable, Iterator
@@ -11,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from nacre.adapters.mcp.large_answers import LargeAnswers, LargeEvents
+from nacre.adapters.mcp.large_answers import LargeAnswers
 from nacre.adapters.screening.process_pool import ScreeningProcesses
 from nacre.core.limits import LARGE_RESULT_BYTES
 from nacre.protocol.encoded_results import Spelled
 from tests.gateway.http_upstream import http_upstream
 from tests.gateway.raw_upstream import answered
-from tests.gateway_world import EVERYTHING_GOES, LEGACY, MODERN, World, world
+from tests.scaffolding.gateway_world import EVERYTHING_GOES, LEGACY, MODERN, World, world
 
 RAW = Path(__file__).with_name("raw_upstream.py")
 TOKEN = "ghp" + "_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
@@ -200,12 +199,13 @@ def test_an_answer_that_a_helper_reads_is_the_one_that_the_client_would_read(
         return answer
 
     monkeypatch.setattr(ScreeningProcesses, "read", counted)
-    monkeypatch.setattr("nacre.gateway.calls.circuit_breaker.UPSTREAM_FAILURES", 10_000)
+    monkeypatch.setattr("nacre.gateway.calls.external_server.UPSTREAM_FAILURES", 10_000)
     here = all_answers(tmp_path / "here", way, tools, resources, policy)
     assert read == 0
     for module in (
+        "adapters.mcp.http_transport",
         "adapters.mcp.large_answers",
-        "adapters.mcp.server_process",
+        "adapters.mcp.stdio_transport",
         "firewall.enforce.large_results",
     ):
         monkeypatch.setattr(f"nacre.{module}.LARGE_RESULT_BYTES", 1)
@@ -237,35 +237,6 @@ def test_links_in_a_large_result_are_remembered(tmp_path: Path) -> None:
 class Nobody:
     def read(self, *_: Any) -> None:
         return None
-
-
-@pytest.mark.parametrize("end", [b"\n\n", b"\r\n\r\n", b"\r\r", b"\n\r\n"])
-@pytest.mark.parametrize("size", [1, 2, 3, 7, 100_000])
-def test_events_pass_as_they_came(end: bytes, size: int) -> None:
-    line = end[: len(end) // 2] or end[:1]
-    stream = b": hi" + end + b"event: message" + line + b"data: {}" + end
-    stream += b"data: " + b"x" * 500 + end + b"data: y" + line + b"id: 4"
-
-    async def fed() -> bytes:
-        async def same(raw: bytes) -> bytes:
-            return raw
-
-        events = LargeEvents(same)
-        chunks = [stream[at : at + size] for at in range(0, len(stream), size)]
-        return b"".join([await events.feed(each) for each in chunks]) + events.rest()
-
-    assert asyncio.run(fed()) == stream
-
-
-def test_a_large_event_keeps_its_number() -> None:
-    async def short(raw: bytes) -> bytes:
-        assert raw == b"x" * LARGE_RESULT_BYTES + b"\n" + b"y"
-        return b"{}"
-
-    event = b"id: 4\nevent: message\ndata: " + b"x" * LARGE_RESULT_BYTES + b"\ndata:y\n\n"
-    passed = asyncio.run(LargeEvents(short).feed(b"data: 1\n\n" + event + b"data: 2\n\nda"))
-
-    assert passed == b"data: 1\n\nid: 4\nevent: message\ndata: {}\n\ndata: 2\n\n"
 
 
 def test_a_server_cannot_name_a_large_answer_of_its_own() -> None:

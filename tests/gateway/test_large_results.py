@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from nacre.adapters.screening.process_pool import ScreeningProcesses
 from nacre.firewall.enforce.content_check import Screen
 from nacre.firewall.enforce.large_results import (
-    Looked,
+    LargeFindings,
     is_large,
     look,
     pieces,
@@ -23,7 +23,7 @@ from nacre.firewall.enforce.large_results import (
 )
 from tests.firewall.deciding import policy
 from tests.gateway.test_served import list_tools, odd
-from tests.gateway_world import world
+from tests.scaffolding.gateway_world import world
 
 TOKEN = "ghp" + "_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 PATIENCE = 60.0
@@ -59,7 +59,7 @@ def test_other_calls_are_answered_while_a_large_result_is_screened(
     begun, may_go_on = threading.Event(), threading.Event()
     really = ScreeningProcesses.look
 
-    def held(self: ScreeningProcesses, *what: Any) -> Looked | None:
+    def held(self: ScreeningProcesses, *what: Any) -> LargeFindings | None:
         begun.set()
         assert may_go_on.wait(PATIENCE)
         return really(self, *what)

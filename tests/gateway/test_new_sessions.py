@@ -11,7 +11,7 @@ import pytest
 
 from tests.gateway.http_upstream import Upstream, http_upstream
 from tests.gateway.test_served import OFFERS, behind, definition, list_tools, odd
-from tests.gateway_world import World, world
+from tests.scaffolding.gateway_world import World, world
 
 CHANGED = "has changed since it was approved"
 

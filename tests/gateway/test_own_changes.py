@@ -10,8 +10,8 @@ import httpx2
 from nacre.core.logs import Log
 from nacre.faces.http.laptop_server import asgi_app
 from nacre.protocol.changes import Changes
-from tests.asgi_server import served
-from tests.gateway_world import MODERN, world
+from tests.scaffolding.asgi_server import served
+from tests.scaffolding.gateway_world import MODERN, world
 
 GROWING = """
 from nacre import ToolServer, tool

@@ -10,7 +10,7 @@ import pytest
 from nacre import ToolServer, tool
 from nacre.adapters.tool_servers import GROUP, announced
 from nacre.protocol.principal import READ_ONLY
-from tests.gateway_world import MODERN, world
+from tests.scaffolding.gateway_world import MODERN, world
 
 GOOD = '''
 from nacre import ToolServer, tool
@@ -92,7 +92,7 @@ def test_what_cannot_be_loaded_is_named_without_what_it_said(tmp_path: Path) -> 
 
     assert len(missing) == 5
     assert "my secret" not in json.dumps(missing)
-    assert "is no ToolServer, and makes none" in json.dumps(missing)
+    assert "is not a ToolServer and does not make one" in json.dumps(missing)
     assert "must be of the form MODULE:NAME or PATH.py:NAME" in json.dumps(missing)
 
 
@@ -119,7 +119,7 @@ def test_two_servers_whose_references_begin_alike_are_both_named(tmp_path: Path)
         missing = gateway.missing()
 
     assert sorted(missing) == sorted(names)
-    assert all("is not there" in text for text in missing.values())
+    assert all("was not found" in text for text in missing.values())
 
 
 def test_a_list_that_lacks_a_server_is_kept_for_a_moment_only(tmp_path: Path) -> None:
@@ -388,7 +388,8 @@ def test_links_are_followed_for_an_own_server(policy: str, tmp_path: Path) -> No
         (tmp_path / name).mkdir()
         (tmp_path / name / "text").write_text(f"the {name} text")
     (tmp_path / "public" / "link").symlink_to("../secret")
-    rules, servers = policy.format(folder=tmp_path), (f"{tmp_path}/mine.py:server",)
+    rules = f"[settings]\nwait_seconds = 0\n{policy.format(folder=tmp_path)}"
+    servers = (f"{tmp_path}/mine.py:server",)
     with world(tmp_path / "w", policy=rules, tool_servers=servers) as gateway:
 
         def read(path: str) -> str:

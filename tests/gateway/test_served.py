@@ -3,8 +3,7 @@
 import json
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +17,8 @@ from nacre.firewall.pins import GLOBAL, Pins
 from nacre.gateway.catalogue.store import KEY, StoredCatalogue, release
 from nacre.protocol.principal import READ_ONLY
 from nacre.protocol.versions import META_LOG_LEVEL
-from tests.gateway_world import EVERYTHING_GOES, LEGACY, MODERN, World, world
+from tests.scaffolding.gateway_world import EVERYTHING_GOES, LEGACY, MODERN, World, world
+from tests.scaffolding.waiting import until
 
 ODD = Path(__file__).with_name("odd_upstream.py")
 NAMES = (
@@ -192,7 +192,7 @@ def test_a_broken_server_is_named_and_takes_nothing_else_down(tmp_path: Path) ->
         missing = gateway.missing()
 
     assert missing == {
-        "gone": "cannot be started: '/no/such/program' is not there",
+        "gone": "cannot be started: '/no/such/program' was not found",
         "unset": "is not set up: the variable NACRE_TEST_UNSET is not set",
         "wrong": "servers.json: 'wrong': 'url' must be of the form https://HOST/PATH",
     }
@@ -290,10 +290,10 @@ def test_calls_wait_for_their_turn_and_not_in_any_number(
             for number, tool in enumerate(("held", "echo", "echo"))
         ]
         callers[0].start()
-        wait_for(lambda: (tmp_path / "held").exists())
+        until(lambda: (tmp_path / "held").exists())
         for caller in callers[1:]:
             caller.start()
-        wait_for(lambda: len(told) == 1)
+        until(lambda: len(told) == 1)
         (tmp_path / "released").touch()
         for caller in callers:
             caller.join()
@@ -381,7 +381,7 @@ def test_a_question_that_may_be_about_another_call_reaches_nobody(tmp_path: Path
         other = replace(gateway, looper=Looper())
         waiting = threading.Thread(target=lambda: other.call("mcp__odd__slow"))
         waiting.start()
-        wait_for(lambda: (tmp_path / "slow").exists())
+        until(lambda: (tmp_path / "slow").exists())
         params = {"name": "mcp__odd__ask", "arguments": {}}
         told = gateway.ask("tools/call", params, capabilities=ASKABLE, channel=channel)
         waiting.join()
@@ -437,21 +437,21 @@ def test_what_a_server_offers_is_asked_again_in_the_background(tmp_path: Path) -
     list_tools(tmp_path, "echo")
     with world(tmp_path / "w", {"odd": odd(tmp_path)}, policy=policy) as gateway:
         gateway.tools()
-        catalogue = StoredCatalogue(lambda: gateway.laptop.home.data)
+        catalogue = StoredCatalogue(lambda: gateway.laptop.data)
         catalogue.update(
             lambda entries: {name: replace(each, at=0.0) for name, each in entries.items()}
         )
     list_tools(tmp_path, "echo", "twice")
     with world(tmp_path / "w", {"odd": odd(tmp_path)}, policy=policy) as gateway:
         assert gateway.tools() == ["mcp__odd__echo"]
-        wait_for(lambda: gateway.tools() == ["mcp__odd__echo", "mcp__odd__twice"])
+        until(lambda: gateway.tools() == ["mcp__odd__echo", "mcp__odd__twice"])
 
 
 @pytest.mark.parametrize("era", ["legacy", "modern"])
 def test_a_server_that_says_its_tools_changed_is_asked_again(
     era: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nacre.gateway.catalogue.refresh.GATHERED_LOOK_SECONDS", 0.0)
+    monkeypatch.setattr("nacre.gateway.catalogue.current_view.GATHERED_LOOK_SECONDS", 0.0)
     policy = EVERYTHING_GOES + '[settings]\npins = "off"\n'
     list_tools(tmp_path, "echo", "grows")
     with world(tmp_path / "w", {"odd": odd(tmp_path, era)}, policy=policy) as gateway:
@@ -459,13 +459,13 @@ def test_a_server_that_says_its_tools_changed_is_asked_again(
         list_tools(tmp_path, "echo", "twice")
         assert gateway.tools() == ["mcp__odd__echo", "mcp__odd__grows"]
         gateway.call("mcp__odd__grows")
-        wait_for(lambda: gateway.tools() == ["mcp__odd__echo", "mcp__odd__twice"])
+        until(lambda: gateway.tools() == ["mcp__odd__echo", "mcp__odd__twice"])
 
 
 def test_a_tool_that_changed_behind_its_list_waits_for_its_owner(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nacre.gateway.catalogue.refresh.GATHERED_LOOK_SECONDS", 0.0)
+    monkeypatch.setattr("nacre.gateway.catalogue.current_view.GATHERED_LOOK_SECONDS", 0.0)
     list_tools(tmp_path, "echo", "grows")
     with behind(tmp_path) as gateway:
         list_tools(tmp_path, "echo", description="Another tool")
@@ -493,7 +493,7 @@ def test_the_first_call_after_a_change_waits_for_the_new_list(era: str, tmp_path
 def test_a_server_that_does_not_give_its_new_list_is_not_called(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nacre.gateway.catalogue.fetch.CHANGED_LIST_SECONDS", 0.2)
+    monkeypatch.setattr("nacre.gateway.catalogue.fetcher.CHANGED_LIST_SECONDS", 0.2)
     list_tools(tmp_path, "echo", "stalls")
     with behind(tmp_path) as gateway:
         gateway.call("mcp__odd__stalls")
@@ -539,22 +539,15 @@ def test_prompts_and_resources_of_other_servers_are_pinned_like_their_tools(
         refused = gateway.ask(use[0], params)["error"]["message"]
         assert "Another one" not in json.dumps(gateway.ask(method))
 
-        home = gateway.laptop.home
+        home = gateway.laptop
         pins = Pins(home.data, GLOBAL)
         (pin,) = [each for each in pins.every("odd").values() if each.state != "trusted"]
         pins.approve("odd", [pin])
         release(StoredCatalogue(lambda: home.data), "odd", [pin.label])
-        wait_for(lambda: "result" in gateway.ask(use[0], params))
+        until(lambda: "result" in gateway.ask(use[0], params))
 
     assert "has changed since it was approved" in refused
     assert "Another one" in pin.after()
-
-
-def wait_for(holds: Callable[[], bool]) -> None:
-    until = time.monotonic() + 60
-    while not holds():
-        assert time.monotonic() < until
-        time.sleep(0.01)
 
 
 def test_an_answer_that_is_sent_twice_counts_once(tmp_path: Path) -> None:
@@ -596,7 +589,7 @@ def test_a_relative_path_is_read_from_the_declared_base(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NACRE_TEST_FOLDER", str(tmp_path))
-    monkeypatch.setattr("nacre.gateway.catalogue.refresh.GATHERED_LOOK_SECONDS", 0.0)
+    monkeypatch.setattr("nacre.gateway.catalogue.current_view.GATHERED_LOOK_SECONDS", 0.0)
     private = f'[[rule]]\naction = "deny"\ntool = "echo"\nargs.path = "{tmp_path}/private/**"\n'
     (tmp_path / "elsewhere").mkdir()
     entry = odd(tmp_path, base="${NACRE_TEST_FOLDER}/private")
@@ -606,7 +599,7 @@ def test_a_relative_path_is_read_from_the_declared_base(
         refused = gateway.call("mcp__odd__echo", path="key")
         moved = {**entry, "base": str(tmp_path / "elsewhere")}
         (gateway.folder / "servers.json").write_text(json.dumps({"mcpServers": {"odd": moved}}))
-        wait_for(lambda: "isError" not in gateway.call("mcp__odd__echo", path="key"))
+        until(lambda: "isError" not in gateway.call("mcp__odd__echo", path="key"))
         again = gateway.call("mcp__odd__echo", path="../private/key")
 
     assert refused["isError"] is True
@@ -669,10 +662,10 @@ def test_what_another_process_notes_counts_for_calls_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A client that lists once, and calls for days, is stopped all the same."""
-    monkeypatch.setattr("nacre.gateway.catalogue.refresh.GATHERED_LOOK_SECONDS", 0.0)
+    monkeypatch.setattr("nacre.gateway.catalogue.current_view.GATHERED_LOOK_SECONDS", 0.0)
     with behind(tmp_path) as gateway:
         assert "isError" not in gateway.call("mcp__odd__echo")
-        catalogue = StoredCatalogue(lambda: gateway.laptop.home.data)
+        catalogue = StoredCatalogue(lambda: gateway.laptop.data)
         catalogue.update(
             lambda entries: {
                 name: replace(each, waiting={"echo": "changed"}) for name, each in entries.items()
@@ -742,11 +735,11 @@ def test_a_tool_that_changed_waits_until_its_owner_has_looked(tmp_path: Path) ->
     list_tools(tmp_path, "echo", "twice")
     with behind(tmp_path) as gateway:
         list_tools(tmp_path, "echo", "twice", "fresh", description="Another tool")
-        gateway.laptop.home.data.delete(KEY)
+        gateway.laptop.data.delete(KEY)
     with world(tmp_path / "w", {"odd": odd(tmp_path)}) as gateway:
         assert gateway.tools() == []
         refused = gateway.call("mcp__odd__echo")["content"][0]["text"]
-        pins = Pins(gateway.laptop.home.data, GLOBAL)
+        pins = Pins(gateway.laptop.data, GLOBAL)
         approve(gateway, "echo")
         states = {name: pin.state for name, pin in pins.of("odd").items()}
     with world(tmp_path / "w", {"odd": odd(tmp_path)}) as gateway:
@@ -774,7 +767,7 @@ def test_a_read_only_token_calls_what_the_configuration_calls_reading(tmp_path: 
 
 
 def approve(gateway: World, tool: str) -> None:
-    table = gateway.laptop.home.data
+    table = gateway.laptop.data
     pins = Pins(table, GLOBAL)
     pins.approve("odd", [pins.of("odd")[tool]])
     release(StoredCatalogue(lambda: table), "odd", [tool])

@@ -18,8 +18,8 @@ from infra.local_cloud import credentials, free_port
 from infra.sam import run_sam
 from tests.infra.declared import ROOT
 from tests.infra.recorder import Recorder
-from tests.lambda_layers import HOST
-from tests.model_server import ModelServer
+from tests.scaffolding.lambda_layers import HOST
+from tests.scaffolding.model_server import ModelServer
 
 STACK = "nacre-stack"
 PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tests.http_front import Answered, Asked, front, passed_on
+from tests.scaffolding.http_front import Answered, Asked, front, passed_on
 
 
 @contextmanager

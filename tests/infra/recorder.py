@@ -10,7 +10,7 @@ from threading import Lock
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from tests.http_front import Answer, Answered, Asked, front, passed_on
+from tests.scaffolding.http_front import Answer, Answered, Asked, front, passed_on
 
 _SERVICE = re.compile(r"Credential=[^/]+/[^/]+/[^/]+/([a-z0-9]+)/aws4_request")
 _OF_WRITE = {

@@ -8,7 +8,7 @@ import pytest
 from infra.layers.build import LAYERS, PLATFORMS, SERVICES, build, find_python, find_uv
 from tests.infra.declared import ROOT, functions
 from tests.infra.declared import layers as layers_of
-from tests.lambda_layers import layer
+from tests.scaffolding.lambda_layers import layer
 
 pytestmark = pytest.mark.slow
 
@@ -81,6 +81,7 @@ def test_the_hot_layer_holds_our_package_and_botocore_for_our_services() -> None
         path.relative_to(python) for path in (python / "nacre").rglob("*.py")
     } == ours - commands
     assert (python / "nacre/firewall/policies/packs/default.json").is_file()
+    assert (python / "nacre/being/tools/lists.json").is_file()
 
 
 @every_layer

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 from typing import Any
 
 import boto3
@@ -11,6 +10,7 @@ from botocore.config import Config
 
 from tests.infra.least_privilege import grants, is_allowed
 from tests.infra.recorder import Action, Recorder, recording
+from tests.scaffolding.server_threads import answering
 
 
 class _Cloud(BaseHTTPRequestHandler):
@@ -33,11 +33,9 @@ class _Cloud(BaseHTTPRequestHandler):
 @pytest.fixture
 def recorder() -> Iterator[Recorder]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Cloud)
-    Thread(target=server.serve_forever, daemon=True).start()
-    with recording(f"http://127.0.0.1:{server.server_port}", ["McpHttpFunction"]) as found:
-        yield found
-    server.shutdown()
-    server.server_close()
+    address = f"http://127.0.0.1:{server.server_port}"
+    with answering(server), recording(address, ["McpHttpFunction"]) as recorder:
+        yield recorder
 
 
 def client(recorder: Recorder, service: str) -> Any:

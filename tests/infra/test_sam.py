@@ -14,11 +14,11 @@ from nacre.access.tokens.store import TokenStore
 from nacre.adapters.aws.dynamodb.table import DynamoTable
 from nacre.core.clock import system_clock
 from nacre.protocol.principal import FULL
-from tests.aws_stack import REGION, Stack, aws_stack
-from tests.dynamodb_http import CREDENTIALS, dynamodb_over_http
 from tests.infra.declared import PATH, ROOT
 from tests.infra.test_endpoint import ROUTES
-from tests.lambda_functions import description, runtime_python
+from tests.scaffolding.aws_stack import REGION, Stack, aws_stack
+from tests.scaffolding.dynamodb_http import CREDENTIALS, dynamodb_over_http
+from tests.scaffolding.lambda_functions import description, runtime_python
 
 pytestmark = pytest.mark.slow
 

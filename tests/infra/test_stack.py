@@ -21,15 +21,17 @@ from infra.local_cloud import REGION, local_cloud
 from infra.qdrant_server import NoQdrantError, QdrantServer
 from infra.sam import run_sam
 from infra.tools import MissingPythonError
-from tests.attacks.wire import Wire
-from tests.clients.oauth_fronts import LoginServer, Owner
-from tests.clients.test_oauth_clients import (
+from tests.end_to_end.attacks.wire import Wire
+from tests.end_to_end.clients.oauth_fronts import LoginServer, Owner
+from tests.end_to_end.clients.test_oauth_clients import (
     CLIENTS,
     by_inspector,
     conformance_findings,
     converse,
     through_mcp_remote,
 )
+from tests.end_to_end.load import traffic
+from tests.end_to_end.load.stack import loaded
 from tests.infra.declared import FUNCTIONS, ROOT
 from tests.infra.deployed_stack import (
     KEY,
@@ -44,9 +46,7 @@ from tests.infra.deployed_stack import (
 from tests.infra.host_proxy import host_proxy
 from tests.infra.least_privilege import grants, is_allowed
 from tests.infra.recorder import Action, Recorder, recording
-from tests.load import traffic
-from tests.load.stack import loaded
-from tests.model_server import ModelServer, model_server
+from tests.scaffolding.model_server import ModelServer, model_server
 
 pytestmark = pytest.mark.slow
 

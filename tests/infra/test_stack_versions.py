@@ -16,7 +16,7 @@ from infra.sam import run_sam
 from infra.tools import MissingPythonError
 from tests.infra.declared import FUNCTIONS, ROOT
 from tests.infra.deployed_stack import PING, STACK, build, nacre
-from tests.lambda_layers import HOST
+from tests.scaffolding.lambda_layers import HOST
 
 pytestmark = pytest.mark.slow
 

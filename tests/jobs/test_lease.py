@@ -1,36 +1,15 @@
 """One worker at a time, on every item store."""
 
-from collections.abc import Iterator
 from datetime import timedelta
 from uuid import uuid4
 
 import pytest
 
-from nacre.adapters.aws.dynamodb.table import DynamoTable
-from nacre.adapters.sqlite.database import SqliteDatabase
-from nacre.adapters.sqlite.table import SqliteTable
 from nacre.core.errors import ConditionFailedError, LeaseHeldError, LeaseLostError
 from nacre.core.limits import CLOCK_TOLERANCE_SECONDS
 from nacre.jobs.lease import Leases
 from nacre.ports.items.table import Item, Key, Put, Table
 from tests.adapters.conftest import StillClock
-from tests.aws_stack import aws_stack
-
-
-@pytest.fixture
-def clock() -> StillClock:
-    return StillClock()
-
-
-@pytest.fixture(params=["sqlite", "dynamodb"])
-def table(request: pytest.FixtureRequest, clock: StillClock) -> Iterator[Table]:
-    if request.param == "dynamodb":
-        with aws_stack() as stack:
-            yield DynamoTable(stack.dynamodb, stack.ids["DataTable"], now=clock)
-        return
-    database = SqliteDatabase(":memory:")
-    yield SqliteTable(database, now=clock)
-    database.close()
 
 
 @pytest.fixture

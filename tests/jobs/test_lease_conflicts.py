@@ -28,7 +28,7 @@ def path(tmp_path: Path) -> Path:
 def test_a_waiting_job_of_a_running_worker_begins_soon_after_the_holder_ends(path: Path) -> None:
     with closing(SqliteDatabase(path)) as here, closing(SqliteDatabase(path)) as there:
         other = Leases(SqliteTable(there), now=system_clock)
-        held = other.take(_KEY)  # by another process, which has 300 s from now
+        lease = other.take(_KEY)  # by another process, which has 300 s from now
         begun, busy = threading.Event(), threading.Event()
         worker = Worker(Leases(SqliteTable(here), now=system_clock))
         worker.register("patrol", lambda _: begun.set(), lease="PATROL")
@@ -41,7 +41,7 @@ def test_a_waiting_job_of_a_running_worker_begins_soon_after_the_holder_ends(pat
         try:
             assert busy.wait(60)
             assert not begun.is_set()
-            other.give_back(held)
+            other.give_back(lease)
             freed = time.monotonic()
 
             assert begun.wait(60)

@@ -19,7 +19,7 @@ from nacre.jobs.worker import Worker
 from nacre.ports.items.table import Key
 from nacre.ports.queue import Message
 from tests.adapters.conftest import StillClock
-from tests.aws_stack import Stack, aws_stack
+from tests.scaffolding.aws_stack import Stack, aws_stack
 
 KEY = Key("B#b1", "LOCK#PATROL")
 
@@ -97,10 +97,10 @@ def waiting(place: Place) -> None:
 
 def test_the_holder_wakes_the_message_that_waits_for_it(place: Place) -> None:
     leases = place.leases()
-    held = leases.take(KEY)
+    lease = leases.take(KEY)
     waiting(place)
 
-    leases.give_back(held)
+    leases.give_back(lease)
 
     assert place.deliver() == []
     assert place.begun == ["patrol"]
@@ -118,9 +118,9 @@ def test_so_does_a_worker_that_did_the_long_job(place: Place) -> None:
 def test_nothing_is_woken_twice_and_nobody_pays_where_nobody_waits(place: Place) -> None:
     woken: list[str] = []
     leases = Leases(place.table, now=place.clock, wake=woken.append)
-    held = leases.take(KEY)
+    lease = leases.take(KEY)
     waiting(place)
-    leases.give_back(held)
+    leases.give_back(lease)
     for _ in range(2):
         leases.give_back(leases.take(KEY))
 
@@ -129,8 +129,8 @@ def test_nothing_is_woken_twice_and_nobody_pays_where_nobody_waits(place: Place)
 
 def test_a_message_whose_holder_has_just_finished_comes_back_at_once(place: Place) -> None:
     leases = place.leases()
-    held = leases.take(KEY)
-    leases.give_back(held)
+    lease = leases.take(KEY)
+    leases.give_back(lease)
 
     assert not leases.wait(KEY, "receipt")
     assert not place.worker().wait(Message("m", "b1", encode_job(Job("patrol", "b1")), 1, "r"))
@@ -161,8 +161,8 @@ def test_a_queue_that_cannot_be_reached_does_not_fail_the_holders_work(place: Pl
         raise UnavailableError("the queue does not answer")
 
     leases = Leases(place.table, now=place.clock, wake=broken)
-    held = leases.take(KEY)
+    lease = leases.take(KEY)
     waiting(place)
-    leases.give_back(held)
+    leases.give_back(lease)
 
-    assert leases.take(KEY).fence == held.fence + 1
+    assert leases.take(KEY).fence == lease.fence + 1

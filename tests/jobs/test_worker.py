@@ -29,7 +29,7 @@ from nacre.faces.aws_lambda.patrol_worker import message_of, worker_handler
 from nacre.jobs.job import Job, UnknownJobError, decode_job, encode_job
 from nacre.jobs.lease import Leases
 from nacre.jobs.loop import Outcome, WorkerLoop
-from nacre.jobs.notifying_queue import AnnouncingQueue, Bell
+from nacre.jobs.notifying_queue import AnnouncingQueue, JobSignal
 from nacre.jobs.worker import Work, Worker
 from nacre.ports.items.table import Key
 from nacre.ports.queue import Depth, Message
@@ -137,7 +137,7 @@ def test_a_job_runs_under_its_beings_lease_and_gives_it_back(shop: Shop) -> None
 
 
 def test_a_job_whose_lease_is_held_begins_seconds_after_its_end(shop: Shop) -> None:
-    held = shop.leases.take(Key("B#b1", "LOCK#PATROL"))
+    lease = shop.leases.take(Key("B#b1", "LOCK#PATROL"))
     shop.send(Job("patrol", "b1"))
     loop = shop.loop()
     shop.clock.move(100)
@@ -149,7 +149,7 @@ def test_a_job_whose_lease_is_held_begins_seconds_after_its_end(shop: Shop) -> N
     assert shop.results() == [
         ("busy", "LeaseHeldError: LOCK#PATROL is held by someone else for up to 200 s")
     ]
-    shop.leases.give_back(held)
+    shop.leases.give_back(lease)
     loop.run_next()
 
     assert [work.attempt for work in shop.seen] == [1]
@@ -157,14 +157,14 @@ def test_a_job_whose_lease_is_held_begins_seconds_after_its_end(shop: Shop) -> N
 
 
 def test_a_job_that_was_busy_still_dies_when_it_fails_three_times(shop: Shop) -> None:
-    held = shop.leases.take(Key("B#b1", "LOCK#FAIL"))
+    lease = shop.leases.take(Key("B#b1", "LOCK#FAIL"))
     shop.worker.register("leased", shop.fail, lease="FAIL")
     shop.send(Job("leased", "b1"))
     loop = shop.loop(retry_seconds=1)
     for _ in range(5):
         loop.run_next()
         shop.clock.move(LEASE_LOOK_SECONDS)
-    shop.leases.give_back(held)
+    shop.leases.give_back(lease)
     for _ in range(5):
         loop.run_next()
         shop.clock.move(LEASE_LOOK_SECONDS)
@@ -319,10 +319,10 @@ def test_a_sweep_that_fails_ends_no_worker_and_tells_no_content(shop: Shop) -> N
 
 def test_a_queue_that_announces_rings_for_each_message_that_was_sent(shop: Shop) -> None:
     rung: list[int] = []
-    bell = Bell()
-    queue = AnnouncingQueue(shop.queue, bell)
+    signal = JobSignal()
+    queue = AnnouncingQueue(shop.queue, signal)
     queue.send("unheard", group="g")
-    bell.heard = lambda: rung.append(queue.depth().waiting)
+    signal.on_job = lambda: rung.append(queue.depth().waiting)
     queue.send("heard", group="g")
     message = queue.receive()
 
@@ -442,14 +442,14 @@ def test_a_failed_message_comes_back_before_its_long_delivery_is_over(shop: Shop
 
 
 def test_on_aws_a_job_whose_being_is_at_work_begins_seconds_after_its_end(shop: Shop) -> None:
-    held = shop.leases.take(Key("B#b1", "LOCK#PATROL"))
+    lease = shop.leases.take(Key("B#b1", "LOCK#PATROL"))
     pauses: list[float] = []
 
     def sleep(seconds: float) -> None:
         pauses.append(seconds)
         shop.clock.move(seconds)
         if sum(pauses) > 30:
-            shop.leases.give_back(held)
+            shop.leases.give_back(lease)
 
     failed, lines = answer(shop, [record(1, "b1", encode_job(Job("patrol", "b1")))], sleep=sleep)
 
@@ -461,13 +461,13 @@ def test_on_aws_a_job_whose_being_is_at_work_begins_seconds_after_its_end(shop: 
 
 
 def test_on_aws_a_wait_for_a_lease_has_an_end(shop: Shop) -> None:
-    held = shop.leases.take(Key("B#b1", "LOCK#PATROL"))
+    lease = shop.leases.take(Key("B#b1", "LOCK#PATROL"))
     waited: list[float] = []
 
     def sleep(seconds: float) -> None:
         waited.append(seconds)
         shop.clock.move(seconds)
-        shop.leases.renew(held)
+        shop.leases.renew(lease)
 
     failed, lines = answer(shop, [record(1, "b1", encode_job(Job("patrol", "b1")))], sleep=sleep)
 

@@ -71,8 +71,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "000.stdio.only",
         "cli/serve/stdio_command.py",
-        "        help_with_work = WorkOnDemand(laptop, log)",
-        '        import socket\n\n        listener = socket.create_server(("127.0.0.1", 0))\n        laptop.listener = listener\n        help_with_work = WorkOnDemand(laptop, log)',
+        "        worker = OnDemandWorker(laptop, log)",
+        '        import socket\n\n        listener = socket.create_server(("127.0.0.1", 0))\n        laptop.listener = listener\n        worker = OnDemandWorker(laptop, log)',
     ),
     Mutation(
         "000.stdio.per-client",
@@ -83,7 +83,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "000.stdio.ends-with-client",
         "cli/serve/stdio_command.py",
-        "        finally:\n            help_with_work.end()",
+        "        finally:\n            worker.end()",
         "        finally:\n            signal.pause()",
     ),
     Mutation(
@@ -94,39 +94,39 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "000.order.definition",
-        "being/tools/order.py",
+        "being/tools/order_definition.py",
         '"Optional session key for conversation continuity"',
         '"Optional key"',
     ),
     Mutation(
         "000.order.single-tool",
         "being/orders/order_only_surface.py",
-        'if str(each["name"]).startswith(ORDER_PREFIX))',
-        "if each)",
+        'if str(tool["name"]).startswith(ORDER_PREFIX))',
+        "if tool)",
     ),
     Mutation(
         "000.order.message",
         "being/orders/order/run.py",
-        "order = GivenOrder(principal, context, message, key",
-        "order = GivenOrder(principal, context, message.strip(), key",
+        "order = OrderRequest(principal, context, message, key",
+        "order = OrderRequest(principal, context, message.strip(), key",
     ),
     Mutation("000.order.result", "being/tools/order.py", '"isError": False}', "}"),
     Mutation(
         "000.order.error",
         "being/orders/order/run.py",
-        "        if found is None:\n            raise ToolError(NO_MODEL)",
-        '        if found is None:\n            return ""',
+        "        if key is None:\n            raise ToolError(NO_MODEL)",
+        '        if key is None:\n            return ""',
     ),
     Mutation(
         "000.order.waits",
         "being/orders/order/run.py",
-        "            return runner.run(self._carried_out(order))",
+        "            return runner.run(self._carry_out(order))",
         '            return OrderAnswer([{"type": "text", "text": "taken"}], key.key)',
     ),
     Mutation(
         "000.order.aggregation",
-        "being/orders/order/aggregate.py",
-        "if is_final or not any(part in other for other in others):",
+        "being/orders/order/answer.py",
+        "if is_final or not any(part in text for text in others):",
         "if True:",
     ),
     Mutation(
@@ -138,18 +138,18 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "000.session.continuity",
         "being/orders/order/run.py",
-        "            before = self.sessions.load(being_id, session_id)",
-        "            before = Session(session_id=session_id)",
+        "            session = self.sessions.load(being_id, session_id)",
+        "            session = Session(session_id=session_id)",
     ),
     Mutation(
         "000.session.secret",
         "being/orders/sessions/session.py",
-        "return SessionKey(given, session_key_hash(identity(principal), given), is_kept=True)",
-        "return SessionKey(given, given, is_kept=True)",
+        "return SessionKey(key, session_key_hash(identity(principal), key), is_kept=True)",
+        "return SessionKey(key, key, is_kept=True)",
     ),
     Mutation(
         "001.order.definition",
-        "being/tools/order.py",
+        "being/tools/order_definition.py",
         '"files": _media("files (max 5, 15MB each)", "file", "application/pdf"),',
         "",
     ),
@@ -159,13 +159,13 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "001.media.files",
         "being/orders/media/media_types.py",
-        '"text/csv", "text", "csv", _nothing',
-        '"text/csv", "document", "csv", _nothing',
+        '"text/csv", "text", "csv", _never',
+        '"text/csv", "document", "csv", _never',
     ),
     Mutation(
         "001.media.filename",
         "being/orders/media/incoming.py",
-        'name or f"{kind}-{number + 1}.{found.extension}"',
+        'name or f"{kind}-{number + 1}.{media_type.extension}"',
         "name",
     ),
     Mutation(
@@ -207,8 +207,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "001.media.answer.limits",
         "being/orders/media/outgoing.py",
-        "if size > limits.answer_item_bytes or size > room:",
-        "if size > room:",
+        "if size > limits.answer_item_bytes or size > bytes_left:",
+        "if size > bytes_left:",
     ),
     Mutation(
         "002.external.config",
@@ -283,7 +283,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "002.registry.handle",
         "sdk/registry.py",
-        "return await known.handle_jsonrpc(request)",
+        "return await registered.handle_jsonrpc(request)",
         'return await next(iter(self._servers.values())).handle_jsonrpc({**request, "method": "tools/list"})',
     ),
     Mutation(
@@ -349,9 +349,9 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "002.result.content",
-        "sdk/content.py",
-        '            "type": "image",\n',
-        '            "type": "picture",\n',
+        "sdk/result.py",
+        '    _type = "image"\n',
+        '    _type = "picture"\n',
     ),
     Mutation(
         "002.jsonrpc.initialize",
@@ -434,8 +434,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "003.transport.stateless",
         "protocol/http/http_messages.py",
-        "    return HttpReply(status, _JSON_HEADERS, done.body, done.cause)",
-        '    return HttpReply(status, (*_JSON_HEADERS, ("mcp-session-id", "s")), done.body, done.cause)',
+        "    return HttpReply(status, _JSON_HEADERS, response.body, response.cause)",
+        '    return HttpReply(status, (*_JSON_HEADERS, ("mcp-session-id", "s")), response.body, response.cause)',
     ),
     Mutation(
         "003.auth.bearer",
@@ -518,7 +518,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "003.llm-key.stored",
         "being/patrol/planning/model_choice.py",
-        "        own = self._own(being_id)\n        if own is not None:\n            return own\n",
+        "        planner = self._own(being_id)\n        if planner is not None:\n            return planner\n",
         "",
     ),
     Mutation(
@@ -529,13 +529,13 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "003.recall.answer",
-        "being/memory/search/recall.py",
-        "        groups = grouped(answer.hits, RECALL_MEMORIES)",
-        "        groups = grouped(answer.hits, RECALL_MEMORIES + 1)",
+        "being/memory/search/queries.py",
+        "        groups = grouped(result.hits, RECALL_MEMORIES)",
+        "        groups = grouped(result.hits, RECALL_MEMORIES + 1)",
     ),
     Mutation(
         "003.recall.counts",
-        "being/memory/search/recall.py",
+        "being/memory/search/queries.py",
         "        self._count(being_id, [hit.memory for hit in hits], counted=counted)\n        return Reply(recall_block",
         "        return Reply(recall_block",
     ),
@@ -547,31 +547,31 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "003.get_context.capability-tools",
-        "being/tools/get_context.py",
+        "being/tools/reading_tools.py",
         '"capability_tools": capabilities(context)',
         '"capability_tools": []',
     ),
     Mutation(
         "003.recall_memory.clusters",
-        "being/memory/search/recall.py",
-        "            view = self._explore.clusters(being_id, query=query, page=page)",
-        '            view = self._explore.clusters(being_id, query="none of them", page=page)',
+        "being/memory/search/queries.py",
+        "            view = self._browser.clusters(being_id, query=query, page=page)",
+        '            view = self._browser.clusters(being_id, query="none of them", page=page)',
     ),
     Mutation(
         "003.recall_memory.cluster",
         "being/memory/search/browse.py",
-        "*([cluster.digest] if cluster.digest else [])",
+        "            *([cluster.digest] if cluster.digest else []),\n",
         "",
     ),
     Mutation(
         "003.recall_memory.node",
         "being/memory/search/browse.py",
-        "        facts = [*_facts(memory.told), *lifetime(memory.told, clock)]",
-        "        facts = [*lifetime(memory.told, clock)]",
+        "        facts = [*_facts(memory.record), *lifetime(memory.record, clock)]",
+        "        facts = [*lifetime(memory.record, clock)]",
     ),
     Mutation(
         "003.recall_memory.revival",
-        "being/memory/search/recall.py",
+        "being/memory/search/queries.py",
         '2 if node.status == "dead" else 1',
         "1",
     ),
@@ -583,13 +583,13 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "003.search_memory.vector",
-        "being/tools/search_memory.py",
+        "being/tools/reading_tools.py",
         "limit: Limit = SEARCH_MEMORIES",
         "limit: Limit = 3",
     ),
     Mutation(
         "003.search_memory.keyword",
-        "being/tools/search_memory.py",
+        "being/tools/reading_tools.py",
         "            mode=mode,",
         '            mode="or",',
     ),
@@ -601,14 +601,14 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "003.merge_nodes.merge",
-        "being/tools/merge_nodes.py",
-        "into {made.node.node_id}.",
+        "being/tools/writing_tools.py",
+        "into {merge.node.node_id}.",
         "into one.",
     ),
     Mutation(
         "003.merge_nodes.embedding",
-        "being/memory/store/merges.py",
-        "                self._vectors.renew(being_id, each, [node.node_id for node in (*live, *gone)])",
+        "being/memory/store/edits.py",
+        "                self.vectors.renew(being_id, cluster_id, moved)",
         "                pass",
     ),
     Mutation(
@@ -618,17 +618,17 @@ MUTATIONS: tuple[Mutation, ...] = (
         "        PARTNER_MAP,\n        DIARY,",
     ),
     Mutation(
-        "003.update_memory.targets", "being/tools/update_memory.py", '    "party_message",\n', ""
+        "003.update_memory.targets", "being/tools/writing_tools.py", '    "party_message",\n', ""
     ),
     Mutation(
         "003.update_memory.actions",
-        "being/memory/updates.py",
+        "being/memory/target_actions.py",
         '    return profile.update(being_id, target, _needed("key", key, action), text, location=location)',
         "    return profile.append(being_id, target, text, key=key, location=location)",
     ),
     Mutation(
         "003.update_memory.partner-map",
-        "being/memory/updates.py",
+        "being/memory/target_actions.py",
         'if location is not None and target != "partner_map":',
         'if location is not None and target == "partner_map":',
     ),
@@ -640,8 +640,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "003.update_notes.scenes",
-        "being/memory/record_notes.py",
-        "        feeling=scene.feeling,\n",
+        "being/memory/model/fields.py",
+        '        feeling=optional_text(text.feeling, f"{prefix}feeling", limit=MAX_FEELING_BYTES),\n',
         "        feeling=None,\n",
     ),
     Mutation(
@@ -652,15 +652,15 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "003.update_notes.one-of",
-        "being/tools/update_notes.py",
+        "being/tools/writing_tools.py",
         "        if not scenes and not notes:\n",
         "        if False:\n",
     ),
     Mutation(
         "003.update_notes.update",
         "being/memory/store/scenes.py",
-        "        gone, not_deleted = _deletable(step.replaced, found)",
-        "        gone, not_deleted = _deletable([], found)",
+        "        deleted, not_deleted = _deletable(step.replaced, stored)",
+        "        deleted, not_deleted = _deletable([], stored)",
     ),
     Mutation(
         "003.update_notes.patrol",
@@ -671,26 +671,26 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "003.search_history.filter",
         "being/memory/store/history.py",
-        "            if wanted in folded(message.content):",
+        "            if needle in folded(message.content):",
         "            if True:",
     ),
     Mutation(
         "003.search_history.limit",
-        "being/tools/search_history.py",
+        "being/tools/reading_tools.py",
         "_RESULTS = 10 ",
         "_RESULTS = 20 ",
     ),
     Mutation(
         "003.update_relation.upsert",
-        "being/tools/update_relation.py",
+        "being/tools/writing_tools.py",
         "            if content is None or not content.strip():\n                raise InvalidArgumentError(\"argument 'content' is needed for upsert\")\n",
         '            content = content or "unknown"\n',
     ),
     Mutation(
         "003.update_relation.delete",
         "being/memory/store/relations.py",
-        "        write_counted(self._table, being_id, [gone], add={COUNTER: -1})\n        return before",
-        "        return before if gone else None",
+        "        write_counted(self._table, being_id, [deletion], add={COUNTER: -1})\n        return before",
+        "        return before if deletion else None",
     ),
     Mutation(
         "003.trigger_patrol.answer",
@@ -731,19 +731,19 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "003.client.bto-config",
         "access/tokens/authentication.py",
-        "    return resource in (whole, own) if base else resource.endswith((whole, own))",
+        "    return resource in resources if base else resource.endswith(resources)",
         "    return False",
     ),
     Mutation(
         "003.client.sdk",
         "protocol/http/http_messages.py",
-        "    return HttpReply(status, _JSON_HEADERS, done.body, done.cause)",
-        '    return HttpReply(status, (("content-type", "text/plain"),), done.body, done.cause)',
+        "    return HttpReply(status, _JSON_HEADERS, response.body, response.cause)",
+        '    return HttpReply(status, (("content-type", "text/plain"),), response.body, response.cause)',
     ),
     Mutation(
         "004.wrap.config",
         "firewall/wrap/proxied_entry.py",
-        'return _with_line(entry, shape, launcher.line(name, ["--", *line]))',
+        'return _with_line(entry, shape, launcher.proxy_line(name, ["--", *line]))',
         "return _with_line(entry, shape, list(line))",
     ),
     Mutation(
@@ -755,19 +755,19 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "004.proxy.remote",
         "firewall/enforce/client_side.py",
-        "                return Answer(refusals.denial(method, id_, ruling, is_modern=wire.is_modern))\n            case Pending():\n                return self._holding.hold(wire, call, ruling)\n\n    def _subject",
-        "                return Forward(raw)\n            case Pending():\n                return self._holding.hold(wire, call, ruling)\n\n    def _subject",
+        "                return Answer(refusals.answer_denied(wire, ruling))\n            case Pending():\n                return self._held_messages.hold(wire, call, ruling)\n\n    def _subject",
+        "                return Forward(raw)\n            case Pending():\n                return self._held_messages.hold(wire, call, ruling)\n\n    def _subject",
     ),
     Mutation(
         "004.method.tools-call",
         "firewall/rules/evaluate.py",
-        "                holds = condition.holds(seen.at(condition.keys), named)",
+        "                holds = condition.holds(values.at(condition.keys), named)",
         "                holds = YES",
     ),
     Mutation(
         "004.method.tools-list",
         "firewall/enforce/listed_tools.py",
-        '        return engine.may_pass("tool", tool, self._talk.judge.server)',
+        '        return engine.may_pass("tool", tool, self._conversation.judge.server)',
         "        return True",
     ),
     Mutation(
@@ -797,8 +797,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "004.method.initialize",
         "firewall/enforce/client_side.py",
-        '        if not self._note("pass", wire):\n            denied',
-        '        if wire.method != "initialize" and not self._note("pass", wire):\n            denied',
+        '        if not self._note("pass", wire):\n            return Answer',
+        '        if wire.method != "initialize" and not self._note("pass", wire):\n            return Answer',
     ),
     Mutation(
         "004.method.notifications",
@@ -809,7 +809,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "004.method.others",
         "firewall/enforce/client_side.py",
-        '        if not self._note("pass", wire):\n            denied = Denied("Blocked by policy (the audit cannot be written)", None, "")\n            return Answer(refusals.denial(method, wire.id, denied, is_modern=wire.is_modern))\n',
+        '        if not self._note("pass", wire):\n            return Answer(refusals.answer_denied(wire, refusals.UNAUDITED))\n',
         "",
     ),
     Mutation(
@@ -820,7 +820,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "004.rule.fields",
-        "firewall/rules/subjects.py",
+        "firewall/rules/policy.py",
         "    if rule.server is not None and not matches(rule.server, server):\n        return False\n",
         "",
     ),
@@ -832,9 +832,9 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "004.rule.order",
-        "firewall/rules/evaluate.py",
-        "if is_about(self.rules[place], kind, name, server)]\n        )",
-        "if is_about(self.rules[place], kind, name, server)][::-1]\n        )",
+        "firewall/rules/policy.py",
+        "if is_about(self._rules[position], kind, name, server)]\n        )",
+        "if is_about(self._rules[position], kind, name, server)][::-1]\n        )",
     ),
     Mutation(
         "004.rule.default-deny",
@@ -866,7 +866,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "004.test.exit",
         "cli/policy/test_command.py",
-        "return FAILURE if wrong else OK",
+        "return FAILURE if failed else OK",
         "return OK",
     ),
     Mutation(

@@ -8,8 +8,8 @@ import pytest
 
 from infra import advisories
 from infra.advisories import Finding, Package, audit, locked, npm, osv, pypi
-from tests.attacks.rows import attack
-from tests.http_front import Answered, Asked, front
+from tests.end_to_end.attacks.rows import attack
+from tests.scaffolding.http_front import Answered, Asked, front
 
 GOOD, BAD = Package("PyPI", "good", "1.0"), Package("PyPI", "bad", "2.0")
 NODE = Package("npm", "left", "3.0")

@@ -14,7 +14,7 @@ from jsonschema_rs import Registry
 from infra.bill import bill, refused, write
 from infra.layers.build import ROOT
 from infra.tools import programs
-from tests.attacks.rows import attack
+from tests.end_to_end.attacks.rows import attack
 
 Bill = dict[str, Any]
 

@@ -39,6 +39,7 @@ VERBS = (
     Verb("lint", r"Contracts: \d+ kept, 0 broken"),
     Verb("format", r"files left unchanged"),
     Verb("reference", r"docs/reference/tools\.md"),
+    Verb("site", r"\d+ pages in site/"),
     Verb("test", PASSED, "tests/project/test_oldest_python.py"),
     Verb("test-313", rf"{PASSED}|NOT RUN", "tests/project/test_oldest_python.py"),
     Verb("test-oldest", rf"{PASSED}|NOT RUN", "tests/project/test_oldest_python.py"),
@@ -84,6 +85,17 @@ def listed() -> list[str]:
 
 def test_every_verb_is_walked() -> None:
     assert sorted(verb.name for verb in VERBS) == sorted(listed())
+
+
+def test_the_folders_that_verbs_name_exist() -> None:
+    verbs = [verb.name for verb in VERBS if not verb.is_server]
+    done = subprocess.run(
+        ["make", "-n", *verbs], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    named = set(re.findall(r"(?<!\S)tests/[\w/.]+", done.stdout))
+
+    assert {"tests/end_to_end/browser", "tests/functions"} <= named
+    assert {place for place in named if not (ROOT / place).exists()} == set()
 
 
 def test_the_pipeline_runs_known_verbs() -> None:

@@ -8,10 +8,10 @@ import pytest
 
 from nacre.core.logs import Log
 from nacre.faces.aws_lambda.mcp_http import mcp_handler
-from nacre.protocol.http.legacy_clients import Acquaintances
-from tests.conformance.fixture_server import conformance_application
-from tests.lambda_events import EVENT_SHAPES
+from nacre.protocol.http.legacy_clients import LogLevelPeers
+from tests.end_to_end.conformance.fixture_server import conformance_application
 from tests.protocol.wires import WIRES, LambdaWire, Message, Wire
+from tests.scaffolding.lambda_events import EVENT_SHAPES
 
 META = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -42,7 +42,7 @@ def on_lambda(levels: ChosenLevels) -> Wire:
     """Return a function that finds again which level a client chose."""
     handler = mcp_handler(
         conformance_application(),
-        peers=Acquaintances(lambda: levels),
+        peers=LogLevelPeers(lambda: levels),
         log=Log(stream=StringIO()),
     )
     return LambdaWire(handler, EVENT_SHAPES["http-api"])

@@ -49,7 +49,7 @@ def test_any_bytes_are_parsed_or_refused(raw: bytes) -> None:
     [
         (b"", "not valid JSON"),
         (b"{", "not valid JSON"),
-        (b"{} {}", "goes on after character 2"),
+        (b"{} {}", "more text after character 2"),
         (b"\xef\xbb\xbf{}", "byte order mark"),
         (b'{"a":"\xff"}', "not valid UTF-8 at byte 6"),
         (b'{"a":"\xed\xa0\x80"}', "not valid UTF-8"),

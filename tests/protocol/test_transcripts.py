@@ -18,8 +18,8 @@ from nacre.being.application import INSTRUCTIONS, Application
 from nacre.being.tools.get_current_time import get_current_time
 from nacre.protocol.dispatch.request_state import RequestStates, SigningKeys
 from nacre.sdk.tool_server import ToolServer
-from tests.conformance.fixture_server import conformance_server
-from tests.conformance.fixture_tasks import resting_tasks
+from tests.end_to_end.conformance.fixture_server import conformance_server
+from tests.end_to_end.conformance.fixture_tasks import resting_tasks
 from tests.protocol.wires import WIRES, Message
 
 TRANSCRIPTS = sorted((Path(__file__).parent / "transcripts").glob("*.jsonl"))

@@ -21,8 +21,8 @@ from nacre.faces.aws_lambda.mcp_http import mcp_handler
 from nacre.faces.http.laptop_server import asgi_app
 from nacre.faces.stdio.stdio_server import serve_stdio
 from nacre.protocol.principal import FULL, Principal
-from tests.asgi_server import served
-from tests.lambda_events import BEING, EVENT_SHAPES, Event, LambdaContext, Sent, body_of
+from tests.scaffolding.asgi_server import served
+from tests.scaffolding.lambda_events import BEING, EVENT_SHAPES, Event, LambdaContext, Sent, body_of
 
 Message = dict[str, Any]
 _CALLER = Principal("tok_1", BEING, FULL)

@@ -7,7 +7,7 @@ import pytest
 
 from nacre import Annotations, Context, ResourceContents, ToolServer
 from nacre.core.errors import InvalidInputError, InvalidParamsError, NotFoundError
-from nacre.sdk.resources import Resource, ResourceTemplate
+from nacre.sdk.resource_registry import Resource, ResourceTemplate
 
 
 def read(server: ToolServer, uri: str, context: Context | None = None) -> dict[str, Any]:

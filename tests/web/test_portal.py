@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from nacre.web.rendering import HEADERS, STATIC
-from tests.web_site import Browser, Site, site
+from tests.scaffolding.web_site import Browser, Site, site
 
 
 @pytest.fixture(params=["laptop", "gateway"])

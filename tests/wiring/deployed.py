@@ -9,7 +9,7 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from tests.aws_stack import REGION, data_template
+from tests.scaffolding.aws_stack import REGION, data_template
 
 STACK = "nacre-prod"
 MCP_URL = "https://nacre.example/mcp"
@@ -44,7 +44,7 @@ def deployed(
 
 
 def outputs_of(stack: str) -> dict[str, str]:
-    """Return what a deployed stack says of its parts, by name."""
+    """Return the outputs of a deployed stack by name."""
     described = boto3.Session(region_name=REGION).client("cloudformation")
-    [found] = described.describe_stacks(StackName=stack)["Stacks"]
-    return {each["OutputKey"]: each["OutputValue"] for each in found["Outputs"]}
+    [description] = described.describe_stacks(StackName=stack)["Stacks"]
+    return {output["OutputKey"]: output["OutputValue"] for output in description["Outputs"]}

@@ -1,4 +1,4 @@
-"""The AWS wiring, on the tables that the template declares."""
+"""The ports of a stack, on the tables that the template declares."""
 
 import gc
 import json
@@ -12,12 +12,14 @@ from nacre.access.tokens.authentication import Gate
 from nacre.cli.commands import run_commands
 from nacre.core.errors import ConfigurationError, NotFoundError, UnavailableError
 from nacre.faces.aws_lambda.token_authorizer import authorizer_handler
-from nacre.protocol.http import error_map
 from nacre.wiring import aws
+from nacre.wiring.aws import StackPorts
+from nacre.wiring.compose import compose
 from nacre.wiring.settings import Secret, Settings
-from tests.aws_stack import REGION, Stack, aws_stack
-from tests.dynamodb_http import CREDENTIALS, dynamodb_over_http
-from tests.http_front import Answered, front
+from nacre.wiring.signed_requests import token_lookup
+from tests.scaffolding.aws_stack import REGION, Stack, aws_stack
+from tests.scaffolding.dynamodb_http import CREDENTIALS, dynamodb_over_http
+from tests.scaffolding.http_front import Answered, front
 from tests.wiring.deployed import MCP_URL, deployed
 from tests.wiring.deployed import STACK as DEPLOYED
 
@@ -50,7 +52,7 @@ def test_a_token_made_on_a_stack_passes_the_authorizer_until_it_is_revoked(
     with deployed(monkeypatch), dynamodb_over_http(_deployed()) as front:
         being = nacre("being", "create", "Ann")
         token = nacre("token", "create", "--scope", "read-only")
-        handle = authorizer_handler(aws.token_lookup(_lambda_settings(_tokens_table(), front.url)))
+        handle = authorizer_handler(token_lookup(_lambda_settings(_tokens_table(), front.url)))
         event = {"identitySource": [f"Bearer {token['token']}"]}
         before = handle(event, None)
         reads = front.requests
@@ -82,8 +84,9 @@ def test_functions_on_aws_share_their_signing_keys() -> None:
             region=REGION, data_table=stack.ids["DataTable"], key_arn=stack.ids["NacreKey"]
         )
 
-        assert aws.request_state_keys(settings)() == aws.request_state_keys(settings)()
-        assert len(aws.request_state_keys(settings)().current) == 32
+        ones, others = (compose(StackPorts(settings), settings).signing_keys for _ in range(2))
+        assert ones() == others()
+        assert len(ones().current) == 32
 
 
 def test_the_mcp_function_reads_no_key_before_a_call_needs_one(
@@ -92,7 +95,7 @@ def test_the_mcp_function_reads_no_key_before_a_call_needs_one(
     settings = NOBODY._replace(data_table="data", queue_url="queue", key_arn="key")
     monkeypatch.setitem(sys.modules, "boto3", None)
 
-    application = aws.mcp_application(settings)
+    application = compose(aws.mcp_ports(settings), settings).application
 
     assert len(application.surface.tools()) == 12
 
@@ -100,13 +103,10 @@ def test_the_mcp_function_reads_no_key_before_a_call_needs_one(
 @pytest.mark.parametrize(
     ("build", "missing"),
     [
-        (aws.mcp_application, "NACRE_DATA_TABLE, NACRE_QUEUE_URL, NACRE_KMS_KEY: not set"),
+        (aws.mcp_ports, "NACRE_DATA_TABLE, NACRE_QUEUE_URL, NACRE_KMS_KEY: not set"),
+        (aws.worker_ports, "NACRE_DATA_TABLE, NACRE_QUEUE_URL: not set"),
         (
-            lambda settings: aws.worker(settings, error_map),
-            "NACRE_DATA_TABLE, NACRE_QUEUE_URL: not set",
-        ),
-        (
-            aws.token_lookup,
+            token_lookup,
             "NACRE_TOKENS_TABLE, AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY: not set",
         ),
     ],
@@ -164,7 +164,7 @@ def test_without_the_aws_parts_it_says_what_to_install(monkeypatch: pytest.Monke
 
 
 def _lambda_settings(table: str, endpoint_url: str) -> Settings:
-    """Return what Lambda's environment says."""
+    """Return the settings of Lambda's environment."""
     return Settings(
         data_folder="",
         tokens_table=table,
@@ -205,4 +205,4 @@ def test_no_client_takes_an_answer_that_was_cut_off_for_an_empty_one() -> None:
             endpoint_url=f"http://{address}",
         )
         with pytest.raises(UnavailableError, match="does not answer now"):
-            aws.authority(settings)().beings.get("b")
+            compose(StackPorts(settings), settings).authority.beings.get("b")

@@ -1,4 +1,4 @@
-"""What the owner's pages stand on, on a laptop and on a stack."""
+"""The parts that the pages about memories work on, on a laptop and on a stack."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,59 +9,65 @@ import pytest
 from nacre.access.beings import Beings
 from nacre.console.map.chart import chart
 from nacre.console.memories.memory_details import memory_view
-from nacre.console.memories.memory_list import Asked, listed
-from nacre.console.memory_parts import Console
-from nacre.console.overview.summary import glance
+from nacre.console.memories.memory_list import MemoryFilter, listed
+from nacre.console.overview.summary import summarize
+from nacre.console.parts import Console
 from nacre.core.clock import system_clock
 from nacre.core.errors import ConfigurationError
-from nacre.wiring.console import laptop_console, stack_console
+from nacre.wiring.aws import StackPorts
+from nacre.wiring.compose import compose
+from nacre.wiring.console import console_parts
 from nacre.wiring.laptop import open_laptop
 from nacre.wiring.settings import Settings
-from tests.being.memory.keeping import a_node, told
+from tests.being.memory.keeping import a_node, scene_draft
 
 
 @pytest.fixture
 def parts(tmp_path: Path) -> Iterator[Console]:
     """The parts as the server on a laptop is given them; a stack's are tested with its function."""
     laptop = open_laptop(tmp_path)
-    yield laptop_console(laptop, "--data-dir /somewhere")
+    yield console_parts(laptop, "--data-dir /somewhere")
     laptop.close()
 
 
 def test_what_was_noted_is_seen_found_and_erased(parts: Console) -> None:
-    table, mind = parts.table(), parts.mind()
+    table, mind = parts.table(), parts.memory_services()
     being = Beings(table, clock=system_clock, rng=Random(1)).create("Ann", owner="me").being_id
     mind.memory.nodes.add(being, [a_node(1, cluster_id=None), a_node(2, action="Bo sails")])
-    [scene] = mind.memory.scenes.record(being, [told("Eva called")]).scenes
+    [scene] = mind.memory.scenes.record(being, [scene_draft("Eva called")]).scenes
     node_id = a_node(1).node_id
 
     drawn = chart(table, being)
-    found = listed(table, mind, being, Asked(query="sails"))
-    seen = glance(table, mind, being)
+    matches = listed(table, mind, being, MemoryFilter(query="sails"))
+    overview = summarize(table, mind, being)
     parts.eraser().node(being, node_id)
     parts.eraser().scene(being, scene.scene_id)
 
     assert (drawn.count, drawn.waiting, drawn.by_meaning) == (2, 1, True)
-    assert found.memories[0].told.action == "Bo sails"
-    assert (seen.memories, seen.ungrouped, seen.scenes) == (0, 2, 1)
+    assert matches.memories[0].record.action == "Bo sails"
+    assert (overview.memories, overview.ungrouped, overview.scenes) == (0, 2, 1)
     assert memory_view(table, mind, being, a_node(2).node_id).fading is not None
-    left = listed(table, mind, being, Asked())
-    assert [each.told.action for each in left.memories] == ["Bo sails"]
-    assert listed(table, mind, being, Asked(state="pending")).memories == ()
-    assert not listed(table, mind, being, Asked(query="Eva called", state="pending")).memories
+    remaining = listed(table, mind, being, MemoryFilter())
+    assert [memory.record.action for memory in remaining.memories] == ["Bo sails"]
+    assert listed(table, mind, being, MemoryFilter(state="pending")).memories == ()
+    assert not listed(
+        table, mind, being, MemoryFilter(query="Eva called", state="pending")
+    ).memories
 
 
 def test_each_place_names_the_command_that_exports_from_it(parts: Console) -> None:
-    there = stack_console(Settings(data_folder=""))
+    settings = Settings(data_folder="")
+    there = console_parts(compose(StackPorts(settings), settings))
 
-    assert [each.export_command.format(being="b") for each in (parts, there)] == [
+    assert [part.export_command.format(being="b") for part in (parts, there)] == [
         "nacre export FILE --being b --data-dir /somewhere",
         "nacre export FILE --being b --stack NAME",
     ]
 
 
 def test_a_function_without_its_tables_says_what_is_missing() -> None:
-    parts = stack_console(Settings(data_folder=""))
+    settings = Settings(data_folder="")
+    parts = console_parts(compose(StackPorts(settings), settings))
 
-    with pytest.raises(ConfigurationError, match="NACRE_DATA_TABLE, NACRE_QUEUE_URL"):
-        parts.mind()
+    with pytest.raises(ConfigurationError, match="NACRE_DATA_TABLE: not set"):
+        parts.memory_services()

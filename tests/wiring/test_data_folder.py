@@ -1,4 +1,4 @@
-"""Which folder the laptop uses, and which it refuses."""
+"""The folders that the laptop uses, and those that it refuses."""
 
 import pwd
 import re

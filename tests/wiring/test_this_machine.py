@@ -1,4 +1,4 @@
-"""Which servers run on this machine, so that their links are followed."""
+"""Servers that run on this machine, so that their links are followed."""
 
 import socket
 

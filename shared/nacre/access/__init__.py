@@ -1,5 +1,5 @@
-"""Who may call: owners, Beings, tokens, OAuth and sign-in.
+"""Access: owners and their Beings, tokens, OAuth and sign-in.
 
-`authority.Authority` opens all of it over the tables of a deployment. The endpoint asks
-`tokens.authentication` about every request; the portal asks `signin` and `oauth`.
+`authority.Authority` holds all of it for one deployment. The MCP endpoint checks every request
+with `tokens.authentication`; the portal uses `signin` and `oauth`.
 """

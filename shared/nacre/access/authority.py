@@ -1,6 +1,5 @@
-"""Everything that decides who may come in, over the two tables of a place."""
+"""One object with everything that decides about access in a deployment."""
 
-from dataclasses import dataclass
 from random import Random
 
 from nacre.access.beings import Beings
@@ -17,13 +16,14 @@ from nacre.access.signin.sign_in_links import SignInLinks
 from nacre.access.signin.sign_in_methods import SignIn
 from nacre.access.tokens.store import TokenStore
 from nacre.core.clock import Clock
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.ports.client_documents import ClientDocuments
 from nacre.ports.items.table import Table
 
 
 @dataclass(frozen=True, slots=True)
 class Authority:
-    """Owners, their Beings, their sessions and what they have let in."""
+    """Owners, their Beings and sessions, and the tokens and clients that they have let in."""
 
     owners: Owners
     beings: Beings
@@ -45,9 +45,9 @@ def authority(
     clock: Clock,
     rng: Random,
 ) -> Authority:
-    """Return the authority over a table of tokens and one of Beings.
+    """Return the authority that stores tokens in one table and Beings in the other.
 
-    `documents` is how clients' own documents are fetched, None where they are not.
+    `documents` fetches the documents of clients; None rejects clients that have one.
     """
     owners = Owners(tokens, clock=clock)
     limits = RateLimits(tokens, clock=clock)

@@ -1,14 +1,14 @@
-"""The people whose Beings live here; usually one."""
+"""Owners: the people who have Beings here, usually one."""
 
 import re
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 
 from nacre.core.clock import Clock
 from nacre.core.errors import ConditionFailedError, ConflictError, InvalidInputError, NotFoundError
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.ports.items.paging import every_item
 from nacre.ports.items.schema import ItemSchema
-from nacre.ports.items.table import SCHEMA, Absent, Item, Key, Table
+from nacre.ports.items.table import SCHEMA, Absent, Item, Key, Table, read_time
 
 DEFAULT_OWNER = "me"
 _SCHEMA = ItemSchema("owner", 1)
@@ -32,7 +32,7 @@ class Owners:
         self._clock = clock
 
     def add(self, name: str) -> Owner:
-        """Return a new owner; raises ConflictError when there is one of that name."""
+        """Add an owner; raises ConflictError when the name is taken."""
         if not _NAME.fullmatch(name):
             raise InvalidInputError(
                 "an owner's name has 1 to 32 of a-z, 0-9, '.', '_' and '-', and starts with "
@@ -46,12 +46,12 @@ class Owners:
         return owner
 
     def get(self, name: str) -> Owner:
-        """Return the owner; the default one always exists, without being stored."""
+        """Return the owner; raises NotFoundError. The default owner exists without being stored."""
         item = self._table.get(_key(name)) if _NAME.fullmatch(name) else None
         if item is not None:
             return _from_item(item)
         if name == DEFAULT_OWNER:
-            return Owner(name, datetime.fromtimestamp(0, UTC))
+            return Owner(name, read_time(0))
         raise NotFoundError(f"there is no owner {name[:64]!r}; add one with 'nacre owner add'")
 
     def all(self) -> list[Owner]:
@@ -67,10 +67,8 @@ def _key(name: str) -> Key:
 
 
 def _to_item(owner: Owner) -> Item:
-    key = _key(owner.name)
     return {
-        "pk": key.pk,
-        "sk": key.sk,
+        **_key(owner.name).attributes(),
         SCHEMA: _SCHEMA.version,
         "gsi2pk": _INDEX,
         "gsi2sk": owner.name,
@@ -81,6 +79,4 @@ def _to_item(owner: Owner) -> Item:
 
 def _from_item(item: Item) -> Owner:
     item = _SCHEMA.read(item)
-    created = item["created"]
-    assert isinstance(created, int | float)
-    return Owner(str(item["owner"]), datetime.fromtimestamp(created, UTC))
+    return Owner(str(item["owner"]), read_time(item["created"]))

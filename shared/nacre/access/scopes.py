@@ -1,4 +1,4 @@
-"""The table of methods and tools that a read-only token may use."""
+"""Scopes: the methods and tools that a read-only token may use."""
 
 from nacre.core.errors import InsufficientScopeError
 from nacre.protocol.principal import FULL, READ, READ_ONLY, WRITE, Principal
@@ -22,7 +22,7 @@ READ_METHODS = frozenset(
         "tools/list",
     }
 )
-"""Methods that change nothing; `tools/call` depends on the tool, notifications are free."""
+"""Methods that change nothing. `tools/call` depends on the tool; notifications are allowed."""
 
 READ_TOOLS = frozenset(
     {
@@ -34,7 +34,7 @@ READ_TOOLS = frozenset(
         "search_memory",
     }
 )
-"""The Being's own tools that every token may call."""
+"""The tools of a Being that every token may call."""
 
 WRITE_TOOLS = frozenset(
     {
@@ -45,16 +45,16 @@ WRITE_TOOLS = frozenset(
         "update_relation",
     }
 )
-"""The Being's own tools that need full scope in every action, reading ones included."""
+"""The tools of a Being that need full scope for every action, even one that only reads."""
 
 ORDER_PREFIX = "order_"
 
-NAMES = {"full": FULL, "read-only": READ_ONLY}
-"""The scopes as people see them."""
+SCOPES_BY_NAME = {"full": FULL, "read-only": READ_ONLY}
+"""The names that people use for the scopes."""
 
 
 def scope_name(scopes: frozenset[str]) -> str:
-    """Return how people call these scopes: `full` or `read-only`."""
+    """Return the name of these scopes: `full` or `read-only`."""
     return "full" if scopes >= FULL else "read-only"
 
 
@@ -63,9 +63,8 @@ def required_scopes(
 ) -> frozenset[str]:
     """Return the scopes that a call needs.
 
-    `tool_is_read_only` is what our own configuration says of the tool; what an upstream
-    server says of itself must not come in here. A method outside the table needs full
-    scope, so a new one is closed until somebody decides.
+    `tool_is_read_only` must come from our own configuration, never from an upstream server. A
+    method outside the table needs full scope until it is listed there.
     """
     if method == "tools/call":
         return READ_ONLY if _reads(tool, tool_is_read_only) else FULL

@@ -1,4 +1,4 @@
-"""The keys that seal requestState: made once, changed each month, known to every process."""
+"""The keys that seal requestState: shared by every process and replaced each month."""
 
 from datetime import timedelta
 from random import Random
@@ -14,16 +14,16 @@ _KEY = Key("KEYS#request-state", "CUR")
 _CONTEXT = {"purpose": "request-state"}
 _SCHEMA_VERSION = 1
 _KEY_BYTES = 32
-_CHANGED_AFTER = timedelta(days=30)
-# A process reads again after a minute, so that after two every one of them knows a new key;
-# until then the new key opens seals but makes none.
-_READ_AGAIN = timedelta(minutes=1)
-_USED_AFTER = timedelta(minutes=2)
-_OLD_KEY_OPENS = _USED_AFTER + timedelta(seconds=REQUEST_STATE_SECONDS)
+_REPLACED_AFTER = timedelta(days=30)
+# Every process reads the keys again after a minute, so after two minutes all of them know a new
+# key. Until then the new key opens seals but makes none.
+_CACHED_FOR = timedelta(minutes=1)
+_SEALS_AFTER = timedelta(minutes=2)
+_OLD_KEY_LIFETIME = _SEALS_AFTER + timedelta(seconds=REQUEST_STATE_SECONDS)
 
 
 class StoredSigningKeys:
-    """The keys in the item store; call it for the ones that hold now."""
+    """The signing keys in the item store; calling it returns the current ones."""
 
     def __init__(self, table: Table, vault: Vault, *, clock: Clock, rng: Random) -> None:
         self._table = table
@@ -34,40 +34,39 @@ class StoredSigningKeys:
         self._keys = (0.0, b"", b"")
 
     def __call__(self) -> SigningKeys:
-        """Return the key that seals and the other one that may still open."""
+        """Return the key that seals, and the other key that may still open older seals."""
         now = self._clock().timestamp()
-        if self._read_at is None or now - self._read_at >= _READ_AGAIN.total_seconds():
+        if self._read_at is None or now - self._read_at >= _CACHED_FOR.total_seconds():
             self._keys = self._read(now)
             self._read_at = now
-        made, newest, older = self._keys
-        age = now - made
-        if not older or age >= _OLD_KEY_OPENS.total_seconds():
+        created, newest, older = self._keys
+        age = now - created
+        if not older or age >= _OLD_KEY_LIFETIME.total_seconds():
             return SigningKeys(newest)
-        if age < _USED_AFTER.total_seconds():
+        if age < _SEALS_AFTER.total_seconds():
             return SigningKeys(older, newest)
         return SigningKeys(newest, older)
 
     def _read(self, now: float) -> tuple[float, bytes, bytes]:
-        """Return when the newest key was made, that key, and the one before it."""
+        """Return when the newest key was created, that key, and the key before it."""
         item = self._table.get(_KEY)
         if item is None:
             item = self._write(now, before=None)
-        elif now - _number(item["made"]) >= _CHANGED_AFTER.total_seconds():
+        elif now - _number(item["made"]) >= _REPLACED_AFTER.total_seconds():
             item = self._write(now, before=item)
         try:
             return self._opened(item)
         except BrokenSealError:
-            # The vault has another key now. Calls that are open start again; new ones work.
+            # The vault's key has changed. Open calls start again; new calls work.
             return self._opened(self._write(now, before={**item, "newest": b""}))
 
     def _write(self, now: float, *, before: Item | None) -> Item:
-        """Return the item with a new key, or the one that another process wrote first."""
+        """Store a new key and return its item, or the item that another process stored first."""
         condition: Condition = Absent()
         if before is not None:
             condition = Compare("made", "=", _number(before["made"]))
         item: Item = {
-            "pk": _KEY.pk,
-            "sk": _KEY.sk,
+            **_KEY.attributes(),
             SCHEMA: _SCHEMA_VERSION,
             "made": int(now),
             "newest": self._vault.seal(self._rng.randbytes(_KEY_BYTES), context=_CONTEXT),
@@ -76,9 +75,9 @@ class StoredSigningKeys:
         try:
             self._table.put(item, when=condition)
         except ConditionFailedError:
-            found = self._table.get(_KEY)
-            assert found is not None
-            return found
+            winner = self._table.get(_KEY)
+            assert winner is not None
+            return winner
         return item
 
     def _opened(self, item: Item) -> tuple[float, bytes, bytes]:

@@ -1,4 +1,4 @@
 """Implementations of the ports, one folder for each technology.
 
-Only `wiring` imports them. `rules`, `items` and `vectors` hold what several of them share.
+Only `wiring` imports them. Several share `input_checks`, `items` and `vectors`.
 """

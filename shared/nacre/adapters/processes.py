@@ -29,7 +29,7 @@ class Processes:
         return self._me
 
     def is_gone(self, name: str) -> bool:
-        """Whether that process of this machine has certainly ended."""
+        """Return whether that process of this machine has certainly ended."""
         here, _, rest = name.partition("/")
         number, _, began = rest.partition("/")
         if here != self._here or not number.isascii() or not number.isdecimal():

@@ -1,33 +1,25 @@
-"""The application: what a Being offers on the wire, however it is reached."""
+"""The application: the tools, resources and prompts of a Being, for every face."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import json
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from nacre import __version__
-from nacre.being.tools.get_context import get_context
-from nacre.being.tools.get_current_time import get_current_time
-from nacre.being.tools.memory_resources import add_context_resources, add_memory_prompt
-from nacre.being.tools.merge_nodes import merge_nodes
-from nacre.being.tools.recall import recall
-from nacre.being.tools.recall_memory import recall_memory
-from nacre.being.tools.search_history import search_history
-from nacre.being.tools.search_memory import search_memory
-from nacre.being.tools.trigger_patrol import trigger_patrol
-from nacre.being.tools.update_memory import update_memory
-from nacre.being.tools.update_notes import update_notes
-from nacre.being.tools.update_relation import update_relation
 from nacre.core.clock import Clock, system_clock
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.core.limits import MAX_BODY_BYTES
 from nacre.protocol.context import Context
 from nacre.protocol.dispatch.request_state import RequestStates
-from nacre.protocol.surface import Surface
-from nacre.sdk.tool_server import ToolServer
+from nacre.protocol.principal import Principal
+from nacre.protocol.surface import Definitions, Surface, WireTool
 
 if TYPE_CHECKING:
-    from nacre.being.memory.services import Mind
-    from nacre.being.patrol.trigger import PatrolCalls
+    from nacre.being.memory.services import MemoryServices
+    from nacre.being.patrol.trigger import PatrolRequests
     from nacre.protocol.dispatch.tasks import Tasks
+    from nacre.sdk.tool_server import ToolServer
 
 INSTRUCTIONS = (
     "Tools of a Being: a persistent identity with a memory of its own. "
@@ -39,44 +31,97 @@ INSTRUCTIONS = (
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """One server: its surface, and the seals of calls that take several rounds."""
+    """One server: its surface, and the sealed state of calls that take several rounds."""
 
     surface: Surface
     states: RequestStates
-    # Of one tool call; everything else is small.
+    # The longest tool call in bytes; all other messages are small.
     call_bytes: int = MAX_BODY_BYTES
-    # Keeps the calls that go on as tasks; called when one does.
+    # Opens the store of calls that go on as tasks, when the first one does.
     tasks: "Callable[[], Tasks] | None" = None
 
 
 def being_server(
-    mind: "Callable[[], Mind]",
+    memory: "Callable[[], MemoryServices]",
     clock: Clock = system_clock,
     *,
-    patrols: "Callable[[], PatrolCalls]",
+    patrols: "Callable[[], PatrolRequests]",
     capabilities: Callable[[Context], list[dict[str, str]]] = lambda _context: [],
-) -> ToolServer:
+) -> "BeingServer":
     """Return the server with the Being's own tools.
 
-    `mind` and `patrols` are called when one of them is needed, `capabilities` for the tools
-    of other servers that a caller has.
+    The first call that needs the memory or the patrols calls `memory` or `patrols`.
+    `capabilities` returns the tools of other servers that a caller may use.
     """
-    server = ToolServer("nacre", __version__, title="Nacre", instructions=INSTRUCTIONS)
-    for tool in (
-        recall(lambda: mind().recollection),
-        get_context(lambda: mind().context, capabilities),
-        recall_memory(lambda: mind().recollection),
-        search_memory(lambda: mind().recollection),
-        merge_nodes(lambda: mind().memory.merges),
-        update_memory(lambda: mind().memory.updates),
-        update_notes(lambda: mind().memory.noting),
-        search_history(lambda: mind().memory.recounting),
-        update_relation(lambda: mind().memory.relations),
-        trigger_patrol(patrols),
-        get_current_time(clock),
-    ):
-        # What is dropped in silence looks like a memory that forgets.
-        server.register_tool(tool.closed())
-    add_context_resources(server, lambda: mind().context)
-    add_memory_prompt(server)
-    return server
+
+    def load() -> "ToolServer":
+        from nacre.being.tools.registered_tools import own_server  # noqa: PLC0415 - no list needs it
+
+        return own_server(memory, clock, patrols=patrols, capabilities=capabilities)
+
+    return BeingServer(load)
+
+
+class BeingServer:
+    """The Being's own tools, resources and prompts, loaded when one of them is used.
+
+    The lists come from a file: a client asks for them at every start, and waits.
+    """
+
+    name = "nacre"
+    version = __version__
+    title = "Nacre"
+    instructions = INSTRUCTIONS
+
+    def __init__(self, load: "Callable[[], ToolServer]") -> None:
+        self._loaded = cache(load)
+
+    def tools(self) -> Definitions:
+        """Return the definitions of all tools."""
+        return _lists()["tools"]
+
+    def resources(self) -> Definitions:
+        """Return the fixed resources."""
+        return _lists()["resources"]
+
+    def resource_templates(self) -> Definitions:
+        """Return the templates."""
+        return _lists()["resourceTemplates"]
+
+    def prompts(self) -> Definitions:
+        """Return the prompts."""
+        return _lists()["prompts"]
+
+    def get_tool(self, name: str) -> WireTool | None:
+        """Return the tool, None for an unknown name."""
+        return self._loaded().get_tool(name)
+
+    async def read_resource(self, uri: str, context: Context) -> Mapping[str, Any]:
+        """Return the contents; raises NotFoundError for an unknown URI."""
+        return await self._loaded().read_resource(uri, context)
+
+    def resource_version(self, uri: str, principal: Principal | None) -> object | None:
+        """Return a value that differs once the resource has changed for this caller."""
+        return self._loaded().resource_version(uri, principal)
+
+    async def get_prompt(
+        self, name: str, arguments: dict[str, str], context: Context
+    ) -> Mapping[str, Any]:
+        """Return the prompt's messages; raises NotFoundError for an unknown name."""
+        return await self._loaded().get_prompt(name, arguments, context)
+
+    async def complete(
+        self,
+        ref: Mapping[str, Any],
+        argument: Mapping[str, Any],
+        context_arguments: Mapping[str, str],
+    ) -> dict[str, Any]:
+        """Return `{"values": [...]}`: the suggestions for the text that the user has typed."""
+        return await self._loaded().complete(ref, argument, context_arguments)
+
+
+@cache
+def _lists() -> Mapping[str, Definitions]:
+    text = Path(__file__).with_name("tools").joinpath("lists.json").read_text(encoding="utf-8")
+    lists: Mapping[str, Definitions] = json.loads(text)
+    return lists

@@ -1,5 +1,5 @@
 """The command line, one folder for each group of commands.
 
-`main` is the entry point. It imports only the command that was called, from the table in
+Calls come in through `main`, which imports only the command that was called, from the table in
 `commands`. Commands call features through `wiring`.
 """

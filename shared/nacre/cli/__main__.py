@@ -1,4 +1,4 @@
-"""`python -m nacre.cli`: the command line where the script `nacre` is not at hand."""
+"""`python -m nacre.cli`: the command line without the script `nacre`."""
 
 from nacre.cli.main import main
 

@@ -1,4 +1,4 @@
-"""Files that a command writes: complete, or not there."""
+"""Files that a command writes completely or not at all."""
 
 import os
 import tempfile
@@ -11,8 +11,11 @@ from nacre.core.errors import ConflictError, InvalidInputError, UnavailableError
 
 
 @contextmanager
-def whole_file(file: str, *, replace: bool) -> Iterator[BinaryIO]:
-    """Give a file for its owner alone (0600), which gets its name when the block has ended."""
+def atomic_file(file: str, *, replace: bool) -> Iterator[BinaryIO]:
+    """Open a file that only its owner can read (0600).
+
+    The file appears under its name when the block ends without an error.
+    """
     path = Path(file)
     try:
         descriptor, name = tempfile.mkstemp(prefix=".nacre-", dir=path.parent)  # 0600
@@ -20,16 +23,16 @@ def whole_file(file: str, *, replace: bool) -> Iterator[BinaryIO]:
         raise InvalidInputError(f"{file}: cannot be written ({error.strerror})") from error
     temporary = Path(name)
     try:
-        with os.fdopen(descriptor, "wb") as plain:
-            yield plain
-            plain.flush()
-            os.fsync(plain.fileno())
+        with os.fdopen(descriptor, "wb") as content:
+            yield content
+            content.flush()
+            os.fsync(content.fileno())
         if replace:
             temporary.replace(path)
         else:
             path.hardlink_to(temporary)
     except FileExistsError:
-        raise there_is(file) from None
+        raise already_exists(file) from None
     except OSError as error:
         raise UnavailableError(f"{file}: cannot be written ({error.strerror})") from error
     finally:
@@ -37,11 +40,11 @@ def whole_file(file: str, *, replace: bool) -> Iterator[BinaryIO]:
 
 
 def check_free(file: str, *, replace: bool) -> None:
-    """Raise ConflictError when the file is there and is not to be replaced."""
+    """Raise ConflictError if the file exists and must not be replaced."""
     if not replace and Path(file).exists():
-        raise there_is(file)
+        raise already_exists(file)
 
 
-def there_is(file: str) -> ConflictError:
-    """Return the error that a file is there already."""
-    return ConflictError(f"{file} is there already; choose another name, or give --force")
+def already_exists(file: str) -> ConflictError:
+    """Return the error for a file that already exists."""
+    return ConflictError(f"{file} already exists; choose another name, or give --force")

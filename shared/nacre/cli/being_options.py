@@ -1,8 +1,7 @@
-"""Which Being, where: the options that every data command has, on both wirings."""
+"""The options of every command that reads data: the Being, and where its data is stored."""
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import click
@@ -10,7 +9,8 @@ import click
 from nacre.access.beings import Being
 from nacre.access.owners import DEFAULT_OWNER
 from nacre.core.errors import InvalidInputError
-from nacre.wiring.home import Home
+from nacre.core.lazy_dataclasses import dataclass
+from nacre.wiring.compose import Home
 from nacre.wiring.settings import Settings
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -19,19 +19,30 @@ _OPTIONS = (
     click.option(
         "--being", metavar="NAME", help="The Being, by name or id. [default: the only one]"
     ),
-    click.option(
-        "--stack", metavar="NAME", help="Work on this stack on AWS instead of this machine."
-    ),
+    click.option("--stack", metavar="NAME", help="Use this stack on AWS instead of this machine."),
     click.option(
         "--data-dir", metavar="PATH", help="Data folder. [default: NACRE_HOME or the user's]"
     ),
-    click.option("--owner", metavar="NAME", help=f"Whose Beings. [default: {DEFAULT_OWNER}]"),
+    click.option(
+        "--owner", metavar="NAME", help=f"Owner of the Beings. [default: {DEFAULT_OWNER}]"
+    ),
 )
+
+
+def combined(*options: Callable[[Any], Any]) -> Callable[[Function], Function]:
+    """Return one decorator that adds several options to a command, in order."""
+
+    def add(command: Function) -> Function:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What the four options say."""
+    """The values of the four options."""
 
     being: str | None = None
     stack: str | None = None
@@ -39,7 +50,7 @@ class Place:
     owner: str | None = None
 
     def within(self, outer: "Place") -> "Place":
-        """Return this place, with what it leaves open taken from an outer one."""
+        """Return this place, with missing values taken from an outer one."""
         place = Place(
             self.being or outer.being,
             self.stack or outer.stack,
@@ -47,32 +58,40 @@ class Place:
             self.owner or outer.owner,
         )
         if place.stack and place.data_dir:
-            raise InvalidInputError("--stack and --data-dir name two places; give one of them")
+            raise InvalidInputError("--stack and --data-dir name two places; give only one")
         return place
 
     @property
     def owner_name(self) -> str:
-        """Return whose Beings are meant."""
+        """The owner of the Beings that the command uses."""
         return self.owner or DEFAULT_OWNER
 
     def options(self) -> list[str]:
-        """Return how to name this place, without the Being, on another command line."""
-        named = {"--stack": self.stack, "--data-dir": self.data_dir, "--owner": self.owner}
-        return [part for option, value in named.items() if value for part in (option, value)]
+        """Return the options for this place on another command line, without the Being."""
+        values = {"--stack": self.stack, "--data-dir": self.data_dir, "--owner": self.owner}
+        return [part for option, value in values.items() if value for part in (option, value)]
 
     def folder(self) -> str:
         """Return the data folder on this machine, whether or not it exists."""
         return self.data_dir or Settings.from_environment().data_folder
 
     def open(self) -> Home:
-        """Return the place itself until the command ends, if the owner exists."""
+        """Open the data of this place, and close it when the command ends.
+
+        Raise NotFoundError if the owner does not exist.
+        """
         home = self._open()
         click.get_current_context().call_on_close(home.close)
         home.owners.get(self.owner_name)
         return home
 
+    def open_being(self) -> tuple[Home, Being]:
+        """Open the data of this place, and return it with the selected Being."""
+        home = self.open()
+        return home, self.choose(home)
+
     def choose(self, home: Home) -> Being:
-        """Return the Being that is meant."""
+        """Return the Being that the options select."""
         return home.beings.choose(self.being, owner=self.owner_name)
 
     def _open(self) -> Home:
@@ -85,8 +104,8 @@ class Place:
         return laptop.open_home(self.folder())
 
 
-def placed(command: Function) -> Function:
-    """Give a command the four options; it receives them as `place`."""
+def being_options(command: Function) -> Function:
+    """Add the four options to a command, which receives them as `place`."""
 
     @functools.wraps(command)
     def run(
@@ -102,6 +121,4 @@ def placed(command: Function) -> Function:
         place = place.within(outer if isinstance(outer, Place) else Place())
         return command(*args, place=place, **others)
 
-    for option in reversed(_OPTIONS):
-        run = option(run)
-    return run  # type: ignore[return-value]  # the options turn into `place`
+    return combined(*_OPTIONS)(run)  # type: ignore[return-value]  # the options become `place`

@@ -1,4 +1,4 @@
-"""Answers on standard output: a table for people, JSON for programs; never colour."""
+"""Output: tables for people and JSON for programs, without colour."""
 
 import json
 import re
@@ -10,8 +10,8 @@ import click
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-# What a terminal acts on, but for the ends of lines and tabs.
-_ACTED_ON = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+# Control characters, except tabs and line feeds.
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
 
@@ -21,8 +21,25 @@ def show_json(value: object) -> None:
     click.echo(json.dumps(value, indent=2))
 
 
+def show_list(
+    facts: Sequence[object],
+    head: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    as_json: bool,
+    empty: str,
+) -> None:
+    """Write facts as JSON, or rows as a table; `empty` goes to standard error without rows."""
+    if as_json:
+        show_json(facts)
+    elif facts:
+        show_table(head, rows)
+    else:
+        click.echo(empty, err=True)
+
+
 def show_table(head: Sequence[str], rows: Iterable[Sequence[str]], *, err: bool = False) -> None:
-    """Write rows under a head, in columns as wide as they need to be; `err` to standard error."""
+    """Write rows under a head, in aligned columns; with `err` to standard error."""
     lines = [list(head), *map(list, rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for line in lines:
@@ -30,14 +47,14 @@ def show_table(head: Sequence[str], rows: Iterable[Sequence[str]], *, err: bool 
         click.echo("  ".join(cells).rstrip(), err=err)
 
 
-def harmless(text: str) -> str:
-    """Return what a stranger wrote as a person's terminal may have it: it moves and hides nothing.
+def without_controls(text: str) -> str:
+    """Return an untrusted text without control characters, which a terminal would obey.
 
-    Models repeat what they read, so an answer is a stranger's text too.
+    A model's answer is untrusted too, because models repeat texts that they read.
     """
-    return _ACTED_ON.sub("?", text.replace("\r\n", "\n"))
+    return _CONTROL.sub("?", text.replace("\r\n", "\n"))
 
 
-def moment(when: datetime) -> str:
-    """Return a moment as ISO 8601 in UTC."""
+def iso_time(when: datetime) -> str:
+    """Return a time as ISO 8601 in UTC."""
     return when.isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -1,4 +1,4 @@
-"""How a command ends: exit codes that mean something, and errors as two plain lines."""
+"""Exit codes with fixed meanings, and errors as one or two plain lines."""
 
 import sys
 
@@ -23,12 +23,12 @@ INTERRUPTED = 130  # what a shell reports for a program that Ctrl-C ended
 
 EXIT_CODES = {
     OK: "done",
-    FAILURE: "something failed, or doctor found something broken",
+    FAILURE: "something failed, or doctor found a problem",
     USAGE: "a wrong option, value or setting",
-    NOT_FOUND: "what was named does not exist",
-    UNAVAILABLE: "the store, the port or AWS cannot be used now",
-    CONFLICT: "it exists already, or somebody else changed it",
-    REFUSED: "these credentials may not do that",
+    NOT_FOUND: "the named thing does not exist",
+    UNAVAILABLE: "the store, the port or AWS is not available now",
+    CONFLICT: "it already exists, or somebody else changed it",
+    REFUSED: "these credentials do not allow it",
     INTERRUPTED: "interrupted",
 }
 
@@ -51,9 +51,9 @@ def exit_code(error: NacreError) -> int:
 
 
 def tell(message: str) -> None:
-    """Write to standard error what went wrong, and as a hint what to do about it.
+    """Write an error to standard error, with a hint if the message has one.
 
-    Messages read "what was wrong; what to do".
+    A message has the form "problem; hint".
     """
     problem, separator, advice = message.rpartition("; ")
     if not separator:

@@ -1,10 +1,10 @@
-"""The command `nacre`: what must answer at once is answered before anything is imported."""
+"""The entry point of `nacre`: commands that must start fast skip the imports of the others."""
 
 import sys
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line and end the process with the outcome's exit code."""
+    """Run the command line and end the process with its exit code."""
     arguments = sys.argv[1:] if arguments is None else arguments
     if arguments[:1] == ["mcp-server"]:
         from nacre.cli.serve.stdio_command import run

@@ -1,4 +1,4 @@
-"""How far a long command is: a line on standard error, now and then."""
+"""Progress of a long command: a line on standard error, at most once a second."""
 
 import time
 from collections.abc import Callable
@@ -8,14 +8,14 @@ import click
 _EVERY_SECONDS = 1.0
 
 
-def telling(what: str, now: Callable[[], float] = time.monotonic) -> Callable[..., None]:
-    """Return what is called with how many are done, and with how many there are if known."""
-    said = now()
+def progress_lines(unit: str, now: Callable[[], float] = time.monotonic) -> Callable[..., None]:
+    """Return a function that prints progress; it takes the count and, if known, the total."""
+    printed_at = now()
 
-    def say(done: int, total: int | None = None) -> None:
-        nonlocal said
-        if now() - said >= _EVERY_SECONDS:
-            said = now()
-            click.echo(f"{done}{'' if total is None else f' of {total}'} {what}", err=True)
+    def show(count: int, total: int | None = None) -> None:
+        nonlocal printed_at
+        if now() - printed_at >= _EVERY_SECONDS:
+            printed_at = now()
+            click.echo(f"{count}{'' if total is None else f' of {total}'} {unit}", err=True)
 
-    return say
+    return show

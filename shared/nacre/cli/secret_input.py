@@ -1,4 +1,4 @@
-"""Reading a secret: typed unseen, or from standard input, and never from the command line."""
+"""Reads a secret from a hidden prompt or from standard input, never from the command line."""
 
 import sys
 
@@ -8,18 +8,14 @@ from nacre.core.errors import InvalidInputError
 from nacre.core.limits import MAX_SECRET_BYTES
 
 
-def unseen_value(what: str) -> str:
-    """Return a secret that the person at the terminal types, or that is piped in."""
-    value = _typed(what) if sys.stdin.isatty() else _piped()
+def read_secret(prompt: str) -> str:
+    """Return a secret that is typed at the terminal or piped in."""
+    value = click.prompt(prompt, hide_input=True, err=True) if sys.stdin.isatty() else _piped()
     if not value:
         raise InvalidInputError("the value is empty; pipe it in or type it")
     if len(value.encode()) > MAX_SECRET_BYTES:
         raise InvalidInputError(f"a secret has at most {MAX_SECRET_BYTES} bytes")
     return value
-
-
-def _typed(what: str) -> str:
-    return click.prompt(what, hide_input=True, err=True)
 
 
 def _piped() -> str:

@@ -1,11 +1,10 @@
-"""The frame of the owner's pages: whose Being a page is about, and the way to the others.
+"""The frame of the owner's pages: the menu, the Being that a page is about, and its answer.
 
 A page about a Being has the address `/beings/ID/PAGE`, a page about the owner `/PAGE`. A route
-takes a `Visit` (or `FormVisit`, for what a form sends) and answers with `show` or `onward`.
+takes a `Visit` (or a `FormVisit`, for a form) and answers with `show` or `redirect_to`.
 """
 
 import re
-from dataclasses import dataclass
 from typing import Annotated, Any
 from urllib.parse import quote
 
@@ -13,10 +12,11 @@ from fastapi import Depends, Request
 from fastapi.responses import Response
 
 from nacre.access.beings import Being
-from nacre.access.signin.browser_sessions import SignedIn
+from nacre.access.signin.browser_sessions import BrowserSession
 from nacre.access.tokens.authentication import is_being_id
-from nacre.console.memory_parts import Console
+from nacre.console.parts import Console
 from nacre.core.errors import NotFoundError
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.web.page_session import OwnForm, require_form, require_owner
 from nacre.web.portal_parts import portal_of
 from nacre.web.rendering import page
@@ -35,7 +35,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Pages that belong together; those of a Being have its address before their own."""
+    """A section of the menu; the address of a Being's page begins with the Being's address."""
 
     name: str
     entries: tuple[Entry, ...]
@@ -53,7 +53,7 @@ MENU = (
             Entry("Diary", "profile/diary"),
             Entry("Relations", "relations"),
             Entry("Letters", "letters"),
-            Entry("What it knows", "profile"),
+            Entry("Knowledge", "profile"),
             Entry("Soul", "profile/souls"),
             Entry("Conversations", "history"),
             Entry("Export", "export"),
@@ -71,25 +71,25 @@ MENU = (
         ),
     ),
     Group(
-        "Everything here",
+        "This server",
         (
             Entry("Approvals", "approvals"),
-            Entry("Rules for all", "rules"),
+            Entry("Rules for all Beings", "rules"),
             Entry("Other servers", "servers"),
         ),
         of_being=False,
     ),
 )
-"""Every page that is reached from everywhere, in the order of the menu."""
+"""The menu of every page, in order."""
 
-_OF_BEING = frozenset(each.path for group in MENU if group.of_being for each in group.entries)
+_OF_BEING = frozenset(entry.path for group in MENU if group.of_being for entry in group.entries)
 
 
 @dataclass(frozen=True, slots=True)
 class Visit:
     """An owner at a page about one of their Beings."""
 
-    owner: SignedIn
+    owner: BrowserSession
     being: Being
     beings: tuple[Being, ...]
 
@@ -101,52 +101,52 @@ class Visit:
 
 @dataclass(frozen=True, slots=True)
 class FormVisit(Visit):
-    """The same, with the fields of a form that the owner sent."""
+    """A visit with the fields of a form that the owner sent."""
 
     fields: dict[str, str]
 
     def text(self, name: str) -> str:
-        """Return a field as it was typed but for the ends of its lines, empty if it is not there.
+        """Return a field without surrounding space, empty if it is absent.
 
-        Browsers send lines with CR LF whatever was in them before.
+        Browsers end every line with CR LF; here each ends with LF.
         """
         return self.fields.get(name, "").replace("\r\n", "\n").strip()
 
 
-SAID = {
+NOTICES = {
     "saved": "Saved.",
-    "same": "Nothing changed: it said so already.",
+    "same": "Nothing changed: the text is the same.",
     "deleted": "Deleted.",
-    "erased": "Erased for good.",
-    "pinned": "Pinned: it is never forgotten.",
-    "unpinned": "No longer pinned: from today it fades as others do.",
-    "merged": "Merged. What it was made of is kept, and the merge can be taken back.",
-    "apart": "The merge was taken back; what it was made of stands for itself again.",
-    "patrol": "A patrol was asked for. It begins as soon as the worker is free.",
+    "erased": "Erased permanently.",
+    "pinned": "Pinned. It will never be forgotten.",
+    "unpinned": "Unpinned. From today it fades like other memories.",
+    "merged": "Merged. The originals are kept, so you can undo the merge.",
+    "apart": "The merge was undone. The original memories are separate again.",
+    "patrol": "A patrol was requested. It starts as soon as the worker is free.",
     "token-revoked": "The token was revoked.",
     "client-revoked": "The client was disconnected, with all its tokens.",
     "all-revoked": "Every token was revoked, and every client disconnected.",
-    "granted": "Allowed. A client that waits goes on by itself; else make the call again.",
+    "granted": "Allowed. A waiting client continues by itself; otherwise make the call again.",
     "denied": "Denied.",
     "in-force": "The rules are in force.",
-    "trusted": "The tools that you looked at are trusted now.",
-    "key-set": "The key is kept, sealed. Patrols use it from now on.",
-    "key-cleared": "The key is forgotten.",
-    "asked": "Asked for: the next patrol brings it back.",
+    "trusted": "The selected tools are trusted now.",
+    "key-set": "The key was saved, encrypted. Patrols use it from now on.",
+    "key-cleared": "The key was deleted.",
+    "asked": "Requested. The next patrol restores the memory.",
 }
-"""What a page says after a form was done, by the word in its address."""
+"""The message of a page after a form was sent, by the word in its address."""
 
 
 def console_of(request: Request) -> Console:
-    """Return what the owner's pages work on."""
+    """Return the parts that the memory pages use."""
     parts: Console = request.app.state.console
     return parts
 
 
 def visit(
-    request: Request, being_id: str, owner: Annotated[SignedIn, Depends(require_owner)]
+    request: Request, being_id: str, owner: Annotated[BrowserSession, Depends(require_owner)]
 ) -> Visit:
-    """Return the visit; another owner's Being is not there, like one that never was."""
+    """Return the visit; raises NotFoundError, also for a Being of another owner."""
     beings = beings_of(request, owner)
     for being in beings:
         if is_being_id(being_id) and being.being_id == being_id:
@@ -157,37 +157,37 @@ def visit(
 def form_visit(
     request: Request, being_id: str, form: Annotated[OwnForm, Depends(require_form)]
 ) -> FormVisit:
-    """Return the visit of a form; only a page of the owner's own session can have sent it."""
-    found = visit(request, being_id, form.signed_in)
-    return FormVisit(found.owner, found.being, found.beings, form.fields)
+    """Return the visit of a form that a page of the owner's session has sent."""
+    at_being = visit(request, being_id, form.signed_in)
+    return FormVisit(at_being.owner, at_being.being, at_being.beings, form.fields)
 
 
-def known_id(text: str) -> str:
-    """Return what may be the id of a memory, a scene or a group; NotFoundError for anything else.
+def checked_id(text: str) -> str:
+    """Return the id of a memory, a scene or a cluster; raises NotFoundError for other text.
 
-    Stores refuse keys that are too long, and no id has letters that would need care.
+    The item store would refuse a key that is too long.
     """
     if _ID.fullmatch(text) is None:
-        raise NotFoundError("there is no such thing here")
+        raise NotFoundError("there is nothing with this id")
     return text
 
 
 def _node_id(node_id: str) -> str:
-    return known_id(node_id)
+    return checked_id(node_id)
 
 
 def _scene_id(scene_id: str) -> str:
-    return known_id(scene_id)
+    return checked_id(scene_id)
 
 
 NodeId = Annotated[str, Depends(_node_id)]
 SceneId = Annotated[str, Depends(_scene_id)]
-At = Annotated[Visit, Depends(visit)]
-Sent = Annotated[FormVisit, Depends(form_visit)]
+PageVisit = Annotated[Visit, Depends(visit)]
+PostedForm = Annotated[FormVisit, Depends(form_visit)]
 
 
-def beings_of(request: Request, owner: SignedIn) -> tuple[Being, ...]:
-    """Return the owner's Beings, the oldest first."""
+def beings_of(request: Request, owner: BrowserSession) -> tuple[Being, ...]:
+    """Return the owner's Beings, oldest first."""
     return tuple(portal_of(request).authority.beings.of_owner(owner.owner))
 
 
@@ -197,48 +197,53 @@ def address(being: Being | str, *parts: str) -> str:
     return "/".join(["/beings", being_id, *(quote(part, safe="") for part in parts)])
 
 
-def show(
-    request: Request, where: Visit, name: str, *, here: str, status: int = 200, **values: Any
-) -> Response:
+def show(request: Request, where: Visit, name: str, *, here: str, **values: Any) -> Response:
     """Return a page about a Being; `here` is the path of its entry in the menu."""
-    return page(
-        request,
-        f"console/{name}",
-        status=status,
-        signed_in=where.owner,
-        being=where.being,
-        beings=where.beings,
-        here=here,
-        same=here if here in _OF_BEING else "overview",
-        said=SAID.get(request.query_params.get("said", "")),
-        menu=MENU,
-        at=lambda *parts: address(where.being, *parts),
-        **values,
+    same = here if here in _OF_BEING else "overview"
+    return _page(
+        request, where.owner, where.being, where.beings, name, here=here, same=same, **values
     )
 
 
 def show_owner(
-    request: Request, owner: SignedIn, name: str, *, here: str, status: int = 200, **values: Any
+    request: Request, owner: BrowserSession, name: str, *, here: str, **values: Any
 ) -> Response:
     """Return a page about the owner; the menu leads to the pages of the oldest Being."""
     beings = beings_of(request, owner)
+    oldest = beings[0] if beings else None
+    return _page(request, owner, oldest, beings, name, here=here, same="overview", **values)
+
+
+def _page(
+    request: Request,
+    owner: BrowserSession,
+    being: Being | None,
+    beings: tuple[Being, ...],
+    name: str,
+    *,
+    problem: str | None = None,
+    status: int | None = None,
+    **values: Any,
+) -> Response:
+    """Return a page in its frame; with a problem and no other status, the status is 400."""
     return page(
         request,
         f"console/{name}",
-        status=status,
+        status=status or (400 if problem else 200),
+        problem=problem,
         signed_in=owner,
-        being=beings[0] if beings else None,
+        being=being,
         beings=beings,
-        here=here,
-        same="overview",
-        said=SAID.get(request.query_params.get("said", "")),
+        said=NOTICES.get(request.query_params.get("said", "")),
         menu=MENU,
-        at=lambda *parts: address(beings[0] if beings else "", *parts),
+        at=lambda *parts: address(being or "", *parts),
         **values,
     )
 
 
-def onward(request: Request, where: Visit, *parts: str, **query: str) -> Response:
-    """Return the answer to a form that was done: to a page about the Being, to be read."""
-    asked = "&".join(f"{name}={quote(value, safe='')}" for name, value in query.items())
-    return redirect(request, address(where.being, *parts) + (f"?{asked}" if asked else ""))
+def redirect_to(request: Request, where: Visit, *parts: str, **query: str) -> Response:
+    """Return a redirect to a page about the Being, after a form was processed."""
+    parameters = "&".join(f"{name}={quote(value, safe='')}" for name, value in query.items())
+    return redirect(
+        request, address(where.being, *parts) + (f"?{parameters}" if parameters else "")
+    )

@@ -1,9 +1,10 @@
-"""What has changed between two texts, line by line, as a page shows it."""
+"""The difference between two texts, line by line."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from difflib import unified_diff
 from typing import Literal
+
+from nacre.core.lazy_dataclasses import dataclass
 
 _LONGEST = 400
 _MOST = 2_000
@@ -11,24 +12,24 @@ _MOST = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line: of both texts, of one of them, or the place where more of them begins."""
+    """One line: in both texts, in one of them, or a heading where a part begins."""
 
     kind: Literal["same", "added", "removed", "place"]
     text: str
 
 
 def difference(before: str, after: str) -> tuple[Line, ...]:
-    """Return the changed lines with three of their neighbours; nothing where all is equal."""
+    """Return the changed lines with three lines of context; empty if the texts are equal."""
     return tuple(_lines(before, after))
 
 
 def _lines(before: str, after: str) -> Iterator[Line]:
-    found = unified_diff(before.splitlines(), after.splitlines(), lineterm="")
-    for count, line in enumerate(found):
+    diff = unified_diff(before.splitlines(), after.splitlines(), lineterm="")
+    for count, line in enumerate(diff):
         if count < 2:  # the names of two files
             continue
         if count > _MOST:
-            yield Line("place", "and more")
+            yield Line("place", "more changes")
             return
         mark, text = line[:1], line[1 : _LONGEST + 1]
         if mark == "@":

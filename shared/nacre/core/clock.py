@@ -2,10 +2,9 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 
 Clock = Callable[[], datetime]
 
-
-def system_clock() -> datetime:
-    """Return the current time in UTC."""
-    return datetime.now(UTC)
+system_clock: Clock = partial(datetime.now, UTC)
+"""The current time in UTC."""

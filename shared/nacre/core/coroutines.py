@@ -1,4 +1,4 @@
-"""Running a handler's coroutine where there is no event loop yet."""
+"""Running a handler's coroutine in a thread without an event loop."""
 
 from collections.abc import Awaitable, Coroutine
 from threading import local
@@ -13,9 +13,9 @@ _SUSPENDED = "a handler marked as blocking awaited an event loop"
 
 
 def step(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Return what a coroutine that never suspends returns, without an event loop.
+    """Run a coroutine that never suspends, without an event loop, and return its result.
 
-    One that suspends all the same meets a RuntimeError where it does.
+    A coroutine that suspends gets a RuntimeError at that place.
     """
     is_outermost = not is_stepping()
     _thread.is_stepping = True
@@ -59,7 +59,7 @@ class Looper:
         self._loop: AbstractEventLoop | None = None
 
     def run(self, coroutine: Awaitable[T]) -> T:
-        """Return what the coroutine returns."""
+        """Run the coroutine and return its result."""
         import asyncio  # noqa: PLC0415 - see the class's reason
         import weakref  # noqa: PLC0415
 

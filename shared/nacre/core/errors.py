@@ -13,7 +13,7 @@ NacreError
 │   ├── UnsupportedVersionError    a protocol version that is not served
 │   ├── ClientCapabilityError      the client cannot do what the call needs
 │   │   └── ClientExtensionError
-│   ├── TooLargeError              more bytes than are taken
+│   ├── TooLargeError              more bytes than are accepted
 │   ├── OAuthError                 an OAuth request that fails, with the code its client is told
 │   └── BrokenSealError            a sealed value that this key and context do not open
 ├── ToolError                      a tool says why it cannot do what was asked
@@ -33,10 +33,12 @@ NacreError
 │   ├── LeaseHeldError             someone else is at work
 │   └── LeaseLostError             the lease ran out and went to someone else
 └── UnavailableError               a service or the store cannot answer now
-    ├── UnansweredError            a client was asked and stays silent
+    ├── UnansweredError            a client did not answer
     ├── UpstreamError              somebody else's server cannot be used now
+    │   ├── NewSessionError        the lists of its new session have not been checked yet
+    │   └── OffersChangedError     the lists of its new session differ from the earlier ones
     ├── ModelError                 a language model gave no answer
-    └── StoreError                 the store itself needs a person's hand
+    └── StoreError                 the store needs manual repair
         └── NewerSchemaError       written by a newer version
 """
 
@@ -51,7 +53,7 @@ ModelFault = Literal[
 class NacreError(Exception):
     """The root: everything Nacre raises on purpose.
 
-    `public` is what a remote caller is told where the message is for the owner alone.
+    `public` is the text for remote callers when the message is only for the owner.
     """
 
     public: str | None = None
@@ -131,7 +133,7 @@ class ClientCapabilityError(InvalidInputError):
 
     @property
     def required(self) -> dict[str, object]:
-        """What the client would have had to declare."""
+        """The capability as a client declares it."""
         return {self.capability: {}}
 
 
@@ -146,15 +148,15 @@ class ClientExtensionError(ClientCapabilityError):
 
     @property
     def required(self) -> dict[str, object]:
-        """What the client would have had to declare."""
+        """The capability as a client declares it."""
         return {"extensions": {self.capability: {}}}
 
 
 class TooLargeError(InvalidInputError):
-    """More bytes than are taken."""
+    """The input has more bytes than allowed."""
 
-    def __init__(self, what: str, *, limit: int) -> None:
-        super().__init__(f"{what} is larger than {limit} bytes; send less at once")
+    def __init__(self, subject: str, *, limit: int) -> None:
+        super().__init__(f"{subject} is larger than {limit} bytes; send less at once")
         self.limit = limit
 
 
@@ -189,8 +191,8 @@ class ForbiddenError(NacreError):
 class InsufficientScopeError(ForbiddenError):
     """The token's scope does not cover the call."""
 
-    def __init__(self, what: str, *, required: tuple[str, ...]) -> None:
-        super().__init__(f"{what} needs a token with full scope; this token is read-only")
+    def __init__(self, subject: str, *, required: tuple[str, ...]) -> None:
+        super().__init__(f"{subject} needs a token with full scope; this token is read-only")
         self.required = required
 
 
@@ -205,7 +207,10 @@ class PrivateAddressError(ForbiddenError):
 
 
 class BlockedError(NacreError):
-    """The policy denies the request; `rule` and `audit` say by which rule, and where it stands."""
+    """The policy denies the request.
+
+    `rule` is the number of the rule, `audit` the id of its audit record.
+    """
 
     def __init__(self, message: str, *, rule: int | None, audit: str) -> None:
         super().__init__(message)
@@ -214,7 +219,7 @@ class BlockedError(NacreError):
 
 
 class RelayedError(NacreError):
-    """The error with which somebody else's server answered a request, as it is."""
+    """The error with which somebody else's server answered a request, unchanged."""
 
     code: int = -32603
     data: Any = None
@@ -238,7 +243,7 @@ class UnknownResourceError(NotFoundError):
 
 
 class UnknownBeingError(NotFoundError):
-    """What stands in the URL is no Being's id; it is not repeated."""
+    """The URL holds no id of a Being; the message does not repeat it."""
 
     def __init__(self) -> None:
         super().__init__("there is no such Being")
@@ -252,10 +257,10 @@ class UnknownMethodError(NotFoundError):
 
 
 class RateLimitedError(NacreError):
-    """Too many attempts within a while; `seconds` is how long to wait."""
+    """Too many attempts in a short time; `seconds` is how long to wait."""
 
-    def __init__(self, what: str, *, seconds: int) -> None:
-        super().__init__(f"too many {what}; try again in {seconds} seconds")
+    def __init__(self, attempts: str, *, seconds: int) -> None:
+        super().__init__(f"too many {attempts}; try again in {seconds} seconds")
         self.seconds = seconds
 
 
@@ -264,18 +269,18 @@ class ConflictError(NacreError):
 
 
 class ConditionFailedError(ConflictError):
-    """A conditional write found another state; `place` is which write of a transaction."""
+    """A conditional write found another state; `index` is its position in the transaction."""
 
-    def __init__(self, place: int = 0) -> None:
-        super().__init__(f"the condition of write {place + 1} does not hold; nothing was written")
-        self.place = place
+    def __init__(self, index: int = 0) -> None:
+        super().__init__(f"the condition of write {index + 1} does not hold; nothing was written")
+        self.index = index
 
 
 class LeaseHeldError(ConflictError):
     """Someone else holds the lease; `seconds` is how long it runs unless renewed."""
 
-    def __init__(self, what: str, *, seconds: float) -> None:
-        super().__init__(f"{what} is held by someone else for up to {seconds:.0f} s")
+    def __init__(self, subject: str, *, seconds: float) -> None:
+        super().__init__(f"{subject} is held by someone else for up to {seconds:.0f} s")
         self.seconds = seconds
 
 
@@ -292,7 +297,7 @@ class UnavailableError(NacreError):
 
 
 class UnansweredError(UnavailableError):
-    """A client was asked something and stays silent."""
+    """A client did not answer a question."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__(f"the client did not answer within {seconds} seconds; make the call again")
@@ -301,7 +306,7 @@ class UnansweredError(UnavailableError):
 class UpstreamError(UnavailableError):
     """Somebody else's server cannot be used now; `reason` names no address and no secret.
 
-    `is_fault` is False where the reason is not the server's: it counts for nothing then.
+    `is_fault` is False if the server is not to blame; such errors do not count as failures.
     """
 
     def __init__(self, server: str, reason: str, *, is_fault: bool = True) -> None:
@@ -311,8 +316,8 @@ class UpstreamError(UnavailableError):
         self.is_fault = is_fault
 
 
-class UncomparedError(UpstreamError):
-    """A session with a server is new, and nobody has compared yet what is offered there.
+class NewSessionError(UpstreamError):
+    """The lists of a new session with a server have not been checked yet.
 
     The request was not sent.
     """
@@ -322,7 +327,7 @@ class UncomparedError(UpstreamError):
 
 
 class OffersChangedError(UpstreamError):
-    """A server offers something else in its new session; the request was not sent."""
+    """The lists of a server's new session differ from before; the request was not sent."""
 
     def __init__(self, server: str) -> None:
         reason = "began a new session, and what it offers has changed; make the call again"
@@ -330,9 +335,9 @@ class OffersChangedError(UpstreamError):
 
 
 class ModelError(UnavailableError):
-    """A language model gave no answer; neither its words nor what was asked are repeated.
+    """A language model gave no answer; the message holds neither the answer nor the question.
 
-    The tokens are what the attempt cost all the same, as far as the provider said.
+    The tokens are what the failed attempt still cost, if the provider said so.
     """
 
     def __init__(
@@ -353,10 +358,10 @@ class StoreError(UnavailableError):
 class NewerSchemaError(StoreError):
     """Something in the store was written by a newer version."""
 
-    def __init__(self, what: str, *, found: int, known: int) -> None:
+    def __init__(self, subject: str, *, version: int, newest: int) -> None:
         super().__init__(
-            f"{what} was written by a newer Nacre: it has schema {found}, and this version"
-            f" knows schemas up to {known}. Nothing was changed. Upgrade nacre to use it."
+            f"{subject} was written by a newer Nacre: it has schema {version}, and this version"
+            f" knows schemas up to {newest}. Nothing was changed. Upgrade nacre to use it."
         )
-        self.found = found
-        self.known = known
+        self.version = version
+        self.newest = newest

@@ -1,6 +1,5 @@
 """Identifiers, made from a source of chance that the caller gives."""
 
-import uuid
 from datetime import datetime
 from random import Random
 
@@ -10,16 +9,18 @@ _CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 def new_uuid(rng: Random) -> str:
     """Return a random UUID (version 4), in lower case."""
+    import uuid  # noqa: PLC0415 - loads `platform`, and few starts make an id
+
     return str(uuid.UUID(int=rng.getrandbits(128), version=4))
 
 
 def short_id(rng: Random) -> str:
-    """Return 16 letters and digits (95 bits), for what a person may have to type."""
+    """Return 16 letters and digits (95 bits), for ids that a person may have to type."""
     return "".join(rng.choices(_DIGITS, k=16))
 
 
 def long_secret(rng: Random) -> str:
-    """Return 43 letters and digits (256 bits), for what must never be guessed."""
+    """Return 43 letters and digits (256 bits), for secrets that must never be guessed."""
     return "".join(rng.choices(_DIGITS, k=43))
 
 

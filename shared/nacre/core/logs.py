@@ -2,14 +2,13 @@
 
 import json
 import sys
-import traceback
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from time import monotonic
 from typing import Literal, TextIO
 
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.core.limits import RARE_LOG_SECONDS
 
 Level = Literal["debug", "info", "warning", "error"]
@@ -28,7 +27,7 @@ class Log:
         self._stack = stack
 
     def writes(self, level: Level) -> bool:
-        """Whether events of this level are written."""
+        """Tell whether events of this level are written."""
         return _ORDER.index(level) >= self._from
 
     def write(self, level: Level, event: str, **fields: Field) -> None:
@@ -70,7 +69,7 @@ class _Kind:
 
 
 class RareLog:
-    """Writes what strangers can cause at will: one line of each kind a minute, with the count."""
+    """Writes events that strangers can cause: one line of each kind a minute, with the count."""
 
     def __init__(self, log: Log, *, time: Callable[[], float] = monotonic) -> None:
         self._log = log
@@ -87,7 +86,7 @@ class RareLog:
         self._put(kind)
 
     def flush(self) -> None:
-        """Write what was counted more than a minute ago; call it now and then."""
+        """Write the counts that are older than a minute; call this from time to time."""
         for kind in self._kinds.values():
             self._put(kind)
 
@@ -101,8 +100,8 @@ class RareLog:
 def _line(now: datetime, level: Level, event: str, fields: Mapping[str, Field]) -> str:
     # Lambda reads the level of a line only beside a "timestamp" in this form.
     at = now.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    known = {name: value for name, value in fields.items() if value is not None}
-    return json.dumps({"timestamp": at, "level": level, "event": event, **known})
+    present = {name: value for name, value in fields.items() if value is not None}
+    return json.dumps({"timestamp": at, "level": level, "event": event, **present})
 
 
 def log_at(name: str, *, stack: str = "") -> Log:
@@ -125,6 +124,8 @@ def where(error: BaseException, *, trace: bool = True) -> str:
     error = getattr(error, "raised", error)
     if not trace:
         return type(error).__name__
+    import traceback  # noqa: PLC0415 - no start needs it
+
     frames = traceback.extract_tb(error.__traceback__)[-3:]
     path = " < ".join(f"{frame.name}:{frame.lineno}" for frame in reversed(frames))
     return f"{type(error).__name__} at {path}" if path else type(error).__name__

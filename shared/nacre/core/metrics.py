@@ -1,4 +1,4 @@
-"""What a stack counts: its metrics, and how a line of the log carries them (CloudWatch's EMF).
+"""The metrics of a stack, carried by lines of its log (CloudWatch's EMF).
 
 A metric is a number in a line that is written anyway, and CloudWatch reads it there: nothing is
 sent, and nothing waits for an answer.
@@ -114,12 +114,12 @@ _UNITS = {metric.name: metric.unit for metric in METRICS}
 
 
 def members(stack: str, values: Mapping[str, float], *, at: float) -> str:
-    """Return what makes a line of the log count: members of its JSON object, without braces.
+    """Return the JSON members, without braces, that add metrics to a line of the log.
 
     `at` is in seconds since 1970; a value under a name that is not in METRICS is a KeyError.
     """
-    said = "".join(f',"{name}":{value}' for name, value in values.items())
-    return f'"_aws":{{"Timestamp":{int(at * 1000)},{_declared(stack, tuple(values))}{said}'
+    values_json = "".join(f',"{name}":{value}' for name, value in values.items())
+    return f'"_aws":{{"Timestamp":{int(at * 1000)},{_declared(stack, tuple(values))}{values_json}'
 
 
 @cache
@@ -135,9 +135,9 @@ def count(stack: str, event: str, values: Mapping[str, float], **fields: object)
     if not stack:
         return
     line = json.dumps({"level": "info", "event": event, **fields})
-    # As with every line of a log: nobody's work fails for want of it.
+    # A log that cannot be written must not fail the work.
     with suppress(OSError, ValueError):
         if sys.stderr is not None:
-            told = members(stack, values, at=time.time())
-            sys.stderr.write(f"{line[:-1]},{told}}}\n")
+            metrics = members(stack, values, at=time.time())
+            sys.stderr.write(f"{line[:-1]},{metrics}}}\n")
             sys.stderr.flush()

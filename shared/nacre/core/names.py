@@ -1,4 +1,4 @@
-"""What people may call things."""
+"""The names that people may give to things, and the texts that show them."""
 
 import re
 import unicodedata
@@ -11,17 +11,17 @@ BEING_NAMES = ("Pearl", "Coral", "Juniper", "Wren", "Iris", "Marlow", "Sable", "
 _SECRET_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
 
 
-def checked_name(text: str, *, what: str) -> str:
-    """Return the name without blanks around it, or raise InvalidInputError saying what is wrong."""
+def checked_name(text: str, *, kind: str) -> str:
+    """Return the name without blanks around it, or raise InvalidInputError with the problem."""
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise InvalidInputError(f"a {what} must be valid text") from None
+        raise InvalidInputError(f"a {kind} must be valid text") from None
     name = unicodedata.normalize("NFC", text).strip()
     if not name or len(name) > MAX_NAME_LENGTH:
-        raise InvalidInputError(f"a {what} has 1 to {MAX_NAME_LENGTH} characters")
+        raise InvalidInputError(f"a {kind} has 1 to {MAX_NAME_LENGTH} characters")
     if not name.isprintable():
-        raise InvalidInputError(f"a {what} is one line of printable characters")
+        raise InvalidInputError(f"a {kind} is one line of printable characters")
     return name
 
 
@@ -31,7 +31,7 @@ def name_key(name: str) -> str:
 
 
 def checked_secret_name(name: str) -> str:
-    """Return the name as it is, or raise InvalidInputError saying what a secret may be called."""
+    """Return the name as it is, or raise InvalidInputError with the rules for names of secrets."""
     if not _SECRET_NAME.fullmatch(name):
         raise InvalidInputError(
             "a secret's name has 1 to 64 of A-Z, a-z, 0-9, '_', '-' and '.', and starts with "
@@ -41,9 +41,9 @@ def checked_secret_name(name: str) -> str:
 
 
 def one_line(text: str, length: int) -> str:
-    """Return what a stranger calls something, as it may stand in a line: cut, nothing invisible."""
-    shown = "".join(letter for letter in text[: length * 4] if letter.isprintable())
-    normal = unicodedata.normalize("NFC", shown).strip()
+    """Return a stranger's name for something as one line: cut to the length, nothing invisible."""
+    visible = "".join(letter for letter in text[: length * 4] if letter.isprintable())
+    normal = unicodedata.normalize("NFC", visible).strip()
     return normal if len(normal) <= length else f"{normal[: length - 1]}…"
 
 
@@ -51,7 +51,7 @@ _ORDER_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9 _-]*[A-Za-z0-9])?")
 
 
 def checked_order_name(text: str) -> str:
-    """Return the name as it is shown, or raise InvalidInputError saying what one looks like."""
+    """Return the name as it is shown, or raise InvalidInputError with the expected form."""
     name = " ".join(text.split())
     if not _ORDER_NAME.fullmatch(name) or len(name) > MAX_ORDER_NAME:
         raise InvalidInputError(
@@ -62,5 +62,5 @@ def checked_order_name(text: str) -> str:
 
 
 def order_slug(name: str) -> str:
-    """Return what follows `order_` in the name of the tool: `order_clawdbot` for Clawdbot."""
+    """Return the part after `order_` in the name of the tool: `clawdbot` for Clawdbot."""
     return name.lower().replace(" ", "_")

@@ -10,5 +10,5 @@ def is_own(name: str) -> bool:
         import unicodedata  # noqa: PLC0415
 
         folded = unicodedata.normalize("NFKC", name)
-        name = "".join(each for each in folded if unicodedata.category(each) != "Cf")
+        name = "".join(letter for letter in folded if unicodedata.category(letter) != "Cf")
     return name.strip().casefold() == OWN

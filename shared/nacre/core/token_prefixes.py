@@ -1,4 +1,4 @@
-"""The prefixes of the product's own secrets, for what makes them and for what looks for them.
+"""The prefixes of the product's own secrets, used to create them and to find them in texts.
 
 The authorizer loads this module on every cold start, so it imports next to nothing.
 """

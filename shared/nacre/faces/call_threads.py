@@ -51,8 +51,8 @@ def _finish(future: Future[T], call: Callable[[], T]) -> None:
     if not future.set_running_or_notify_cancel():
         return
     try:
-        found = call()
-    except BaseException as error:  # noqa: BLE001 - whoever waits for the call gets it
+        result = call()
+    except BaseException as error:  # noqa: BLE001 - raised in the thread that waits for the call
         future.set_exception(error)
     else:
-        future.set_result(found)
+        future.set_result(result)

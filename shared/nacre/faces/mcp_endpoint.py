@@ -1,11 +1,11 @@
-"""What every MCP face shares: the application behind its rules, and one log line a call."""
+"""The parts that all MCP faces share: the endpoint and its rules, and one log line a call."""
 
 from collections.abc import Callable, Mapping
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from nacre.access.scopes import authorize
-from nacre.access.tokens.authentication import is_being_id
+from nacre.access.tokens.authentication import Gate, is_being_id
 from nacre.being.application import Application
 from nacre.core.errors import ForbiddenError, NacreError, UnauthorizedError, UnavailableError
 from nacre.core.logs import Level, Log, where
@@ -18,6 +18,7 @@ from nacre.protocol.http.headers import annotated
 from nacre.protocol.http.http_messages import HttpReply, HttpRequest
 from nacre.protocol.http.legacy_clients import Peers
 from nacre.protocol.http.server_address import base_of
+from nacre.protocol.principal import Principal
 from nacre.protocol.surface import Definitions, Surface
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 _NAME = 200  # characters of a tool's name, as in the audit
 BaseOf = Callable[[HttpRequest], str | None]
-"""From a request to the address it was sent to; None where its Host header is no name."""
+"""From a request to the address it was sent to; None if its Host header is not a name."""
 
 
 class Rules:
@@ -42,7 +43,7 @@ def dispatcher(
     """Return the dispatcher of an application.
 
     `logging` tells whether the face knows which level a client of an older revision has chosen.
-    `changes` tells clients what has changed, where the face can reach them.
+    `changes` notifies clients of changes, if the face can reach them.
     """
     return Dispatcher(
         app.surface,
@@ -92,13 +93,27 @@ def endpoint(
 
 
 def called_address(public_url: str, *, scheme: str) -> BaseOf:
-    """Return what tells the address of a request, from the name it used."""
+    """Return the function that finds the address of a request, from the name it used."""
 
     def base(request: HttpRequest) -> str | None:
         host = request.headers.get("host", "")
         return base_of(host, public_url=public_url, scheme=scheme)
 
     return base
+
+
+def bearer_admission(gate: Gate, base: BaseOf) -> Admit:
+    """Return the function that admits callers by the token in their Authorization header."""
+
+    def admit(request: HttpRequest, path_being: str | None, query_being: str | None) -> Principal:
+        return gate.admit(
+            authorization=request.headers.get("authorization"),
+            path_being=path_being,
+            query_being=query_being,
+            base=base(request),
+        )
+
+    return admit
 
 
 class MirroredSchemas:
@@ -109,7 +124,7 @@ class MirroredSchemas:
         self._known: tuple[Definitions, dict[str, Mapping[str, Any]]] | None = None
 
     def of(self, tool: str) -> Mapping[str, Any] | None:
-        """Return the tool's schema where it mirrors parameters, else None."""
+        """Return the tool's schema if it mirrors parameters in headers, else None."""
         definitions = self._surface.tools()
         if self._known is None or self._known[0] is not definitions:
             mirrored = {
@@ -127,14 +142,13 @@ class CallLog:
     def __init__(self, log: Log) -> None:
         self._log = log
 
-    def start(self) -> float:
-        """Return the moment a call began."""
-        return perf_counter()
+    start = staticmethod(perf_counter)
+    """Return the time at which a call began."""
 
     def end(
         self,
         started: float,
-        done: HttpReply,
+        answer: HttpReply,
         *,
         method: str | None = None,
         tool: str | None = None,
@@ -143,39 +157,39 @@ class CallLog:
         request: str | None = None,
     ) -> None:
         """Write the line; a fault of ours is an error, a refusal is a warning."""
-        fault = done.cause is not None and not error_map.is_expected(done.cause)
-        private = isinstance(done.cause, NacreError) and done.cause.public is not None
-        level: Level = "error" if fault else "warning" if done.status >= 400 else "info"
-        taken = round((perf_counter() - started) * 1000, 2)
+        fault = answer.cause is not None and not error_map.is_expected(answer.cause)
+        private = isinstance(answer.cause, NacreError) and answer.cause.public is not None
+        level: Level = "error" if fault else "warning" if answer.status >= 400 else "info"
+        milliseconds = round((perf_counter() - started) * 1000, 2)
         self._log.count(
             level,
             "mcp",
-            _counted(taken, done, fault=fault),
+            _counted(milliseconds, answer, fault=fault),
             method=method,
             tool=None if tool is None else _shown(tool),
             being=being,
             token=token,
             request=request,
-            status=done.status,
-            ms=taken,
-            error=None if done.cause is None else where(done.cause, trace=fault),
+            status=answer.status,
+            ms=milliseconds,
+            error=None if answer.cause is None else where(answer.cause, trace=fault),
             # What the caller was not told; such messages are about the machine, not its data.
-            said=str(done.cause) if private else None,
+            said=str(answer.cause) if private else None,
         )
 
 
 def _shown(tool: str) -> str:
-    """Return the name of a tool as a log may hold it: whoever makes a call chooses it."""
-    from nacre.firewall.content.digests import shown_name  # noqa: PLC0415 - a cold start does not wait for it
+    """Return the name of a tool for a log, masked because the caller chooses it."""
+    from nacre.firewall.content.digests import masked_name  # noqa: PLC0415 - a cold start does not wait for it
 
-    return shown_name(tool)[:_NAME]
+    return masked_name(tool)[:_NAME]
 
 
-def _counted(taken: float, done: HttpReply, *, fault: bool) -> dict[str, float]:
-    """Return what a call adds to the metrics, by their names in `nacre.core.metrics`."""
-    values = {"Latency": taken}
-    if done.status in (401, 403, 429):
+def _counted(milliseconds: float, answer: HttpReply, *, fault: bool) -> dict[str, float]:
+    """Return the values that a call adds to the metrics, by their names in `nacre.core.metrics`."""
+    values = {"Latency": milliseconds}
+    if answer.status in (401, 403, 429):
         values["Refusals"] = 1
-    if fault or isinstance(done.cause, UnavailableError):
+    if fault or isinstance(answer.cause, UnavailableError):
         values["Faults"] = 1
     return values

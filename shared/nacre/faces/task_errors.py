@@ -1,8 +1,8 @@
-"""What becomes of an error in a task: the same as in a call, with a line in the worker's log."""
+"""Errors in tasks: answered as in a call, with a line in the worker's log."""
 
 from nacre.core.logs import Level, Log, where
 from nacre.protocol.http import error_map
-from nacre.protocol.replies import Failure
+from nacre.protocol.messages import Failure
 
 
 class TaskRules:

@@ -1,17 +1,17 @@
-"""Pins: what a server offered when somebody trusted it, and what it has become.
+"""Pins: the definitions that were trusted when a server was approved, and changes since.
 
-The tools, prompts and resource templates of a server's first list are trusted, and its first
-instructions. Later one that is new or has changed waits until its owner has seen the difference.
-Resources come and go as files do: a new one is trusted when it is first seen, unless it was
-found to instruct, and one that changes its words waits.
+The tools, prompts and resource templates of a server's first list are trusted, and so are its
+first instructions. A later one that is new or changed waits until its owner has seen the
+difference. Resources come and go like files: a new one is trusted when it is first seen, unless
+it tries to instruct, and one whose words change waits.
 """
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from nacre.core.errors import ConditionFailedError, NotFoundError
+from nacre.core.lazy_dataclasses import dataclass, replace
 from nacre.firewall.content.digests import canonical, digest
 from nacre.ports.items.paging import every_item
 from nacre.ports.items.table import SCHEMA, Absent, Compare, Item, Key, Put, Range, Table
@@ -21,7 +21,7 @@ KINDS: tuple[PinKind, ...] = ("tool", "prompt", "resource", "template", "instruc
 INSTRUCTIONS = "instructions"  # the name of the one pin of its kind
 
 _NAMED = ("name", "title", "description")
-# What a model and a client act on. When a resource was last changed is none of it.
+# The members that a model and a client act on; the time of a resource's change is not one.
 _PINNED: Mapping[PinKind, tuple[str, ...]] = {
     "tool": (*_NAMED, "inputSchema", "outputSchema", "annotations"),
     "prompt": (*_NAMED, "arguments"),
@@ -40,14 +40,14 @@ _SCHEMA_1 = 1
 _BASELINE = "BASELINE"
 _AT_ONCE = 50
 _KEPT_BYTES = 150_000  # of one definition: two of them and their names fit into an item
-_LONGEST_NAME = 200
+_MAX_NAME = 200
 
 State = Literal["trusted", "new", "changed", "flagged"]
 
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """One definition: the one that is trusted, and the one that waits. "" is none.
+    """The trusted definition of something, and the one that waits; "" means none.
 
     `name` is the URI of a resource, and the URI template of a template.
     """
@@ -75,7 +75,7 @@ class Pin:
 
 
 def fingerprint(definition: Mapping[str, Any], kind: PinKind = "tool") -> str:
-    """Return the digest of what a model and a client act on in a definition."""
+    """Return the digest of the members of a definition that a model and a client act on."""
     return digest(_pinned(definition, kind))
 
 
@@ -85,7 +85,7 @@ def pin_name(definition: Mapping[str, Any], kind: PinKind) -> str:
 
 
 def label(kind: PinKind, name: str) -> str:
-    """Return what an owner calls a pin: `prompt:greet`; a tool mostly has its name alone."""
+    """Return an owner's name for a pin, such as `prompt:greet`; a tool's name has no prefix."""
     if kind == "instructions":
         return kind
     if kind == "tool" and name.partition(":")[0] not in KINDS:
@@ -94,9 +94,9 @@ def label(kind: PinKind, name: str) -> str:
 
 
 def may_name(template: str, uri: str) -> bool:
-    """Tell whether a resource may be one of a template's: its fixed ends are compared."""
-    head, _, rest = template.partition("{")
-    return bool(head) and uri.startswith(head) and uri.endswith(rest.rpartition("}")[2])
+    """Tell whether a resource may belong to a template, by the fixed ends of the template."""
+    head, _, tail = template.partition("{")
+    return bool(head) and uri.startswith(head) and uri.endswith(tail.rpartition("}")[2])
 
 
 class Pins:
@@ -133,28 +133,28 @@ class Pins:
         flagged: Collection[str] = (),
         kind: PinKind = "tool",
     ) -> dict[str, Pin]:
-        """Compare a list with the pins, keep what is new in it, and return the list's pins.
+        """Compare a list with the pins, store new pins, and return the pins of the list.
 
-        `is_first`: the list is of those that are trusted, but for the `flagged` ones.
+        With `is_first` the list is trusted, except for the `flagged` definitions.
         """
-        known = self.of(server, kind)
-        found: dict[str, Pin] = {}
+        stored = self.of(server, kind)
+        pins: dict[str, Pin] = {}
         fresh: list[Pin] = []
         for definition in definitions:
             name = pin_name(definition, kind)
-            old = found.get(name) or known.get(name)
+            old = pins.get(name) or stored.get(name)
             trusts = (is_first or kind == "resource") and name not in flagged
             pin = _compared(old, definition, name, kind, trusts=trusts)
             if name in flagged and pin.state == "new":
                 pin = replace(pin, state="flagged")
             if pin != old:
                 fresh.append(pin)
-            found[name] = pin
+            pins[name] = pin
         self._keep(server, {pin.name: pin for pin in fresh}.values(), is_first=is_first, kind=kind)
-        return found
+        return pins
 
     def approve(self, server: str, pins: Sequence[Pin]) -> None:
-        """Trust the definitions that wait; raises when one has changed since it was shown."""
+        """Trust waiting definitions; raises NotFoundError if one has changed since it was shown."""
         for pin in pins:
             trusted = Pin(
                 pin.name, pin.waiting, "", pin.waiting_definition, "", "trusted", pin.kind
@@ -183,7 +183,7 @@ class Pins:
         return {
             "pk": self._partition(server),
             "sk": _prefix(pin.kind)
-            + (pin.name if len(pin.name) <= _LONGEST_NAME else digest(pin.name)),
+            + (pin.name if len(pin.name) <= _MAX_NAME else digest(pin.name)),
             SCHEMA: _SCHEMA_1,
             "kind": pin.kind,
             "name": pin.name[:1000],
@@ -203,26 +203,26 @@ class Pins:
 
 
 def _compared(
-    known: Pin | None,
+    pin: Pin | None,
     definition: Mapping[str, Any],
     name: str,
     kind: PinKind,
     *,
     trusts: bool,
 ) -> Pin:
-    """Return the pin of something, now that it has this definition."""
+    """Return the pin of something after it was listed with this definition."""
     now = fingerprint(definition, kind)
-    if known is not None and known.trusted == now:
-        return Pin(name, now, "", known.trusted_definition, "", "trusted", kind)
-    if known is not None and known.waiting == now:
-        return known
+    if pin is not None and pin.trusted == now:
+        return Pin(name, now, "", pin.trusted_definition, "", "trusted", kind)
+    if pin is not None and pin.waiting == now:
+        return pin
     text = canonical(_pinned(definition, kind)).decode("utf-8", "replace")
-    kept = text if len(text.encode()) <= _KEPT_BYTES else ""
-    if known is None and trusts:
-        return Pin(name, now, "", kept, "", "trusted", kind)
-    if known is None or not known.trusted:
-        return Pin(name, "", now, "", kept, "new", kind)
-    return Pin(name, known.trusted, now, known.trusted_definition, kept, "changed", kind)
+    stored_text = text if len(text.encode()) <= _KEPT_BYTES else ""
+    if pin is None and trusts:
+        return Pin(name, now, "", stored_text, "", "trusted", kind)
+    if pin is None or not pin.trusted:
+        return Pin(name, "", now, "", stored_text, "new", kind)
+    return Pin(name, pin.trusted, now, pin.trusted_definition, stored_text, "changed", kind)
 
 
 def _prefix(kind: PinKind) -> str:

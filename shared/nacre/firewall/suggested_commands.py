@@ -1,11 +1,11 @@
-"""The commands that a refusal tells its reader to run."""
+"""Commands that refusals suggest to their readers."""
 
-from dataclasses import dataclass
+from nacre.core.lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Commands:
-    """How somebody runs our commands so that they reach the store that this process uses.
+    """The form of command lines that reach the store of this process.
 
     `program` starts Nacre, and `place` are the options that name the data folder or the stack,
     with a blank before them; both are quoted for a shell.

@@ -1,92 +1,73 @@
-"""Our own server and the servers behind it, as one."""
+"""This server and the servers behind it, as one surface.
+
+`LazyMounts` answers the questions of the policy without loading the other servers for own names.
+"""
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from nacre.core.errors import UnknownResourceError
+from nacre.core.bounded_cache import BoundedCache
+from nacre.core.errors import NacreError, UnknownResourceError
+from nacre.core.limits import CAPABILITY_BYTES, CAPABILITY_DESCRIPTION
 from nacre.gateway.qualified_names import OWN_SCHEME, PREFIX
 from nacre.protocol.context import Context
 from nacre.protocol.principal import Principal
 from nacre.protocol.surface import Definitions, Surface, WireTool
 from nacre.protocol.wrapped_surface import WrappedSurface
 
-_MOST_JOINED = 256  # lists of callers who see different tools of our own
-
 if TYPE_CHECKING:
-    from nacre.firewall.entry.mounted_servers import Kind, Place
-    from nacre.gateway.catalogue.merged_lists import Joined
+    from nacre.firewall.entry.guarded_surface import GuardedSurface
+    from nacre.firewall.entry.mounted_servers import Kind, PinHold, Place
+    from nacre.firewall.rules.rule import Surroundings
+    from nacre.gateway.mounts import Mounts
 
-
-class Behind(Protocol):
-    """The servers behind ours; Mounts are."""
-
-    @property
-    def lists(self) -> "Joined":
-        """What there is."""
-        ...
-
-    def is_gathered(self) -> bool:
-        """Tell whether the lists can be given at once."""
-        ...
-
-    def gather(self) -> None:
-        """Ask the servers that are due."""
-        ...
-
-    def list_meta(self) -> Mapping[str, Any] | None:
-        """Return which servers are missing."""
-        ...
-
-    def tool(self, name: str) -> WireTool | None:
-        """Return a tool, None for an unknown name."""
-        ...
-
-    def place(self, kind: "Kind", name: str) -> "Place | None":
-        """Return where something lives."""
-        ...
-
-    def resource_version(self, place: "Place") -> object | None:
-        """Return a value that differs once a resource has changed, None where nobody knows."""
-        ...
-
-    def template_place(self, template: str) -> "Place | None":
-        """Return the server of a resource template."""
-        ...
-
-    async def request(
-        self, method: str, place: "Place", params: Mapping[str, Any], context: Context
-    ) -> Mapping[str, Any]:
-        """Return what a server answers."""
-        ...
+_MAX_JOINED = 256  # lists of callers who see different own tools
 
 
 class JoinedSurface(WrappedSurface):
-    """Our own tools first, then those of the servers behind, in the order of their names.
+    """The own tools first, then those of other servers, in the order of the servers' names.
 
-    `behind` is called by the first list, or the first request for another server's things:
-    who only introduces himself loads nothing of them.
+    `mounts` is called by the first list, or by the first request to another server. A client that
+    only initializes loads no other server. `is_alone` tells whether no other server is configured:
+    then the lists do not load them either.
     """
 
-    def __init__(self, own: Surface, behind: Callable[[], Behind]) -> None:
-        super().__init__(own)
-        self._behind = behind
+    def __init__(
+        self,
+        own_surface: Surface,
+        mounts: "Callable[[], Mounts]",
+        is_alone: Callable[[], bool] = lambda: False,
+    ) -> None:
+        super().__init__(own_surface)
+        self._mounts = mounts
+        self._is_alone = is_alone
+        self._may_be_alone = True  # until another server was seen
         self._has_gathered = False
-        self._joined: dict[int, tuple[Definitions, Definitions, Definitions]] = {}
+        self._joined: BoundedCache[int, tuple[Definitions, Definitions, Definitions]] = (
+            BoundedCache(_MAX_JOINED)
+        )
 
     # Gathering.
 
     def is_gathered(self) -> bool:
-        """Tell whether the lists can be given at once."""
-        return self._has_gathered and self._behind().is_gathered()
+        """Tell whether the lists are available without asking a server."""
+        if self._has_gathered:
+            return self._mounts().is_gathered()
+        if self._may_be_alone:
+            try:
+                self._may_be_alone = self._is_alone()
+            except NacreError:  # the lists say which servers cannot be read
+                self._may_be_alone = False
+        return self._may_be_alone
 
     def gather(self) -> None:
-        """Ask the servers that are due."""
-        self._behind().gather()
+        """Ask the servers whose lists are due."""
+        self._mounts().gather()
         self._has_gathered = True
 
     def list_meta(self) -> Mapping[str, Any] | None:
-        """Return which servers are missing."""
-        return self._behind().list_meta() if self._has_gathered else None
+        """Return the servers that are missing from the lists, with the reasons."""
+        return self._mounts().list_meta() if self._has_gathered else None
 
     # Lists.
 
@@ -95,7 +76,7 @@ class JoinedSurface(WrappedSurface):
         return self._with(super().tools(), "tools")
 
     def tools_for(self, principal: Principal | None) -> Definitions:
-        """Return what this caller sees."""
+        """Return the tools that this caller sees."""
         return self._with(super().tools_for(principal), "tools")
 
     def resources(self) -> Definitions:
@@ -114,28 +95,28 @@ class JoinedSurface(WrappedSurface):
 
     def get_tool(self, name: str) -> WireTool | None:
         """Return the tool, None for an unknown name."""
-        return self._behind().tool(name) if name.startswith(PREFIX) else super().get_tool(name)
+        return self._mounts().tool(name) if name.startswith(PREFIX) else self._inner.get_tool(name)
 
     def resource_version(self, uri: str, principal: Principal | None) -> object | None:
         """Return a value that differs once the resource has changed.
 
-        Servers outside this process tell nothing here, so that theirs cannot be followed.
+        It is None for servers outside this process, whose resources cannot be subscribed to.
         """
         if uri.startswith(OWN_SCHEME):
             return super().resource_version(uri, principal)
-        place = self._behind().place("resource", uri)
+        place = self._mounts().place("resource", uri)
         if place is None:
             return super().resource_version(uri, principal)
-        return self._behind().resource_version(place)
+        return self._mounts().resource_version(place)
 
     async def read_resource(self, uri: str, context: Context) -> Mapping[str, Any]:
         """Return the contents; raises NotFoundError for an unknown URI."""
-        place = None if uri.startswith(OWN_SCHEME) else self._behind().place("resource", uri)
+        place = None if uri.startswith(OWN_SCHEME) else self._mounts().place("resource", uri)
         if place is None:
             return await super().read_resource(uri, context)
         params = {"uri": place.name}
         try:
-            return await self._behind().request("resources/read", place, params, context)
+            return await self._mounts().request("resources/read", place, params, context)
         except UnknownResourceError as error:
             raise UnknownResourceError(uri) from error
 
@@ -143,11 +124,11 @@ class JoinedSurface(WrappedSurface):
         self, name: str, arguments: dict[str, str], context: Context
     ) -> Mapping[str, Any]:
         """Return the prompt's messages; raises NotFoundError for an unknown name."""
-        place = self._behind().place("prompt", name) if name.startswith(PREFIX) else None
+        place = self._mounts().place("prompt", name) if name.startswith(PREFIX) else None
         if place is None:
             return await super().get_prompt(name, arguments, context)
         params = {"name": place.name, "arguments": arguments}
-        return await self._behind().request("prompts/get", place, params, context)
+        return await self._mounts().request("prompts/get", place, params, context)
 
     async def complete(
         self,
@@ -155,39 +136,99 @@ class JoinedSurface(WrappedSurface):
         argument: Mapping[str, Any],
         context_arguments: Mapping[str, str],
     ) -> dict[str, Any]:
-        """Return suggestions for what the user has typed so far."""
-        place, there = self._completed(ref)
+        """Return suggestions for the text that the user has typed so far."""
+        place, server_ref = self._completion_place(ref)
         if place is None:
             return await super().complete(ref, argument, context_arguments)
-        params: dict[str, Any] = {"ref": there, "argument": dict(argument)}
+        params: dict[str, Any] = {"ref": server_ref, "argument": dict(argument)}
         if context_arguments:
             params["context"] = {"arguments": dict(context_arguments)}
-        result = await self._behind().request(
+        result = await self._mounts().request(
             "completion/complete", place, params, Context.detached()
         )
         completion: dict[str, Any] = result.get("completion") or {"values": []}
         return completion
 
-    def _completed(self, ref: Mapping[str, Any]) -> "tuple[Place | None, Mapping[str, Any]]":
+    def _completion_place(self, ref: Mapping[str, Any]) -> "tuple[Place | None, Mapping[str, Any]]":
         match ref:
             case {"type": "ref/prompt", "name": str(name)} if name.startswith(PREFIX):
-                place = self._behind().place("prompt", name)
+                place = self._mounts().place("prompt", name)
                 return place, {**ref, "name": place.name if place else name}
             case {"type": "ref/resource", "uri": str(uri)} if not uri.startswith(OWN_SCHEME):
-                return self._behind().template_place(uri), ref
+                return self._mounts().template_place(uri), ref
             case _:
                 return None, ref
 
-    def _with(self, own: Definitions, kind: str) -> Definitions:
-        """Return both as one; the same object while neither changed."""
+    def _with(self, definitions: Definitions, kind: str) -> Definitions:
+        """Return the own definitions and the others; the same object until one changes."""
         if not self._has_gathered:
-            return own
-        others: Definitions = getattr(self._behind().lists, kind)
+            return definitions
+        others: Definitions = getattr(self._mounts().lists, kind)
         if not others:
-            return own
-        known = self._joined.get(id(own))
-        if known is None or known[0] is not own or known[1] is not others:
-            if len(self._joined) >= _MOST_JOINED:
-                self._joined.clear()
-            known = self._joined[id(own)] = (own, others, (*own, *others))
-        return known[2]
+            return definitions
+        joined = self._joined.get(id(definitions))
+        if joined is None or joined[0] is not definitions or joined[1] is not others:
+            joined = self._joined[id(definitions)] = (definitions, others, (*definitions, *others))
+        return joined[2]
+
+
+def capability_tools(
+    surface: "GuardedSurface", principal: Principal | None
+) -> list[dict[str, str]]:
+    """Return the tools of other servers that this caller sees, as `get_context` names them.
+
+    There are as many as fit into CAPABILITY_BYTES.
+    """
+    if not surface.is_gathered():
+        surface.gather()
+    room = CAPABILITY_BYTES
+    tools = []
+    for tool in surface.tools_for(principal):
+        name = str(tool["name"])
+        if not name.startswith(PREFIX):
+            continue
+        text = " ".join(str(tool.get("description") or tool.get("title") or "").split())
+        if len(text) > CAPABILITY_DESCRIPTION:
+            text = f"{text[: CAPABILITY_DESCRIPTION - 1]}…"
+        room -= len(name) + len(text.encode("utf-8", "replace")) + 32
+        if room < 0:
+            break
+        tools.append({"name": name, "description": text})
+    return tools
+
+
+class LazyMounts:
+    """Passes questions about other servers' names on, and answers those about own names."""
+
+    def __init__(self, mounts: "Callable[[], Mounts]") -> None:
+        self._mounts = mounts
+
+    def place(self, kind: "Kind", name: str) -> "Place | None":
+        """Return the place of a name; None for a name of this server."""
+        return None if _is_own(kind, name) else self._mounts().place(kind, name)
+
+    def where(self, server: str) -> "Surroundings":
+        """Return the machine and folders that a server runs in."""
+        return self._mounts().where(server)
+
+    def path_arguments(self, tool: str) -> frozenset[str]:
+        """Return the arguments of a tool that are paths by its schema."""
+        return self._mounts().path_arguments(tool) if tool.startswith(PREFIX) else frozenset()
+
+    def held(self, kind: "Kind", name: str) -> "PinHold | None":
+        """Return the reason against using a name, None if there is none."""
+        return None if _is_own(kind, name) else self._mounts().held(kind, name)
+
+    def is_stale(self, server: str) -> bool:
+        """Tell whether a server has announced lists that were not fetched yet."""
+        return self._mounts().is_stale(server)
+
+    async def fresh(self, server: str) -> bool:
+        """Wait for the lists that a server has announced; return False if they do not arrive."""
+        return await self._mounts().fresh(server)
+
+
+def _is_own(kind: "Kind", name: str) -> bool:
+    if kind in ("resource", "template"):
+        return name.startswith(OWN_SCHEME)
+    return not name.startswith(PREFIX)

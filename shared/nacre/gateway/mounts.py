@@ -1,4 +1,4 @@
-"""The servers behind this one: which there are, what they offer, and who answers for what."""
+"""The servers behind this one: their lists, the place of each name, and requests to them."""
 
 import math
 import threading
@@ -8,33 +8,37 @@ from functools import partial
 from typing import Any, TypeVar
 
 from nacre.core.clock import Clock
-from nacre.core.errors import NotFoundError, OffersChangedError, UncomparedError
-from nacre.firewall.entry.mounted_servers import Held, Kind, Place
+from nacre.core.errors import (
+    InvalidParamsError,
+    NewSessionError,
+    NotFoundError,
+    OffersChangedError,
+    UpstreamError,
+)
+from nacre.firewall.entry.mounted_servers import Kind, PinHold, Place
 from nacre.firewall.pins import PinKind, label, may_name
 from nacre.firewall.rules.arguments.argument_names import path_arguments
 from nacre.firewall.rules.rule import NOWHERE, Surroundings
-from nacre.gateway.calls.external_server import External, ExternalTool
-from nacre.gateway.catalogue.fetch import Gathering
-from nacre.gateway.catalogue.in_process import InProcess
-from nacre.gateway.catalogue.merged_lists import Joined, place_of
-from nacre.gateway.catalogue.refresh import Looking
-from nacre.gateway.catalogue.snapshot import Configs, Locals, View
-from nacre.gateway.catalogue.sources import Sources
+from nacre.gateway.calls.external_server import ExternalServer, ExternalTool
+from nacre.gateway.catalogue.current_view import CurrentView, Sources
+from nacre.gateway.catalogue.fetcher import Fetcher
+from nacre.gateway.catalogue.in_process import InProcessServer
+from nacre.gateway.catalogue.merged_lists import MergedLists, place_of
+from nacre.gateway.catalogue.snapshot import MISSING, Configs, LocalServers, View
 from nacre.gateway.catalogue.store import Entries, Entry
-from nacre.gateway.mounted_tools import LinkedTool, UnlistedTool
 from nacre.gateway.qualified_names import OWN_SCHEME, PREFIX, server_of
 from nacre.gateway.resource_links import Links
 from nacre.gateway.servers.config import ServerConfig
 from nacre.protocol.context import Context
-from nacre.protocol.surface import WireTool
+from nacre.protocol.surface import WireResult, WireTool
 
 T = TypeVar("T")
-_MOST_SESSIONS = 3  # that a server may begin during one request
+_MAX_SESSIONS = 3  # new sessions of a server during one request
 _KINDS: Mapping[str, Kind] = {"prompts/get": "prompt", "resources/read": "resource"}
 
 
 class Mounts:
-    """The servers behind this one; any number of threads may use it."""
+    """The servers behind this one. Threads may share it."""
 
     def __init__(
         self,
@@ -49,178 +53,186 @@ class Mounts:
         self._tick = tick
         self._guard = threading.Lock()
         self._gathered_at = self._asked_at = -math.inf
-        self._open: dict[str, External] = {}
-        self._places: dict[str, tuple[str, Surroundings]] = {}
-        self._paths: tuple[Joined, dict[str, frozenset[str]]] | None = None
+        self._open: dict[str, ExternalServer] = {}
+        self._surroundings: dict[str, tuple[str, Surroundings]] = {}
+        self._paths: tuple[MergedLists, dict[str, frozenset[str]]] | None = None
         self._links = Links()
-        self._looking = Looking(
-            sources, clock, is_stack=is_stack, tick=tick, read=self._close_outdated
+        self._view = CurrentView(
+            sources, clock, is_stack=is_stack, tick=tick, on_configs=self._close_outdated
         )
-        self._gathering = Gathering(
-            sources.catalogue, sources.watch, clock, is_stack=is_stack, kept=self._looking.kept
+        self._fetcher = Fetcher(
+            sources.catalogue,
+            sources.watch,
+            clock,
+            is_stack=is_stack,
+            on_entries=self._view.set_entries,
         )
 
     # The lists.
 
     @property
-    def lists(self) -> Joined:
-        """What there is, as far as it is known without asking anybody."""
-        view = self._looking.view
-        return Joined() if view is None else view.lists
+    def lists(self) -> MergedLists:
+        """The lists that are known without asking a server."""
+        view = self._view.latest
+        return MergedLists() if view is None else view.lists
 
     def is_gathered(self) -> bool:
-        """Tell whether the lists can be given at once."""
-        return self._looking.is_recent(self._gathered_at) and not self._looking.own_changed()
+        """Tell whether the lists are available without asking a server."""
+        return self._view.is_recent(self._gathered_at) and not self._view.local_changed()
 
     def gather(self, *, waits: bool = True) -> None:
-        """Look which servers there are, and ask those that are due."""
-        view = self._looking.looked()
+        """Reload the servers, and ask those whose lists are due."""
+        view = self._view.reload()
         self._asked_at = self._tick()
         if waits:
             self._gathered_at = self._asked_at
-        due = self._gathering.due((view.configs or {}).values(), view.entries)
+        due = self._fetcher.due((view.configs or {}).values(), view.entries)
         if due:
             servers = [self._server(config) for config in due]
-            self._gathering.gather(servers, view.entries, waits=waits)
+            self._fetcher.fetch(servers, view.entries, waits=waits)
 
     def list_meta(self) -> Mapping[str, Any] | None:
-        """Return which servers are missing from the lists, and why."""
-        view = self._looking.view
+        """Return the servers that are missing from the lists, with the reasons."""
+        view = self._view.latest
         return None if view is None else view.meta
 
-    # Who answers for what.
+    # Places.
 
     def place(self, kind: Kind, name: str) -> Place | None:
-        """Return where something lives; None for what is our own."""
+        """Return the server of a name and the name there; None for a name of this server."""
         if kind == "resource":
             return self._resource_place(name)
         if not name.startswith(PREFIX):
             return None
-        lists = self._looking.known().lists
-        found = (lists.tool_places if kind == "tool" else lists.prompt_places).get(name)
-        if found is not None:
-            return Place(*found)
-        # Of no server that is known, but never our own, for which other rules hold.
+        lists = self._view.get().lists
+        place = (lists.tool_places if kind == "tool" else lists.prompt_places).get(name)
+        if place is not None:
+            return Place(*place)
+        # No known server has it, but it must not count as an own name: other rules hold for those.
         return Place(server_of(name) or PREFIX, name.removeprefix(PREFIX).partition("__")[2])
 
     def where(self, server: str) -> Surroundings:
-        """Return where a server runs."""
-        config = self._looking.configs().get(server)
+        """Return the machine and folders that a server runs in."""
+        config = self._view.configs().get(server)
         if config is None:
             return NOWHERE if self._local_server(server) is None else self._sources.here
-        known = self._places.get(server)
-        if known is None or known[0] != config.digest:
-            known = self._places[server] = (config.digest, self._sources.where(config))
-        return known[1]
+        cached = self._surroundings.get(server)
+        if cached is None or cached[0] != config.digest:
+            cached = self._surroundings[server] = (config.digest, self._sources.where(config))
+        return cached[1]
 
     def path_arguments(self, tool: str) -> frozenset[str]:
-        """Return the arguments of a tool of which its schema says that they are paths."""
-        lists = self._looking.known().lists
-        known = self._paths
-        if known is None or known[0] is not lists:
-            paths = {
-                str(each["name"]): path_arguments(each.get("inputSchema")) for each in lists.tools
+        """Return the arguments of a tool that are paths by its schema."""
+        lists = self._view.get().lists
+        paths = self._paths
+        if paths is None or paths[0] is not lists:
+            by_tool = {
+                str(definition["name"]): path_arguments(definition.get("inputSchema"))
+                for definition in lists.tools
             }
-            known = self._paths = (lists, paths)
-        return known[1].get(tool, frozenset())
+            paths = self._paths = (lists, by_tool)
+        return paths[1].get(tool, frozenset())
 
-    def held(self, kind: Kind, name: str) -> Held | None:
-        """Return what is to be said against using something, None for nothing."""
-        place = self._template_place(name) if kind == "template" else self.place(kind, name)
+    def held(self, kind: Kind, name: str) -> PinHold | None:
+        """Return the reason against using a name, None if there is none."""
+        place = self.template_place(name) if kind == "template" else self.place(kind, name)
         return None if place is None else self._held_at(kind, place)
 
-    def _held_at(self, kind: Kind, place: Place) -> Held | None:
-        entry = self._looking.known().entries.get(place.server)
+    def _held_at(self, kind: Kind, place: Place) -> PinHold | None:
+        entry = self._view.get().entries.get(place.server)
         if entry is None or not (entry.waiting or entry.flagged):
             return None
-        held = _held(entry, kind, place.name)
-        if held is None and kind == "resource" and place.name not in _uris(entry):
-            for template in _templates(entry):
-                if may_name(template, place.name):
-                    held = held or _held(entry, "template", template)
-        return held
+        reason = _held(entry, kind, place.name)
+        if reason is not None or kind != "resource" or entry.offered is None:
+            return reason
+        if any(resource["uri"] == place.name for resource in entry.offered.resources):
+            return None
+        templates = (template["uriTemplate"] for template in entry.offered.templates)
+        reasons = (
+            _held(entry, "template", template)
+            for template in templates
+            if may_name(template, place.name)
+        )
+        return next((reason for reason in reasons if reason is not None), None)
 
     def is_stale(self, server: str) -> bool:
-        """Tell whether a server has announced other offers than are known of it."""
-        return self._gathering.is_stale(server)
+        """Tell whether a server has announced lists that were not fetched yet."""
+        return self._fetcher.is_stale(server)
 
     async def fresh(self, server: str) -> bool:
-        """Wait for the offers that a server has announced; False when they do not come."""
-        if not self._gathering.is_stale(server):
+        """Wait for the lists that a server has announced; return False if they do not arrive."""
+        if not self._fetcher.is_stale(server):
             return True
         try:
             external = self._external(server)
         except NotFoundError:
-            return True  # it was taken away, and so is what it offered
-        return await self._gathering.fresh(external)
+            return True  # the server was removed, and its lists with it
+        return await self._fetcher.refresh(external)
 
     def tool(self, name: str) -> WireTool | None:
         """Return a tool of another server, None for an unknown name."""
-        if not self._is_stack and not self._looking.is_recent(self._asked_at):
-            # A client may call for days without a list; what has changed is found all the same.
+        if not self._is_stack and not self._view.is_recent(self._asked_at):
+            # A client may call for days without listing, and changes must still be found.
             self.gather(waits=False)
-        view = self._looking.known()
-        known = view.tools.get(name)
-        if known is None:
-            known = self._found(view, name)
-            if known is not None:
-                view.tools[name] = known
-        return known
+        view = self._view.get()
+        tool = view.tools.get(name)
+        if tool is None:
+            tool = self._new_tool(view, name)
+            if tool is not None:
+                view.tools[name] = tool
+        return tool
 
     async def request(
         self, method: str, place: Place, params: Mapping[str, Any], context: Context
     ) -> Mapping[str, Any]:
-        """Return what a server answers about a resource, a prompt or a completion."""
+        """Return a server's result for a resource, a prompt or a completion."""
         local = self._local_server(place.server)
         if local is not None:
             return await local.request(method, params, context)
         kind = _KINDS.get(method)
-        return await self._compared(
+        return await self._send_compared(
             kind, place, lambda: self._external(place.server).request(method, params, context)
         )
 
-    async def _compared(
-        self, kind: Kind | None, place: Place, make: Callable[[], Awaitable[T]]
+    async def _send_compared(
+        self, kind: Kind | None, place: Place, send: Callable[[], Awaitable[T]]
     ) -> T:
-        """Make a request; in a new session only after its offers were compared.
+        """Send a request; in a new session of its server only after comparing the offer.
 
-        OffersChangedError when the request is about something that may not be used any more.
+        Raises OffersChangedError if the name that the request uses is no longer allowed.
         """
-        for _ in range(_MOST_SESSIONS):
+        for _ in range(_MAX_SESSIONS):
             try:
-                return await make()
-            except UncomparedError:
+                return await send()
+            except NewSessionError:
                 before = self._held_at(kind, place) if kind else None
-                await self._gathering.compared(self._external(place.server))
+                await self._fetcher.compare(self._external(place.server))
                 if kind and self._held_at(kind, place) != before:
                     raise OffersChangedError(place.server) from None
-        return await make()
+        return await send()
 
     def resource_version(self, place: Place) -> object | None:
-        """Return a value that differs once a resource has changed, None where nobody knows."""
+        """Return a value that differs once a resource has changed; None for other processes."""
         local = self._local_server(place.server)
         return None if local is None else local.server.resource_version(place.name)
 
     def template_place(self, template: str) -> Place | None:
         """Return the server of a resource template."""
-        return self._template_place(template)
-
-    def _template_place(self, template: str) -> Place | None:
-        for pattern, server in self._looking.known().lists.template_places:
+        for pattern, server in self._view.get().lists.template_places:
             if pattern.text == template:
                 return Place(server, template)
         return None
 
-    # For whoever owns the servers.
+    # For the owner.
 
     def check(self, name: str) -> Any:
-        """Ask one server now, and return its entry; NotFoundError for an unknown name."""
-        return self._gathering.refresh(self._external(name))
+        """Ask one server, and return its entry; raises NotFoundError for an unknown name."""
+        return self._fetcher.fetch_now(self._external(name))
 
-    def known(self) -> tuple[Configs, Entries, Locals]:
-        """Return all servers that are configured, what is known of each, and our own."""
-        view = self._looking.looked(needs_configs=True)
-        return view.configs or {}, view.entries, self._looking.locals()
+    def known(self) -> tuple[Configs, Entries, LocalServers]:
+        """Return the configured servers, their entries, and the servers of this process."""
+        view = self._view.reload(needs_configs=True)
+        return view.configs or {}, view.entries, self._view.local()
 
     def close(self) -> None:
         """End every session."""
@@ -232,95 +244,149 @@ class Mounts:
     # Servers and their tools.
 
     def _close_outdated(self, configs: Configs) -> None:
-        """Let go of servers whose configuration is another one now."""
+        """Close the servers that were removed or have another configuration."""
         with self._guard:
             names = [
                 name
                 for name, server in self._open.items()
                 if name not in configs or configs[name].digest != server.config.digest
             ]
-            gone = [self._open.pop(name) for name in names]
-        if gone:
-            threading.Thread(target=_close_all, args=(gone,), daemon=True).start()
+            outdated = [self._open.pop(name) for name in names]
+        if outdated:
+            threading.Thread(target=_close_all, args=(outdated,), daemon=True).start()
 
-    def _server(self, config: ServerConfig) -> External:
+    def _server(self, config: ServerConfig) -> ExternalServer:
         with self._guard:
-            found = self._open.get(config.name)
-            if found is None or found.config.digest != config.digest:
-                name = config.name
-                found = self._sources.open(config, lambda: self._announced(name))
-                self._open[name] = found
-            return found
+            name = config.name
+            server = self._open.get(name)
+            if server is None or server.config.digest != config.digest:
+                server = self._sources.open(config, lambda: self._on_announcement(name))
+                self._open[name] = server
+            return server
 
-    def _announced(self, name: str) -> None:
-        """Ask a server again at once that says that it offers something else now."""
-        self._gathering.announce(name)
+    def _on_announcement(self, name: str) -> None:
+        """Ask a server again at once, because it announced changed lists."""
+        self._fetcher.announce(name)
         with self._guard:
             server = self._open.get(name)
         if server is not None and not self._is_stack:
-            self._gathering.gather([server], {}, waits=False)
+            self._fetcher.fetch([server], {}, waits=False)
 
-    def _external(self, name: str) -> External:
-        config = self._looking.configs().get(name)
+    def _external(self, name: str) -> ExternalServer:
+        config = self._view.configs().get(name)
         if config is None:
             raise NotFoundError(f"there is no server '{name[:80]}'; see 'nacre server list'")
         return self._server(config)
 
-    def _local_server(self, name: str) -> InProcess | None:
-        return next((each for each in self._looking.locals().servers if each.name == name), None)
+    def _local_server(self, name: str) -> InProcessServer | None:
+        servers = self._view.local().servers
+        return next((server for server in servers if server.name == name), None)
 
-    def _found(self, view: View, name: str) -> WireTool | None:
+    def _new_tool(self, view: View, name: str) -> WireTool | None:
         place = view.lists.tool_places.get(name)
         if place is None:
             server = server_of(name) or ""
-            is_known = server in self._looking.configs()
+            is_configured = server in self._view.configs()
             is_listed = server in view.entries and view.entries[server].offered is not None
-            return (
-                UnlistedTool(name, server, self._gathered) if is_known and not is_listed else None
-            )
-        server, bare = place
+            if is_listed or not is_configured:
+                return None
+            return UnlistedTool(name, server, self._gather_tools)
+        server, tool_name = place
         local = self._local_server(server)
         if local is not None:
-            return local.tool(bare, reads=lambda _bare: self._looking.locals().reads(name))
+            return local.tool(tool_name, reads=lambda _: self._view.local().reads(name))
         try:
-            tool = ExternalTool(self._external(server), bare)
+            tool = ExternalTool(self._external(server), tool_name)
         except NotFoundError:
-            return None  # it was taken away since
-        compares: Any = partial(self._compared, "tool", Place(server, bare))
-        return LinkedTool(tool, self._links, server, compares)
+            return None  # the server was removed since
+        call_compared: Any = partial(self._send_compared, "tool", Place(server, tool_name))
+        return LinkedTool(tool, self._links, server, call_compared)
 
-    def _gathered(self) -> tuple[Mapping[str, Any], Mapping[str, Any] | None]:
+    def _gather_tools(self) -> tuple[Mapping[str, Any], Mapping[str, Any] | None]:
         self.gather()
         return self.lists.tool_places, self.list_meta()
 
     def _resource_place(self, uri: str) -> Place | None:
         if uri.startswith(OWN_SCHEME):
             return None
-        found = place_of(uri, self._looking.known().lists)
-        if found is not None:
-            return Place(*found)
+        place = place_of(uri, self._view.get().lists)
+        if place is not None:
+            return Place(*place)
         server = self._links.server(uri)
         return None if server is None else Place(server, uri)
 
 
-def _held(entry: Entry, kind: PinKind, name: str) -> Held | None:
-    name_of_pin = label(kind, name)
-    state: Any = entry.waiting.get(name_of_pin, "trusted")
-    is_flagged = name_of_pin in entry.flagged
-    return None if state == "trusted" and not is_flagged else Held(state, is_flagged, kind, name)
+def _held(entry: Entry, kind: PinKind, name: str) -> PinHold | None:
+    pin = label(kind, name)
+    state: Any = entry.waiting.get(pin, "trusted")
+    is_flagged = pin in entry.flagged
+    return None if state == "trusted" and not is_flagged else PinHold(state, is_flagged, kind, name)
 
 
-def _uris(entry: Entry) -> set[str]:
-    return {each["uri"] for each in entry.offered.resources} if entry.offered else set()
-
-
-def _templates(entry: Entry) -> list[str]:
-    return [each["uriTemplate"] for each in entry.offered.templates] if entry.offered else []
-
-
-def _close_all(servers: Iterable[External]) -> None:
+def _close_all(servers: Iterable[ExternalServer]) -> None:
     threads = [threading.Thread(target=server.close, daemon=True) for server in servers]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
+
+
+CallCompared = Callable[[Callable[[], Awaitable[WireResult]]], Awaitable[WireResult]]
+
+
+class LinkedTool:
+    """A tool whose results may name resources of its server that no list has.
+
+    `call_compared` makes the call; in a new session of the server only after comparing its offer.
+    """
+
+    blocking = False
+
+    def __init__(
+        self, tool: ExternalTool, links: Links, server: str, call_compared: CallCompared
+    ) -> None:
+        self._tool = tool
+        self._links = links
+        self._server = server
+        self._call_compared = call_compared
+        self.read_only = tool.read_only
+
+    async def call(self, arguments: dict[str, Any], context: Context) -> WireResult:
+        """Call the tool."""
+        result = await self._call_compared(lambda: self._tool.call(arguments, context))
+        self._links.remember(self._server, result.to_dict())
+        return result
+
+
+class UnlistedTool:
+    """A tool of a server that was not asked for its lists yet.
+
+    `gather` asks it, and returns the places of all tools and the `_meta` of the lists.
+    """
+
+    blocking = True
+    read_only = False
+
+    def __init__(
+        self,
+        name: str,
+        server: str,
+        gather: Callable[[], tuple[Mapping[str, Any], Mapping[str, Any] | None]],
+    ) -> None:
+        self._name = name
+        self._server = server
+        self._gather = gather
+
+    async def call(self, arguments: dict[str, Any], context: Context) -> WireResult:
+        """Ask the server for its tools; the client must call again, so that rules can decide."""
+        places, meta = self._gather()
+        if self._name in places:
+            raise UpstreamError(
+                self._server,
+                "was asked for its tools only now; make the call again",
+                is_fault=False,
+            )
+        missing = (meta or {}).get(MISSING, {})
+        if self._server in missing:
+            raise UpstreamError(self._server, missing[self._server], is_fault=False)
+        raise InvalidParamsError(f"Unknown tool: {self._name[:200]}")

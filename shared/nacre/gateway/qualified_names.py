@@ -1,7 +1,7 @@
-"""What the tools, prompts and resources of other servers are called here.
+"""The names under which tools, prompts and resources of other servers are offered here.
 
-A name that fits stays as it is. One that does not gets a digest of what it was, so that it
-depends on nothing but itself and no two meet.
+A valid name stays as it is. An invalid one gets a digest of the original, so that it depends on
+nothing else and no two names are equal.
 """
 
 import hashlib
@@ -13,35 +13,35 @@ from nacre.core.own_server_name import OWN, is_own
 from nacre.sdk.tool_names import check_server_name
 
 PREFIX = "mcp__"
-OWN_SCHEME = "nacre://"  # of our own resources
-_LONGEST_SERVER = 48  # leaves room for a tool's name
+OWN_SCHEME = "nacre://"  # of this server's resources
+_MAX_SERVER = 48  # leaves room for a tool's name
 _UNFIT = re.compile(r"[^A-Za-z0-9_.-]+")
 _RUNS = re.compile(r"_{2,}")
 
 
-def server_name(written: str) -> str:
+def server_name(given_name: str) -> str:
     """Return the name of a server for rules, the audit and tools; raises InvalidInputError."""
-    name = written.strip()
+    name = given_name.strip()
     if not name:
         raise InvalidInputError("a server needs a name")
     try:
-        fits = len(name) <= _LONGEST_SERVER and check_server_name(name) == written
+        fits = len(name) <= _MAX_SERVER and check_server_name(name) == given_name
     except InvalidInputError:
         fits = False
     if not fits:
-        plain = _RUNS.sub("_", _UNFIT.sub("_", name)).strip("_")[: _LONGEST_SERVER - 7].strip("_")
-        name = f"{plain or 'server'}_{_digest(written)}"
-    if is_own(name) or is_own(written):
+        plain = _RUNS.sub("_", _UNFIT.sub("_", name)).strip("_")[: _MAX_SERVER - 7].strip("_")
+        name = f"{plain or 'server'}_{_digest(given_name)}"
+    if is_own(name) or is_own(given_name):
         raise InvalidInputError(f"'{OWN}' is this server's own name; choose another one")
     return name
 
 
-def alias_of(written: str) -> str:
-    """Return the name that rules use for a server; the name itself where none can have it."""
+def alias_of(given_name: str) -> str:
+    """Return the name that rules use for a server, or the given name if it is not allowed."""
     try:
-        return server_name(written)
+        return server_name(given_name)
     except InvalidInputError:
-        return written
+        return given_name
 
 
 def exposed_name(server: str, name: str) -> str:
@@ -55,7 +55,7 @@ def exposed_name(server: str, name: str) -> str:
 
 
 def server_of(exposed: str) -> str | None:
-    """Return the server that a name belongs to by its form, None where no server can be it."""
+    """Return the server in an exposed name, None if no other server can have it."""
     if not exposed.startswith(PREFIX):
         return None
     server, separator, _ = exposed[len(PREFIX) :].partition("__")

@@ -1,33 +1,32 @@
-"""Resources that results named, and of which server they are: no list may have them."""
+"""Resources named in results, and their servers: such resources may be in no list."""
 
 from collections.abc import Iterator, Mapping
 from threading import Lock
 from typing import Any
 
+from nacre.core.bounded_cache import BoundedCache
 from nacre.core.limits import REMEMBERED_LINKS
 from nacre.protocol.encoded_results import Spelled
 
 
 class Links:
-    """The last ones that were seen; who named one first keeps it."""
+    """The latest links; the server that names a resource first keeps it."""
 
     def __init__(self) -> None:
         self._guard = Lock()
-        self._servers: dict[str, str] = {}
+        self._servers: BoundedCache[str, str] = BoundedCache(REMEMBERED_LINKS)
 
     def server(self, uri: str) -> str | None:
         """Return the server whose result named a resource."""
         return self._servers.get(uri)
 
     def remember(self, server: str, result: Mapping[str, Any]) -> None:
-        """Note the resources that a tool's result names."""
+        """Store the resources that a tool's result names."""
         for uri in result.uris if isinstance(result, Spelled) else named_uris(result):
             if uri in self._servers:
                 continue
             with self._guard:
                 self._servers[uri] = server
-                if len(self._servers) > REMEMBERED_LINKS:
-                    del self._servers[next(iter(self._servers))]
 
 
 def named_uris(result: Mapping[str, Any]) -> Iterator[str]:

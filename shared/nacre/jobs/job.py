@@ -1,17 +1,18 @@
-"""A job, and how it travels in a message."""
+"""A job, and its form in a message of the queue."""
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from nacre.core.errors import InvalidInputError
+from nacre.core.lazy_dataclasses import dataclass, field
 
 VERSION = 1
+SWEEP = "sweep"  # the kind of the hourly job that looks for work that nobody has queued
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What is to be done: a kind, for whom, and the ids of what it is about.
+    """One piece of work: its kind, its Being, and the ids that it needs.
 
     Messages carry ids only; texts and secrets stay in the item store.
     """
@@ -34,17 +35,17 @@ def encode_job(job: Job) -> str:
 def decode_job(body: str) -> Job:
     """Return the job in a message's body; raise UnknownJobError for anything else."""
     try:
-        found = json.loads(body)
+        fields = json.loads(body)
     except (ValueError, RecursionError) as error:
         raise UnknownJobError("a message of the queue is not JSON") from error
-    version = found.get("version", VERSION) if isinstance(found, dict) else None
-    if not isinstance(found, dict) or not isinstance(version, int):
+    version = fields.get("version", VERSION) if isinstance(fields, dict) else None
+    if not isinstance(fields, dict) or not isinstance(version, int):
         raise UnknownJobError("a message of the queue is not a job")
     if version != VERSION:
         raise UnknownJobError(
             f"a job has version {version!r}, and this version of nacre knows {VERSION}: upgrade it"
         )
-    kind, being_id, refs = found.get("kind"), found.get("being_id"), found.get("refs", {})
+    kind, being_id, refs = fields.get("kind"), fields.get("being_id"), fields.get("refs", {})
     if not (
         isinstance(kind, str)
         and isinstance(being_id, str | None)

@@ -3,22 +3,22 @@
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal
 
 from nacre.core.errors import LeaseHeldError, NacreError
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.core.limits import JOB_SECONDS, LEASE_LOOK_SECONDS, SWEEP_SECONDS
 from nacre.jobs.worker import Worker
 from nacre.ports.queue import Message, Queue
 
-_IDLE_SECONDS = 1.0  # how soon a job that another process sent is found
-_THREADS = 6  # orders take minutes, and none may hold up what another Being waits for
-_RETRY_SECONDS = 10.0  # long enough for a hiccup to pass
+_IDLE_SECONDS = 1.0  # between two looks for jobs that another process sent
+_THREADS = 6  # orders take minutes, and must not delay the jobs of other Beings
+_RETRY_SECONDS = 10.0  # long enough for a short failure to pass
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How one delivery ended; for the log, so it holds no texts of users."""
+    """The result of one delivery, for the log; it contains no texts of users."""
 
     message_id: str
     group: str
@@ -52,19 +52,19 @@ class WorkerLoop:
         self._retry_seconds = retry_seconds
         self._sweep = sweep
         self._sweep_seconds = sweep_seconds
-        self._next_sweep = 0.0  # what was left undone before is looked for at once
+        self._next_sweep = 0.0  # the first sweep runs at once, for work left from before the start
         self._sweeping = threading.Lock()
         self._changed = threading.Condition()
         self._stopping = threading.Event()
         self._woken = 0
-        self._busy: set[str] = set()  # messages that wait for a lease, which is told once
+        self._busy: set[str] = set()  # messages that wait for a lease; each is reported once
         self._threads = [
             threading.Thread(target=self._work, name=f"nacre-worker-{number}", daemon=True)
             for number in range(threads)
         ]
 
     def start(self) -> None:
-        """Begin to take messages."""
+        """Start to take messages."""
         for thread in self._threads:
             thread.start()
 
@@ -75,9 +75,9 @@ class WorkerLoop:
             self._changed.notify()
 
     def stop(self, seconds: float) -> bool:
-        """Finish the jobs that run and end; False when they took longer than that.
+        """Finish the running jobs and stop; return False if they take longer than `seconds`.
 
-        What is left then comes back to the queue when its time is over.
+        A job that is not finished returns to the queue when its time is over.
         """
         with self._changed:
             self._stopping.set()
@@ -88,7 +88,7 @@ class WorkerLoop:
         return not any(thread.is_alive() for thread in self._threads)
 
     def run_next(self) -> bool:
-        """Take one message and deal with it; False when there was none."""
+        """Take one message and run its job; return False if there was none."""
         try:
             message = self._queue.receive()
         except NacreError as error:
@@ -97,22 +97,24 @@ class WorkerLoop:
         if message is None:
             return False
         try:
-            self._deal_with(message)
-        except NacreError as error:  # the job may be done and its message is not: it comes again
-            self._tell(message, "queue unavailable", error)
+            self._run_job(message)
+        except (
+            NacreError
+        ) as error:  # the job may be done while its message is not deleted: it comes again
+            self._report_end(message, "queue unavailable", error)
         return True
 
     def _work(self) -> None:
         while not self._stopping.is_set():
-            seen = self._woken
+            woken_before = self._woken
             self._sweep_if_due()
             if not self.run_next():
                 with self._changed:
-                    if not self._stopping.is_set() and seen == self._woken:
+                    if not self._stopping.is_set() and woken_before == self._woken:
                         self._changed.wait(self._idle_seconds)
 
     def _sweep_if_due(self) -> None:
-        """Look for work that nobody queued; on AWS a schedule sends for that."""
+        """Look for work that nobody queued; on AWS a schedule queues a job for that."""
         if self._sweep is None:
             return
         with self._sweeping:
@@ -124,27 +126,27 @@ class WorkerLoop:
         except Exception as error:  # noqa: BLE001  # the next one may get through
             self._report(Outcome("", "sweep", 0, "failed", _described(error)))
 
-    def _deal_with(self, message: Message) -> None:
+    def _run_job(self, message: Message) -> None:
         try:
             self._worker.run(
                 message, keep_message=lambda: self._queue.postpone(message, JOB_SECONDS)
             )
         except LeaseHeldError as error:
-            # The holder may be done in a moment, and nobody tells: look again soon.
+            # The lease may be free in a moment, without a notice: look again soon.
             self._queue.give_back(message, LEASE_LOOK_SECONDS)
             if message.id not in self._busy:
                 self._busy.add(message.id)
-                self._tell(message, "busy", error)
+                self._report_end(message, "busy", error)
             return
         except Exception as error:  # noqa: BLE001  # no job may end the worker
             self._queue.postpone(message, self._retry_seconds)
-            self._tell(message, "failed", error)
+            self._report_end(message, "failed", error)
         else:
             self._queue.done(message)
-            self._tell(message, "done")
+            self._report_end(message, "done")
         self._busy.discard(message.id)
 
-    def _tell(
+    def _report_end(
         self,
         message: Message,
         result: Literal["done", "busy", "failed", "queue unavailable"],

@@ -1,37 +1,33 @@
-"""A queue that says in its own process that a message was sent, so that nobody waits for it."""
+"""A queue that signals each sent message, so that a worker in the same process does not poll."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.ports.queue import Depth, Message, Queue
 
 
-def _unheard() -> None:
+def _do_nothing() -> None:
     return
 
 
 @dataclass(slots=True)
-class Bell:
-    """Rings when there is work; nobody has to listen."""
+class JobSignal:
+    """Calls `on_job` when this process has sent a job."""
 
-    heard: Callable[[], None] = _unheard
-
-    def ring(self) -> None:
-        """Tell who listens."""
-        self.heard()
+    on_job: Callable[[], None] = _do_nothing
 
 
 @dataclass(frozen=True, slots=True)
 class AnnouncingQueue:
-    """A Queue that rings when a message is sent."""
+    """A Queue that calls `signal.on_job` when a message is sent."""
 
     queue: Queue
-    bell: Bell
+    signal: JobSignal
 
-    def send(self, body: str, *, group: str, repeat: str | None = None) -> str:
+    def send(self, body: str, *, group: str, dedupe_key: str | None = None) -> str:
         """Add a message and return its id."""
-        message_id = self.queue.send(body, group=group, repeat=repeat)
-        self.bell.ring()
+        message_id = self.queue.send(body, group=group, dedupe_key=dedupe_key)
+        self.signal.on_job()
         return message_id
 
     def receive(self) -> Message | None:
@@ -39,15 +35,15 @@ class AnnouncingQueue:
         return self.queue.receive()
 
     def done(self, message: Message) -> None:
-        """Remove a message; nothing happens when its receipt is no longer good."""
+        """Remove a message; nothing happens when its receipt is no longer valid."""
         self.queue.done(message)
 
     def postpone(self, message: Message, seconds: float) -> None:
-        """Deliver the message again after so long, counted from now; 0 is at once."""
+        """Deliver the message again after `seconds` from now; 0 is at once."""
         self.queue.postpone(message, seconds)
 
     def give_back(self, message: Message, seconds: float) -> None:
-        """Deliver the message again after so long; this delivery does not count."""
+        """Deliver the message again after `seconds`; this delivery does not count."""
         self.queue.give_back(message, seconds)
 
     def depth(self) -> Depth:

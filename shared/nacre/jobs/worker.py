@@ -1,8 +1,8 @@
-"""The worker: jobs by kind, each under the lease it needs."""
+"""The worker: runs each job with the handler of its kind, under the lease that it needs."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.jobs.job import Job, UnknownJobError, decode_job
 from nacre.jobs.lease import Lease, Leases
 from nacre.ports.items.table import Key
@@ -19,7 +19,7 @@ class Work:
     attempt: int  # 1 on the first delivery
     lease: Lease | None
     keep: Callable[[], None]
-    """Call it between steps: keeps the lease and the message, raises LeaseLostError."""
+    """Call it between steps to renew the lease and the message; raises LeaseLostError."""
 
 
 Handler = Callable[[Work], None]
@@ -32,7 +32,7 @@ class _Kind:
 
 
 class Worker:
-    """Runs jobs. A handler may meet a job twice and has to get to the same end."""
+    """Runs jobs. A job may be delivered more than once, so handlers must be idempotent."""
 
     def __init__(self, leases: Leases) -> None:
         self._leases = leases
@@ -40,22 +40,22 @@ class Worker:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """The kinds of jobs that are known, in order."""
+        """The registered kinds of jobs, sorted."""
         return tuple(sorted(self._kinds))
 
     def register(self, kind: str, handler: Handler, *, lease: str | None = None) -> None:
-        """Know a kind of job; with a lease's name one such job runs per Being at a time."""
+        """Register a kind of job; with a lease's name, one such job runs per Being at a time."""
         if kind in self._kinds:
             raise ValueError(f"the kind of job {kind!r} is registered twice")
         self._kinds[kind] = _Kind(handler, lease)
 
     def run(self, message: Message, *, keep_message: KeepMessage = lambda: None) -> None:
-        """Do the job in a message; what it raises says that the message is not done.
+        """Run the job in a message; if it raises, the message is not done.
 
-        Raises LeaseHeldError when someone else is at work, UnknownJobError for a message
-        of no registered kind.
+        Raises LeaseHeldError if another worker holds the lease, and UnknownJobError if the kind
+        of the job is not registered.
         """
-        job, kind = self._known(message)
+        job, kind = self._job_of(message)
         place = _lease_of(job, kind)
         if place is None:
             kind.handler(Work(job, message.receives, None, keep_message))
@@ -72,14 +72,14 @@ class Worker:
             self._leases.give_back(lease)
 
     def wait(self, message: Message) -> bool:
-        """Have whoever is at work for a message's Being wake the message when that has ended.
+        """Ask the holder of a message's lease to wake the message when the lease is released.
 
         Return False if it has ended already.
         """
-        place = _lease_of(*self._known(message))
+        place = _lease_of(*self._job_of(message))
         return place is not None and self._leases.wait(place, message.receipt)
 
-    def _known(self, message: Message) -> tuple[Job, _Kind]:
+    def _job_of(self, message: Message) -> tuple[Job, _Kind]:
         job = decode_job(message.body)
         kind = self._kinds.get(job.kind)
         if kind is None:
@@ -88,7 +88,7 @@ class Worker:
 
 
 def _lease_of(job: Job, kind: _Kind) -> Key | None:
-    """Return the lease under which a job is done; None where it needs none."""
+    """Return the lease that a job needs while it runs, or None."""
     if kind.lease is None:
         return None
     if job.being_id is None:

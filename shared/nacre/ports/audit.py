@@ -1,8 +1,9 @@
-"""Where the audit goes: lines in chains, each chain of one writer, with its head kept apart."""
+"""The audit: lines in chains, each written by one writer, with its head stored apart."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol
+
+from nacre.core.lazy_dataclasses import dataclass
 
 GENESIS = "0" * 64
 
@@ -17,7 +18,7 @@ class Head(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """All that is kept of one writer: its lines in order, and the heads that were noted apart.
+    """The stored records of one writer: its lines in order, and the heads that were noted apart.
 
     `may_begin_late`: the oldest records have expired, as they should.
     """
@@ -32,7 +33,7 @@ class AuditLog(Protocol):
     """Takes the records of one writer: one process, or one execution environment."""
 
     def open(self) -> Head:
-        """Return the head that the next record follows, of a chain that is ours alone.
+        """Return the head that the next record follows; no other process writes this chain.
 
         Called before the first record, and again after an append that failed. Raises
         UnavailableError when nothing can be written.
@@ -40,21 +41,21 @@ class AuditLog(Protocol):
         ...
 
     def append(self, line: bytes, *, before: Head, after: Head, at: str) -> None:
-        """Keep one record, which moves the head; raises UnavailableError when it is not kept."""
+        """Store one record and move the head; raises UnavailableError if it was not stored."""
         ...
 
     def close(self) -> None:
-        """Let the chain go, so that another process may continue it."""
+        """Release the chain, so that another process may continue it."""
         ...
 
 
 class AuditRecords(Protocol):
-    """Reads what was kept, of every writer."""
+    """Reads the records of every writer."""
 
     def chains(self) -> Iterator[Chain]:
-        """Return the chains, also those of which only a head is left."""
+        """Return all chains, including those of which only the head is left."""
         ...
 
     def newest(self, before: str = "") -> Iterator[bytes]:
-        """Yield the lines of all chains, the newest first: before this moment, or all."""
+        """Yield the lines of all chains, newest first: those before this moment, or all."""
         ...

@@ -1,9 +1,9 @@
 """A language model in a conversation: it answers in words, or asks for tools to be called."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from nacre.core.lazy_dataclasses import dataclass, field
 from nacre.core.limits import IMAGE_TOKENS, TOKEN_BYTES
 
 
@@ -26,18 +26,18 @@ class ChatMedia:
 
 @dataclass(frozen=True, slots=True)
 class ChatAnswer:
-    """What a model said, what it wants called, and what that cost."""
+    """The reply of a model: its text, the tools to call, and the tokens that it cost."""
 
     text: str
     requests: tuple[ToolRequest, ...] = ()
     media: tuple[ChatMedia, ...] = ()
-    is_cut: bool = False  # it did not come to an end within the tokens it had
+    is_cut: bool = False  # the answer was cut off at the token limit
     input_tokens: int = 0
     output_tokens: int = 0
 
 
 class Chat(Protocol):
-    """One model with one key, for one conversation; what it says is checked by whoever asks."""
+    """One model with one key, for one conversation; the caller checks its answers."""
 
     name: str
 
@@ -58,7 +58,7 @@ class Chat(Protocol):
         ...
 
     async def close(self) -> None:
-        """End what lines are open."""
+        """Close the open connections."""
         ...
 
 

@@ -4,7 +4,7 @@ from typing import Protocol
 
 
 class ClientDocuments(Protocol):
-    """Fetches what stands under an address of the public internet."""
+    """Fetches documents from addresses of the public internet."""
 
     def fetch(self, url: str) -> bytes:
         """Return the document; raises UnavailableError, or ForbiddenError for a private address.

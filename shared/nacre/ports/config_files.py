@@ -1,8 +1,9 @@
-"""Other programs' configuration files, and what this one remembers of its changes."""
+"""Other programs' configuration files, and records of our changes to them."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Protocol
+
+from nacre.core.lazy_dataclasses import dataclass, field
 
 Change = Callable[[str], str | None]
 
@@ -25,20 +26,20 @@ class WrapRecord:
 
 
 class ConfigFiles(Protocol):
-    """Files that belong to other programs, which may write them at any moment."""
+    """Configuration files of other programs, which may write them at any time."""
 
     def find(self, patterns: Sequence[str]) -> list[str]:
-        """Return the files that there are, without links, each once and in the order given."""
+        """Return the files that exist, without links, each once and in the given order."""
         ...
 
     def read(self, file: str) -> str:
-        """Return a file's text; ConfigurationError for what cannot be a configuration."""
+        """Return a file's text; raise ConfigurationError if it cannot be a configuration."""
         ...
 
     def change(self, file: str, change: Change) -> bool:
         """Replace a file's text by what `change` makes of it, whole or not at all.
 
-        `change` is asked anew when somebody else wrote the file meanwhile; with None it stays.
+        `change` is called again if somebody else has written the file since; None keeps the file.
         Tells whether it was written. ConflictError when the file does not come to rest,
         UnavailableError when it cannot be written, ConfigurationError when it must not be.
         """
@@ -46,18 +47,18 @@ class ConfigFiles(Protocol):
 
 
 class WrapRecords(Protocol):
-    """What was changed in which file."""
+    """A changed file, and its change."""
 
     def get(self, file: str, path: tuple[str, ...]) -> WrapRecord | None:
-        """Return the record of one entry; None where there is none."""
+        """Return the record of one entry, or None."""
         ...
 
     def put(self, record: WrapRecord) -> None:
-        """Keep a record, in place of the entry's earlier one."""
+        """Store a record; it replaces the entry's earlier one."""
         ...
 
     def drop(self, file: str, path: tuple[str, ...]) -> None:
-        """Forget an entry's record; it need not be there."""
+        """Remove an entry's record, if there is one."""
         ...
 
     def all(self) -> Iterator[WrapRecord]:

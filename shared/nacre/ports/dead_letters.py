@@ -1,9 +1,10 @@
 """The dead letters: messages of the queue that were given up."""
 
 from collections.abc import Generator
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
+
+from nacre.core.lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,13 +20,13 @@ class DeadLetter:
 
 
 class DeadLetters(Protocol):
-    """What a queue has given up, kept for two weeks.
+    """The messages that a queue has given up, stored for two weeks.
 
     A store that cannot answer raises UnavailableError.
     """
 
     def look(self) -> Generator[DeadLetter]:
-        """Yield what lies there, within a group in the order in which it was given up.
+        """Yield the dead letters, those of one group in the order in which they were given up.
 
         On AWS a letter is hidden from others until the look is closed or a minute is over, and
         of a group only the first ten are seen until some of them are sent back.
@@ -33,13 +34,14 @@ class DeadLetters(Protocol):
         ...
 
     def send_back(self, letter: DeadLetter) -> bool:
-        """Put a letter behind what waits in its group; False when it does not lie there any more.
+        """Move a letter to the end of its group; return False if it is no longer there.
 
-        It is delivered as often as a new message. Who is interrupted loses nothing: on AWS the
-        letter may stay beside the message, and for five minutes sending it back again adds none.
+        It is delivered as often as a new message. An interruption loses nothing: on AWS the letter
+        may then exist as well as the message. Sending it back again within five minutes adds no
+        second message.
         """
         ...
 
     def count(self) -> int:
-        """Count what lies there; on AWS the number is approximate."""
+        """Count the dead letters; on AWS the number is approximate."""
         ...

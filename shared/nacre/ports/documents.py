@@ -1,12 +1,13 @@
 """Documents as text."""
 
-from dataclasses import dataclass
 from typing import Protocol
+
+from nacre.core.lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentText:
-    """The text of a document; `read` of its `pages` are in it."""
+    """The text of a document: `pages` is its number of pages, `read` the number of those read."""
 
     text: str
     pages: int

@@ -1,8 +1,9 @@
 """Texts as vectors, and how alike texts are word by word."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
+
+from nacre.core.lazy_dataclasses import dataclass
 
 Vector = bytes
 """Float32, little endian, of unit length; all zeros for a text without anything to embed."""
@@ -12,14 +13,14 @@ class Embedder(Protocol):
     """One model that turns texts into vectors.
 
     `emb_id` is `provider:model:dimension:prefix-version`; vectors of two ids are never
-    compared. Neither attribute costs anything: the model loads with the first text. A
+    compared. Neither attribute costs anything: the first text loads the model. A
     model that cannot answer, or answers with anything but vectors of its dimension,
     raises UnavailableError; no vector is ever guessed.
     """
 
     @property
     def emb_id(self) -> str:
-        """Return what vectors of this model are filed under."""
+        """Return the id under which vectors of this model are stored."""
         ...
 
     @property
@@ -37,7 +38,7 @@ class Embedder(Protocol):
 
 
 class TokenSimilarity(Protocol):
-    """How well texts answer a query, word by word and without stored vectors.
+    """Scores texts against a query, word by word and without stored vectors.
 
     It costs more than a stored vector, so it is for a few hundred candidates.
     """
@@ -49,7 +50,7 @@ class TokenSimilarity(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What each channel of a hybrid search counts, each channel scaled to 0..1 first."""
+    """The weight of each channel of a hybrid search; each is scaled to 0..1 first."""
 
     dense: float
     sparse: float
@@ -58,7 +59,7 @@ class Weights:
 
 @dataclass(frozen=True, slots=True)
 class Cosines:
-    """What the cosines of one model mean in one kind of script.
+    """The meaning of one model's cosines in one kind of script.
 
     `mean` and `deviation` are those of notes that have nothing to do with each other. A
     hit by vector alone counts from `floor`; a memory joins a cluster from `join`.
@@ -76,7 +77,7 @@ class Cosines:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """What is known about one model; models differ, so cards do.
+    """The measured properties of one model.
 
     The `cjk` parts are for texts that are mostly Chinese, Japanese or Korean, of which
     many models know little.
@@ -94,7 +95,7 @@ class Card:
         return self.cosines.floor
 
     def cosines_for(self, *, mostly_cjk: bool) -> Cosines:
-        """Return what cosines mean between texts in either kind of script."""
+        """Return the meaning of cosines between texts in either kind of script."""
         return self.cjk_cosines if mostly_cjk else self.cosines
 
     def weights_for(self, *, mostly_cjk: bool) -> Weights:

@@ -1,9 +1,10 @@
-"""How a deployment does: its alarms, and what it counted lately."""
+"""The health of a deployment: its alarms and recent counts."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, Protocol
+
+from nacre.core.lazy_dataclasses import dataclass
 
 State = Literal["ok", "alarm", "no data"]
 
@@ -20,7 +21,7 @@ class Alarm:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
-    """What was counted in the last hours; None is what nobody has counted."""
+    """The counts of the last hours; None if nothing was counted."""
 
     hours: int
     calls: float | None = None
@@ -38,16 +39,19 @@ class Figures:
     index_drift: float | None = None
     llm_tokens: float | None = None
     llm_dollars: float | None = None
-    spend_caps: float | None = None
+    spend_caps: float | None = None  # questions over budget
 
 
 class Health(Protocol):
-    """Whoever watches a deployment; raises UnavailableError, and ForbiddenError for strangers."""
+    """Reads the alarms and counts of a deployment.
+
+    Raises ForbiddenError without access, UnavailableError if the service does not answer.
+    """
 
     def alarms(self) -> Sequence[Alarm]:
-        """Return every alarm, those that are on first."""
+        """Return every alarm, firing ones first."""
         ...
 
     def figures(self, hours: int) -> Figures:
-        """Return what was counted in the last hours, at most 24."""
+        """Return the counts of the last hours, at most 24."""
         ...

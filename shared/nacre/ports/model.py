@@ -1,13 +1,14 @@
 """A language model that answers one question with one JSON object."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Protocol
+
+from nacre.core.lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class ModelAnswer:
-    """What a model said, and what it cost."""
+    """The reply of a model, and the tokens that it cost."""
 
     text: str
     input_tokens: int
@@ -15,10 +16,10 @@ class ModelAnswer:
 
 
 class Model(Protocol):
-    """Answers a question; it may refuse, be slow, or say what nobody can use.
+    """Answers a question; it may refuse, be slow, or return an unusable answer.
 
-    The schema says what the answer should be; many endpoints ignore it, so whoever asks
-    checks the answer.
+    The schema describes the expected answer. Many endpoints ignore it, so the caller checks the
+    answer.
     """
 
     name: str
@@ -26,5 +27,5 @@ class Model(Protocol):
     def ask(
         self, *, system: str, user: str, schema: Mapping[str, Any], max_tokens: int
     ) -> ModelAnswer:
-        """Return the answer; raise ModelError when there is none to be had."""
+        """Return the answer; raise ModelError if there is none."""
         ...

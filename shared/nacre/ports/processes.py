@@ -4,13 +4,13 @@ from typing import Protocol
 
 
 class Holders(Protocol):
-    """Names processes, so that another one can tell later that its holder is no more."""
+    """Names processes, so that another one can tell later that its holder has ended."""
 
     @property
     def me(self) -> str | None:
-        """The name of this process; None where processes cannot be told apart."""
+        """The name of this process; None if processes cannot be told apart."""
         ...
 
     def is_gone(self, name: str) -> bool:
-        """Whether that process has certainly ended; False where nobody here can know."""
+        """Tell whether that process has certainly ended; False if that is unknown here."""
         ...

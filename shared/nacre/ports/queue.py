@@ -1,12 +1,13 @@
 """The queue: work that waits, in order within its group."""
 
-from dataclasses import dataclass
 from typing import Protocol
+
+from nacre.core.lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One delivery of a message; `receipt` is good for this delivery only."""
+    """One delivery of a message; `receipt` is valid for this delivery only."""
 
     id: str
     group: str
@@ -17,7 +18,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Depth:
-    """How many messages wait, are being worked on, and have been given up."""
+    """The number of messages that wait, are being worked on, and have been given up."""
 
     waiting: int
     in_flight: int
@@ -28,16 +29,16 @@ class Queue(Protocol):
     """Messages of one group are delivered in order, one at a time; groups do not wait.
 
     A message that is neither done nor postponed in time is delivered again, so handlers
-    meet some messages twice. After three deliveries it is set aside as dead and its group
-    goes on. A store that cannot answer raises UnavailableError; a body or a name that
+    get some messages twice. After three deliveries it is set aside as dead, and its group
+    continues. A store that cannot answer raises UnavailableError; a body or a name that
     cannot be sent raises InvalidInputError.
     """
 
-    def send(self, body: str, *, group: str, repeat: str | None = None) -> str:
+    def send(self, body: str, *, group: str, dedupe_key: str | None = None) -> str:
         """Add a message and return its id.
 
-        Within five minutes a second message of the group with the same `repeat` is
-        accepted and dropped. `group` and `repeat` are 1 to 128 letters, digits and
+        Within five minutes a second message of the group with the same `dedupe_key` is
+        accepted and dropped. `group` and `dedupe_key` are 1 to 128 letters, digits and
         punctuation marks of ASCII; a body is text of at most 64 kB.
         """
         ...
@@ -47,20 +48,20 @@ class Queue(Protocol):
         ...
 
     def done(self, message: Message) -> None:
-        """Remove a message; nothing happens when its receipt is no longer good."""
+        """Remove a message; nothing happens when its receipt is no longer valid."""
         ...
 
     def postpone(self, message: Message, seconds: float) -> None:
-        """Deliver the message again after so long, counted from now; 0 is at once.
+        """Deliver the message again after `seconds` from now; 0 is at once.
 
         A worker that needs more time postpones; nothing happens when the receipt is
-        no longer good. No pause is longer than the store's longest: on the laptop as long as a
+        no longer valid. No pause is longer than the store's longest: on the laptop as long as a
         delivery lasts, on AWS twelve hours.
         """
         ...
 
     def give_back(self, message: Message, seconds: float) -> None:
-        """Deliver the message again after so long, because its turn had not come.
+        """Deliver the message again after a delay, because it was too early to handle it.
 
         As `postpone`, but the delivery does not count; on AWS SQS counts it all the same.
         """

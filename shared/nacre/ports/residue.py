@@ -1,9 +1,10 @@
-"""What is left of something erased, wherever a store keeps anything."""
+"""The remains of erased texts in the files and tables of a store."""
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Protocol
+
+from nacre.core.lazy_dataclasses import dataclass
 
 _PARTITION = re.compile(r"B#([0-9a-f-]{36})(?:#|$)")
 
@@ -20,26 +21,26 @@ class Trace:
 
 
 class Residue(Protocol):
-    """Looks through everything that a store holds, whoever it belongs to.
+    """Searches all data of a store, of all owners.
 
-    It reads every row of every table, so it is for proofs and not for every day. A store
+    It reads every row of every table, so it is for proofs and not for daily use. A store
     that cannot answer raises UnavailableError.
     """
 
     def find(self, needles: Sequence[str]) -> Iterator[Trace]:
-        """Give every place that holds one of these texts, in whatever attribute."""
+        """Yield every place that contains one of these texts, in any attribute."""
         ...
 
     def drop_jobs(self, being_id: str) -> None:
-        """Remove the jobs of a Being that nobody has taken, where a queue allows that."""
+        """Remove the waiting jobs of a Being, where a queue allows that."""
         ...
 
     def settle(self) -> None:
-        """Overwrite what deleted rows left in files, where the store has files of its own."""
+        """Overwrite the remains of deleted rows in the store's files, if it has any."""
         ...
 
 
 def owner_of(partition: str) -> str | None:
     """Return the Being whose partition this is."""
-    found = _PARTITION.match(partition)
-    return None if found is None else found[1]
+    match = _PARTITION.match(partition)
+    return None if match is None else match[1]

@@ -4,7 +4,7 @@ from typing import Protocol
 
 
 class Secrets(Protocol):
-    """Named texts that are kept apart from everything else and shown to nobody.
+    """Named secret texts, stored apart from all other data and never displayed.
 
     A store that cannot answer raises UnavailableError, and a name that is not a secret's
     InvalidInputError; no message holds a value.
@@ -15,11 +15,11 @@ class Secrets(Protocol):
         ...
 
     def set(self, name: str, value: str) -> None:
-        """Keep the secret, in place of what was there."""
+        """Store the secret; it replaces an earlier one."""
         ...
 
     def unset(self, name: str) -> bool:
-        """Forget the secret; False when it was not set."""
+        """Remove the secret; return False when it was not set."""
         ...
 
     def names(self) -> list[str]:

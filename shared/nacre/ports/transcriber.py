@@ -1,12 +1,13 @@
 """Speech as text."""
 
-from dataclasses import dataclass, field
 from typing import Protocol
+
+from nacre.core.lazy_dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """What is said in a sound; `tokens` is what it was counted as, None where nobody told."""
+    """The words of a sound; `tokens` is how many it counted as, None if that is unknown."""
 
     text: str = field(repr=False)
     tokens: int | None = None

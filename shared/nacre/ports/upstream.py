@@ -1,8 +1,9 @@
-"""Another server as the gateway uses it: what it offers, and calls that may ask back."""
+"""Another server as the gateway uses it: its offer, and calls that may ask the client."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Protocol
+
+from nacre.core.lazy_dataclasses import dataclass, field
 
 Definition = Mapping[str, Any]
 
@@ -40,7 +41,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Progressed:
-    """How far a call is."""
+    """The progress of a call."""
 
     progress: float
     total: float | None
@@ -49,7 +50,7 @@ class Progressed:
 
 @dataclass(frozen=True, slots=True)
 class Logged:
-    """What the server logs while a call runs."""
+    """A log message of the server during a call."""
 
     level: str
     data: Any = field(repr=False)
@@ -63,19 +64,19 @@ class UpstreamCall(Protocol):
     """A call that runs."""
 
     async def next(self) -> Event:
-        """Return what happens next; `Done` is the last.
+        """Return the next event of the call; the last one is `Done`.
 
         RelayedError when the server answered with an error, UpstreamError when it cannot
         be used now.
         """
         ...
 
-    def answer(self, asked: Asked, result: Mapping[str, Any] | None) -> None:
-        """Give the server what it asked for; None declines."""
+    def answer(self, question: Asked, result: Mapping[str, Any] | None) -> None:
+        """Answer the server's request for input; None declines it."""
         ...
 
     def cancel(self) -> None:
-        """Give the call up; the server is told."""
+        """Cancel the call and notify the server."""
         ...
 
 
@@ -83,7 +84,7 @@ class Upstream(Protocol):
     """One server. It is opened when it is first needed, and again after it was lost."""
 
     def offered(self) -> Offered:
-        """Return what the server lists now; blocks. Raises UpstreamError."""
+        """Return the lists of the server; blocks, and raises UpstreamError."""
         ...
 
     @property
@@ -100,9 +101,9 @@ class Upstream(Protocol):
         wants_progress: bool = False,
         log_level: str | None = None,
     ) -> UpstreamCall:
-        """Start a request; it ends with UncomparedError when its session is not open any more."""
+        """Start a request; it ends with NewSessionError if its session is no longer open."""
         ...
 
     def close(self) -> None:
-        """End the session, and the program where there is one."""
+        """End the session, and the program if there is one."""
         ...

@@ -5,11 +5,11 @@ from typing import Protocol
 
 
 class Vault(Protocol):
-    """Wraps small secrets under a key that never leaves its place.
+    """Seals small secrets with a key that never leaves the vault.
 
-    The context says what a secret belongs to, such as its Being and run. It is not
-    secret; whoever opens names the same context again, so that a sealed value moved
-    to another item does not open there.
+    The context names the owner of a secret, such as its Being and run. It is not secret. To open
+    a sealed value the caller must pass the same context again, so a value that was moved to
+    another item does not open there.
     """
 
     def seal(self, plaintext: bytes, *, context: Mapping[str, str]) -> bytes:
@@ -17,5 +17,5 @@ class Vault(Protocol):
         ...
 
     def open(self, sealed: bytes, *, context: Mapping[str, str]) -> bytes:
-        """Return what was wrapped; raise BrokenSealError when it does not open."""
+        """Return the wrapped bytes; raises BrokenSealError if they cannot be opened."""
         ...

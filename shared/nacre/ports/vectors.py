@@ -2,14 +2,15 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.ports.embedder import Vector
 
 Kind = Literal["node", "scene"]
 
-_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+is_day = re.compile(r"\d{4}-\d{2}-\d{2}").fullmatch
+"""Whether a text has the form of an ISO date, such as 2026-07-28."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which points are looked at; what is left open lets every point pass."""
+    """The conditions on points; a condition that is not set lets every point pass."""
 
     kinds: frozenset[Kind] | None = None
     states: frozenset[str] | None = None
@@ -40,6 +41,19 @@ class Filter:
         for day in (self.day_from, self.day_to):
             if day is not None and not is_day(day):
                 raise ValueError(f"{day!r} is not an ISO date such as 2026-07-28")
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A search by a vector and by terms, for up to `limit` hits each.
+
+    No vector and no terms leave their list empty. A term that is repeated counts once.
+    """
+
+    dense: Vector | None
+    sparse: Sequence[str]
+    where: Filter
+    limit: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +90,7 @@ class VectorIndex(Protocol):
 
     emb_id: str
     is_derived: bool
-    """False where the index reads the vector items themselves, so writing those is enough."""
+    """False if the index reads the vector items themselves, so that writing those is enough."""
 
     def upsert(self, being_id: str, points: Sequence[Point]) -> None:
         """Write points, replacing those with the same ids.
@@ -89,19 +103,8 @@ class VectorIndex(Protocol):
         """Remove points; ids that are not there do no harm."""
         ...
 
-    def search(
-        self,
-        being_id: str,
-        *,
-        dense: Vector | None,
-        sparse: Sequence[str],
-        where: Filter,
-        limit: int,
-    ) -> Candidates:
-        """Return up to `limit` hits for a vector and as many for terms.
-
-        None and no terms leave their list empty. A term that is repeated counts once.
-        """
+    def search(self, being_id: str, question: Question) -> Candidates:
+        """Return up to `limit` hits for the vector and as many for the terms."""
         ...
 
     def scan(self, being_id: str, *, after: str | None, limit: int) -> list[tuple[str, str]]:
@@ -114,11 +117,6 @@ class VectorIndex(Protocol):
     def erase(self, being_id: str) -> None:
         """Remove all points of a Being."""
         ...
-
-
-def is_day(text: str) -> bool:
-    """Tell whether a text is an ISO date such as 2026-07-28."""
-    return _DAY.fullmatch(text) is not None
 
 
 def dimension_of(emb_id: str) -> int:

@@ -1,13 +1,13 @@
-"""What the wire leaves for the application to decide."""
+"""The decisions that the protocol leaves to the application."""
 
 from typing import Protocol
 
+from nacre.protocol.messages import Failure
 from nacre.protocol.principal import Principal
-from nacre.protocol.replies import Failure
 
 
 class Explainer(Protocol):
-    """What becomes of an exception outside."""
+    """Turns exceptions into errors for clients and models."""
 
     def explain(self, error: Exception, *, modern: bool) -> Failure:
         """Return the JSON-RPC error for an exception, as the era's clients know it."""
@@ -19,7 +19,7 @@ class Explainer(Protocol):
 
 
 class Rulebook(Explainer, Protocol):
-    """What the application decides for the dispatcher."""
+    """Decides for the dispatcher who may call what, and how errors are explained."""
 
     def permit(
         self,

@@ -1,13 +1,13 @@
-"""Who sends a request, and what is known of the client behind it."""
+"""The sender of a request, and the client that sends it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from nacre.core.errors import InvalidParamsError
+from nacre.core.lazy_dataclasses import dataclass, field
 from nacre.protocol.messages import Request
 from nacre.protocol.principal import Principal
-from nacre.protocol.versions import META_CAPABILITIES, META_CLIENT, TASKS, is_modern
+from nacre.protocol.versions import META_CAPABILITIES, META_CLIENT, MODERN, TASKS
 
 if TYPE_CHECKING:
     from nacre.protocol.changes import Seen
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Peer:
-    """What a client has said about itself."""
+    """A client: its declarations, and the state that it was shown last."""
 
     capabilities: Mapping[str, Any] = field(default_factory=dict)
     client_info: Mapping[str, Any] = field(default_factory=dict)
-    # What it saw last, where it can be told of changes.
+    # Its lists and resources as last shown, if it can be told of changes.
     seen: "Seen | None" = None
     _log_level: str | None = None
 
     def log_level(self) -> str | None:
-        """Return the least important level that the client chose, None where it chose none."""
+        """Return the lowest log level that the client wants, or None if it chose none."""
         return self._log_level
 
     def choose_log_level(self, level: str) -> None:
@@ -34,7 +34,7 @@ class Peer:
 
 @dataclass(slots=True)  # not frozen: see HttpRequest
 class Caller:
-    """Who sends a request, and under which version."""
+    """The sender of a request, and the version that it speaks."""
 
     version: str
     principal: Principal | None = None
@@ -43,14 +43,14 @@ class Caller:
 
     @property
     def takes_tasks(self) -> bool:
-        """Whether the caller declared that it takes a task in place of a result."""
+        """True if the caller declared that it takes a task in place of a result."""
         extensions = self.peer.capabilities.get("extensions")
         declared = isinstance(extensions, Mapping) and TASKS in extensions
-        return declared and is_modern(self.version) and self.principal is not None
+        return declared and self.version == MODERN and self.principal is not None
 
 
 def declared_peer(request: Request) -> Peer:
-    """Return what a modern request says of its client; raises when it must and does not."""
+    """Return the client of a modern request; raises InvalidParamsError if it declares none."""
     capabilities = request.meta.get(META_CAPABILITIES)
     if not isinstance(capabilities, dict):
         raise InvalidParamsError(f"params._meta needs '{META_CAPABILITIES}', an object")

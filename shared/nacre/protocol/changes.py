@@ -1,19 +1,18 @@
-"""Telling clients what changed: the lists they see, and the resources they follow.
+"""Notifications about changes: in the lists that clients see and the resources they follow.
 
-Tools may be approved by another process, servers added, a policy edited. So one thread looks at
-what each client sees, as long as there is a client to tell, and compares it with what that client
-saw last.
+Another process may approve tools, add servers or edit a policy. So while there is a client to
+notify, one thread compares the lists of each client with those that it saw last.
 """
 
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from typing import Any
 
+from nacre.core.bounded_cache import BoundedCache
 from nacre.core.errors import InvalidParamsError, NacreError, RateLimitedError, UnavailableError
+from nacre.core.lazy_dataclasses import dataclass, field
 from nacre.core.limits import (
     CHANGES_SECONDS,
     FOLLOWED_RESOURCES,
@@ -61,7 +60,7 @@ def definitions(surface: Surface, kind: str, principal: Principal | None) -> Def
 
 @dataclass(slots=True)
 class Seen:
-    """What a client saw last: lists by their kind, and versions of the resources it follows.
+    """The lists that a client saw last, and the versions of the resources it follows.
 
     A client that has a stream only while a call runs is told by `tells` then, and what it
     missed is `pending`.
@@ -95,7 +94,9 @@ class Changes:
         self._seconds = seconds
         self._guard = threading.Condition()
         self._watches: list[Watch] = []
-        self._recent: OrderedDict[int, tuple[float, Principal | None, Seen]] = OrderedDict()
+        self._recent: BoundedCache[int, tuple[float, Principal | None, Seen]] = BoundedCache(
+            SUBSCRIPTIONS
+        )
         self._is_open = True
         self._is_looking = False
         self._is_due = False
@@ -122,23 +123,20 @@ class Changes:
                 self._guard.notify_all()
 
     def remember(self, principal: Principal | None, seen: Seen) -> None:
-        """Look for a while what changes for a client that has no stream of its own."""
+        """Look for changes for a while, for a client without a stream of its own."""
         if not (seen.lists or seen.versions):
             return
         with self._guard:
             self._recent[id(seen)] = (time.monotonic(), principal, seen)
-            self._recent.move_to_end(id(seen))
-            if len(self._recent) > SUBSCRIPTIONS:
-                self._recent.popitem(last=False)
             self._start()
 
-    def baseline(self, principal: Principal | None, wanted: "Wanted") -> Seen:
-        """Return what a client sees now of what it wants to hear about; may wait for servers."""
+    def baseline(self, principal: Principal | None, requested: "Wanted") -> Seen:
+        """Return the present state of a client's lists and resources; may wait for servers."""
         self._gather()
         seen = Seen()
-        for kind in wanted.kinds:
+        for kind in requested.kinds:
             seen.lists[kind] = definitions(self._surface, kind, principal)
-        for uri in wanted.uris:
+        for uri in requested.uris:
             self.follow(principal, seen, uri)
         return seen
 
@@ -165,7 +163,9 @@ class Changes:
             for key in [key for key, (at, _, _) in self._recent.items() if at < oldest]:
                 del self._recent[key]
             recent = [(principal, seen) for _, principal, seen in self._recent.values()]
-        if any(seen.lists for seen in (*(each.seen for each in watches), *(s for _, s in recent))):
+        if any(
+            seen.lists for seen in (*(client.seen for client in watches), *(s for _, s in recent))
+        ):
             self._gather()
         for watch in watches:
             for method, params in self._news(watch.principal, watch.seen):
@@ -188,7 +188,7 @@ class Changes:
         with self._guard:
             if not self._is_open:
                 raise UnavailableError("the server is stopping")
-            of_token = sum(_subject(each) == _subject(watch) for each in self._watches)
+            of_token = sum(_subject(other) == _subject(watch) for other in self._watches)
             if len(self._watches) >= SUBSCRIPTIONS or of_token >= SUBSCRIPTIONS_OF_TOKEN:
                 raise RateLimitedError("subscriptions of this token", seconds=_AGAIN_SECONDS)
             self._watches.append(watch)
@@ -224,15 +224,15 @@ class Changes:
     def _news(
         self, principal: Principal | None, seen: Seen
     ) -> Iterator[tuple[str, Mapping[str, Any]]]:
-        told = set()
+        methods = set()
         for kind, old in list(seen.lists.items()):
             now = definitions(self._surface, kind, principal)
             if now is old or now == old:
                 continue
             seen.lists[kind] = now
             method = _LISTS[kind][1]
-            if method not in told:
-                told.add(method)
+            if method not in methods:
+                methods.add(method)
                 yield method, {}
         for uri, version in list(seen.versions.items()):
             current = self._version(principal, uri)
@@ -252,7 +252,7 @@ class Changes:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a client asks to hear about."""
+    """The changes that a client asks to be notified of."""
 
     kinds: tuple[str, ...]
     uris: tuple[str, ...]
@@ -260,29 +260,29 @@ class Wanted:
     @classmethod
     def of(cls, params: Mapping[str, Any]) -> "Wanted":
         """Read the parameters of `subscriptions/listen`; raises InvalidParamsError."""
-        asked = params.get("notifications")
-        if not isinstance(asked, Mapping):
+        notifications = params.get("notifications")
+        if not isinstance(notifications, Mapping):
             raise InvalidParamsError("subscriptions/listen: 'notifications' must be an object")
         for name in {name for name, _ in _LISTS.values()}:
-            if not isinstance(asked.get(name, False), bool | None):
+            if not isinstance(notifications.get(name, False), bool | None):
                 raise InvalidParamsError(
                     f"subscriptions/listen: 'notifications.{name}' must be true or false"
                 )
-        uris = asked.get("resourceSubscriptions") or []
+        uris = notifications.get("resourceSubscriptions") or []
         if not isinstance(uris, list) or not all(isinstance(uri, str) for uri in uris):
             raise InvalidParamsError(
                 "subscriptions/listen: 'notifications.resourceSubscriptions' must be a list of URIs"
             )
-        kinds = tuple(kind for kind, (name, _) in _LISTS.items() if asked.get(name))
+        kinds = tuple(kind for kind, (name, _) in _LISTS.items() if notifications.get(name))
         return cls(kinds, tuple(dict.fromkeys(uris)))
 
 
 def honoured(seen: Seen) -> dict[str, Any]:
-    """Return what a client will be told, as the acknowledgement says it."""
-    told: dict[str, Any] = {_LISTS[kind][0]: True for kind in seen.lists}
+    """Return the notifications that a client will get, as the acknowledgement names them."""
+    notifications: dict[str, Any] = {_LISTS[kind][0]: True for kind in seen.lists}
     if seen.versions:
-        told["resourceSubscriptions"] = list(seen.versions)
-    return told
+        notifications["resourceSubscriptions"] = list(seen.versions)
+    return notifications
 
 
 def _subject(watch: Watch) -> str:

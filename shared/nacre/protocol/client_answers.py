@@ -1,6 +1,6 @@
-"""What clients answer to questions, checked before a handler sees it.
+"""Checks of the answers that clients give to questions, before a handler sees them.
 
-Imported with the first answer, because the schema library is not needed before.
+It is imported with the first answer, because nothing else needs the schema library.
 """
 
 from collections.abc import Mapping
@@ -15,9 +15,9 @@ _BACKTRACKS = 100_000  # of a pattern with look-around; others run in linear tim
 
 
 def check_answer(key: str, request: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
-    """Raise InvalidParamsError for an answer that is none to this request.
+    """Raise InvalidParamsError for an answer that does not fit this request.
 
-    What a person typed is never repeated.
+    The error never repeats what a person typed.
     """
     match request["method"]:
         case "elicitation/create":
@@ -34,11 +34,11 @@ def check_answer(key: str, request: Mapping[str, Any], answer: Mapping[str, Any]
         raise InvalidParamsError(f"the answer to '{key[:60]}' does not fit the question: {problem}")
 
 
-def _unfit_form(asked: Mapping[str, Any], answer: Mapping[str, Any]) -> str | None:
+def _unfit_form(question: Mapping[str, Any], answer: Mapping[str, Any]) -> str | None:
     action, content = answer.get("action"), answer.get("content")
     if action not in _ACTIONS:
         return "'action' must be accept, decline or cancel"
-    schema = asked.get("requestedSchema")
+    schema = question.get("requestedSchema")
     if action != "accept" or not isinstance(schema, Mapping):
         return None
     if not isinstance(content, dict):

@@ -1,13 +1,17 @@
 """One call as its handler sees it, and the channel back to the client."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
+from nacre.core.coroutines import is_in_loop
 from nacre.core.errors import ClientCapabilityError, ClientExtensionError, InvalidParamsError
+from nacre.core.lazy_dataclasses import dataclass, field
 from nacre.protocol.messages import RequestId
 from nacre.protocol.principal import Principal
-from nacre.protocol.versions import LEGACY_VERSIONS, TASKS, is_modern
+from nacre.protocol.versions import LEGACY_VERSIONS, MODERN, TASKS
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
 
 LOG_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 
@@ -32,7 +36,7 @@ def capability_of(method: str) -> str:
 
 
 class InputRequired(Exception):  # noqa: N818 - a question to the client, not an error
-    """The handler cannot go on before the client has answered these requests."""
+    """The handler needs the client's answers to these requests before it can continue."""
 
     def __init__(self, requests: Mapping[str, Mapping[str, Any]]) -> None:
         super().__init__("input required")
@@ -40,7 +44,7 @@ class InputRequired(Exception):  # noqa: N818 - a question to the client, not an
 
 
 class TaskWanted(Exception):  # noqa: N818 - as above
-    """The handler goes on as a task: it runs again from its start in the worker.
+    """The handler continues as a task: it runs again from its start in the worker.
 
     Tasks of one group run one after the other.
     """
@@ -60,12 +64,12 @@ class TaskRun(Protocol):
 
     @property
     def attempt(self) -> int:
-        """How often the handler has begun, this time included."""
+        """The number of this attempt; the first is 1."""
         ...
 
     @property
     def notes(self) -> Mapping[str, Any]:
-        """What earlier attempts have kept."""
+        """The notes of earlier attempts."""
         ...
 
     def keep(self, notes: Mapping[str, Any]) -> None:
@@ -73,11 +77,11 @@ class TaskRun(Protocol):
         ...
 
     def makes(self, tool: str, arguments: Mapping[str, Any]) -> bool:
-        """Whether this very call is the task's own, and not one that its handler makes."""
+        """Tell whether this call is the task itself, and not a call that its handler makes."""
         ...
 
     def go_on_later(self) -> NoReturn:
-        """End this attempt, so that other work gets its turn, and begin another soon."""
+        """End this attempt to let other work run; the next attempt begins soon."""
         ...
 
 
@@ -86,12 +90,12 @@ class Channel(Protocol):
 
     @property
     def can_ask(self) -> bool:
-        """Whether requests sent to the client now can be answered."""
+        """True if the client can answer requests now."""
         ...
 
     @property
     def cancelled(self) -> bool:
-        """Whether the client has given the call up."""
+        """True if the client has cancelled the call."""
         ...
 
     def notify(self, method: str, params: dict[str, Any]) -> None:
@@ -144,7 +148,7 @@ class Context:
     answers: Mapping[str, dict[str, Any]] = field(default_factory=dict, repr=False)
     # What a handler wants to find again when it is run once more with the answers; it
     # travels sealed, and is empty in the first round.
-    kept: dict[str, Any] = field(default_factory=dict, repr=False)
+    handler_state: dict[str, Any] = field(default_factory=dict, repr=False)
     channel: Channel = field(default=_SILENCE, repr=False)
     # Whether the caller takes a task in place of a result.
     takes_task: bool = False
@@ -162,7 +166,7 @@ class Context:
 
     @property
     def cancelled(self) -> bool:
-        """Whether the client has given the call up; long work should stop."""
+        """True if the client has cancelled the call; long work should stop."""
         return self.channel.cancelled
 
     def progress(
@@ -180,8 +184,8 @@ class Context:
 
     def log(self, level: str, data: Any, logger: str | None = None) -> None:
         """Send a log message to the client; does nothing below the level it asked for."""
-        wanted = self.log_level
-        if wanted is None or LOG_LEVELS.index(level) < LOG_LEVELS.index(wanted):
+        least = self.log_level
+        if least is None or LOG_LEVELS.index(level) < LOG_LEVELS.index(least):
             return
         params: dict[str, Any] = {"level": level, "data": data}
         if logger is not None:
@@ -220,7 +224,7 @@ class Context:
         """
         for request in requests.values():
             self.require(capability_of(request["method"]))
-        if is_modern(self.version):
+        if self.version == MODERN:
             missing = {key: request for key, request in requests.items() if key not in self.answers}
             if missing:
                 raise InputRequired(missing)
@@ -235,3 +239,48 @@ class Context:
         for key, request in requests.items():
             check_answer(key, request, answers[key])
         return answers
+
+
+class WrappedChannel:
+    """A channel that passes everything on to another one; subclasses change a part of it."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+
+    @property
+    def can_ask(self) -> bool:
+        """True if the client can answer requests now."""
+        return self._channel.can_ask
+
+    @property
+    def cancelled(self) -> bool:
+        """True if the client has cancelled the call."""
+        return self._channel.cancelled
+
+    def notify(self, method: str, params: dict[str, Any]) -> None:
+        """Send a notification that belongs to the call."""
+        self._channel.notify(method, params)
+
+    async def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """Send a request and return the client's result."""
+        return await self._channel.ask(method, params)
+
+
+class LoopChannel(WrappedChannel):
+    """A channel that lives in one event loop, for a handler in another loop or in a thread."""
+
+    def __init__(self, channel: Channel, loop: "AbstractEventLoop") -> None:
+        super().__init__(channel)
+        self._loop = loop
+
+    def notify(self, method: str, params: dict[str, Any]) -> None:
+        """Send a notification from the channel's loop."""
+        self._loop.call_soon_threadsafe(self._channel.notify, method, params)
+
+    async def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """Send a request and return the client's result; a thread without a loop is blocked."""
+        import asyncio  # noqa: PLC0415 - as for Looper
+
+        question = self._channel.ask(method, params)
+        future = asyncio.run_coroutine_threadsafe(question, self._loop)
+        return await asyncio.wrap_future(future) if is_in_loop() else future.result()

@@ -36,14 +36,14 @@ class Spelled(Mapping[str, Any]):
         return self.members.get(name, b"{").startswith(b"{")
 
     def joined(self, more: Mapping[str, Any]) -> "Spelled":
-        """Return the result with these members, in their places where it has them."""
+        """Return the result with these members, which replace those of the same names."""
         members = {name: strict_json.encode(value) for name, value in more.items()}
         return Spelled({**self.members, **members}, self.uris)
 
     def without(self, name: str) -> "Spelled":
         """Return the result without a member."""
-        left = {each: value for each, value in self.members.items() if each != name}
-        return Spelled(left, self.uris)
+        members = {member: value for member, value in self.members.items() if member != name}
+        return Spelled(members, self.uris)
 
     def encode(self) -> bytes:
         """Return the result as compact JSON."""
@@ -52,7 +52,7 @@ class Spelled(Mapping[str, Any]):
 
 
 class LargeAnswer(NamedTuple):
-    """The answer to a request, and what is `shown` of its result: large members are empty."""
+    """The answer to a request; `shown` is its result with empty large members."""
 
     id: str | int
     shown: dict[str, Any]

@@ -1,6 +1,5 @@
-"""JSON-RPC messages: the three shapes that a client may send."""
+"""JSON-RPC messages: the three shapes that a client may send, and the answers to them."""
 
-from dataclasses import dataclass, field
 from typing import Any, TypeGuard
 
 from nacre.core.errors import (
@@ -9,6 +8,7 @@ from nacre.core.errors import (
     MalformedMessageError,
     TooLargeError,
 )
+from nacre.core.lazy_dataclasses import dataclass, field
 from nacre.core.limits import MAX_BODY_BYTES
 from nacre.protocol import strict_json
 
@@ -137,3 +137,41 @@ def question(request_id: RequestId, method: str, params: dict[str, Any]) -> byte
     return strict_json.encode(
         {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A JSON-RPC error and the HTTP status that goes with it."""
+
+    code: int
+    message: str
+    data: Any = None
+    status: int = 400
+
+
+@dataclass(slots=True)  # not frozen: see HttpRequest
+class Answer:
+    """An encoded JSON-RPC response, with its error if there is one."""
+
+    body: bytes
+    failure: Failure | None = None
+    cause: Exception | None = None
+
+
+def answer(request_id: RequestId, result: bytes, cause: Exception | None = None) -> Answer:
+    """Return the response that carries an encoded result."""
+    if type(request_id) is int:
+        return Answer(b'{"jsonrpc":"2.0","id":%d,"result":%b}' % (request_id, result), None, cause)
+    spelled = strict_json.encode(request_id)
+    return Answer(b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (spelled, result), None, cause)
+
+
+def refusal(
+    request_id: RequestId | None, failure: Failure, cause: Exception | None = None
+) -> Answer:
+    """Return the response that carries an error."""
+    error: dict[str, Any] = {"code": failure.code, "message": failure.message}
+    if failure.data is not None:
+        error["data"] = failure.data
+    body = {"jsonrpc": "2.0", "id": request_id, "error": error}
+    return Answer(strict_json.encode(body), failure, cause)

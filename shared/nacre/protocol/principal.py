@@ -1,6 +1,6 @@
-"""Who calls."""
+"""The caller of a request, and its scopes."""
 
-from dataclasses import dataclass
+from nacre.core.lazy_dataclasses import dataclass
 
 READ = "mcp:read"
 WRITE = "mcp:write"
@@ -19,5 +19,5 @@ class Principal:
 
     @property
     def may_write(self) -> bool:
-        """Whether calls that change something are allowed."""
+        """True if calls that change something are allowed."""
         return WRITE in self.scopes

@@ -33,12 +33,12 @@ class Results:
             meta = {META_SERVER: self.server_info, **result["_meta"]}
             return strict_json.encode({"resultType": "complete", **result, "_meta": meta})
         if "resultType" in result or not result:
-            whole = strict_json.encode({"resultType": "complete", **result})
-            return whole[:-1] + self._signature
+            encoded = strict_json.encode({"resultType": "complete", **result})
+            return encoded[:-1] + self._signature
         return _COMPLETE + strict_json.encode(result)[1:-1] + self._signature
 
     def _joined(self, result: Spelled, *, modern: bool) -> bytes:
-        """Return what `encode` would, without parsing what is large."""
+        """Encode a result without parsing its large members."""
         if not modern:
             is_loose = not result.is_object("structuredContent")
             return (result.without("structuredContent") if is_loose else result).encode()

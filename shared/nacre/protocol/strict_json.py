@@ -61,19 +61,21 @@ def parse(raw: bytes | bytearray, scan: Scan | None = None) -> Any:
     except ValueError:
         raise MalformedJsonError("the message holds a number that JSON cannot carry") from None
     if end != len(text):
-        raise MalformedJsonError(f"the message is not valid JSON: it goes on after character {end}")
+        raise MalformedJsonError(
+            f"the message is not valid JSON: there is more text after character {end}"
+        )
     if may_be_torn and _has_lone_surrogate(value):
-        raise MalformedMessageError("the message holds an unpaired surrogate, which is no text")
+        raise MalformedMessageError("the message holds an unpaired surrogate, which is not text")
     return value
 
 
 def readable_id(raw: bytes | bytearray) -> str | int | None:
-    """Return the id of a request that is refused, None where two readers may disagree on it.
+    """Return the id of a request that is refused, or None if two parsers may read it differently.
 
     What else is wrong with the message does not matter: who sent it waits for an answer. A response
     is no request: its id is the receiver's own.
     """
-    # Bytes that are no UTF-8 and raw control characters are harmless beside the id.
+    # Bytes that are not UTF-8 and raw control characters are harmless beside the id.
     text = raw.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
     try:
         try:
@@ -85,10 +87,10 @@ def readable_id(raw: bytes | bytearray) -> str | int | None:
     members = top if isinstance(top, tuple) else ()
     ids = [value for name, value in members if name == "id"]
     is_request = any(name == "method" for name, _ in members)
-    found = ids[0] if is_request and len(ids) == 1 else None
-    if isinstance(found, str):
-        return None if _is_torn(found) or any(each < " " for each in found) else found
-    return found if type(found) is int else None
+    request_id = ids[0] if is_request and len(ids) == 1 else None
+    if isinstance(request_id, str):
+        return None if _is_torn(request_id) or min(request_id, default=" ") < " " else request_id
+    return request_id if type(request_id) is int else None
 
 
 def _members(text: str) -> Any:
@@ -138,7 +140,7 @@ def parser(number: Callable[[str], Any]) -> Callable[[bytes], Any]:
 def encode(value: Any) -> bytes:
     """Return the value as compact JSON in UTF-8.
 
-    Raises TypeError, ValueError or RecursionError for what is not a JSON value.
+    Raises TypeError, ValueError or RecursionError if it is not a JSON value.
     """
     return "".join(_chunks(value, 0)).encode("utf-8")
 
@@ -195,11 +197,11 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) == len(pairs):
         return members
-    seen: set[str] = set()
+    keys: set[str] = set()
     for key, _ in pairs:
-        if key in seen:
+        if key in keys:
             break
-        seen.add(key)
+        keys.add(key)
     raise MalformedMessageError(f"the message repeats the key '{_shown(key)}'")
 
 
@@ -256,10 +258,10 @@ def _make_chunks() -> Callable[[Any, int], Iterable[str]]:
     if make is None:
         return lambda value, _level: _ENCODER.iterencode(value)
     spell = json.encoder.encode_basestring
-    made: Callable[[Any, int], Iterable[str]] = make(
+    chunks: Callable[[Any, int], Iterable[str]] = make(
         None, _ENCODER.default, spell, None, ":", ",", False, False, False
     )
-    return made
+    return chunks
 
 
 _chunks = _make_chunks()

@@ -1,4 +1,4 @@
-"""What a server offers on the wire: tools, resources and prompts."""
+"""The interface of a server: its tools, resources and prompts."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
@@ -10,7 +10,7 @@ Definitions = Sequence[Mapping[str, Any]]
 
 
 class WireResult(Protocol):
-    """What a tool gives back."""
+    """The result of a tool."""
 
     def to_dict(self) -> Mapping[str, Any]:
         """Return the result as `tools/call` carries it; a large one may be Spelled."""
@@ -22,16 +22,16 @@ class WireTool(Protocol):
 
     @property
     def blocking(self) -> bool:
-        """Whether the handler blocks its thread and never awaits an event loop."""
+        """True if the handler blocks its thread and never awaits an event loop."""
         ...
 
     @property
     def read_only(self) -> bool:
-        """Whether the tool changes nothing, by our own word."""
+        """True if the owner of this server says that the tool changes nothing."""
         ...
 
     async def call(self, arguments: dict[str, Any], context: Context) -> WireResult:
-        """Check the arguments and run the tool; raises an error that names what is wrong."""
+        """Check the arguments and run the tool; raises an error that names the problem."""
         ...
 
 
@@ -52,7 +52,7 @@ class SelectiveSource(Protocol):
     """Tools of which not everybody sees all."""
 
     def tools_for(self, principal: Principal | None) -> Definitions:
-        """Return what this caller sees; the same object while nothing changed for it."""
+        """Return the tools that this caller sees; the same object while nothing changed for it."""
         ...
 
 
@@ -65,11 +65,11 @@ class GatheringSource(Protocol):
         ...
 
     def gather(self) -> None:
-        """Fetch what is missing, for a bounded time; what cannot be had is left out."""
+        """Fetch missing lists for a bounded time; lists that do not arrive are left out."""
         ...
 
     def list_meta(self) -> Mapping[str, Any] | None:
-        """Return what a list says of itself, such as which parts are missing."""
+        """Return the metadata of a list, such as which parts are missing."""
         ...
 
 
@@ -120,7 +120,7 @@ class PromptSource(Protocol):
         argument: Mapping[str, Any],
         context_arguments: Mapping[str, str],
     ) -> dict[str, Any]:
-        """Return `{"values": [...]}` for what the user has typed so far."""
+        """Return `{"values": [...]}`: the suggestions for the text that the user has typed."""
         ...
 
 
@@ -139,7 +139,7 @@ class Surface(ToolSource, ResourceSource, PromptSource, Protocol):
 
     @property
     def title(self) -> str | None:
-        """The name for people, where it differs."""
+        """The display name, if it differs from the name."""
         ...
 
     @property

@@ -1,15 +1,15 @@
-"""A server around another one, which changes some of what it offers."""
+"""A surface around another one, which changes some of its offers."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from nacre.protocol.context import Context
 from nacre.protocol.principal import Principal
-from nacre.protocol.surface import Definitions, SelectiveSource, Surface, VersionedSource, WireTool
+from nacre.protocol.surface import Definitions, Surface, VersionedSource, WireTool
 
 
 class WrappedSurface:
-    """All that the inner server offers, as it is; whoever inherits from this says what differs."""
+    """Passes every request to the inner surface; a subclass overrides what it changes."""
 
     def __init__(self, inner: Surface) -> None:
         self._inner = inner
@@ -26,7 +26,7 @@ class WrappedSurface:
 
     @property
     def title(self) -> str | None:
-        """The name for people, where it differs."""
+        """The display name, if it differs from the name."""
         return self._inner.title
 
     @property
@@ -40,8 +40,10 @@ class WrappedSurface:
 
     def tools_for(self, principal: Principal | None) -> Definitions:
         """Return the tools that this caller sees."""
-        inner = self._inner
-        return inner.tools_for(principal) if isinstance(inner, SelectiveSource) else inner.tools()
+        # No isinstance: from Python 3.12 on, that of a protocol loads `inspect`.
+        tools_for: Callable[[Principal | None], Definitions] | None
+        tools_for = getattr(self._inner, "tools_for", None)
+        return self._inner.tools() if tools_for is None else tools_for(principal)
 
     def get_tool(self, name: str) -> WireTool | None:
         """Return the tool, None for an unknown name."""
@@ -82,5 +84,5 @@ class WrappedSurface:
         argument: Mapping[str, Any],
         context_arguments: Mapping[str, str],
     ) -> dict[str, Any]:
-        """Return suggestions for what the user has typed so far."""
+        """Return suggestions for the text that the user has typed."""
         return await self._inner.complete(ref, argument, context_arguments)

@@ -1,11 +1,11 @@
 """Suggestions for the arguments of prompts and resource templates."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.core.limits import MAX_COMPLETIONS
-from nacre.sdk.content import present
+from nacre.sdk.result import present
 
 Kind = Literal["ref/prompt", "ref/resource"]
 Complete = Callable[[str, Mapping[str, str]], Awaitable["Completion | Sequence[str]"]]
@@ -20,7 +20,7 @@ class Completion:
     has_more: bool | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the suggestions in wire form, cut to what one answer may carry."""
+        """Return the suggestions in wire form, cut to the limit of one answer."""
         values = list(self.values)
         total, has_more = self.total, self.has_more
         if len(values) > MAX_COMPLETIONS:
@@ -29,7 +29,7 @@ class Completion:
 
 
 class Completions:
-    """Who suggests values for which argument of what."""
+    """The functions that suggest values, by the prompt or template and its argument."""
 
     def __init__(self) -> None:
         self._providers: dict[tuple[Kind, str, str], Complete] = {}
@@ -39,11 +39,11 @@ class Completions:
         self._providers[kind, of, argument] = provider
 
     async def suggest(
-        self, kind: Kind, of: str, argument: str, typed: str, known: Mapping[str, str]
+        self, kind: Kind, of: str, argument: str, typed: str, arguments: Mapping[str, str]
     ) -> dict[str, Any]:
-        """Return suggestions for what was typed; nobody to ask means none."""
+        """Return suggestions for the typed text; none without a provider."""
         provider = self._providers.get((kind, of, argument))
         if provider is None:
             return {"values": []}
-        answer = await provider(typed, known)
+        answer = await provider(typed, arguments)
         return (answer if isinstance(answer, Completion) else Completion(answer)).to_dict()

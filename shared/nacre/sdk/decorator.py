@@ -117,11 +117,11 @@ def _made(function: Callable[..., Any], names: Names, options: Mapping[str, Any]
         return WrongTool(str(name), error)
 
 
-def _output_schema(wanted: Mapping[str, Any] | type | None, names: Names) -> Any:
-    if wanted is None or isinstance(wanted, Mapping):
-        return wanted
+def _output_schema(declared: Mapping[str, Any] | type | None, names: Names) -> Any:
+    if declared is None or isinstance(declared, Mapping):
+        return declared
     hints = Hints(names())
-    shape = hints.of(wanted)
+    shape = hints.of(declared)
     if hints.definitions.schemas:
         return {**shape.schema, "$defs": hints.definitions.schemas}
     return shape.schema

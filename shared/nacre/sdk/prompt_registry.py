@@ -5,12 +5,65 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from nacre.core.errors import InvalidParamsError, NotFoundError
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.protocol.context import Context
-from nacre.sdk.content import CONTENT_TYPES, present
 from nacre.sdk.lenient_loading import LeavesOut, check_json
-from nacre.sdk.prompts import Prompt, PromptArgument, PromptMessage
+from nacre.sdk.result import CONTENT_TYPES, Role, TextContent, ToolContent, present
 from nacre.sdk.schema.signature import Signature, locals_of
 from nacre.sdk.text_functions import documentation, text_runner, text_signature
+
+
+@dataclass(frozen=True, slots=True)
+class PromptMessage:
+    """One message; plain text is a block of text."""
+
+    role: Role
+    content: ToolContent | str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the message in wire form."""
+        content = self.content
+        block = TextContent(content) if isinstance(content, str) else content
+        return {"role": self.role, "content": block.to_dict()}
+
+
+@dataclass(frozen=True, slots=True)
+class PromptArgument:
+    """Something the user fills in; always text."""
+
+    name: str
+    description: str | None = None
+    required: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the argument in wire form."""
+        return {**present(name=self.name, description=self.description), "required": self.required}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompt:
+    """A prompt, and what writes its messages."""
+
+    name: str
+    get: Callable[[Mapping[str, str], Context], Awaitable[Any]]
+    arguments: Sequence[PromptArgument] = ()
+    title: str | None = None
+    description: str | None = None
+    icons: Sequence[Mapping[str, Any]] | None = None
+    meta: Mapping[str, Any] | None = None
+
+    @property
+    def definition(self) -> dict[str, Any]:
+        """The prompt as `prompts/list` describes it."""
+        return present(
+            name=self.name,
+            title=self.title,
+            description=self.description,
+            arguments=[item.to_dict() for item in self.arguments] or None,
+            icons=None if self.icons is None else list(self.icons),
+            _meta=self.meta,
+        )
+
 
 F = TypeVar("F", bound=Callable[..., Awaitable[Any]])
 
@@ -67,7 +120,7 @@ class PromptShelf(LeavesOut):
         return self._prompt_definitions
 
     def has_prompt(self, name: str) -> bool:
-        """Whether there is a prompt of that name."""
+        """Tell whether there is a prompt of that name."""
         return name in self._prompts
 
     async def get_prompt(

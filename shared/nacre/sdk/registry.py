@@ -37,8 +37,8 @@ class ToolRegistry:
 
     async def handle(self, server: str, request: Mapping[str, Any]) -> dict[str, Any] | None:
         """Let the server answer; raises NotFoundError for a name that is not registered."""
-        known = self._servers.get(server)
-        if known is None:
+        registered = self._servers.get(server)
+        if registered is None:
             names = ", ".join(f"'{name}'" for name in list(self._servers)[:20]) or "none"
             raise NotFoundError(f"no server '{server[:200]}' is registered; known: {names}")
-        return await known.handle_jsonrpc(request)
+        return await registered.handle_jsonrpc(request)

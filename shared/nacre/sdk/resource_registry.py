@@ -7,15 +7,71 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from nacre.core.errors import UnknownResourceError
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.protocol.context import Context
 from nacre.protocol.principal import Principal
-from nacre.sdk.content import Annotations, ResourceContents
 from nacre.sdk.lenient_loading import LeavesOut, check_json
-from nacre.sdk.resources import Resource, ResourceTemplate
+from nacre.sdk.result import Annotations, ResourceContents, present
 from nacre.sdk.schema.encode import encode
 from nacre.sdk.schema.signature import locals_of
 from nacre.sdk.text_functions import documentation, text_runner, text_signature
 from nacre.sdk.uri_template import UriTemplate
+
+Read = Callable[[Mapping[str, str], Context], Awaitable[Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resource:
+    """A resource with a fixed URI."""
+
+    uri: str
+    name: str
+    read: Read
+    title: str | None = None
+    description: str | None = None
+    mime_type: str | None = None
+    size: int | None = None
+    annotations: Annotations | None = None
+    icons: Sequence[Mapping[str, Any]] | None = None
+    meta: Mapping[str, Any] | None = None
+
+    @property
+    def definition(self) -> dict[str, Any]:
+        """The resource as `resources/list` describes it."""
+        return {"uri": self.uri, **_described(self), **present(size=self.size)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResourceTemplate:
+    """Resources whose URIs differ in `{variables}`; each stands for one path segment."""
+
+    uri_template: str
+    name: str
+    read: Read
+    title: str | None = None
+    description: str | None = None
+    mime_type: str | None = None
+    annotations: Annotations | None = None
+    icons: Sequence[Mapping[str, Any]] | None = None
+    meta: Mapping[str, Any] | None = None
+
+    @property
+    def definition(self) -> dict[str, Any]:
+        """The template as `resources/templates/list` describes it."""
+        return {"uriTemplate": self.uri_template, **_described(self)}
+
+
+def _described(item: Resource | ResourceTemplate) -> dict[str, Any]:
+    return present(
+        name=item.name,
+        title=item.title,
+        description=item.description,
+        mimeType=item.mime_type,
+        annotations=None if item.annotations is None else item.annotations.to_dict(),
+        icons=None if item.icons is None else list(item.icons),
+        _meta=item.meta,
+    )
+
 
 Version = Callable[[str, Principal | None], object | None]
 """From a URI and a caller to a value that differs once the resource has changed."""
@@ -33,7 +89,7 @@ class ResourceShelf(LeavesOut):
         self._template_definitions: tuple[dict[str, Any], ...] = ()
         self._versions: dict[str, int] = {}
         self._counting = threading.Lock()
-        self._life = object()  # a server that is loaded again counts anew
+        self._life = object()  # a server that is loaded again gets another one
         self._versioned: list[tuple[str, Version]] = []
 
     def register_resource(self, resource: Resource) -> None:
@@ -105,7 +161,7 @@ class ResourceShelf(LeavesOut):
     ) -> Callable[[F], F]:
         """Make an async function the reader of all resources of a URI template.
 
-        Its parameters are the template's variables; it returns what a resource returns.
+        Its parameters are the template's variables; it returns the same types as a resource.
         A variable's value comes from the client: check it before it becomes a path.
         """
 
@@ -143,7 +199,7 @@ class ResourceShelf(LeavesOut):
         return self._template_definitions
 
     def has_resource(self, uri: str) -> bool:
-        """Whether a resource or a template is registered under this very URI."""
+        """Tell whether a resource or a template is registered under exactly this URI."""
         return uri in self._templates or uri in self._resources
 
     def resource_updated(self, uri: str) -> None:

@@ -1,22 +1,166 @@
-"""What a tool call gives back."""
+"""The result of a tool call, and its content: text, images, sound and references."""
 
+import base64
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final, Literal
 
-from nacre.sdk.content import (
-    CONTENT_TYPES,
-    AudioContent,
-    EmbeddedResource,
-    ImageContent,
-    ResourceContents,
-    ResourceLink,
-    TextContent,
-    ToolContent,
-)
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.sdk.schema.encode import encode
+
+Role = Literal["user", "assistant"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Annotations:
+    """Hints about a block: whom it is for, how much it matters (0 to 1), when it changed."""
+
+    audience: Sequence[Role] | None = None
+    priority: float | None = None
+    last_modified: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the hints that are set, in wire form."""
+        return present(
+            audience=None if self.audience is None else list(self.audience),
+            priority=self.priority,
+            lastModified=self.last_modified,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TextContent:
+    """A block of text."""
+
+    text: str
+    annotations: Annotations | None = None
+    meta: Mapping[str, Any] | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the block in wire form."""
+        block: dict[str, Any] = {"type": "text", "text": self.text}
+        plain = self.annotations is None and self.meta is None
+        return block if plain else block | _hints(self)
+
+
+@dataclass(frozen=True, slots=True)
+class _Media:
+    """The common part of images and sounds: bytes, or text that is base64 already."""
+
+    data: bytes | str
+    mime_type: str
+    annotations: Annotations | None = None
+    meta: Mapping[str, Any] | None = None
+    _type = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the block in wire form."""
+        block: dict[str, Any] = {
+            "type": self._type,
+            "data": _base64(self.data),
+            "mimeType": self.mime_type,
+        }
+        return block | _hints(self)
+
+
+class ImageContent(_Media):
+    """An image: bytes, or text that is base64 already."""
+
+    __slots__ = ()
+    _type = "image"
+
+
+class AudioContent(_Media):
+    """A sound: bytes, or text that is base64 already."""
+
+    __slots__ = ()
+    _type = "audio"
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceLink:
+    """A reference to a resource that the client may read."""
+
+    uri: str
+    name: str
+    title: str | None = None
+    description: str | None = None
+    mime_type: str | None = None
+    size: int | None = None
+    annotations: Annotations | None = None
+    meta: Mapping[str, Any] | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the block in wire form."""
+        return present(
+            type="resource_link",
+            uri=self.uri,
+            name=self.name,
+            title=self.title,
+            description=self.description,
+            mimeType=self.mime_type,
+            size=self.size,
+        ) | _hints(self)
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceContents:
+    """The contents of a resource: text, or bytes (`blob`, where text is base64 already)."""
+
+    uri: str
+    text: str | None = None
+    blob: bytes | str | None = None
+    mime_type: str | None = None
+    annotations: Annotations | None = None
+    meta: Mapping[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse contents that are both text and bytes, or neither."""
+        if (self.text is None) == (self.blob is None):
+            raise TypeError(f"resource contents of {self.uri!r} need either text or blob")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the contents in wire form."""
+        return present(
+            uri=self.uri,
+            mimeType=self.mime_type,
+            text=self.text,
+            blob=None if self.blob is None else _base64(self.blob),
+        ) | _hints(self)
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedResource:
+    """A resource's contents, sent along."""
+
+    resource: ResourceContents
+    annotations: Annotations | None = None
+    meta: Mapping[str, Any] | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the block in wire form."""
+        return {"type": "resource", "resource": self.resource.to_dict()} | _hints(self)
+
+
+ToolContent = TextContent | ImageContent | AudioContent | ResourceLink | EmbeddedResource
+CONTENT_TYPES = (TextContent, ImageContent, AudioContent, ResourceLink, EmbeddedResource)
+
+
+def present(**fields: Any) -> dict[str, Any]:
+    """Return the fields that are not None."""
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _hints(block: ToolContent | ResourceContents | _Media) -> dict[str, Any]:
+    return present(
+        annotations=None if block.annotations is None else block.annotations.to_dict(),
+        _meta=None if block.meta is None else dict(block.meta),
+    )
+
+
+def _base64(data: bytes | str) -> str:
+    return data if isinstance(data, str) else base64.b64encode(data).decode("ascii")
 
 
 class _Absent(Enum):
@@ -82,7 +226,7 @@ class ToolResult:
         return ToolResult((TextContent(_json(data) if text is None else text),), False, data)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the result in wire form; what is absent is left out."""
+        """Return the result in wire form, without absent members."""
         result: dict[str, Any] = {"content": [block.to_dict() for block in self.content]}
         if self.is_error:
             result["isError"] = True
@@ -94,7 +238,7 @@ class ToolResult:
 
 
 def result_of(value: Any, *, has_output_schema: bool = False) -> ToolResult:
-    """Turn what a function returned into a result.
+    """Turn the return value of a function into a result.
 
     A ToolResult stays; text and content blocks become content; None says nothing;
     objects (mappings, dataclasses, models) become structured content with their JSON

@@ -25,7 +25,7 @@ def text_signature(function: Function, names: Names) -> Signature:
 
 
 def text_runner(function: Function, signature: Signature) -> Run:
-    """Return what runs the function with arguments that arrive as text."""
+    """Return a function that takes its arguments as text."""
     bind = signature.binder()
     parameters = {item.name: item for item in signature.parameters}
 

@@ -1,4 +1,4 @@
-"""A tool: what a model is told about it, and what runs when it is called."""
+"""A tool: the definition that a model sees, and the handler that runs when it is called."""
 
 import inspect
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, runtime_checkabl
 
 from nacre.core.errors import InvalidArgumentError, InvalidInputError, ToolError
 from nacre.protocol.context import Context
-from nacre.sdk.content import present
-from nacre.sdk.result import ABSENT, ToolResult, result_of
+from nacre.sdk.result import ABSENT, ToolResult, present, result_of
 from nacre.sdk.schema.tool_schema import check_schema
 from nacre.sdk.tool_names import check_tool_name
 
@@ -35,7 +34,7 @@ class Prepared:
 
 @runtime_checkable
 class ToolHandler(Protocol):
-    """What runs when a tool is called; its state is whatever the object holds."""
+    """An object that runs when a tool is called, and may hold state."""
 
     async def call(self, arguments: dict[str, Any]) -> Any:
         """Answer one call; raise ToolError to say why that is not possible."""
@@ -62,12 +61,12 @@ class Tool:
     """A tool with a schema written by hand; `@tool` makes one from a function.
 
     The handler is an object with `async def call`, or an async function; it takes the
-    arguments, and the context where it has a second parameter. The schemas reach clients
+    arguments, and the context if it has a second parameter. The schemas reach clients
     verbatim. `output_schema` describes structured content and is checked on every
-    answer. The hints are None where nothing is known. `blocking`
+    answer. The hints are None if they are unknown. `blocking`
     marks a handler that blocks its thread and never awaits an event loop. `task` marks
     long work, which callers that can fetch a result later get as a task: the handler then
-    runs in the worker. With "required" the others meet an error, with "optional" they wait.
+    runs in the worker. With "required" other callers get an error, with "optional" they wait.
     """
 
     def __init__(
@@ -124,8 +123,8 @@ class Tool:
     def closed(self) -> Self:
         """Return the tool as one that refuses arguments which its schema does not name.
 
-        What clients put beside a model's arguments (see `CLIENTS_OWN`, and names that begin
-        with an underscore) does not count: the model did not write it and cannot leave it out.
+        Names that clients add to a model's arguments are still accepted, because the model cannot
+        leave them out: those in `CLIENTS_OWN`, and names that begin with an underscore.
         """
         tool = copy(self)
         tool.input_schema = {**self.input_schema, "additionalProperties": False}
@@ -136,11 +135,11 @@ class Tool:
 
     @property
     def definition(self) -> dict[str, Any]:
-        """What `tools/list` says about the tool."""
+        """The tool as `tools/list` describes it."""
         return self._definition
 
     def problem(self, arguments: Mapping[str, Any]) -> str | None:
-        """Return what is wrong with the arguments, or None."""
+        """Return the problem with the arguments, or None."""
         for name in self._nullable:
             if name in arguments and arguments[name] is None:
                 arguments = {key: value for key, value in arguments.items() if key != name}
@@ -152,7 +151,7 @@ class Tool:
         return validator.problem(arguments)
 
     async def call(self, arguments: dict[str, Any], context: Context | None = None) -> ToolResult:
-        """Check the arguments and run the handler; what it raises is passed on."""
+        """Check the arguments and run the handler; its exceptions are passed on."""
         problem = self.problem(arguments)
         if problem is not None:
             raise InvalidArgumentError(problem)
@@ -172,11 +171,11 @@ class Tool:
             self._output = _compile(self.output_schema, self.name)
 
     def _without_clients_own(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        known = self.input_schema.get("properties", {})
+        properties = self.input_schema.get("properties", {})
         return {
             name: value
             for name, value in arguments.items()
-            if name in known or not (name.startswith("_") or name in CLIENTS_OWN)
+            if name in properties or not (name.startswith("_") or name in CLIENTS_OWN)
         }
 
     def _result(self, answer: Any) -> ToolResult:

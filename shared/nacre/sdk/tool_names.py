@@ -20,7 +20,7 @@ class QualifiedName(NamedTuple):
 
 
 def check_tool_name(name: str) -> str:
-    """Return the name, or raise InvalidInputError that says what a tool may be called."""
+    """Return the name of a tool, or raise InvalidInputError with the rules for such names."""
     if len(name) > MAX_TOOL_NAME or not _TOOL.fullmatch(name):
         raise InvalidInputError(
             f"{_shown(name)} is not a tool name: use 1 to {MAX_TOOL_NAME} "
@@ -30,7 +30,7 @@ def check_tool_name(name: str) -> str:
 
 
 def check_server_name(name: str) -> str:
-    """Return the name, or raise InvalidInputError that says what a server may be called."""
+    """Return the name of a server, or raise InvalidInputError with the rules for such names."""
     if len(name) > MAX_TOOL_NAME or not _SERVER.fullmatch(name):
         raise InvalidInputError(
             f"{_shown(name)} is not a server name: use 1 to {MAX_TOOL_NAME} letters, digits, "

@@ -19,7 +19,7 @@ class ToolServer(ResourceShelf, PromptShelf):
     """Holds tools, resources and prompts, and answers for them.
 
     Lists keep the order of registration. Registering a name (or a URI) again replaces
-    what was there.
+    the earlier entry.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class ToolServer(ResourceShelf, PromptShelf):
         return self._tool_definitions
 
     def check_arguments(self, name: str, arguments: Mapping[str, Any]) -> str | None:
-        """Return what is wrong with the arguments, or None."""
+        """Return the problem with the arguments, or None."""
         return self._known(name).problem(arguments)
 
     async def call_tool(
@@ -77,8 +77,8 @@ class ToolServer(ResourceShelf, PromptShelf):
     ) -> dict[str, Any]:
         """Check the arguments, run the tool and return its result in wire form.
 
-        Wrong arguments raise InvalidArgumentError; what the handler raises is passed on,
-        so that the caller decides what becomes of it.
+        Wrong arguments raise InvalidArgumentError. Exceptions of the handler are passed on to the
+        caller.
         """
         return (await self._known(name).call(arguments, context)).to_dict()
 
@@ -92,7 +92,7 @@ class ToolServer(ResourceShelf, PromptShelf):
 
         Serves `initialize`, `tools/list` and `tools/call` as of 2025-11-25. Errors:
         -32601 for another method, -32602 for an unknown tool, -32603 when the handler
-        raised or its arguments were missing or wrong, -32600 for what is no request.
+        raised or its arguments were missing or wrong, -32600 for an invalid request.
         """
         # Servers behind the wire protocol never need this module.
         from nacre.sdk.jsonrpc import respond  # noqa: PLC0415
@@ -112,8 +112,8 @@ class ToolServer(ResourceShelf, PromptShelf):
     ) -> Callable[[C], C]:
         """Make an async function suggest values for an argument of a prompt or a template.
 
-        It gets what was typed and the arguments known so far, and returns strings, best
-        first, or a Completion.
+        It gets the typed text and the arguments known so far, and returns strings, best first,
+        or a Completion.
         """
         if (prompt is None) == (template is None):
             raise TypeError("name either the prompt or the template that is completed")
@@ -133,7 +133,7 @@ class ToolServer(ResourceShelf, PromptShelf):
         argument: Mapping[str, Any],
         context_arguments: Mapping[str, str],
     ) -> dict[str, Any]:
-        """Return `{"values": [...]}` for what the user has typed so far."""
+        """Return `{"values": [...]}`: the suggestions for the text that the user has typed."""
         name, typed = argument.get("name", ""), argument.get("value", "")
         match ref:
             case {"type": "ref/prompt", "name": str(of)}:

@@ -9,8 +9,8 @@ _EXPRESSION = re.compile(r"\{([^{}]*)\}")
 _SEGMENT = r"[^/?#\x00-\x20\x7f]+"
 _SEPARATORS = re.compile(r"([/?#])")
 # Where several variables share a segment, every way to divide it is tried.
-_MOST_IN_SEGMENT = 2
-_LONGEST_DIVIDED = 2000
+_MAX_IN_SEGMENT = 2
+_MAX_DIVIDED = 2000
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -28,14 +28,14 @@ class UriTemplate:
             raise InvalidInputError(f"'{text}' has no {{variable}}: it is one resource")
         parts = _SEPARATORS.split(text)
         most = max(len(_EXPRESSION.findall(part)) for part in parts)
-        if most > _MOST_IN_SEGMENT:
+        if most > _MAX_IN_SEGMENT:
             raise InvalidInputError(
                 f"'{text}' has {most} variables between two slashes, at most"
-                f" {_MOST_IN_SEGMENT} are possible; put a '/' between them"
+                f" {_MAX_IN_SEGMENT} are possible; put a '/' between them"
             )
         self.text = text
         self.variables: tuple[str, ...] = tuple(names)
-        self._longest = _LONGEST_DIVIDED if most > 1 else None
+        self._longest = _MAX_DIVIDED if most > 1 else None
         self._pattern = re.compile("".join(map(_part, parts)))
 
     def values(self, uri: str) -> dict[str, str] | None:
@@ -56,11 +56,11 @@ class UriTemplate:
 
 
 def _part(text: str) -> str:
-    """Return the expression for what stands between two separators, or for one of them."""
+    """Return the expression for a separator, or for the text between two of them."""
     literals_and_names = _EXPRESSION.split(text)
     expression = "".join(
         f"(?P<{piece}>{_SEGMENT})" if place % 2 else re.escape(piece)
         for place, piece in enumerate(literals_and_names)
     )
-    # Atomic: whatever follows, a part is divided once, and not again for each way to divide others.
+    # Atomic, so that a part is divided only once, even if the rest does not match.
     return expression if len(literals_and_names) == 1 else rf"(?>{expression}(?=[/?#]|\Z))"

@@ -1,8 +1,7 @@
-"""Texts reduced to what counts: terms for keyword search, the kind of script, fingerprints.
+"""Analysis of texts: terms for keyword search, the kind of script, fingerprints of events.
 
-English words lose their endings and the most frequent ones are left out. Scripts that set
-no blanks between words are cut into overlapping pairs, so that a word of two letters is
-found wherever it stands.
+English words are stemmed, and stop words are left out. Scripts without spaces between words
+are cut into overlapping pairs, so that a word of two letters is found anywhere.
 """
 
 import hashlib
@@ -37,7 +36,7 @@ STOP_WORDS = frozenset(_WORDS.split())
 """In lower case, with straight apostrophes."""
 
 
-_LONGEST_TERM = 64  # longer ones are noise, and an index keeps every term
+_MAX_TERM = 64  # longer ones are noise, and an index keeps every term
 _FIRST_PICTOGRAM = 0x2600  # symbols before it are signs such as degrees and copyright
 _END_PUNCTUATION = ".!?,;:\u2026\u3002\u3001\uff0e\uff0c\uff01\uff1f \t\n"
 
@@ -45,7 +44,7 @@ _END_PUNCTUATION = ".!?,;:\u2026\u3002\u3001\uff0e\uff0c\uff01\uff1f \t\n"
 _CJK = "\u1100-\u11ff\u2e80-\u2fff\u3005-\u3007\u3021-\u312f\u3130-\u318f\u31a0-\u31ff" + (
     "\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00016fe0-\U000323af"
 )
-# Thai, Lao, Burmese and Khmer set no blanks either.
+# Thai, Lao, Burmese and Khmer have no spaces between words either.
 _UNSPACED = _CJK + "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
 _PARTS = re.compile(rf"(?P<unspaced>[{_UNSPACED}]+)|(?P<word>[^\s{_UNSPACED}]+)")
 _CJK_LETTER = re.compile(f"[{_CJK}]")
@@ -56,20 +55,20 @@ _LONE_HAN = re.compile(
 
 
 def terms(text: str) -> tuple[str, ...]:
-    """Return the terms of a text for keyword search, in order and as often as they come."""
+    """Return the terms of a text for keyword search, in order and with repetitions."""
     return tuple(_terms(_plain(text)))
 
 
 def mostly_cjk(text: str) -> bool:
-    """Whether more than half of a text's letters are Chinese, Japanese or Korean."""
+    """Return whether more than half of a text's letters are Chinese, Japanese or Korean."""
     letters = [char for char in unicodedata.normalize("NFKC", text) if char.isalpha()]
     return 2 * sum(bool(_CJK_LETTER.match(char)) for char in letters) > len(letters)
 
 
 def fingerprint(action: str, actors: Sequence[str], when: Sequence[str]) -> str:
-    """Return the same 64 digits for every way to write down one event.
+    """Return 64 digits that are the same for all spellings of one event.
 
-    Case, width, blanks, end punctuation and the order of actors and days do not count.
+    Case, width, spaces, end punctuation and the order of actors and days are ignored.
     """
     parts = [_canonical(action), _distinct(actors), _distinct(when)]
     text = json.dumps(parts, ensure_ascii=False, separators=(",", ":"))
@@ -82,33 +81,33 @@ def _terms(plain: str) -> Iterator[str]:
         if word is None:
             yield from _pairs(part["unspaced"])
         elif word not in STOP_WORDS:
-            # What an apostrophe sets off is an ending; inside a name it joins.
+            # "'s" is an ending; any other apostrophe is part of a name.
             word = word.removesuffix("'s").replace("'", "")
             if word.isdecimal():
                 word = word.lstrip("0") or "0"  # the 8th of May is 05-08 in a date
             if word and word not in STOP_WORDS:
-                yield stem(word[:_LONGEST_TERM])
+                yield stem(word[:_MAX_TERM])
 
 
 def _pairs(run: str) -> Iterator[str]:
-    """Yield each letter with the next; a Chinese character between other letters also alone."""
+    """Yield pairs of neighbouring letters, and single Chinese characters among other letters."""
     if len(run) == 1:
         yield run
         return
     yield from (run[place : place + 2] for place in range(len(run) - 1))
-    yield from (lone.group() for lone in _LONE_HAN.finditer(run))
+    yield from (match.group() for match in _LONE_HAN.finditer(run))
 
 
 def _plain(text: str) -> str:
-    """Return the text in one case, width and spelling, its words between blanks."""
+    """Return the text in one case, width and spelling, with spaces between words."""
     if text.isascii():
-        return text.lower().translate(_KEPT)
+        return text.lower().translate(_SEPARATED)
     letters = unicodedata.normalize("NFKD", text).translate(_UNMARKED).casefold()
-    return unicodedata.normalize("NFKC", letters).translate(_UNMARKED).translate(_KEPT)
+    return unicodedata.normalize("NFKC", letters).translate(_UNMARKED).translate(_SEPARATED)
 
 
 def _unmarked(char: str) -> str:
-    """Leave out accents, vowel points and what is not seen."""
+    """Return the character, or "" for accents, vowel points and invisible characters."""
     code = ord(char)
     is_accent = 0x0300 <= code <= 0x036F
     is_hebrew_point = 0x0591 <= code <= 0x05C7 and unicodedata.category(char) == "Mn"
@@ -117,7 +116,7 @@ def _unmarked(char: str) -> str:
     return "" if is_accent or is_hebrew_point or is_arabic_point or is_unseen else char
 
 
-def _kept(char: str) -> str:
+def _separated(char: str) -> str:
     if char in "'\u2019\u02bc":
         return "'"
     category = unicodedata.category(char)
@@ -129,7 +128,7 @@ def _kept(char: str) -> str:
 
 
 _UNMARKED = Replacements(_unmarked)
-_KEPT = Replacements(_kept)
+_SEPARATED = Replacements(_separated)
 
 
 def _canonical(text: str) -> str:

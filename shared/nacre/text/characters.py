@@ -1,13 +1,13 @@
-"""What each character of a text becomes, for every script, without a table of Unicode."""
+"""Replacement of characters by a rule, for every script, without a table of Unicode."""
 
 from collections.abc import Callable
 
-# A text in every script there is must not fill the memory.
-_REMEMBERED = 20_000
+# Bounds the table, should texts come in every script there is.
+_LARGEST_TABLE = 20_000
 
 
 class Replacements(dict[int, str]):
-    """A table for str.translate whose entries a rule works out when they are first met."""
+    """A table for `str.translate` that a rule fills when a character is first seen."""
 
     def __init__(self, rule: Callable[[str], str]) -> None:
         super().__init__()
@@ -15,6 +15,6 @@ class Replacements(dict[int, str]):
 
     def __missing__(self, code: int) -> str:
         replacement = self._rule(chr(code))
-        if len(self) < _REMEMBERED:
+        if len(self) < _LARGEST_TABLE:
             self[code] = replacement
         return replacement

@@ -1,4 +1,4 @@
-"""English words without their endings: Porter's algorithm.
+"""Stemming of English words with Porter's algorithm.
 
 M. F. Porter, "An algorithm for suffix stripping", Program 14(3), 1980, with the two
 departures of its author's own program (`bli` and `logi`), so that results agree with it.
@@ -25,7 +25,7 @@ _STEP_4 = (
 
 @lru_cache(maxsize=20_000)
 def stem(word: str) -> str:
-    """Return the stem of an English word in lower-case ASCII letters; others as they are."""
+    """Return the stem of an English word in lower-case ASCII letters, or the word as it is."""
     if len(word) < 3 or not (word.isascii() and word.isalpha() and word.islower()):
         return word
     word = _plural(word)
@@ -35,7 +35,7 @@ def stem(word: str) -> str:
     word = _replaced(word, _STEP_2)
     word = _replaced(word, _STEP_3)
     word = _without_suffix(word)
-    return _tidied(word)
+    return _without_final_letter(word)
 
 
 def _plural(word: str) -> str:
@@ -51,19 +51,19 @@ def _past(word: str) -> str:
         return word[:-1] if _measure(word[:-3]) > 0 else word
     for suffix in ("ed", "ing"):
         if word.endswith(suffix):
-            rest = word.removesuffix(suffix)
-            return _completed(rest) if _has_vowel(rest) else word
+            root = word.removesuffix(suffix)
+            return _with_final_letter(root) if _has_vowel(root) else word
     return word
 
 
-def _completed(rest: str) -> str:
-    if rest.endswith(("at", "bl", "iz")):
-        return rest + "e"
-    if _ends_double(rest) and rest[-1] not in "lsz":
-        return rest[:-1]
-    if _measure(rest) == 1 and _ends_short(rest):
-        return rest + "e"
-    return rest
+def _with_final_letter(root: str) -> str:
+    if root.endswith(("at", "bl", "iz")):
+        return root + "e"
+    if _ends_double(root) and root[-1] not in "lsz":
+        return root[:-1]
+    if _measure(root) == 1 and _ends_short(root):
+        return root + "e"
+    return root
 
 
 def _replaced(word: str, endings: tuple[tuple[str, str], ...]) -> str:
@@ -72,24 +72,24 @@ def _replaced(word: str, endings: tuple[tuple[str, str], ...]) -> str:
         key=lambda pair: len(pair[0]),
         default=("", ""),
     )
-    rest = word.removesuffix(suffix)
-    return rest + replacement if suffix and _measure(rest) > 0 else word
+    root = word.removesuffix(suffix)
+    return root + replacement if suffix and _measure(root) > 0 else word
 
 
 def _without_suffix(word: str) -> str:
     suffix = max((end for end in _STEP_4 if word.endswith(end)), key=len, default="")
-    rest = word.removesuffix(suffix)
-    if not suffix or _measure(rest) < 2 or (suffix == "ion" and rest[-1] not in "st"):
+    root = word.removesuffix(suffix)
+    if not suffix or _measure(root) < 2 or (suffix == "ion" and root[-1] not in "st"):
         return word
-    return rest
+    return root
 
 
-def _tidied(word: str) -> str:
+def _without_final_letter(word: str) -> str:
     if word.endswith("e"):
-        rest = word[:-1]
-        measure = _measure(rest)
-        if measure > 1 or (measure == 1 and not _ends_short(rest)):
-            word = rest
+        root = word[:-1]
+        measure = _measure(root)
+        if measure > 1 or (measure == 1 and not _ends_short(root)):
+            word = root
     if word.endswith("ll") and _measure(word[:-1]) > 1:
         return word[:-1]
     return word
@@ -98,15 +98,15 @@ def _tidied(word: str) -> str:
 def _shape(word: str) -> str:
     """Return `c` for each consonant and `v` for each vowel; y is one after a consonant."""
     shape = ""
-    for place, letter in enumerate(word):
-        follows_consonant = place > 0 and shape[-1] == "c"
+    for index, letter in enumerate(word):
+        follows_consonant = index > 0 and shape[-1] == "c"
         is_vowel = letter in "aeiou" or (letter == "y" and follows_consonant)
         shape += "v" if is_vowel else "c"
     return shape
 
 
 def _measure(word: str) -> int:
-    """Return how many times vowels are followed by consonants, Porter's m."""
+    """Return Porter's m: how many times vowels are followed by consonants."""
     return _shape(word).count("vc")
 
 
@@ -119,5 +119,5 @@ def _ends_double(word: str) -> bool:
 
 
 def _ends_short(word: str) -> bool:
-    """Whether it ends consonant, vowel, consonant, the last of which is not w, x or y."""
+    """Return whether a stem ends in consonant, vowel, consonant other than w, x or y."""
     return _shape(word)[-3:] == "cvc" and word[-1] not in "wxy"

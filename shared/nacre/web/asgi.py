@@ -1,4 +1,4 @@
-"""ASGI and our own HTTP values, turned into each other."""
+"""Conversion between ASGI messages and our HTTP requests and replies."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
@@ -45,7 +45,7 @@ def mark_admitted(scope: Scope) -> None:
 
 
 def announced(request: HttpRequest) -> int:
-    """Return the length of the body that the head announces; 0 where it does not say."""
+    """Return the length of the body that the head announces; 0 if it announces none."""
     length = request.headers.get("content-length", "")
     return int(length) if length.isascii() and length.isdigit() and len(length) < 16 else 0
 
@@ -118,8 +118,8 @@ def chunk(body: bytes, *, more: bool) -> dict[str, Any]:
     return {"type": "http.response.body", "body": body, "more_body": more}
 
 
-async def write(send: Send, done: HttpReply) -> None:
-    """Send a whole answer."""
-    length = ("content-length", str(len(done.body)))
-    await send(head(done.status, (*done.headers, length)))
-    await send(chunk(done.body, more=False))
+async def write(send: Send, reply: HttpReply) -> None:
+    """Send a complete reply."""
+    length = ("content-length", str(len(reply.body)))
+    await send(head(reply.status, (*reply.headers, length)))
+    await send(chunk(reply.body, more=False))

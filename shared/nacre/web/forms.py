@@ -1,4 +1,4 @@
-"""What a form or a client sends: small, and every field once."""
+"""Parsing of small forms, in which every field occurs once."""
 
 from urllib.parse import parse_qsl
 
@@ -11,7 +11,7 @@ _FORM = "application/x-www-form-urlencoded"
 _MOST_FIELDS = 200
 
 
-# Routes depend on these two: what more they took would be read from the query.
+# Routes use these two as dependencies; another parameter would be read from the query.
 async def read_body(request: Request) -> bytes:
     """Return the body; raises TooLargeError before more than a form's limit is kept."""
     return await _body_within(request, MAX_FORM_BYTES)
@@ -23,7 +23,7 @@ async def read_form(request: Request) -> dict[str, str]:
 
 
 async def form_within(request: Request, limit: int) -> dict[str, str]:
-    """Return the fields of a form of at most so many bytes."""
+    """Return the fields of a form of at most `limit` bytes."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != _FORM:
         raise InvalidInputError(f"send the form as {_FORM}")
@@ -49,12 +49,12 @@ def query_fields(request: Request) -> dict[str, str]:
 
 
 def parse_fields(text: str) -> dict[str, str]:
-    """Return the fields of URL-encoded text, each of which may stand in it once."""
+    """Return the fields of URL-encoded text, each of which may occur once."""
     try:
         pairs = parse_qsl(
             text, keep_blank_values=True, max_num_fields=_MOST_FIELDS, errors="strict"
         )
-    except ValueError:  # bytes that are no text, or too many fields
+    except ValueError:  # invalid text, or too many fields
         raise InvalidInputError("the fields cannot be read") from None
     fields: dict[str, str] = {}
     for name, value in pairs:

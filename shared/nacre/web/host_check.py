@@ -1,4 +1,4 @@
-"""What stands before the portal: which names it serves, and which pages may read its answers."""
+"""Checks in front of the portal: the host name, and web origins that may read answers."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,7 +14,7 @@ from nacre.web.portal_parts import Portal
 
 
 class PortalFence:
-    """Lets requests pass that use a name of this server, and allowed pages read the answers."""
+    """Refuses requests for other host names, and lets allowed web origins read answers."""
 
     def __init__(self, app: AsgiApp, portal: Portal) -> None:
         self._app = app
@@ -42,13 +42,13 @@ class PortalFence:
             self._portal.log.write("error", "portal", error=where(error))
 
     def _refusal(self, method: str, path: str, headers: Mapping[str, str]) -> HttpReply | None:
-        """Return the answer to a request that goes no further."""
+        """Return the reply that refuses a request, or None."""
         portal, fences, host = self._portal, self._portal.fences, headers.get("host", "")
         foreign = fences.hosts is not None and hostname(host) not in fences.hosts
         if foreign or base_of(host, public_url=portal.public_url, scheme=portal.scheme) is None:
             return _plain(421, "this host name is not served here; allow it with --host")
         if not is_protocol(path):
-            return None  # forms have a fence of their own
+            return None  # the pages check forms themselves
         try:
             fences.check(headers)
         except ForbiddenError as error:
@@ -59,7 +59,7 @@ class PortalFence:
 
 
 def is_protocol(path: str) -> bool:
-    """Whether programs speak here, and no owner's session counts."""
+    """Tell whether a path is for programs, where the owner's session is ignored."""
     return path in ("/token", "/register", "/revoke") or path.startswith(f"{WELL_KNOWN}/")
 
 

@@ -1,14 +1,14 @@
-"""Who a page is for: the session's cookie, and the check that a form is the owner's own."""
+"""Sessions of pages: the cookie, and the check that a form comes from the owner's session."""
 
 import hmac
 import secrets
-from dataclasses import dataclass
 
 from fastapi import Depends, Request
 from fastapi.responses import Response
 
-from nacre.access.signin.browser_sessions import Opened, SignedIn, csrf_of
+from nacre.access.signin.browser_sessions import BrowserSession, NewSession, csrf_of
 from nacre.core.errors import ForbiddenError
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.core.limits import FRESH_SIGN_IN_SECONDS, MAX_OWN_FORM_BYTES, SESSION_DAYS
 from nacre.web.forms import form_within
 from nacre.web.portal_parts import base_url, portal_of
@@ -17,44 +17,44 @@ _ASIDE = "sign-in"
 _SESSION = "session"
 _ASIDE_SECONDS = 3600
 _CHANGED = (
-    "this form was not sent from a page of yours, or the page is too old; go back, reload it and "
-    "send it again"
+    "this form was not sent from one of your pages, or the page is too old; go back, reload it "
+    "and send it again"
 )
 
 
 class SignInNeededError(Exception):
-    """The page is for an owner who has signed in; `then` is where to go on afterwards."""
+    """The page needs a session; `then` is the page to return to after signing in."""
 
     def __init__(self, then: str) -> None:
         super().__init__("sign in first")
         self.then = then
 
 
-def signed_in(request: Request) -> SignedIn | None:
-    """Return who is signed in, if somebody is."""
+def signed_in(request: Request) -> BrowserSession | None:
+    """Return the session of the request, or None."""
     cookie = request.cookies.get(_cookie_name(request, _SESSION))
     return None if cookie is None else portal_of(request).authority.sessions.find(cookie)
 
 
-def require_owner(request: Request) -> SignedIn:
-    """Return who is signed in; raises SignInNeededError, which leads to the sign-in page."""
-    found = signed_in(request)
-    if found is None:
+def require_owner(request: Request) -> BrowserSession:
+    """Return the session; raises SignInNeededError, which redirects to the sign-in page."""
+    session = signed_in(request)
+    if session is None:
         path, query = request.url.path, request.url.query
         readable = request.method in ("GET", "HEAD")
         raise SignInNeededError((f"{path}?{query}" if query else path) if readable else "/")
-    return found
+    return session
 
 
 @dataclass(frozen=True, slots=True)
 class OwnForm:
-    """A form that its owner sent: who that is, and its fields."""
+    """A form that the owner sent: the session and the fields."""
 
-    signed_in: SignedIn
+    signed_in: BrowserSession
     fields: dict[str, str]
 
 
-async def require_form(request: Request, owner: SignedIn = Depends(require_owner)) -> OwnForm:  # noqa: B008
+async def require_form(request: Request, owner: BrowserSession = Depends(require_owner)) -> OwnForm:  # noqa: B008
     """Return the form of the owner who is signed in; raises ForbiddenError for anyone else's.
 
     The form carries `csrf`, or the request the header X-CSRF-Token, from a page of the session.
@@ -69,7 +69,7 @@ async def require_form(request: Request, owner: SignedIn = Depends(require_owner
 
 
 def require_fresh_form(request: Request, form: OwnForm = Depends(require_form)) -> OwnForm:  # noqa: B008
-    """Return the form of an owner who has signed in just now; raises ForbiddenError otherwise."""
+    """Return the form of an owner who signed in recently; raises ForbiddenError otherwise."""
     if not portal_of(request).authority.sessions.is_fresh(form.signed_in):
         raise ForbiddenError(
             f"you signed in more than {FRESH_SIGN_IN_SECONDS // 60} minutes ago; sign in again on "
@@ -81,8 +81,8 @@ def require_fresh_form(request: Request, form: OwnForm = Depends(require_form)) 
 def check_origin(request: Request) -> None:
     """Raise ForbiddenError for a request that a page of another origin has sent.
 
-    A browser says `null` for our own pages, because they are shown without a referrer; what it
-    says of the site that sent the request then decides, and in any case the form's own text.
+    Our pages have no referrer, so a browser sends the origin `null` for them; the header
+    Sec-Fetch-Site then decides. The form's CSRF text is checked in any case.
     """
     site = request.headers.get("sec-fetch-site", "same-origin")
     origin = request.headers.get("origin", "null")
@@ -90,25 +90,25 @@ def check_origin(request: Request) -> None:
         raise ForbiddenError("this web origin may not send forms here")
 
 
-def keep_session(request: Request, answer: Response, opened: Opened) -> None:
-    """Give the browser its session."""
+def keep_session(request: Request, answer: Response, opened: NewSession) -> None:
+    """Set the session cookie."""
     _set(request, answer, _SESSION, opened.cookie, SESSION_DAYS * 86_400)
     _set(request, answer, _ASIDE, "", 0)
 
 
 def drop_session(request: Request, answer: Response) -> None:
-    """Take the session from the browser."""
+    """Remove the session cookie."""
     _set(request, answer, _SESSION, "", 0)
 
 
 def aside_secret(request: Request) -> str:
-    """Return the secret of a browser that has no session yet, or a new one to be kept."""
-    known = request.cookies.get(_cookie_name(request, _ASIDE), "")
-    return known if 20 <= len(known) <= 100 else secrets.token_urlsafe(32)
+    """Return the secret of a browser without a session, or a new one."""
+    secret = request.cookies.get(_cookie_name(request, _ASIDE), "")
+    return secret if 20 <= len(secret) <= 100 else secrets.token_urlsafe(32)
 
 
 def keep_aside(request: Request, answer: Response, secret: str) -> None:
-    """Give the browser what binds the sign-in form to it."""
+    """Set the cookie that binds the sign-in form to the browser."""
     _set(request, answer, _ASIDE, secret, _ASIDE_SECONDS)
 
 
@@ -120,7 +120,7 @@ def check_aside(request: Request, sent: str) -> None:
 
 
 def own_path(path: str) -> str:
-    """Return a path of ours to go on to, or the first page for anything else."""
+    """Return the path if it is one of ours, else the path of the first page."""
     plain = path.isascii() and path.isprintable() and "\\" not in path and len(path) <= 8000
     return path if plain and path.startswith("/") and not path.startswith("//") else "/"
 

@@ -1,4 +1,4 @@
-"""What is web: signing in, OAuth for clients, and the owner's pages."""
+"""The web application: sign-in, OAuth for clients, and the owner's pages."""
 
 from collections.abc import Callable, Iterable
 from urllib.parse import quote
@@ -33,14 +33,14 @@ from nacre.web.signin.routes import routes as sign_in_routes
 
 
 class LateRoutes:
-    """An application that starts with few routes, and adds the others before it needs them."""
+    """An application that starts with few routes and adds the others when they are needed."""
 
     def __init__(self, app: FastAPI, adds: Iterable[Callable[[FastAPI], None]]) -> None:
         self._app = app
         self._adds = list(adds)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer with what there is; what is not there may be among the late ones."""
+        """Answer a request; add the late routes first if no route matches it."""
         if self._adds and scope["type"] == "http" and not self._knows(scope):
             while self._adds:
                 self._adds[0](self._app)
@@ -54,8 +54,8 @@ class LateRoutes:
 def portal_app(portal: Portal, *more: Callable[[FastAPI], None], is_late: bool = False) -> AsgiApp:
     """Return the web application, for the portal function and for the laptop server.
 
-    Each of `more` adds routes of its own: now, or where `is_late` before the first request that
-    the portal itself has no route for.
+    Each of `more` adds routes: now, or with `is_late` before the first request for which the
+    portal has no route.
     """
     # No documentation pages: they load scripts from elsewhere and list what is not public.
     app = FastAPI(title="Nacre", version=__version__, openapi_url=None)
@@ -69,8 +69,8 @@ def portal_app(portal: Portal, *more: Callable[[FastAPI], None], is_late: bool =
     async def static(name: str, v: str = "") -> Response:
         return static_file(name, v)
 
-    for own in (sign_in_routes, passkey_routes, oauth_routes, consent_routes):
-        app.include_router(own)
+    for router in (sign_in_routes, passkey_routes, oauth_routes, consent_routes):
+        app.include_router(router)
     if not is_late:
         for add in more:
             add(app)
@@ -97,7 +97,7 @@ def _to_sign_in(request: Request, error: Exception) -> Response:
     return redirect(request, path)
 
 
-_BUSY = "a patrol or another process is at work on this Being; try again in a moment"
+_BUSY = "a patrol or another process is working on this Being; try again in a moment"
 
 
 def _explained(request: Request, error: Exception) -> Response:
@@ -118,7 +118,7 @@ def _not_understood(request: Request, _error: Exception) -> Response:
 
 def _not_served(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    texts = {404: "there is nothing here", 405: "this cannot be done here that way"}
+    texts = {404: "this page does not exist", 405: "this method is not allowed here"}
     answer = _problem(request, error.status_code, texts.get(error.status_code, "not possible"))
     for name, value in (error.headers or {}).items():
         answer.headers[name] = value
@@ -126,7 +126,7 @@ def _not_served(request: Request, error: Exception) -> Response:
 
 
 def _failed(request: Request, _error: Exception) -> Response:
-    return _problem(request, 500, "something went wrong here; the server's log says where")
+    return _problem(request, 500, "something went wrong; see the server's log")
 
 
 _WORDS = {429: "temporarily_unavailable", 500: "server_error", 503: "temporarily_unavailable"}
@@ -134,8 +134,8 @@ _WORDS = {429: "temporarily_unavailable", 500: "server_error", 503: "temporarily
 
 def _problem(request: Request, status: int, text: str) -> Response:
     if is_protocol(request.url.path):
-        told = {"error": _WORDS.get(status, "invalid_request"), "error_description": text}
-        return JSONResponse(told, status, {"Cache-Control": "no-store"})
+        fields = {"error": _WORDS.get(status, "invalid_request"), "error_description": text}
+        return JSONResponse(fields, status, {"Cache-Control": "no-store"})
     if "text/html" not in request.headers.get("accept", ""):
         return JSONResponse({"error": text}, status, {"Cache-Control": "no-store"})
     return page(request, "problem.html", status=status, text=text)

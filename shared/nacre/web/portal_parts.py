@@ -1,11 +1,11 @@
-"""What the portal works on, the same in the portal function and in the laptop server."""
+"""The parts of the portal, in the portal function and in the laptop server."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from fastapi import Request
 
 from nacre.access.authority import Authority
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.core.logs import Log
 from nacre.protocol.http.allowed_origins import Fences
 from nacre.protocol.http.server_address import base_of
@@ -13,21 +13,21 @@ from nacre.protocol.http.server_address import base_of
 
 @dataclass(frozen=True, slots=True)
 class Portal:
-    """Who may come in, where this is reached, and from where it may be called."""
+    """The authority, the public address and the allowed origins of a portal."""
 
-    open_authority: Callable[[], Authority]  # the same one each time, made at the first need
+    open_authority: Callable[[], Authority]  # created once, at the first call
     public_url: str
     fences: Fences
     log: Log
-    # Whether clients may be known by documents, which only counts where fetching works.
+    # Whether clients may be identified by documents, which must then be fetchable.
     takes_documents: bool = False
     scheme: str = "http"
-    # How an owner gets a new link, as the pages say it.
+    # The command that creates a sign-in link, as the pages show it.
     link_command: str = "nacre owner bootstrap"
 
     @property
     def authority(self) -> Authority:
-        """Return what decides who may come in."""
+        """Return the authority that decides about access."""
         return self.open_authority()
 
 
@@ -53,15 +53,15 @@ def portal_of(request: Request) -> Portal:
 def base_url(request: Request) -> str:
     """Return the address under which the caller reaches this server, without a slash.
 
-    The host's name was checked before, by the fences or by API Gateway.
+    The host name was checked before, by the portal or by API Gateway.
     """
     portal = portal_of(request)
     host = request.headers.get("host", "")
     base = base_of(host, public_url=portal.public_url, scheme=portal.scheme)
-    assert base is not None  # the fence lets no other name pass
+    assert base is not None  # other host names were refused before
     return base
 
 
 def caller_address(request: Request) -> str:
-    """Return the network address of the caller, as attempts are counted by."""
+    """Return the network address of the caller, which rate limits count by."""
     return request.client.host if request.client else ""

@@ -1,4 +1,4 @@
-"""Pages: Jinja templates and the files they need, all from the package, under a strict policy."""
+"""Rendering of pages: Jinja templates, static files and a strict content policy."""
 
 import hashlib
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ HEADERS: Mapping[str, str] = {
     "Cache-Control": "no-store",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 }
-"""What every page is sent with."""
+"""The headers of every page."""
 
 _TYPES = {
     ".css": "text/css; charset=utf-8",
@@ -40,7 +40,7 @@ _TYPES = {
 
 
 def page(request: Request, name: str, *, status: int = 200, **values: Any) -> HTMLResponse:
-    """Return a template as an answer; `signed_in` among the values shows the owner's menu."""
+    """Render a template; `signed_in` among the values shows the owner's menu."""
     values.setdefault("signed_in", None)
     text = _templates().get_template(name).render(values)
     return HTMLResponse(text, status, dict(headers(request)))
@@ -54,19 +54,21 @@ def headers(request: Request) -> Mapping[str, str]:
 
 
 def static_file(name: str, mark: str = "") -> Response:
-    """Return a file that pages load: to be kept for ever under its content's mark, else never.
+    """Return a static file; browsers may cache it only under the mark of its content.
 
-    While a new release comes in, an old process may be asked for a new one's files.
+    During a deployment an old process may be asked for the files of a new one.
     """
-    known = _files().get(name)
-    if known is None:
+    file = _files().get(name)
+    if file is None:
         return Response(status_code=404)
-    content, kind, own = known
-    kept = {
-        "Cache-Control": "public, max-age=31536000, immutable" if mark == own else "no-cache",
+    content, kind, current_mark = file
+    caching = {
+        "Cache-Control": "public, max-age=31536000, immutable"
+        if mark == current_mark
+        else "no-cache",
         "X-Content-Type-Options": "nosniff",
     }
-    return Response(content, 200, kept, kind)
+    return Response(content, 200, caching, kind)
 
 
 def static_url(name: str) -> str:
@@ -77,21 +79,21 @@ def static_url(name: str) -> str:
 @cache
 def _files() -> Mapping[str, tuple[bytes, str, str]]:
     """Return the files by name: content, type, and the mark of this content."""
-    found = {}
+    files = {}
     for path in sorted(STATIC.iterdir()):
         if path.suffix in _TYPES:
             content = path.read_bytes()
             mark = hashlib.sha256(content).hexdigest()[:12]
-            found[path.name] = (content, _TYPES[path.suffix], mark)
-    return found
+            files[path.name] = (content, _TYPES[path.suffix], mark)
+    return files
 
 
-def _counted(count: int, one: str, many: str = "") -> str:
+def _counted(count: int, singular: str, plural: str = "") -> str:
     """Return a count with its noun, as `counted` does, with commas between thousands."""
-    # Pages of the memory have loaded it; the sign-in page needs none of it.
+    # Imported late: the sign-in page does not need it.
     from nacre.being.memory.text.memory_text import counted  # noqa: PLC0415
 
-    return f"{count:,}{counted(count, one, many).removeprefix(str(count))}"
+    return f"{count:,}{counted(count, singular, plural).removeprefix(str(count))}"
 
 
 @cache

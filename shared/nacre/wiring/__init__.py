@@ -1,5 +1,5 @@
 """Composition: the settings, and which adapter stands behind which port.
 
-`laptop` and `aws` build everything for the two deployments. Commands, the server and the
-functions start here.
+`laptop` and `aws` each open the `ports` of one deployment; `compose` builds every feature over
+them, once for both. Commands, servers and functions start here and work on the `Home` they get.
 """

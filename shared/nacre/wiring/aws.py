@@ -1,36 +1,40 @@
-"""AWS: DynamoDB, KMS and Systems Manager, each loaded when it is first used."""
+"""AWS: the ports over DynamoDB, SQS, S3, KMS and Systems Manager, each loaded at its first use."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from nacre.access.tokens.token_check import Lookup, token_key
+from nacre.core.clock import Clock, system_clock
 from nacre.core.errors import ConfigurationError
+from nacre.core.limits import LAMBDA_CALL_BYTES
+from nacre.wiring import signed_requests
+from nacre.wiring.compose import Home, compose
+from nacre.wiring.ports import lazy
 
 if TYPE_CHECKING:
-    from nacre.access.authority import Authority
+    from random import Random
+
     from nacre.access.tokens.authentication import Gate
+    from nacre.adapters.aws.dynamodb.append import SignedAppend
+    from nacre.adapters.aws.dynamodb.get import SignedGet
+    from nacre.adapters.aws.dynamodb.residue import DynamoResidue
+    from nacre.adapters.aws.dynamodb.table import DynamoTable
+    from nacre.adapters.aws.health import CloudWatchHealth
+    from nacre.adapters.aws.kms_vault import KmsVault
     from nacre.adapters.aws.log_levels import StoredLogLevels
-    from nacre.adapters.aws.sqs_queue import SqsQueue
-    from nacre.being.application import Application
-    from nacre.being.memory.index.jobs import IndexWork
-    from nacre.being.patrol.executor import PatrolWork
-    from nacre.jobs.worker import Worker
-    from nacre.ports.blobs import Blobs
-    from nacre.ports.dead_letters import DeadLetters
-    from nacre.ports.health import Health
-    from nacre.ports.items.table import Table
+    from nacre.adapters.aws.s3_blobs import S3Blobs
+    from nacre.adapters.aws.sqs_queue import SqsDeadLetters, SqsQueue
+    from nacre.adapters.aws.ssm_secrets import SsmSecrets
+    from nacre.being.orders.order.request import OrderLimits
+    from nacre.firewall.suggested_commands import Commands
+    from nacre.jobs.notifying_queue import JobSignal
+    from nacre.ports.audit import AuditRecords
+    from nacre.ports.items.table import Item
     from nacre.ports.queue import Message
-    from nacre.ports.residue import Residue
-    from nacre.ports.vault import Vault
-    from nacre.protocol.application_rules import Explainer
-    from nacre.protocol.dispatch.request_state import SigningKeys
+    from nacre.ports.vectors import VectorIndex
     from nacre.protocol.http.legacy_clients import Peers
-    from nacre.protocol.surface import Surface
-    from nacre.wiring.features.memory import Minded
-    from nacre.wiring.features.tasks import Tasking
-    from nacre.wiring.home import Home
+    from nacre.wiring.features.firewall import BeingTrails
     from nacre.wiring.settings import Settings
 
 _OUTPUTS = (
@@ -44,340 +48,310 @@ _OUTPUTS = (
 )
 
 
-def token_lookup(settings: "Settings") -> Lookup:
-    """Return how the authorizer finds a token: one signed request, without boto3."""
-    from nacre.adapters.aws.dynamodb.get import SignedGet
-    from nacre.wiring.signed_requests import signed
+class StackPorts:
+    """The ports over a stack's services, which the settings name.
 
-    settings.require("tokens_table", "region", *settings.signing_fields)
-    tokens = signed(SignedGet, settings.tokens_table, settings)
-    return lambda sha256: tokens.get(token_key(sha256))
-
-
-def mcp_application(settings: "Settings") -> "Application":
-    """Return what the MCP function serves."""
-    from nacre.being.application import Application
-    from nacre.core.clock import system_clock
-    from nacre.core.limits import LAMBDA_CALL_BYTES
-    from nacre.protocol.dispatch.request_state import RequestStates
-    from nacre.wiring.features.memory import Once, stack_mind
-
-    settings.require("data_table", "queue_url", "key_arn")
-
-    @cache
-    def table() -> "Table":
-        from nacre.adapters.aws.dynamodb.table import DynamoTable
-
-        return DynamoTable(_Clients(settings)("dynamodb"), settings.data_table)
-
-    def use(state_id: str) -> bool:
-        from nacre.protocol.dispatch.used_states import UsedStates
-
-        return UsedStates(table, system_clock).use(state_id)
-
-    states = RequestStates(request_state_keys(settings), system_clock, use=use)
-    minded = stack_mind(lambda: _Clients(settings), settings, system_clock)
-
-    def tasking() -> "Tasking":
-        from nacre.wiring.features.tasks import stack_tasking
-
-        return stack_tasking(_Clients(settings), settings, system_clock)
-
-    made = Once(tasking)
-    return Application(
-        _served(settings, minded),
-        states,
-        call_bytes=LAMBDA_CALL_BYTES,
-        tasks=lambda: made().desk,
-    )
-
-
-def _served(
-    settings: "Settings", minded: "Callable[[], Minded]", *, in_worker: bool = False
-) -> "Surface":
-    """Return what callers reach, and the worker of their tasks after them."""
-    from nacre.being.application import being_server
-    from nacre.core.clock import system_clock
-    from nacre.wiring.features.firewall import stack_entry, to_stderr
-    from nacre.wiring.features.gateway import stack_gateway
-    from nacre.wiring.features.orders import stack_order_names, stack_ordering
-
-    ordering = stack_ordering(
-        lambda: _Clients(settings), minded, settings, system_clock, in_worker=in_worker
-    )
-
-    @cache
-    def table() -> "Table":
-        from nacre.adapters.aws.dynamodb.table import DynamoTable
-
-        return DynamoTable(_Clients(settings)("dynamodb"), settings.data_table)
-
-    gateway = stack_gateway(settings, table, lambda: _Clients(settings), system_clock, to_stderr)
-    server = being_server(
-        lambda: minded().mind,
-        patrols=lambda: minded().patrolling().calls,
-        capabilities=gateway.capabilities,
-    )
-    served = gateway.beside(ordering.beside(server, stack_order_names(settings)))
-    surface = stack_entry(served, settings, table, system_clock, gateway=gateway)
-    gateway.serve(surface)
-    return ordering.serve(surface)
-
-
-def mcp_peers(settings: "Settings") -> "Peers":
-    """Return what an MCP function knows of clients of older revisions."""
-    from nacre.protocol.http.legacy_clients import Acquaintances
-
-    @cache
-    def levels() -> "StoredLogLevels":
-        from nacre.adapters.aws.dynamodb.append import SignedAppend
-        from nacre.adapters.aws.dynamodb.get import SignedGet
-        from nacre.adapters.aws.log_levels import StoredLogLevels
-        from nacre.core.clock import system_clock
-        from nacre.wiring.signed_requests import signed
-
-        table = signed(SignedAppend, settings.data_table, settings)
-        return StoredLogLevels(
-            signed(SignedGet, settings.data_table, settings), table, system_clock
-        )
-
-    return Acquaintances(levels)
-
-
-def mcp_gate(settings: "Settings") -> "Gate | None":
-    """Return the gate of an MCP function that looks tokens up itself, where that is on."""
-    from nacre.access.tokens.authentication import Gate
-
-    return Gate(token_lookup(settings)) if settings.resolves_tokens else None
-
-
-def authority(settings: "Settings") -> "Callable[[], Authority]":
-    """Return who the portal function lets in, with the tables opened at the first need."""
-
-    @cache
-    def opened() -> "Authority":
-        from random import SystemRandom
-
-        from nacre.adapters.aws.dynamodb.table import DynamoTable
-        from nacre.core.clock import system_clock
-        from nacre.wiring.features.access import cached_authority
-
-        settings.require("tokens_table", "data_table")
-        dynamodb = _Clients(settings)("dynamodb")
-        tokens = DynamoTable(dynamodb, settings.tokens_table)
-        data = DynamoTable(dynamodb, settings.data_table)
-        return cached_authority(
-            tokens, data, fetches=True, clock=system_clock, rng=SystemRandom()
-        )()
-
-    return opened
-
-
-def request_state_keys(settings: "Settings") -> "Callable[[], SigningKeys]":
-    """Return the keys that seal requestState, read on first use."""
-
-    @cache
-    def stored() -> "Callable[[], SigningKeys]":
-        from random import SystemRandom
-
-        from nacre.access.state_keys import StoredSigningKeys
-        from nacre.adapters.aws.dynamodb.table import DynamoTable
-        from nacre.adapters.aws.kms_vault import KmsVault
-        from nacre.core.clock import system_clock
-
-        client = _Clients(settings)
-        table = DynamoTable(client("dynamodb"), settings.data_table)
-        vault = KmsVault(client("kms"), settings.key_arn)
-        return StoredSigningKeys(table, vault, clock=system_clock, rng=SystemRandom())
-
-    return lambda: stored()()
-
-
-def worker(settings: "Settings", rules: "Explainer") -> "Callable[[], Worker]":
-    """Return the worker of the patrol function, which is built at the first message.
-
-    `rules` say what becomes of an error in a task.
+    `role` is what this process is: a function that API Gateway waits for, the worker, or a
+    command on the owner's machine, which has read the stack's `outputs`.
     """
-    settings.require("data_table", "queue_url")
 
-    @cache
-    def built() -> "Worker":
+    is_stack = True
+    call_bytes = LAMBDA_CALL_BYTES
+    holders = None
+    screening = None
+
+    def __init__(
+        self,
+        settings: "Settings",
+        role: Literal["gateway", "worker", "command"] = "gateway",
+        outputs: "dict[str, str] | None" = None,
+        *,
+        clients: "Callable[[str], Any] | None" = None,
+        clock: Clock = system_clock,
+    ) -> None:
+        self.clock = clock
+        self._settings = settings
+        self._role = role
+        self._outputs = outputs or {}
+        self._clients = clients
+        self.asks_worker = role == "command"
+        # The portal serves clients that publish their metadata on the internet.
+        self.fetches_documents = role == "gateway"
+        # The functions behind the gateway have no right to change messages of the queue.
+        self.wake: Callable[[str], None] | None = None if role == "gateway" else self._wake
+        self.where = f"stack {settings.stack}"
+        self.mcp_url = self._outputs.get("McpUrl")
+
+    @lazy
+    def rng(self) -> "Random":
+        """The source of randomness."""
+        from random import SystemRandom
+
+        return SystemRandom()
+
+    @lazy
+    def client(self) -> "Callable[[str], Any]":
+        """Opens a client of an AWS service."""
+        return self._clients or Clients(self._settings)
+
+    @lazy
+    def data(self) -> "DynamoTable":
+        """Everything but tokens and owners."""
+        return self._table("data_table")
+
+    @property
+    def non_durable_data(self) -> "DynamoTable":
+        """The same table; DynamoDB has no cheaper writes."""
+        return self.data
+
+    @lazy
+    def token_items(self) -> "DynamoTable":
+        """Tokens, owners and what belongs to them."""
+        return self._table("tokens_table")
+
+    def _table(self, field: str) -> "DynamoTable":
         from nacre.adapters.aws.dynamodb.table import DynamoTable
-        from nacre.core.clock import system_clock
-        from nacre.jobs.lease import Leases
-        from nacre.jobs.worker import Worker
-        from nacre.wiring.features.memory import register_memory_jobs, stack_mind
-        from nacre.wiring.features.tasks import stack_tasking
 
-        clients = _Clients(settings)
-        table = DynamoTable(clients("dynamodb"), settings.data_table)
-        worker = Worker(Leases(table, now=system_clock, wake=_waking(settings)))
-        minded = stack_mind(lambda: clients, settings, system_clock)
-        register_memory_jobs(worker, minded(), stack=settings.stack)
-        tasking = stack_tasking(clients, settings, system_clock)
-        tasking.register(worker, cache(lambda: _served(settings, minded, in_worker=True)), rules)
-        return worker
+        self._settings.require(field)
+        return DynamoTable(self.client("dynamodb"), getattr(self._settings, field), now=self.clock)
 
-    return built
+    @lazy
+    def _signed_get(self) -> "SignedGet":
+        from nacre.adapters.aws.dynamodb.get import SignedGet
 
+        return signed_requests.signed(SignedGet, self._settings.data_table, self._settings)
 
-def postponing(settings: "Settings") -> "Callable[[Message, float], None]":
-    """Return the function that lets a message of the queue come back after so many seconds."""
-    queue = _work_queue(settings)
-    return lambda message, seconds: queue().postpone(message, seconds)
+    @lazy
+    def _signed_append(self) -> "SignedAppend":
+        from nacre.adapters.aws.dynamodb.append import SignedAppend
 
+        return signed_requests.signed(SignedAppend, self._settings.data_table, self._settings)
 
-def _waking(settings: "Settings") -> "Callable[[str], None]":
-    """Return the function that brings back a message that waits for a lease, by its receipt."""
-    queue = _work_queue(settings)
-    return lambda receipt: queue().wake(receipt)
+    def read(self, key: tuple[str, str]) -> "Item | None":
+        """Return an item of `data` by one signed request, without boto3."""
+        if self._role == "command":  # credentials of a profile, which only boto3 reads
+            from nacre.ports.items.table import Key
 
+            return self.data.get(Key(*key))
+        return self._signed_get.get(key)
 
-def _work_queue(settings: "Settings") -> "Callable[[], SqsQueue]":
-    @cache
-    def queue() -> "SqsQueue":
+    @lazy
+    def queue(self) -> "SqsQueue":
+        """The jobs."""
         from nacre.adapters.aws.sqs_queue import SqsQueue
 
-        return SqsQueue(_Clients(settings)("sqs"), settings.queue_url, dead_letter_url="")
+        self._settings.require("queue_url")
+        # This process receives no messages, so none can fail too often.
+        return SqsQueue(self.client("sqs"), self._settings.queue_url, dead_letter_url="")
 
-    return queue
+    def postpone(self, message: "Message", seconds: float) -> None:
+        """Deliver a message of the queue again after `seconds`."""
+        self.queue.postpone(message, seconds)
 
+    def _wake(self, receipt: str) -> None:
+        self.queue.wake(receipt)
 
-def open_stack(stack: str, settings: "Settings") -> "Home":
-    """Return a deployed stack as the commands see it; `sam deploy` gave it its outputs."""
-    from random import SystemRandom
+    @lazy
+    def job_signal(self) -> "JobSignal":
+        """Unused: the jobs of a stack run in the worker function."""
+        from nacre.jobs.notifying_queue import JobSignal
 
-    from nacre.access.beings import Beings
-    from nacre.access.owners import Owners
-    from nacre.access.tokens.store import TokenStore
-    from nacre.core.clock import system_clock
-    from nacre.wiring.features.access import cached_authority
-    from nacre.wiring.home import Home
+        return JobSignal()
 
-    client = _Clients(settings)
-    outputs = _outputs(stack, client)
-
-    from nacre.adapters.aws.dynamodb.table import DynamoTable
-    from nacre.adapters.aws.ssm_secrets import SsmSecrets
-
-    dynamodb = client("dynamodb")
-    tokens = DynamoTable(dynamodb, outputs["TokensTableName"])
-    data = DynamoTable(dynamodb, outputs["DataTableName"])
-    rng = SystemRandom()
-
-    def queue() -> "SqsQueue":
-        from nacre.adapters.aws.sqs_queue import SqsQueue
-
-        return SqsQueue(client("sqs"), outputs["QueueUrl"], dead_letter_url="")
-
-    def index() -> "IndexWork":
-        from nacre.being.memory.index.jobs import WorkThere
-
-        return WorkThere(data, queue(), clock=system_clock, rng=rng)
-
-    def patrols() -> "PatrolWork":
-        from nacre.being.memory.patrol_trigger import PatrolTrigger
-        from nacre.being.memory.store.history import History
-        from nacre.being.patrol.executor import WorkThere
-        from nacre.being.patrol.trigger import PatrolCalls
-        from nacre.jobs.lease import Leases
-        from nacre.wiring.features.models import thinking_for
-
-        calls = PatrolCalls(
-            data,
-            History(data, clock=system_clock),
-            PatrolTrigger(data, queue(), clock=system_clock),
-            Leases(data, now=system_clock),
-            thinking_for(settings, data, vault, clock=system_clock),
-        )
-        return WorkThere(data, calls, system_clock, rng)
-
-    def blobs() -> "Blobs":
-        from nacre.adapters.aws.s3_blobs import S3Blobs
-
-        return S3Blobs(client("s3"), outputs["BucketName"], kms_key_id=outputs["KeyArn"])
-
-    def residue() -> "Residue":
-        from nacre.adapters.aws.dynamodb.residue import DynamoResidue
-
-        return DynamoResidue(dynamodb, [outputs["DataTableName"], outputs["TokensTableName"]])
-
-    def dead_letters() -> "DeadLetters":
-        from nacre.adapters.aws.sqs_dead_letters import SqsDeadLetters
+    @lazy
+    def dead_letters(self) -> "SqsDeadLetters":
+        """The jobs that failed too often."""
+        from nacre.adapters.aws.sqs_queue import SqsDeadLetters
 
         return SqsDeadLetters(
-            client("sqs"), outputs["QueueUrl"], dead_letter_url=outputs["DeadLetterQueueUrl"]
+            self.client("sqs"),
+            self._settings.queue_url,
+            dead_letter_url=self._outputs["DeadLetterQueueUrl"],
         )
 
-    def vault() -> "Vault":
+    @lazy
+    def blobs(self) -> "S3Blobs":
+        """Large inputs and results."""
+        from nacre.adapters.aws.s3_blobs import S3Blobs
+
+        self._settings.require("bucket")
+        return S3Blobs(self.client("s3"), self._settings.bucket, kms_key_id=self._settings.key_arn)
+
+    @lazy
+    def vault(self) -> "KmsVault":
+        """Seals the secrets of Beings with the stack's key."""
         from nacre.adapters.aws.kms_vault import KmsVault
 
-        return KmsVault(client("kms"), outputs["KeyArn"])
+        self._settings.require("key_arn")
+        return KmsVault(self.client("kms"), self._settings.key_arn)
 
-    def health() -> "Health":
+    @lazy
+    def secrets(self) -> "SsmSecrets":
+        """The named secrets."""
+        from nacre.adapters.aws.ssm_secrets import SsmSecrets
+
+        self._settings.require("secrets_path")
+        return SsmSecrets(
+            self.client("ssm"), prefix=self._settings.secrets_path, key_arn=self._settings.key_arn
+        )
+
+    def secret_at(self, place: str) -> str:
+        """Return the secret at a path of Systems Manager; empty without a path."""
+        if not place:
+            return ""
+        from nacre.adapters.aws.ssm_secrets import SsmSecrets
+
+        prefix, _, name = place.rpartition("/")
+        value = SsmSecrets(self.client("ssm"), prefix=prefix, key_arn="").get(name)
+        if value is None:
+            raise ConfigurationError(
+                f"the secret {name} is not set; set it with: nacre secret set {name} --stack STACK"
+            )
+        return value
+
+    @lazy
+    def residue(self) -> "DynamoResidue":
+        """Finds traces of erased texts."""
+        from nacre.adapters.aws.dynamodb.residue import DynamoResidue
+
+        tables = [self._settings.data_table]
+        if self._role == "command":
+            tables.append(self._settings.tokens_table)
+        return DynamoResidue(self.client("dynamodb"), tables)
+
+    @lazy
+    def health(self) -> "CloudWatchHealth":
+        """The alarms and figures of the stack."""
         from nacre.adapters.aws.health import CloudWatchHealth
 
         return CloudWatchHealth(
-            client("cloudwatch"), client("cloudformation"), stack, clock=system_clock
+            self.client("cloudwatch"),
+            self.client("cloudformation"),
+            self._settings.stack,
+            clock=self.clock,
         )
 
-    return Home(
-        where=f"stack {stack}",
-        owners=Owners(tokens, clock=system_clock),
-        beings=Beings(data, clock=system_clock, rng=rng),
-        tokens=TokenStore(tokens, clock=system_clock, rng=rng),
-        secrets=SsmSecrets(client("ssm"), prefix=f"/nacre/{stack}", key_arn=outputs["KeyArn"]),
-        index=index,
-        patrols=patrols,
-        data=data,
-        blobs=blobs,
-        residue=residue,
-        dead_letters=dead_letters,
-        vault=vault,
-        authority=cached_authority(tokens, data, clock=system_clock, rng=rng),
-        wake=lambda receipt: queue().wake(receipt),
-        health=health,
-        mcp_url=outputs["McpUrl"],
+    def vectors(self, emb_id: str) -> "VectorIndex":
+        """Return the index that searches the items themselves."""
+        from nacre.adapters.vectors.item_vectors import ItemVectors
+
+        return ItemVectors(self.data, emb_id)
+
+    @lazy
+    def trail(self) -> "BeingTrails":
+        """Writes the audit of this execution environment, without boto3."""
+        from nacre.wiring.features.firewall import BeingTrails
+
+        return BeingTrails(self._signed_append, self._settings.stack, self.clock)
+
+    def records(self, being_id: str) -> "AuditRecords":
+        """Return the audit of a Being."""
+        from nacre.firewall.audit.stored_log import ItemRecords
+
+        return ItemRecords(self.data, being_id, clock=self.clock)
+
+    @lazy
+    def commands(self) -> "Commands":
+        """The commands that reach this stack."""
+        from nacre.firewall.suggested_commands import Commands
+
+        return Commands(place=f" --stack {self._settings.stack or 'NAME'}")
+
+    @lazy
+    def order_limits(self) -> "OrderLimits":
+        """The limits of orders: as long as API Gateway waits, or as a worker runs."""
+        from nacre.being.orders.order.request import OrderLimits
+
+        return OrderLimits.worker() if self._role == "worker" else OrderLimits.gateway()
+
+    @lazy
+    def log_levels(self) -> "StoredLogLevels":
+        """The log levels that clients of older revisions chose."""
+        from nacre.adapters.aws.log_levels import StoredLogLevels
+
+        return StoredLogLevels(self._signed_get, self._signed_append, self.clock)
+
+    @lazy
+    def peers(self) -> "Peers":
+        """The clients of older revisions."""
+        from nacre.protocol.http.legacy_clients import LogLevelPeers
+
+        return LogLevelPeers(lambda: self.log_levels)
+
+    def purge(self) -> None:
+        """Do nothing: DynamoDB removes what expires."""
+
+    def close(self) -> None:
+        """Do nothing: Lambda ends its environments without notice."""
+
+
+def mcp_ports(settings: "Settings") -> StackPorts:
+    """Return the MCP function's ports; raises ConfigurationError if a setting is missing."""
+    settings.require("data_table", "queue_url", "key_arn")
+    return StackPorts(settings)
+
+
+def mcp_gate(settings: "Settings") -> "Gate | None":
+    """Return the gate of an MCP function that looks tokens up itself, if that is enabled."""
+    from nacre.access.tokens.authentication import Gate
+
+    return Gate(signed_requests.token_lookup(settings)) if settings.resolves_tokens else None
+
+
+def worker_ports(settings: "Settings") -> StackPorts:
+    """Return the worker function's ports; raises ConfigurationError if a setting is missing."""
+    settings.require("data_table", "queue_url")
+    return StackPorts(settings, "worker")
+
+
+def open_stack(stack: str, settings: "Settings") -> Home:
+    """Return a deployed stack as the commands see it; its outputs name its services."""
+    client = Clients(settings)
+    outputs = stack_outputs(stack, client)
+    named = settings._replace(
+        stack=stack,
+        tokens_table=outputs["TokensTableName"],
+        data_table=outputs["DataTableName"],
+        queue_url=outputs["QueueUrl"],
+        bucket=outputs["BucketName"],
+        key_arn=outputs["KeyArn"],
+        secrets_path=f"/nacre/{stack}",
     )
+    return compose(StackPorts(named, "command", outputs, clients=client), settings)
 
 
-def stack_parts(stack: str, settings: "Settings") -> "tuple[Callable[[str], Any], dict[str, str]]":
-    """Return what makes clients of AWS's services, and the outputs of a deployed stack."""
-    client = _Clients(settings)
-    return client, _outputs(stack, client)
+def stack_outputs(stack: str, client: "Callable[[str], Any]") -> dict[str, str]:
+    """Return a stack's outputs; raises ConfigurationError if the stack is not Nacre's."""
+    from nacre.adapters.aws import stack as stacks
 
-
-def _outputs(stack: str, client: "_Clients") -> dict[str, str]:
-    from nacre.adapters.aws.stack import stack_outputs
-
-    outputs = stack_outputs(client("cloudformation"), stack)
+    outputs = stacks.stack_outputs(client("cloudformation"), stack)
     missing = [name for name in _OUTPUTS if not outputs.get(name)]
     if missing:
         raise ConfigurationError(
-            f"the stack {stack!r} has no output {', '.join(missing)}; is it a stack of Nacre, "
-            "and deployed to the end?"
+            f"the stack {stack!r} has no output {', '.join(missing)}; is it a Nacre stack, "
+            "and did its deployment finish?"
         )
     return outputs
 
 
-class _Clients:
-    """Clients of one session, which leave repeating to our adapters."""
+class Clients:
+    """Opens clients of AWS services in one session; retrying is left to our adapters."""
 
     def __init__(self, settings: "Settings") -> None:
         try:
             import boto3
         except ImportError:
             raise ConfigurationError(
-                "the parts for AWS are not installed; "
-                "in the clone: make setup, or pip install '.[aws]'"
+                "AWS support is not installed; "
+                "in your clone run 'make setup', or pip install '.[aws]'"
             ) from None
         self._endpoint_url = settings.endpoint_url or None
         with _translated():
             self._session = boto3.Session(
                 region_name=settings.region or None, botocore_session=_session_core()
             )
-            known = self._session.get_credentials()
-        if known is None:
+            credentials = self._session.get_credentials()
+        if credentials is None:
             raise ConfigurationError(
                 "there are no AWS credentials; run 'aws configure', or set AWS_PROFILE"
             )
@@ -409,7 +383,7 @@ def _session_core() -> Any:
 
 @cache
 def service_descriptions() -> Any:
-    """Return what reads the services' descriptions: a megabyte that each session would parse."""
+    """Return the shared loader of the services' descriptions, a megabyte that is parsed once."""
     from botocore.loaders import create_loader
 
     return create_loader()

@@ -1,106 +1,72 @@
-"""What the owner's pages stand on: the laptop's parts, or a stack's."""
+"""The parts that the owner's console works on, over the features of a deployment."""
 
 from functools import cache
-from random import SystemRandom
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from nacre.console.memory_parts import Console
-from nacre.core.clock import system_clock
+from nacre.console.parts import Console, Control
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nacre.being.memory.erase.eraser import Eraser
-    from nacre.being.memory.services import Mind
-    from nacre.jobs.lease import Leases
-    from nacre.ports.items.table import Table
-    from nacre.ports.residue import Residue
-    from nacre.wiring.laptop import Laptop
+    from nacre.wiring.compose import Home
     from nacre.wiring.settings import Settings
 
 
-def laptop_console(laptop: "Laptop", options: str = "", stdio: "Sequence[str]" = ()) -> Console:
-    """Return what the pages of a server on this machine stand on.
+def console_parts(home: "Home", options: str = "", stdio: "Sequence[str]" = ()) -> Console:
+    """Return the parts of the pages about memories; each is opened at its first use.
 
-    `options` are those with which a command reaches the same folder, `stdio` serves one of its
-    Beings to a client that starts programs.
+    `options` are those with which a command reaches the same data folder, `stdio` serves one of
+    its Beings to a client that starts programs.
     """
+    from nacre.core.limits import LAMBDA_MEDIA_BYTES
 
-    @cache
-    def eraser() -> "Eraser":
-        from nacre.being.memory.erase.eraser import Eraser
-        from nacre.jobs.lease import Leases
-
-        home = laptop.home
-        leases = Leases(home.data, now=system_clock, holders=home.holders)
-        return Eraser(
-            home.data,
-            leases,
-            lambda: laptop.minded().index.work(leases),
-            home.residue,
-            clock=system_clock,
-            rng=SystemRandom(),
-        )
-
+    place = "--stack NAME" if home.ports.is_stack else options
     return Console(
-        table=lambda: laptop.home.data,
-        mind=lambda: laptop.minded().mind,
-        eraser=eraser,
-        export_command=f"nacre export FILE --being {{being}} {options}".strip(),
+        table=lambda: home.data,
+        memory_services=lambda: home.mind,
+        eraser=lambda: home.eraser,
+        export_command=f"nacre export FILE --being {{being}} {place}".strip(),
+        largest_answer=LAMBDA_MEDIA_BYTES if home.ports.is_stack else None,
         stdio=tuple(stdio),
     )
 
 
-def stack_console(settings: "Settings") -> Console:
-    """Return what the pages of the portal function stand on; each is opened at the first need."""
-    from nacre.core.limits import LAMBDA_MEDIA_BYTES
-    from nacre.wiring.aws import _Clients
-    from nacre.wiring.features.memory import stack_mind
+def control_parts(home: "Home") -> Control:
+    """Return the parts of the pages about control; each is opened at its first use."""
+    from nacre.wiring.features.server_sources import server_lists
 
-    @cache
-    def clients() -> "_Clients":
-        settings.require("data_table", "queue_url")
-        return _Clients(settings)
-
-    @cache
-    def table() -> "Table":
-        from nacre.adapters.aws.dynamodb.table import DynamoTable
-
-        return DynamoTable(clients()("dynamodb"), settings.data_table)
-
-    minded = stack_mind(clients, settings, system_clock)
-
-    def mind() -> "Mind":
-        return minded().mind
-
-    @cache
-    def leases() -> "Leases":
-        from nacre.jobs.lease import Leases
-
-        return Leases(table(), now=system_clock)
-
-    def residue() -> "Residue":
-        from nacre.adapters.aws.dynamodb.residue import DynamoResidue
-
-        return DynamoResidue(clients()("dynamodb"), [settings.data_table])
-
-    @cache
-    def eraser() -> "Eraser":
-        from nacre.being.memory.erase.eraser import Eraser
-
-        return Eraser(
-            table(),
-            leases(),
-            lambda: minded().index.work(leases()),
-            residue,
-            clock=system_clock,
-            rng=SystemRandom(),
-        )
-
-    return Console(
-        table=table,
-        mind=mind,
-        eraser=eraser,
-        export_command="nacre export FILE --being {being} --stack NAME",
-        largest_answer=LAMBDA_MEDIA_BYTES,
+    ports = home.ports
+    return Control(
+        clock=ports.clock,
+        rng=ports.rng,
+        table=lambda: home.data,
+        patrols=lambda: home.patrol_calls,
+        keys=lambda: home.llm_keys,
+        records=ports.records,
+        servers=lambda: server_lists(ports, home.settings),
+        own_tools=own_tools,
+        policy_file=lambda: None if ports.is_stack else policy_file(home.settings),
+        is_laptop=not ports.is_stack,
     )
+
+
+@cache
+def own_tools() -> tuple[str, ...]:
+    """Return the names of a Being's own tools."""
+    from nacre.being.application import being_server
+
+    def nobody() -> Any:
+        raise AssertionError("no tool is called")
+
+    return tuple(str(tool["name"]) for tool in being_server(nobody, patrols=nobody).tools())
+
+
+def policy_file(settings: "Settings") -> tuple[str, str] | None:
+    """Return the name and the text of the policy file, or None if there is none."""
+    from nacre.wiring.features.policies import policy_path
+
+    path, _ = policy_path(settings)
+    try:
+        return path.name, path.read_text(encoding="utf-8-sig", errors="replace")
+    except OSError:
+        return None

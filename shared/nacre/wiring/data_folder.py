@@ -1,4 +1,4 @@
-"""The folder where the laptop keeps everything, private to its owner."""
+"""The folder where the laptop stores all data, private to its owner."""
 
 import os
 from pathlib import Path
@@ -12,13 +12,13 @@ AUDIT = "audit"
 
 
 def prepare_data_folder(path: str | Path, *, to_read: bool = False) -> Path:
-    """Return the folder, made (0700) when it was not there.
+    """Return the folder, and create it with mode 0700 if it does not exist.
 
-    An existing folder keeps its permissions: it may be shared on purpose, and the files in
-    it are private in any case. With `to_read`, a folder with a store that may only be read
-    will do, as in a snapshot. Raises ConfigurationError when it cannot be used.
+    An existing folder keeps its permissions: it may be shared on purpose, and its files are
+    private in any case. With `to_read`, a read-only folder with a store is accepted too, for
+    example a snapshot. Raises ConfigurationError if the folder cannot be used.
     """
-    # What is left where HOME is empty: a folder at the root of the machine, which nobody asked for.
+    # An empty HOME would lead to a folder at the root of the machine, which nobody intends.
     if os.name == "posix" and str(path).startswith("//"):
         raise _unusable(path, "HOME is empty or '/'")
     try:
@@ -32,8 +32,8 @@ def prepare_data_folder(path: str | Path, *, to_read: bool = False) -> Path:
     except OSError as error:
         raise _unusable(folder, error.strerror or type(error).__name__) from error
     can_be_read = os.access(folder, os.R_OK | os.X_OK)
-    will_do = to_read and can_be_read and os.access(folder / DATABASE, os.R_OK)
-    if not will_do and not (can_be_read and os.access(folder, os.W_OK)):
+    is_snapshot = to_read and can_be_read and os.access(folder / DATABASE, os.R_OK)
+    if not is_snapshot and not (can_be_read and os.access(folder, os.W_OK)):
         raise _unusable(folder, "it is not yours to write")
     return folder
 

@@ -1,82 +1,223 @@
-"""The laptop: SQLite and files in one folder."""
+"""The ports of a laptop, over SQLite and files in one folder, and the features on top of them."""
 
+import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from random import SystemRandom
 from typing import TYPE_CHECKING
 
-from nacre.access.beings import Being, Beings
-from nacre.access.owners import DEFAULT_OWNER, Owners
-from nacre.access.tokens.authentication import Gate
-from nacre.access.tokens.store import TokenStore
-from nacre.adapters.files.secrets import FileSecrets
 from nacre.adapters.sqlite.database import SqliteDatabase
 from nacre.adapters.sqlite.table import SqliteTable
-from nacre.being.application import Application, being_server
 from nacre.core.clock import Clock, system_clock
-from nacre.core.errors import ConflictError
 from nacre.core.limits import MAX_CALL_BYTES
 from nacre.core.names import BEING_NAMES
-from nacre.jobs.notifying_queue import AnnouncingQueue, Bell
-from nacre.protocol.dispatch.request_state import RequestStates, SigningKeys
-from nacre.protocol.dispatch.used_states import UsedStates
-from nacre.wiring.data_folder import DATABASE, SECRETS, VAULT, prepare_data_folder
-from nacre.wiring.features.access import cached_authority
-from nacre.wiring.features.firewall import laptop_entry, to_stderr
-from nacre.wiring.features.gateway import laptop_gateway
-from nacre.wiring.features.memory import (
-    Minded,
-    Once,
-    laptop_mind,
-    register_memory_jobs,
-    sweep_memories,
-)
-from nacre.wiring.features.orders import laptop_ordering, order_names
-from nacre.wiring.home import Home
-from nacre.wiring.laptop_keys import request_state_keys
-from nacre.wiring.settings import Settings
+from nacre.wiring.compose import Home, compose
+from nacre.wiring.data_folder import AUDIT, DATABASE, SECRETS, VAULT, prepare_data_folder
+from nacre.wiring.ports import lazy
+from nacre.wiring.settings import Settings, is_on_path, user_data_folder, user_policy_file
 
 if TYPE_CHECKING:
+    from random import Random
+
+    from nacre.access.beings import Being
+    from nacre.adapters.files.blobs import FileBlobs
+    from nacre.adapters.files.secrets import FileSecrets
+    from nacre.adapters.files.vault import FileVault
+    from nacre.adapters.processes import Processes
     from nacre.adapters.screening.process_pool import ScreeningProcesses
-    from nacre.being.memory.index.jobs import IndexWork
-    from nacre.being.patrol.executor import PatrolWork
-    from nacre.jobs.lease import Leases
-    from nacre.jobs.loop import Report, WorkerLoop
-    from nacre.jobs.worker import Worker
-    from nacre.ports.blobs import Blobs
-    from nacre.ports.dead_letters import DeadLetters
-    from nacre.ports.processes import Holders
-    from nacre.ports.queue import Queue
-    from nacre.ports.residue import Residue
-    from nacre.ports.vault import Vault
-    from nacre.protocol.application_rules import Explainer
-    from nacre.wiring.features.tasks import Tasking
+    from nacre.adapters.sqlite.dead_letters import SqliteDeadLetters
+    from nacre.adapters.sqlite.residue import SqliteResidue
+    from nacre.being.orders.order.request import OrderLimits
+    from nacre.firewall.audit.log import AuditTrail
+    from nacre.firewall.suggested_commands import Commands
+    from nacre.jobs.notifying_queue import AnnouncingQueue, JobSignal
+    from nacre.ports.audit import AuditRecords
+    from nacre.ports.items.table import Item
+    from nacre.ports.vectors import VectorIndex
 
 QUEUE = "jobs"
 BLOBS = "blobs"
 
 
-@dataclass(frozen=True, slots=True)
-class Laptop:
-    """Everything that a server on this machine is made of."""
+class LaptopPorts:
+    """The ports over a data folder, which is created if it is missing.
 
-    folder: Path
-    home: Home
-    gate: Gate
-    application: Application
-    keys: Callable[[], SigningKeys]
-    # A client's own stdio server has no jobs at first, and so loads nothing of the worker.
-    # The rules say what becomes of an error in a task.
-    worker_loop: "Callable[[Report, Explainer], WorkerLoop]"
-    bell: Bell  # rings when this process has sent a job
-    minded: Callable[[], Minded]
-    close: Callable[[], None]
+    With `to_read`, a read-only folder is enough.
+    """
+
+    is_stack = False
+    asks_worker = False
+    call_bytes = MAX_CALL_BYTES
+    mcp_url: str | None = None
+    wake: "Callable[[str], None] | None" = None
+    health = None
+
+    def __init__(
+        self,
+        folder: str | Path,
+        *,
+        clock: Clock = system_clock,
+        to_read: bool = False,
+        fetches_documents: bool = False,
+    ) -> None:
+        self.folder = prepare_data_folder(folder, to_read=to_read)
+        self.where = str(self.folder)
+        self.clock = clock
+        self.fetches_documents = fetches_documents
+        self.database = SqliteDatabase(self.folder / DATABASE)
+        self.data = SqliteTable(self.database, "data", now=clock)
+        self.token_items = SqliteTable(self.database, "tokens", now=clock)
+
+    @lazy
+    def rng(self) -> "Random":
+        """The source of random numbers."""
+        from random import SystemRandom
+
+        return SystemRandom()
+
+    @lazy
+    def holders(self) -> "Processes":
+        """The processes of this machine, each of which may hold leases."""
+        from nacre.adapters.processes import Processes
+
+        return Processes()
+
+    @lazy
+    def non_durable_data(self) -> SqliteTable:
+        """The items of `data`, for writes that need not wait for the disk."""
+        return SqliteTable(self.database, "data", now=self.clock, durable=False)
+
+    def read(self, key: tuple[str, str]) -> "Item | None":
+        """Return an item of `data`."""
+        from nacre.ports.items.table import Key
+
+        return self.data.get(Key(*key))
+
+    @lazy
+    def job_signal(self) -> "JobSignal":
+        """Wakes the worker when this process sends a job."""
+        from nacre.jobs.notifying_queue import JobSignal
+
+        return JobSignal()
+
+    @lazy
+    def queue(self) -> "AnnouncingQueue":
+        """The queue of background jobs."""
+        from nacre.adapters.sqlite.queue import SqliteQueue
+        from nacre.jobs.notifying_queue import AnnouncingQueue
+
+        queue = SqliteQueue(self.database, QUEUE, now=self.clock, holders=self.holders)
+        return AnnouncingQueue(queue, self.job_signal)
+
+    @lazy
+    def dead_letters(self) -> "SqliteDeadLetters":
+        """The jobs that failed too often."""
+        from nacre.adapters.sqlite.dead_letters import SqliteDeadLetters
+
+        return SqliteDeadLetters(self.database, QUEUE, now=self.clock)
+
+    @lazy
+    def blobs(self) -> "FileBlobs":
+        """Large inputs and results."""
+        from nacre.adapters.files.blobs import FileBlobs
+
+        return FileBlobs(self.folder / BLOBS, now=self.clock)
+
+    @lazy
+    def vault(self) -> "FileVault":
+        """Seals the secrets of Beings with a key in a file."""
+        from nacre.adapters.files.vault import FileVault
+
+        return FileVault(self.folder / VAULT)
+
+    @lazy
+    def secrets(self) -> "FileSecrets":
+        """The named secrets."""
+        from nacre.adapters.files.secrets import FileSecrets
+
+        return FileSecrets(self.folder / SECRETS)
+
+    def secret_at(self, place: str) -> str:
+        """Return "", because a laptop's settings hold the secrets themselves."""
+        return ""
+
+    @lazy
+    def residue(self) -> "SqliteResidue":
+        """Finds traces of erased texts."""
+        from nacre.adapters.sqlite.residue import SqliteResidue
+
+        return SqliteResidue(self.database)
+
+    def vectors(self, emb_id: str) -> "VectorIndex":
+        """Return the index in the store's own file."""
+        from nacre.adapters.sqlite.vectors import LocalVectors
+
+        return LocalVectors(self.database, emb_id)
+
+    @lazy
+    def trail(self) -> "AuditTrail":
+        """Writes the audit of this process."""
+        from nacre.adapters.files.audit import JsonlAudit
+        from nacre.firewall.audit.log import AuditTrail
+        from nacre.firewall.audit.stored_log import Anchors
+
+        log = JsonlAudit(self.folder / AUDIT)
+        return AuditTrail(log, self.clock, anchor=Anchors(self.data).note)
+
+    def records(self, being_id: str) -> "AuditRecords":
+        """Return the audit of every Being, and of proxies, in this folder."""
+        from nacre.adapters.files.audit import JsonlRecords
+        from nacre.firewall.audit.stored_log import Anchors
+
+        return JsonlRecords(self.folder / AUDIT, Anchors(self.data).noted)
+
+    @lazy
+    def commands(self) -> "Commands":
+        """The commands to suggest to the owner; they work on this folder from any terminal.
+
+        A client may have started this program with a PATH and NACRE_HOME that a terminal lacks.
+        """
+        from nacre.firewall.suggested_commands import Commands
+
+        place = "" if self.where == user_data_folder() else f" --data-dir {_quoted(self.where)}"
+        if is_on_path():
+            return Commands(place=place)
+        script = Path(sys.argv[0]).absolute()
+        if script.name == "nacre":
+            return Commands(_quoted(str(script)), place)
+        return Commands(f"{_quoted(sys.executable)} -m nacre.cli", place)
+
+    @lazy
+    def screening(self) -> "ScreeningProcesses":
+        """The processes that check large results; they start with the first large result."""
+        from nacre.adapters.screening.process_pool import ScreeningProcesses
+
+        return ScreeningProcesses()
+
+    @lazy
+    def order_limits(self) -> "OrderLimits":
+        """The time and size limits of orders."""
+        from nacre.being.orders.order.request import OrderLimits
+
+        return OrderLimits.laptop()
+
+    def purge(self) -> None:
+        """Remove expired items."""
+        self.token_items.purge()
+        self.data.purge()
+
+    def close(self) -> None:
+        """End the audit and the processes, and close the store."""
+        opened = vars(self)
+        if "trail" in opened:
+            self.trail.close()
+        if "screening" in opened:
+            self.screening.close()
+        self.database.close()
 
 
 def open_home(folder: str | Path) -> Home:
-    """Return the data folder as the commands see it, made when it was not there."""
-    return _home(prepare_data_folder(folder, to_read=True), system_clock)[0]
+    """Return the features of a data folder for commands; create the folder if it is missing."""
+    return compose(LaptopPorts(folder, to_read=True))
 
 
 def open_laptop(
@@ -85,97 +226,24 @@ def open_laptop(
     *,
     clock: Clock = system_clock,
     order_name: str = "",
-) -> Laptop:
-    """Return the parts of a server over the data folder; without settings, the defaults.
+) -> Home:
+    """Return the features of a server over the data folder; without settings, the defaults count.
 
-    `order_name` is what orders are called here, whatever the Being calls them.
+    `order_name` replaces the name that a Being gave to its orders. Raises PolicyError if the
+    policy file is wrong.
     """
-    prepared = prepare_data_folder(folder)
-    chosen = settings or Settings(data_folder=str(prepared))
-    home, database = _home(prepared, clock, reached=bool(chosen.public_url))
-    keys = request_state_keys(prepared, lambda: home.data, clock)
-    bell = Bell()
-    minded = laptop_mind(
-        database,
-        lambda: _queue(database, clock, bell),
-        chosen,
-        clock,
-        leases=lambda: _leases(database, clock),
-        key_file=prepared / VAULT,
-    )
-    ordering = laptop_ordering(
-        database, minded, chosen, clock, key_file=prepared / VAULT, holders=_processes
-    )
-    screening = Once(_screening)
-    gateway = laptop_gateway(chosen, lambda: home.data, prepared, clock, to_stderr, screening)
-    own = being_server(
-        lambda: minded().mind,
-        clock,
-        patrols=lambda: minded().patrolling().calls,
-        capabilities=gateway.capabilities,
-    )
-    names = order_names(
-        lambda being_id: order_name or home.beings.order_name(being_id), chosen, seconds=0
-    )
-    surface, close_entry = laptop_entry(
-        gateway.beside(ordering.beside(own, names)),
-        chosen,
-        lambda: home.data,
-        prepared,
-        clock,
-        gateway=gateway,
-        screening=screening,
-    )
-    gateway.serve(surface)
-    ordering.serve(surface)
-
-    def made() -> "Tasking":
-        from nacre.wiring.features.tasks import laptop_tasking
-
-        return laptop_tasking(
-            home.data,
-            lambda: _queue(database, clock, bell),
-            lambda: _leases(database, clock),
-            clock,
-            blobs=lambda: _blobs(prepared, clock),
-            key_file=prepared / VAULT,
-        )
-
-    tasking = Once(made)
-
-    def worker_loop(report: "Report", rules: "Explainer") -> "WorkerLoop":
-        def register(worker: "Worker") -> None:
-            tasking().register(worker, lambda: surface, rules)
-
-        return _worker_loop(database, minded, clock, bell, report, register)
-
-    def close() -> None:
-        gateway.close()
-        close_entry()
-        if screening.is_made:
-            screening().close()
-        database.close()
-
-    return Laptop(
-        folder=prepared,
-        home=home,
-        gate=Gate(home.tokens.lookup, clock),
-        application=Application(
-            surface,
-            RequestStates(keys, clock, use=UsedStates(lambda: home.data, clock).use),
-            call_bytes=MAX_CALL_BYTES,
-            tasks=lambda: tasking().desk,
-        ),
-        keys=keys,
-        worker_loop=worker_loop,
-        bell=bell,
-        minded=minded,
-        close=close,
-    )
+    chosen = settings or Settings(data_folder=str(folder))
+    # A server that the internet can reach can also reach the internet.
+    ports = LaptopPorts(folder, clock=clock, fetches_documents=bool(chosen.public_url))
+    home = compose(ports, chosen, order_name=order_name)
+    # Load an existing policy file at the start, so that mistakes in it are reported at once.
+    if Path(chosen.policy_file or user_policy_file()).exists():
+        _ = home.policies
+    return home
 
 
 def store_problems(folder: Path) -> list[str]:
-    """Read the whole store and return what is damaged in it, if anything."""
+    """Read the whole store and return the damage in it, if any."""
     database = SqliteDatabase(folder / DATABASE)
     try:
         return database.problems()
@@ -184,14 +252,16 @@ def store_problems(folder: Path) -> list[str]:
 
 
 def first_being(
-    home: Home,
-    owner: str = DEFAULT_OWNER,
-    name: Callable[[], str] = lambda: BEING_NAMES[0],
-) -> Being | None:
-    """Return a new Being where the owner has none yet; None where there is one.
+    home: Home, owner: str = "", name: Callable[[], str] = lambda: BEING_NAMES[0]
+) -> "Being | None":
+    """Create a Being if the owner has none, and return it; otherwise return None.
 
-    `name` is asked for its name when one is made.
+    `name` is called for the name of the new Being.
     """
+    from nacre.access.owners import DEFAULT_OWNER
+    from nacre.core.errors import ConflictError
+
+    owner = owner or DEFAULT_OWNER
     if home.beings.of_owner(owner):
         return None
     try:
@@ -200,133 +270,7 @@ def first_being(
         return None
 
 
-def _worker_loop(
-    database: SqliteDatabase,
-    minded: Callable[[], Minded],
-    clock: Clock,
-    bell: Bell,
-    report: "Report",
-    register: "Callable[[Worker], None]",
-) -> "WorkerLoop":
-    from nacre.jobs.loop import WorkerLoop
-    from nacre.jobs.worker import Worker
+def _quoted(text: str) -> str:
+    from shlex import quote
 
-    worker = Worker(_leases(database, clock))
-    register_memory_jobs(worker, minded())
-    register(worker)
-
-    def sweep() -> None:
-        # Also where nobody writes: the store has to see that time passes.
-        SqliteTable(database, "tokens", now=clock).purge()
-        SqliteTable(database, "data", now=clock).purge()
-        sweep_memories(minded())
-
-    loop = WorkerLoop(_queue(database, clock, bell), worker, report, sweep=sweep)
-    bell.heard = loop.wake
-    return loop
-
-
-def _queue(database: SqliteDatabase, clock: Clock, bell: Bell) -> "Queue":
-    from nacre.adapters.sqlite.queue import SqliteQueue
-
-    queue = SqliteQueue(database, QUEUE, now=clock, holders=_processes())
-    return AnnouncingQueue(queue, bell)
-
-
-def _home(folder: Path, clock: Clock, *, reached: bool = False) -> tuple[Home, SqliteDatabase]:
-    database = SqliteDatabase(folder / DATABASE)
-    tokens = SqliteTable(database, "tokens", now=clock)
-    data = SqliteTable(database, "data", now=clock)
-    rng = SystemRandom()
-    home = Home(
-        where=str(folder),
-        owners=Owners(tokens, clock=clock),
-        beings=Beings(data, clock=clock, rng=rng),
-        tokens=TokenStore(tokens, clock=clock, rng=rng),
-        secrets=FileSecrets(folder / SECRETS),
-        index=lambda: _index_work(database, clock),
-        patrols=lambda: _patrol_work(folder, database, clock),
-        data=data,
-        blobs=lambda: _blobs(folder, clock),
-        residue=lambda: _residue(database),
-        dead_letters=lambda: _dead_letters(database, clock),
-        vault=lambda: _vault(folder),
-        # Who is reached from the internet reaches it too.
-        authority=cached_authority(tokens, data, fetches=reached, clock=clock, rng=rng),
-        holders=_processes(),
-        close=database.close,
-    )
-    return home, database
-
-
-def _processes() -> "Holders":
-    from nacre.adapters.processes import Processes
-
-    return Processes()
-
-
-def _screening() -> "ScreeningProcesses":
-    from nacre.adapters.screening.process_pool import ScreeningProcesses
-
-    return ScreeningProcesses()
-
-
-def _leases(database: SqliteDatabase, clock: Clock) -> "Leases":
-    from nacre.jobs.lease import Leases
-
-    return Leases(SqliteTable(database, "data", now=clock), now=clock, holders=_processes())
-
-
-def _blobs(folder: Path, clock: Clock) -> "Blobs":
-    from nacre.adapters.files.blobs import FileBlobs
-
-    return FileBlobs(folder / BLOBS, now=clock)
-
-
-def _residue(database: SqliteDatabase) -> "Residue":
-    from nacre.adapters.sqlite.residue import SqliteResidue
-
-    return SqliteResidue(database)
-
-
-def _dead_letters(database: SqliteDatabase, clock: Clock) -> "DeadLetters":
-    from nacre.adapters.sqlite.dead_letters import SqliteDeadLetters
-
-    return SqliteDeadLetters(database, QUEUE, now=clock)
-
-
-def _vault(folder: Path) -> "Vault":
-    from nacre.adapters.files.vault import FileVault
-
-    return FileVault(folder / VAULT)
-
-
-def _index_work(database: SqliteDatabase, clock: Clock) -> "IndexWork":
-    from nacre.adapters.sqlite.queue import SqliteQueue
-    from nacre.wiring.features.embeddings import embedders
-    from nacre.wiring.features.index import laptop_index
-
-    settings = Settings.from_environment()
-    index = laptop_index(
-        database,
-        SqliteQueue(database, QUEUE, now=clock),
-        embedders(settings).primary,
-        settings,
-        clock=clock,
-        rng=SystemRandom(),
-    )
-    return index.work(_leases(database, clock))
-
-
-def _patrol_work(folder: Path, database: SqliteDatabase, clock: Clock) -> "PatrolWork":
-    from nacre.being.patrol.executor import WorkHere
-
-    minded = laptop_mind(
-        database,
-        lambda: _queue(database, clock, Bell()),
-        Settings.from_environment(),
-        clock,
-        leases=lambda: _leases(database, clock),
-        key_file=folder / VAULT,
-    )
-    return WorkHere(minded().patrolling().jobs, _leases(database, clock))
+    return quote(text)

@@ -20,21 +20,26 @@ _UNFINISHED = ".nacre-"  # folders that a backup or a restore left when it was k
 
 
 def back_up(
-    folder: Path, target: BinaryIO, beside: Path, *, with_secrets: bool, clock: Clock = system_clock
+    folder: Path,
+    target: BinaryIO,
+    scratch_parent: Path,
+    *,
+    with_secrets: bool,
+    clock: Clock = system_clock,
 ) -> Manifest:
-    """Write what a data folder holds now, while a server goes on; return what was written.
+    """Write the present content of a data folder while a server runs; return the manifest.
 
-    `beside` is a folder with room for another copy of the store.
+    `scratch_parent` is a folder with room for another copy of the store.
     """
     if not (folder / DATABASE).exists():
         raise NotFoundError(f"{folder} has no store; choose the data folder with --data-dir")
-    made = clock().isoformat(timespec="seconds")
-    with tempfile.TemporaryDirectory(prefix=_UNFINISHED, dir=beside) as scratch:
+    moment = clock().isoformat(timespec="seconds")
+    with tempfile.TemporaryDirectory(prefix=_UNFINISHED, dir=scratch_parent) as scratch:
         copy = Path(scratch, DATABASE)
-        # The store before the files: what it says of them is there by then, and not the reverse.
+        # The store is copied before the files, so that every file that it names is in the backup.
         copy_database(folder / DATABASE, copy)
         counts = count_rows(copy)
-        # The notes of where the audit ends before its lines, which a server may add to meanwhile.
+        # The heads of the audit are copied before its lines, which a server may add to meanwhile.
         heads = copy_heads(folder / AUDIT, Path(scratch))
 
         def files() -> Iterator[tuple[str, Path]]:
@@ -46,18 +51,18 @@ def back_up(
                 else:
                     yield name, path
 
-        return write_backup(target, files(), Manifest(made, __version__, with_secrets, counts))
+        return write_backup(target, files(), Manifest(moment, __version__, with_secrets, counts))
 
 
 def check_backup(content: BinaryIO) -> Manifest:
-    """Return what a backup holds; raise InvalidInputError unless it is whole and unaltered."""
+    """Return the manifest of a backup; raise InvalidInputError unless it is whole and unaltered."""
     return BackupFile(content).check()
 
 
 def restore(folder: Path, content: BinaryIO) -> Manifest:
-    """Make a data folder of a backup: it is there, whole and checked, or not at all.
+    """Create a data folder from a checked backup, atomically.
 
-    Raises ConflictError where the folder has something in it.
+    Raises ConflictError if the folder is not empty.
     """
     backup = BackupFile(content)
     manifest = backup.check()
@@ -70,11 +75,11 @@ def restore(folder: Path, content: BinaryIO) -> Manifest:
         scratch = Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=folder.parent))  # 0700
         try:
             backup.unpack(scratch)
-            found = count_rows(scratch / DATABASE)
-            if found != dict(manifest.counts):
+            counts = count_rows(scratch / DATABASE)
+            if counts != dict(manifest.counts):
                 raise UnavailableError(
                     "the store holds other numbers of rows than the backup says"
-                    f" ({found}); nothing was restored"
+                    f" ({counts}); nothing was restored"
                 )
             _check_empty(folder)
             if folder.exists():

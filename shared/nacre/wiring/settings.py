@@ -1,7 +1,7 @@
-"""Every setting, read from the environment once; nothing else reads it.
+"""All settings. They are read from the environment once, and only here.
 
-The authorizer pays for this module on every cold start, so it imports next to nothing:
-a NamedTuple instead of a dataclass saves a tenth of that function's start.
+The authorizer loads this module at every cold start, so it imports very little: a NamedTuple
+instead of a dataclass saves a tenth of that start.
 """
 
 import os
@@ -27,7 +27,7 @@ _LEVELS = {
 
 
 class Secret:
-    """A text that shows in no representation and no log."""
+    """A text that is hidden in representations and logs."""
 
     __slots__ = ("_text",)
 
@@ -62,12 +62,12 @@ class Variable(NamedTuple):
 VARIABLES: Mapping[str, Variable] = {
     "data_folder": Variable(
         "NACRE_HOME",
-        "Folder where the laptop server keeps everything; an absolute path.",
+        "Data folder of the laptop server; an absolute path.",
         "the platform's user data folder",
     ),
     "log_level": Variable(
         "NACRE_LOG_LEVEL",
-        "Least important log lines to write: DEBUG, INFO, WARNING or ERROR.",
+        "Lowest level of the log lines to write: DEBUG, INFO, WARNING or ERROR.",
         "INFO",
     ),
     "allowed_origins": Variable(
@@ -82,28 +82,27 @@ VARIABLES: Mapping[str, Variable] = {
     ),
     "embeddings": Variable(
         "NACRE_EMBEDDINGS",
-        "What finds memories by meaning: builtin, builtin-multilingual (for notes in Japanese "
-        "and other languages), onnx:PATH (a folder with a sentence encoder), openai (an "
-        "OpenAI-compatible endpoint) or none (words alone).",
+        "Model that finds memories by meaning: builtin, builtin-multilingual (for notes in "
+        "Japanese and other languages), onnx:PATH (a folder with a sentence encoder), openai (an "
+        "OpenAI-compatible endpoint) or none (search by words only).",
         "builtin",
     ),
     "embedding_model": Variable(
-        "NACRE_EMBEDDING_MODEL", "Model of the endpoint.", "text-embedding-3-small"
+        "NACRE_EMBEDDING_MODEL", "Embedding model of the endpoint.", "text-embedding-3-small"
     ),
     "embedding_base_url": Variable(
         "NACRE_EMBEDDING_BASE_URL",
-        "Where the endpoint answers, such as http://localhost:11434/v1.",
+        "Base URL of the endpoint, such as http://localhost:11434/v1.",
         "https://api.openai.com/v1",
     ),
     "embedding_dimensions": Variable(
         "NACRE_EMBEDDING_DIMENSIONS",
-        "How many numbers a vector of the endpoint's model has; needed for models that are "
-        "not OpenAI's.",
+        "Dimensions of the endpoint's vectors; required for models that are not OpenAI's.",
         "the model's published size",
     ),
     "embedding_api_key": Variable(
         "NACRE_EMBEDDING_API_KEY",
-        "Key of the endpoint. Without it OPENAI_API_KEY is used, for OpenAI itself only.",
+        "API key of the endpoint. Without it, OPENAI_API_KEY is used, but only for OpenAI itself.",
     ),
     "embedding_secret": Variable(
         "NACRE_EMBEDDING_SECRET",
@@ -111,20 +110,20 @@ VARIABLES: Mapping[str, Variable] = {
     ),
     "llm_base_url": Variable(
         "NACRE_LLM_BASE_URL",
-        "Where the language model of orders and patrols answers, in OpenAI's protocol, such as "
-        "http://localhost:11434/v1. Keys that begin with sk-ant- go to Anthropic whatever "
-        "stands here.",
+        "Base URL of the language model of orders and patrols, in OpenAI's protocol, such as "
+        "http://localhost:11434/v1. Keys that begin with sk-ant- always go to Anthropic.",
         "https://api.openai.com/v1",
     ),
     "llm_model": Variable(
-        "NACRE_LLM_MODEL", "The language model.", "gpt-4.1-mini, for Anthropic claude-sonnet-4-6"
+        "NACRE_LLM_MODEL",
+        "Name of the language model.",
+        "gpt-4.1-mini, for Anthropic claude-sonnet-4-6",
     ),
     "llm_api_key": Variable(
         "NACRE_LLM_API_KEY",
-        "Key for orders and for patrols that somebody asks for, where neither the call nor the "
-        "Being has one (nacre llm-key set). Patrols that begin by themselves use the Being's key "
-        "only. A server that needs no key takes any word. Without it OPENAI_API_KEY is used, for "
-        "OpenAI itself only.",
+        "API key for orders and for patrols on request, where neither the call nor the Being has "
+        "one (nacre llm-key set). Automatic patrols use the Being's key only. A server that needs "
+        "no key accepts any text. Without it, OPENAI_API_KEY is used, but only for OpenAI itself.",
     ),
     "llm_secret": Variable(
         "NACRE_LLM_SECRET",
@@ -132,32 +131,32 @@ VARIABLES: Mapping[str, Variable] = {
     ),
     "llm_daily_tokens": Variable(
         "NACRE_LLM_DAILY_TOKENS",
-        "Tokens that each Being may spend on the language model in a day (UTC); 0 sets no bound.",
+        "Tokens that each Being may spend on the language model in a day (UTC); 0 means no limit.",
         f"{LLM_DAILY_TOKENS}",
     ),
     "llm_daily_dollars": Variable(
         "NACRE_LLM_DAILY_DOLLARS",
-        "Dollars that each Being may spend likewise, by NACRE_LLM_PRICES; 0 sets no bound.",
+        "Dollars that each Being may spend in a day, by NACRE_LLM_PRICES; 0 means no limit.",
         "0",
     ),
     "llm_prices": Variable(
         "NACRE_LLM_PRICES",
-        "What the model costs in dollars for a million tokens, read and written, such as 0.4,1.6; "
-        "needed for NACRE_LLM_DAILY_DOLLARS.",
+        "Dollars for a million input and output tokens of the model, such as 0.4,1.6; required for "
+        "NACRE_LLM_DAILY_DOLLARS.",
     ),
     "transcribe_model": Variable(
         "NACRE_TRANSCRIBE_MODEL",
-        "Model that writes down what is said in a sound, such as whisper-1; without one, sounds "
-        "that come with an order are named and not heard.",
+        "Model that transcribes audio, such as whisper-1. Without one, the audio files of an order "
+        "are only named.",
     ),
     "transcribe_base_url": Variable(
         "NACRE_TRANSCRIBE_BASE_URL",
-        "Where it answers, in OpenAI's protocol, such as http://localhost:8000/v1.",
+        "Base URL of that model, in OpenAI's protocol, such as http://localhost:8000/v1.",
         "https://api.openai.com/v1",
     ),
     "transcribe_api_key": Variable(
         "NACRE_TRANSCRIBE_API_KEY",
-        "Key of that endpoint. Without it OPENAI_API_KEY is used, for OpenAI itself only.",
+        "API key of that endpoint. Without it, OPENAI_API_KEY is used, but only for OpenAI itself.",
     ),
     "transcribe_secret": Variable(
         "NACRE_TRANSCRIBE_SECRET",
@@ -165,21 +164,21 @@ VARIABLES: Mapping[str, Variable] = {
     ),
     "transcribe_price": Variable(
         "NACRE_TRANSCRIBE_PRICE",
-        "What a minute of sound costs there in dollars; counts within NACRE_LLM_DAILY_DOLLARS.",
+        "Dollars for a minute of audio; counts towards NACRE_LLM_DAILY_DOLLARS.",
         f"{TRANSCRIBE_PRICE}, as whisper-1 at OpenAI",
     ),
     "order_name": Variable(
         "NACRE_ORDER_NAME",
-        "Name of the tool that takes orders where a Being has none of its own (nacre being "
-        "order-name): order_ and this in small letters, such as Clawdbot for order_clawdbot.",
+        "Name of the tool for orders, unless a Being has its own (nacre being order-name): order_ "
+        "and this name in small letters, such as Clawdbot for order_clawdbot.",
         "being",
     ),
     "qdrant_url": Variable(
         "NACRE_QDRANT_URL",
-        "Qdrant server that keeps the search index, such as http://localhost:6333 or a cluster "
-        "of Qdrant Cloud; without one the index is local, and on AWS the items are searched.",
+        "Qdrant server for the search index, such as http://localhost:6333 or a cluster of Qdrant "
+        "Cloud. Without one, the index is local, and on AWS the items are searched.",
     ),
-    "qdrant_api_key": Variable("NACRE_QDRANT_API_KEY", "Key of that server."),
+    "qdrant_api_key": Variable("NACRE_QDRANT_API_KEY", "API key of that server."),
     "qdrant_secret": Variable(
         "NACRE_QDRANT_SECRET",
         "On AWS: the parameter of Systems Manager that holds that key.",
@@ -191,51 +190,48 @@ VARIABLES: Mapping[str, Variable] = {
     ),
     "servers_file": Variable(
         "NACRE_SERVERS",
-        "File with other MCP servers whose tools are served too, in the mcpServers shape of "
-        "clients; besides those of 'nacre server add'.",
+        "File with other MCP servers to serve, in the mcpServers format of clients, in addition "
+        "to those of 'nacre server add'.",
     ),
     "tool_servers": Variable(
         "NACRE_TOOL_SERVERS",
-        "Your own servers of tools, separated by commas: MODULE:NAME or PATH.py:NAME; besides "
-        "those that installed packages announce (entry points nacre.tool_servers).",
+        "Your own tool servers, separated by commas: MODULE:NAME or PATH.py:NAME, in addition to "
+        "those of installed packages (entry points nacre.tool_servers).",
     ),
     "read_tools": Variable(
         "NACRE_READ_TOOLS",
-        "Tools of your own servers that change nothing, so that read-only tokens may call them, "
-        "separated by commas, such as mcp__notes__find; * stands for any characters.",
+        "Tools of your own servers that read-only tokens may call because they change nothing, "
+        "separated by commas, such as mcp__notes__find; * matches any characters.",
     ),
     "private_networks": Variable(
         "NACRE_PRIVATE_NETWORKS",
-        "On AWS: networks that are not public and may be reached for other MCP servers all the "
-        "same, separated by commas, such as 10.0.0.0/16.",
+        "On AWS: private networks in which other MCP servers may be, separated by commas, such as "
+        "10.0.0.0/16.",
     ),
     "trusted_proxies": Variable(
         "NACRE_TRUSTED_PROXIES",
         "Proxies in front of `nacre serve`, by address or network, separated by commas, such as "
-        "127.0.0.1,10.0.0.0/16: what they say in X-Forwarded-For is who attempts are counted by.",
+        "127.0.0.1,10.0.0.0/16. Their X-Forwarded-For headers name the clients in rate limits.",
     ),
     "http_connections": Variable(
         "NACRE_HTTP_CONNECTIONS",
-        "Connections that `nacre serve` and `nacre proxy --listen` hold at once; fewer where the "
+        "Most connections at once of `nacre serve` and `nacre proxy --listen`; fewer if the "
         "process may not open so many files.",
         str(HTTP_CONNECTIONS),
     ),
     "address_connections": Variable(
         "NACRE_ADDRESS_CONNECTIONS",
-        "How many of them one address may have; this machine and NACRE_TRUSTED_PROXIES may have "
-        "all.",
+        "Most connections of one address; this machine and NACRE_TRUSTED_PROXIES may have all.",
         str(ADDRESS_CONNECTIONS),
     ),
     "secrets_path": Variable(
-        "NACRE_SECRETS", "On AWS: where Systems Manager keeps the stack's secrets."
+        "NACRE_SECRETS", "On AWS: path of the stack's secrets in Systems Manager."
     ),
-    "stack": Variable(
-        "NACRE_STACK", "On AWS: the stack's name, under which its metrics are counted."
-    ),
+    "stack": Variable("NACRE_STACK", "On AWS: the name of the stack, for its metrics."),
     "resolves_tokens": Variable(
         "NACRE_RESOLVE_TOKENS",
-        "on: the MCP function looks tokens up itself, for a front without the authorizer; "
-        "needs NACRE_TOKENS_TABLE.",
+        "on: the MCP function checks tokens itself, for a gateway without the authorizer; requires "
+        "NACRE_TOKENS_TABLE.",
         "off",
     ),
     "tokens_table": Variable("NACRE_TOKENS_TABLE", "DynamoDB table of tokens and owners."),
@@ -249,23 +245,23 @@ VARIABLES: Mapping[str, Variable] = {
     "session_token": Variable("AWS_SESSION_TOKEN", "AWS session token; set by Lambda."),
     "credentials_url": Variable(
         "AWS_CONTAINER_CREDENTIALS_FULL_URI",
-        "Where to ask for AWS keys instead; set by Lambda with SnapStart.",
+        "URL of AWS credentials; set by Lambda with SnapStart.",
     ),
     "credentials_token": Variable(
-        "AWS_CONTAINER_AUTHORIZATION_TOKEN", "What to say there; set by Lambda."
+        "AWS_CONTAINER_AUTHORIZATION_TOKEN", "Token for that URL; set by Lambda."
     ),
     "starts_from_snapshot": Variable(
         "AWS_LAMBDA_INITIALIZATION_TYPE", "snap-start with SnapStart; set by Lambda."
     ),
     "endpoint_url": Variable(
-        "AWS_ENDPOINT_URL", "Where AWS services answer, for local stacks; an http or https URL."
+        "AWS_ENDPOINT_URL", "URL of all AWS services, for local stacks; http or https."
     ),
 }
-"""From each field of Settings to its variable."""
+"""The variable of each field of Settings."""
 
 
 class Settings(NamedTuple):
-    """What the environment says; the fields' meaning is in VARIABLES."""
+    """The settings of the environment; VARIABLES explains each field."""
 
     data_folder: str
     log_level: str = "INFO"
@@ -400,8 +396,13 @@ class Settings(NamedTuple):
             )
 
 
+def variable(name: str) -> str | None:
+    """Return a variable that the owner of this machine names, None when it is not set."""
+    return os.environ.get(name)
+
+
 def user_policy_file(environment: Mapping[str, str] = os.environ) -> str:
-    """Return where a user's policy is unless NACRE_POLICY names another place."""
+    """Return the path of a user's policy, where NACRE_POLICY names no other."""
     home = environment.get("HOME") or os.path.expanduser("~")  # noqa: PTH111  no pathlib here
     base = environment.get("XDG_CONFIG_HOME", "")
     return f"{base if base.startswith('/') else home + '/.config'}/nacre/policy.toml"
@@ -471,10 +472,10 @@ def _count(field: str, value: str) -> int:
 def _prices(value: str) -> tuple[float, float]:
     if not value:
         return 0.0, 0.0
-    read, comma, written = value.partition(",")
+    read, comma, output = value.partition(",")
     if not comma:
         raise ConfigurationError(f"NACRE_LLM_PRICES: {value[:40]!r} is not of the form 0.4,1.6")
-    return _amount("NACRE_LLM_PRICES", read), _amount("NACRE_LLM_PRICES", written)
+    return _amount("NACRE_LLM_PRICES", read), _amount("NACRE_LLM_PRICES", output)
 
 
 def _dollars(value: str, prices: str) -> float:
@@ -512,7 +513,7 @@ def _order_name(value: str) -> str:
 
 
 def _openai_key(environment: Mapping[str, str], base_url: str) -> str:
-    """Return OpenAI's key, unless texts go to somebody else: it is not theirs to see."""
+    """Return OpenAI's key, unless texts go to another endpoint, which must not see it."""
     if environment.get(VARIABLES[base_url].name, "").strip():
         return ""
     return environment.get("OPENAI_API_KEY", "").strip()
@@ -551,8 +552,8 @@ def _proxies(variable: str, value: str) -> tuple[str, ...]:
 
 def _url(variable: str, value: str) -> str:
     """Return `scheme://host[:port][/path]`, the path as it was given."""
-    scheme, separator, rest = value.partition("://")
-    host, slash, path = rest.partition("/")
+    scheme, separator, address = value.partition("://")
+    host, slash, path = address.partition("/")
     if not value:
         return ""
     if not path.isascii() or not path.isprintable() or set(path) & set("?#\\ "):
@@ -566,7 +567,7 @@ def _origins(value: str) -> tuple[str, ...]:
 
 
 def _origin(variable: str, value: str) -> str:
-    """Return `scheme://host[:port]` without what a browser would never send."""
+    """Return `scheme://host[:port]`, as a browser sends it."""
     if not value:
         return ""
     scheme, separator, host = value.rstrip("/").partition("://")
@@ -584,14 +585,14 @@ def user_data_folder(environment: Mapping[str, str] = os.environ) -> str:
 
 
 def unknown_variables(environment: Mapping[str, str] = os.environ) -> list[tuple[str, str]]:
-    """Return variables that look like settings and are none, each with the one that is meant."""
+    """Return variables that look like settings, each with the setting that is probably meant."""
     from difflib import get_close_matches
 
-    known = [variable.name for variable in VARIABLES.values()]
-    strange = sorted(
-        name for name in environment if name.upper().startswith("NACRE_") and name not in known
+    names = [variable.name for variable in VARIABLES.values()]
+    unknown = sorted(
+        name for name in environment if name.upper().startswith("NACRE_") and name not in names
     )
-    return [(name, "".join(get_close_matches(name.upper(), known, 1, 0.75))) for name in strange]
+    return [(name, "".join(get_close_matches(name.upper(), names, 1, 0.75))) for name in unknown]
 
 
 def is_on_path(environment: Mapping[str, str] = os.environ) -> bool:
@@ -611,7 +612,7 @@ def _data_folder(home: str, environment: Mapping[str, str]) -> str:
 
 
 def _user_data_folder(platform: str, environment: Mapping[str, str]) -> str:
-    """Return where the platform keeps a user's application data."""
+    """Return the platform's folder for a user's application data."""
     home = environment.get("HOME") or os.path.expanduser("~")  # noqa: PTH111  as above
     if platform == "win32":
         local = environment.get("LOCALAPPDATA") or rf"{home}\AppData\Local"

@@ -1,12 +1,12 @@
-"""What a function does before its memory is kept as a snapshot, and after it is restored."""
+"""Steps of a function before its memory is kept as a snapshot, and after it is restored."""
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from nacre.wiring.settings import Settings
 
-# What first calls would load. Modules alone: a connection or a random number made here would be
-# the same in every environment that starts from the snapshot.
+# Modules that the first calls need. A connection or a random number must not be in the snapshot:
+# it would be the same in every environment that starts from it.
 MCP = (
     "jsonschema_rs",
     "numpy",
@@ -21,6 +21,8 @@ MCP = (
     "nacre.adapters.embeddings.static_embedder",
     "nacre.being.memory.repositories",
     "nacre.being.memory.services",
+    "nacre.being.tasks.store",
+    "nacre.being.tools.registered_tools",
     "nacre.core.metrics",
     "nacre.firewall.audit.log",
     "nacre.firewall.audit.stored_log",
@@ -28,24 +30,26 @@ MCP = (
     "nacre.firewall.enforce.judge",
     "nacre.firewall.policies.packs",
     "nacre.firewall.policies.stored_policy",
-    "nacre.being.tasks.store",
+    "nacre.firewall.rules.evaluate",
+    "nacre.gateway.joined_surface",
     "nacre.sdk.schema.validation",
+    "nacre.wiring.features.firewall",
     "nacre.wiring.features.index",
+    "nacre.wiring.features.memory",
     "nacre.wiring.features.policies",
     "nacre.wiring.signed_requests",
 )
 PORTAL = (
     "boto3",
+    "nacre.access.authority",
     "nacre.adapters.aws.dynamodb.table",
-    "nacre.console.control_pages",
-    "nacre.console.memory_pages",
-    "nacre.wiring.features.access",
+    "nacre.console.pages",
 )
 SERVICES = ("dynamodb", "sqs")
 
 
-def ready(settings: "Settings", modules: tuple[str, ...]) -> None:
-    """Where the function starts from a snapshot, load the modules into it; elsewhere do nothing."""
+def preload(settings: "Settings", modules: tuple[str, ...]) -> None:
+    """Load the modules into the snapshot, if the function starts from one."""
     if not settings.starts_from_snapshot:
         return
     from snapshot_restore_py import register_after_restore, register_before_snapshot
@@ -66,7 +70,7 @@ def _load(modules: tuple[str, ...]) -> None:
 
 
 def _renew() -> None:
-    """Part ways with the other environments: vendors draw their pauses from this generator."""
+    """Seed the random numbers again, so that pauses differ from those of other environments."""
     import random
 
     random.seed()

@@ -2,12 +2,12 @@
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from nacre import __version__
 from nacre.core.clock import Clock, system_clock
 from nacre.core.errors import ConflictError, InvalidInputError, NewerSchemaError, UnavailableError
+from nacre.core.lazy_dataclasses import asdict, dataclass
 
 if TYPE_CHECKING:
     from nacre.wiring.settings import Settings
@@ -20,7 +20,7 @@ _MARK = ("RESTORE", "RESTORE")  # in a data table that is being filled, with wha
 
 @dataclass(frozen=True, slots=True)
 class StackBackup:
-    """Where the backups of a stack's tables are, and what is not in them."""
+    """The places of the backups of a stack's tables, and the names of its secrets."""
 
     made: str
     nacre: str
@@ -35,21 +35,21 @@ class StackBackup:
 
 
 def read_record(content: bytes) -> StackBackup:
-    """Return what a file says, or raise InvalidInputError."""
+    """Return the record in a file; raise InvalidInputError for another file."""
     try:
-        told: dict[str, Any] = json.loads(content)
-        if told["type"] != _TYPE:
+        fields: dict[str, Any] = json.loads(content)
+        if fields["type"] != _TYPE:
             raise InvalidInputError("this is not the record of a stack's backup")
-        if (found := int(told["format"])) > FORMAT:
-            raise NewerSchemaError("The backup", found=found, known=FORMAT)
-        backups = {name: str(told["backups"][name]) for name in _TABLES}
+        if (version := int(fields["format"])) > FORMAT:
+            raise NewerSchemaError("The backup", version=version, newest=FORMAT)
+        backups = {name: str(fields["backups"][name]) for name in _TABLES}
         return StackBackup(
-            made=str(told["made"]),
-            nacre=str(told["nacre"]),
-            stack=str(told["stack"]),
-            key_arn=str(told["key_arn"]),
+            made=str(fields["made"]),
+            nacre=str(fields["nacre"]),
+            stack=str(fields["stack"]),
+            key_arn=str(fields["key_arn"]),
             backups=backups,
-            secrets=tuple(map(str, told["secrets"])),
+            secrets=tuple(map(str, fields["secrets"])),
         )
     except (ValueError, KeyError, TypeError) as error:
         raise InvalidInputError("this is not the record of a stack's backup") from error
@@ -59,9 +59,10 @@ def back_up_stack(stack: str, settings: "Settings", *, clock: Clock = system_clo
     """Have DynamoDB keep both tables as they are now, until somebody deletes the backups."""
     from nacre.adapters.aws.dynamodb.table_backups import DynamoBackups
     from nacre.adapters.aws.ssm_secrets import SsmSecrets
-    from nacre.wiring.aws import stack_parts
+    from nacre.wiring.aws import Clients, stack_outputs
 
-    client, outputs = stack_parts(stack, settings)
+    client = Clients(settings)
+    outputs = stack_outputs(stack, client)
     backups = DynamoBackups(client("dynamodb"))
     now = clock()
     name = f"{stack}-{now:%Y%m%dT%H%M%SZ}"
@@ -72,8 +73,8 @@ def back_up_stack(stack: str, settings: "Settings", *, clock: Clock = system_clo
         stack=stack,
         key_arn=outputs["KeyArn"],
         backups={
-            each: backups.make(outputs[output], f"{name}-{each}")
-            for each, output in _TABLES.items()
+            table: backups.make(outputs[output], f"{name}-{table}")
+            for table, output in _TABLES.items()
         },
         secrets=tuple(secrets.names()),
     )
@@ -83,21 +84,22 @@ def restore_stack(
     record: StackBackup,
     stack: str,
     settings: "Settings",
-    told: Callable[[int], None] = lambda done: None,
+    report: Callable[[int], None] = lambda done: None,
     *,
     clock: Clock = system_clock,
 ) -> dict[str, int]:
     """Fill the empty tables of a stack from backups; return how many items each has now.
 
-    One that broke off goes on when it is called again. Raises ConflictError when the tables
-    hold something else.
+    Call it again to continue an interrupted restore. Raises ConflictError if the tables hold
+    other items.
     """
     from nacre.adapters.aws.dynamodb.table import DynamoTable
     from nacre.adapters.aws.dynamodb.table_backups import DynamoBackups
     from nacre.ports.items.table import SCHEMA, Key
-    from nacre.wiring.aws import stack_parts
+    from nacre.wiring.aws import Clients, stack_outputs
 
-    client, outputs = stack_parts(stack, settings)
+    client = Clients(settings)
+    outputs = stack_outputs(stack, client)
     dynamodb = client("dynamodb")
     backups = DynamoBackups(dynamodb)
     data = DynamoTable(dynamodb, outputs["DataTableName"])
@@ -114,19 +116,19 @@ def restore_stack(
             f"the stack {stack!r} is being filled from another backup; finish that one"
         )
     copied = {}
-    for each, output in _TABLES.items():
-        beside = _beside(outputs[output], record.backups[each])
-        backups.unpack(record.backups[each], beside)
-        copied[each] = backups.copy(beside, outputs[output], told, now=clock().timestamp())
-        marks = 1 if each == "data" else 0
+    for table, output in _TABLES.items():
+        unpacked = _beside(outputs[output], record.backups[table])
+        backups.unpack(record.backups[table], unpacked)
+        copied[table] = backups.copy(unpacked, outputs[output], report, now=clock().timestamp())
+        marks = 1 if table == "data" else 0
         # Fewer there may be: DynamoDB removes what expires.
-        if backups.count(outputs[output]) > copied[each] + marks:
+        if backups.count(outputs[output]) > copied[table] + marks:
             raise UnavailableError(
                 f"{outputs[output]} has more items than the backup, as if somebody used the stack"
                 " meanwhile; stop that, and restore into a new stack"
             )
-    for each, output in _TABLES.items():
-        backups.drop(_beside(outputs[output], record.backups[each]))
+    for table, output in _TABLES.items():
+        backups.drop(_beside(outputs[output], record.backups[table]))
     data.delete(Key(*_MARK))
     return copied
 

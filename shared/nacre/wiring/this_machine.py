@@ -1,4 +1,4 @@
-"""Where a server runs: started here, or at a URL that leads to this machine."""
+"""The machine that a server runs on: this one, or an unknown one behind a URL."""
 
 import sys
 from collections.abc import Iterable, Sequence
@@ -14,7 +14,7 @@ from nacre.firewall.rules.rule import NOWHERE, Surroundings
 def on_this_machine() -> Surroundings:
     """Return the facts about a server that is started here.
 
-    The folder that it is started in is no base: many servers resolve paths elsewhere.
+    Its start folder is not a base, because many servers resolve paths from another folder.
     """
     return Surroundings(
         is_local=True,
@@ -33,9 +33,9 @@ def at_url(url: str) -> Surroundings:
 
 
 def at_host(host: str) -> Surroundings:
-    """Return the facts about a server at a host: its links are known if that is this machine.
+    """Return the facts about a server at a host; links can be followed if that is this machine.
 
-    Whose account it runs under is not known, so neither is what `~` means to it.
+    Its home is unknown, because it may run under another account.
     """
     return on_this_machine()._replace(home=None) if is_this_machine(host) else NOWHERE
 
@@ -43,23 +43,27 @@ def at_host(host: str) -> Surroundings:
 def is_this_machine(host: str) -> bool:
     """Tell whether a host is this machine, as far as its name or address shows it.
 
-    A name of another kind is not looked up: that may take long.
+    Other names are not looked up, because that may take long.
     """
     import socket
 
     name = host.lower().rstrip(".")
-    own = socket.gethostname().lower()
-    if name == "localhost" or name.endswith(".localhost") or name in (own, f"{own}.local"):
+    hostname = socket.gethostname().lower()
+    if (
+        name == "localhost"
+        or name.endswith(".localhost")
+        or name in (hostname, f"{hostname}.local")
+    ):
         return True
     try:
-        found = socket.getaddrinfo(host, 0, type=socket.SOCK_DGRAM, flags=socket.AI_NUMERICHOST)
+        addresses = socket.getaddrinfo(host, 0, type=socket.SOCK_DGRAM, flags=socket.AI_NUMERICHOST)
     except (OSError, UnicodeError, ValueError):
         return False
-    return any(_is_own(family, address) for family, _, _, _, address in found)
+    return any(_is_own(family, address) for family, _, _, _, address in addresses)
 
 
 def _is_own(family: int, address: tuple[Any, ...]) -> bool:
-    """Tell whether an address is one of this machine: no other can be bound."""
+    """Tell whether an address belongs to this machine: only those can be bound."""
     import socket
 
     try:
@@ -73,13 +77,14 @@ def _is_own(family: int, address: tuple[Any, ...]) -> bool:
 def with_bases(where: Surroundings, folders: Iterable[str]) -> Surroundings:
     """Return the facts with the folders of `--base`; `.` is the folder of this process."""
     absolute = [
-        each if each == NONE else str(Path(each).expanduser().absolute()) for each in folders
+        folder if folder == NONE else str(Path(folder).expanduser().absolute())
+        for folder in folders
     ]
     return declared(where, absolute, "--base")
 
 
-def with_line(folders: Sequence[str], line: Sequence[str], cwd: str = "") -> list[str]:
-    """Return declared bases, joined by those that a server's command line shows for certain."""
+def with_command_bases(folders: Sequence[str], line: Sequence[str], cwd: str = "") -> list[str]:
+    """Return the declared bases, and those that are certain from a server's command line."""
     from nacre.firewall.wrap.base_folder import proposed_base, with_certain
 
     home = str(Path.home())

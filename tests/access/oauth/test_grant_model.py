@@ -116,7 +116,7 @@ class GrantMachine(RuleBasedStateMachine):
         else:
             token = old.token
             known = old.made + REFRESH_TOKEN_DAYS * DAY > self.now
-        self.made.grants.end_by(token, client_id="client")
+        self.made.grants.end_by_token(token, client_id="client")
         grant.ended = grant.ended or known
 
     @rule(seconds=st.sampled_from([1, 29, 30, 31, 600, 3599, 3600, DAY, 29 * DAY, 31 * DAY]))

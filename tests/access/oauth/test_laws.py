@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nacre.access.oauth.audience import meant_being
 from nacre.access.oauth.client_metadata import document_host
-from nacre.access.oauth.redirects import checked_redirect, is_loopback, may_receive
+from nacre.access.oauth.redirects import checked_redirect, is_loopback, is_registered
+from nacre.access.oauth.server_metadata import being_of_resource
 from nacre.access.tokens.token_format import form, kind_of
 from nacre.core.errors import OAuthError
 from nacre.protocol.http.server_address import base_of, resource_of
@@ -52,10 +52,10 @@ def test_an_answer_goes_to_what_was_registered_or_to_the_own_machine(left: str, 
         asked, registered = checked_redirect(left), checked_redirect(right)
     except OAuthError:
         return
-    if may_receive(asked, (registered,)):
+    if is_registered(asked, (registered,)):
         assert asked == registered or (is_loopback(asked) and is_loopback(registered))
     if asked == registered:
-        assert may_receive(asked, (registered,))
+        assert is_registered(asked, (registered,))
 
 
 @given(texts)
@@ -73,7 +73,7 @@ def test_a_document_is_at_a_public_name_and_nowhere_else(text: str) -> None:
 @given(texts)
 def test_a_resource_is_this_servers_or_refused(text: str) -> None:
     try:
-        being = meant_being(text, BASE)
+        being = being_of_resource(text, BASE)
     except OAuthError:
         return
     named = resource_of(BASE, being)

@@ -16,8 +16,8 @@ from nacre.core.limits import LIVE_ACCESS_TOKENS, SESSION_DAYS
 from nacre.ports.items.table import Table
 from nacre.protocol.principal import FULL, READ_ONLY
 from tests.adapters.conftest import StillClock
-from tests.oauth import VERIFIER, challenge
-from tests.two_stores import clock, stack, table
+from tests.scaffolding.oauth import VERIFIER, challenge
+from tests.scaffolding.two_stores import clock, stack, table
 
 __all__ = ["clock", "stack", "table"]
 
@@ -104,17 +104,17 @@ def test_a_client_that_is_used_is_kept(made: Authority, clock: StillClock) -> No
     registered = made.clients.register(body, address="a")
     client_id = registered.client.client_id
     clock.move(80 * 86_400)
-    made.clients.keep(client_id)
-    made.clients.keep("client_unknown")
+    made.clients.extend(client_id)
+    made.clients.extend("client_unknown")
     clock.move(80 * 86_400)
-    found = made.clients.known(client_id)
+    found = made.clients.identify(client_id)
     clock.move(11 * 86_400)
 
     assert found == registered.client
-    assert found.knows(registered.secret or "")
-    assert not found.knows("x")
-    assert made.clients.known(client_id) is None
-    assert made.clients.known("client_unknown") is None
+    assert found.has_secret(registered.secret or "")
+    assert not found.has_secret("x")
+    assert made.clients.identify(client_id) is None
+    assert made.clients.identify("client_unknown") is None
 
 
 def test_a_request_is_taken_once_by_the_session_that_saw_it(made: Authority) -> None:
@@ -167,7 +167,7 @@ def test_a_grant_gives_tokens_renews_them_and_ends(made: Authority, clock: Still
     row = made.tokens.lookup(digest(second.access))
     [listed] = grants.of_owner("me")
     before = [opens(made, clock, pair.access) for pair in (first, second, again)]
-    grants.end_by(second.access, client_id="client_1")
+    grants.end_by_token(second.access, client_id="client_1")
     after = [opens(made, clock, pair.access) for pair in (first, second, again)]
 
     assert again.refresh == second.refresh

@@ -7,8 +7,8 @@ from random import Random
 
 import pytest
 
-from nacre.access.scopes import NAMES
-from nacre.access.tokens.store import Issued, TokenStore
+from nacre.access.scopes import SCOPES_BY_NAME
+from nacre.access.tokens.store import NewToken, TokenStore
 from nacre.access.tokens.token_check import admission
 from nacre.access.tokens.token_format import digest, kind_of
 from nacre.core.errors import ConditionFailedError, InvalidInputError, NotFoundError
@@ -27,18 +27,18 @@ def issue(
     scope: str = "full",
     days: float = 90,
     label: str = "laptop",
-) -> Issued:
+) -> NewToken:
     return tokens.issue(
         "brt",
         being_id=being_id,
         owner="me",
-        scopes=NAMES[scope],
+        scopes=SCOPES_BY_NAME[scope],
         lifetime=timedelta(days=days),
         label=label,
     )
 
 
-def opens(tokens: TokenStore, issued: Issued, time: Time) -> bool:
+def opens(tokens: TokenStore, issued: NewToken, time: Time) -> bool:
     context = admission(f"Bearer {issued.token}", tokens.lookup, now=time().timestamp())
     return context["auth"] == "ok"
 
@@ -70,7 +70,7 @@ def test_an_issued_token_says_what_it_is_for(tokens: TokenStore, time: Time) -> 
 
     assert kind_of(issued.token) == "brt"
     assert issued.record.being_id == BEING
-    assert issued.record.scopes == NAMES["read-only"]
+    assert issued.record.scopes == SCOPES_BY_NAME["read-only"]
     assert issued.record.expires == time() + timedelta(days=1)
     assert issued.record.hint == f"brt_…{issued.token[-4:]}"
     assert tokens.of_being(BEING) == [issued.record]
@@ -83,7 +83,7 @@ def test_a_token_of_an_oauth_client_keeps_client_and_resource(
         "bto",
         being_id=BEING,
         owner="me",
-        scopes=NAMES["full"],
+        scopes=SCOPES_BY_NAME["full"],
         lifetime=timedelta(hours=1),
         client="client-1",
         resource="https://nacre.example/mcp",
@@ -147,12 +147,15 @@ def test_the_beginning_of_an_id_revokes_nothing(tokens: TokenStore) -> None:
         tokens.revoke(issued.record.token_id[:-1], being_id=BEING)
 
 
-def test_tokens_are_listed_by_being_oldest_first(tokens: TokenStore, time: Time) -> None:
+@pytest.mark.parametrize("seconds", [1, 0.002])
+def test_tokens_are_listed_by_being_oldest_first(
+    tokens: TokenStore, time: Time, seconds: float
+) -> None:
     records = []
-    for _ in range(3):
+    for _ in range(12):
         records.append(issue(tokens).record)
         issue(tokens, being_id=OTHER)
-        time.pass_(seconds=1)
+        time.pass_(seconds=seconds)
 
     assert tokens.of_being(BEING) == records
 

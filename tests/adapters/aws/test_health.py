@@ -13,7 +13,7 @@ from moto import mock_aws
 from nacre.adapters.aws.health import CloudWatchHealth
 from nacre.core.errors import ForbiddenError, UnavailableError
 from nacre.core.metrics import DIMENSION, NAMESPACE
-from tests.aws_stack import REGION
+from tests.scaffolding.aws_stack import REGION
 
 STACK = "nacre-prod"
 NOW = datetime(2026, 11, 18, 12, 30, tzinfo=UTC)

@@ -1,4 +1,4 @@
-"""What the SDK would take for an empty answer, and what becomes of it here."""
+"""Broken answers that the SDK would treat as empty ones, and the errors they become here."""
 
 import zlib
 from collections.abc import Callable, Iterator
@@ -15,8 +15,8 @@ from nacre.adapters.aws.s3_blobs import S3Blobs
 from nacre.adapters.aws.sqs_queue import SqsQueue
 from nacre.core.errors import UnavailableError
 from nacre.ports.items.table import Change, Key, Put, Table
-from tests.aws_stack import REGION
-from tests.http_front import Answer, Answered, front
+from tests.scaffolding.aws_stack import REGION
+from tests.scaffolding.http_front import Answer, Answered, front
 
 KEY = Key("P", "A")
 ITEM = b'{"Item": {"pk": {"S": "P"}, "sk": {"S": "A"}, "schema": {"N": "1"}}}'

@@ -33,7 +33,7 @@ class Items:
         self._table.transact(writes)
 
     def environment(self) -> StoredLogLevels:
-        """Return what another environment knows."""
+        """Return the log levels as another environment sees them."""
         return StoredLogLevels(
             self, self, lambda: datetime.fromtimestamp(self.now, UTC), tick=lambda: self.now
         )

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from nacre.adapters.embeddings.onnx_embedder import OnnxEmbedder
-from nacre.adapters.embeddings.onnx_folder import Manners, OnnxFolder
+from nacre.adapters.embeddings.onnx_folder import EncoderOptions, OnnxFolder
 from nacre.core.errors import ConfigurationError, UnavailableError
 from tests.adapters.embedders import MARKS, SIZE, WORDS, write_encoder
 
@@ -74,49 +74,49 @@ def test_texts_end_at_the_models_window(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "files", "expected"),
     [
-        ("encoder", {}, Manners()),
-        ("e5-small", {}, Manners(query_prefix="query: ", document_prefix="passage: ")),
+        ("encoder", {}, EncoderOptions()),
+        ("e5-small", {}, EncoderOptions(query_prefix="query: ", document_prefix="passage: ")),
         (
             "encoder",
             {
                 "config_sentence_transformers.json": {"prompts": {"query": "q: ", "passage": "p"}},
                 "sentence_bert_config.json": {"max_seq_length": 256},
             },
-            Manners(query_prefix="q: ", document_prefix="p", max_tokens=256),
+            EncoderOptions(query_prefix="q: ", document_prefix="p", max_tokens=256),
         ),
         (
             "bge-small",
             {"nacre.json": {"query_prefix": "", "pooling": "mean", "max_tokens": 64}},
-            Manners(max_tokens=64),
+            EncoderOptions(max_tokens=64),
         ),
     ],
 )
 def test_a_folder_says_how_texts_are_given(
-    tmp_path: Path, name: str, files: dict[str, object], expected: Manners
+    tmp_path: Path, name: str, files: dict[str, object], expected: EncoderOptions
 ) -> None:
     folder = write_encoder(tmp_path / name)
     for file, content in files.items():
         say(folder, file, content)
 
-    assert OnnxFolder(folder).manners == expected
+    assert OnnxFolder(folder).options == expected
 
 
 def test_arctic_has_a_prefix_for_queries_and_the_first_state(tmp_path: Path) -> None:
-    manners = OnnxFolder(write_encoder(tmp_path / "arctic-embed-s")).manners
+    options = OnnxFolder(write_encoder(tmp_path / "arctic-embed-s")).options
 
-    assert manners.query_prefix.startswith("Represent this sentence for searching")
-    assert (manners.document_prefix, manners.pooling) == ("", "cls")
+    assert options.query_prefix.startswith("Represent this sentence for searching")
+    assert (options.document_prefix, options.pooling) == ("", "cls")
 
 
 def test_the_id_follows_the_weights_and_the_manners_but_not_the_place(tmp_path: Path) -> None:
     here = OnnxFolder(write_encoder(tmp_path / "here"))
     there = OnnxFolder(write_encoder(tmp_path / "there"))
-    other = write_encoder(tmp_path / "other", sentence=True)
+    other_folder = write_encoder(tmp_path / "other", sentence=True)
     assert here.emb_id == there.emb_id
     say(there.path, "nacre.json", {"query_prefix": "q"})
     prefixed = OnnxFolder(there.path)
 
-    assert len({here.emb_id, OnnxFolder(other).emb_id, prefixed.emb_id}) == 3
+    assert len({here.emb_id, OnnxFolder(other_folder).emb_id, prefixed.emb_id}) == 3
     assert here.emb_id.split(":")[0] == "onnx"
 
 
@@ -148,7 +148,7 @@ def test_words_may_come_as_tokenizer_json(tmp_path: Path) -> None:
         ("config.json", '{"hidden_size": "big"}', "does not say hidden_size"),
         ("nacre.json", '{"prefix": "x"}', "nacre.json in .* has a name that is not one of"),
         ("nacre.json", '{"pooling": "max"}', "pooling is neither mean nor cls"),
-        ("nacre.json", '{"query_prefix": 3}', "a prefix is no text"),
+        ("nacre.json", '{"query_prefix": 3}', "a prefix is not a string"),
         ("nacre.json", '{"max_tokens": 1}', "max_tokens is not a number from 8 to 8192"),
         ("nacre.json", '{"max_tokens": true}', "max_tokens is not a number from 8 to 8192"),
     ],
@@ -193,7 +193,7 @@ def test_a_file_that_is_no_model_is_unavailable(tmp_path: Path) -> None:
     write_encoder(tmp_path)
     (tmp_path / "model.onnx").write_bytes(b"no model")
 
-    with pytest.raises(UnavailableError, match="is no model that onnxruntime"):
+    with pytest.raises(UnavailableError, match="is not a model that onnxruntime"):
         OnnxEmbedder(OnnxFolder(tmp_path)).query("cat")
 
 

@@ -13,8 +13,8 @@ MULTILINGUAL_TOKENS = StaticTokenSimilarity(StaticTable(MULTILINGUAL))
 
 @pytest.fixture(params=[ENGLISH_TOKENS, MULTILINGUAL_TOKENS], ids=["english", "multilingual"])
 def tokens(request: pytest.FixtureRequest) -> StaticTokenSimilarity:
-    found: StaticTokenSimilarity = request.param
-    return found
+    similarity: StaticTokenSimilarity = request.param
+    return similarity
 
 
 def test_a_text_with_every_word_scores_one_and_a_stranger_little(
@@ -56,11 +56,11 @@ def test_nothing_to_compare_scores_nothing(
 
 
 def test_a_japanese_answer_wins_in_the_multilingual_table() -> None:
-    right, wrong = MULTILINGUAL_TOKENS.score(
+    answer_score, other_score = MULTILINGUAL_TOKENS.score(
         "寿司を食べたのはどこですか", ["昨日は東京で寿司を食べた", "来週は税金の書類を出す"]
     )
 
-    assert right > wrong
+    assert answer_score > other_score
 
 
 @settings(max_examples=50)

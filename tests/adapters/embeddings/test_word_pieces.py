@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nacre.adapters.embeddings.bert_words import bert_words
 from nacre.adapters.embeddings.unigram_pieces import UnigramPieces
-from nacre.adapters.embeddings.word_pieces import WordPieces
+from nacre.adapters.embeddings.word_pieces import WordPieces, bert_words
 
 VOCABULARY = ["[UNK]", "un", "##aff", "##able", "able", "##a", "a", "東", "!"]
 PIECES = ["\u2581", "a", "b", "\u2581ab", "ab", "abc", "c", "東", "京", "東京"]

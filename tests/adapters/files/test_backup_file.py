@@ -41,7 +41,7 @@ def test_a_part_that_only_says_how_long_it_is_is_refused() -> None:
         entry.size = 1
         archive.addfile(entry, io.BytesIO(b"a"))
 
-    with pytest.raises(InvalidInputError, match="'a' is no file"):
+    with pytest.raises(InvalidInputError, match="'a' is not a file"):
         BackupFile(content).check()
 
 

@@ -83,7 +83,7 @@ def test_a_link_of_a_process_is_left(tree: Path, place: str) -> None:
 def test_an_older_kernel_cannot_leave_out_the_links_of_a_process(
     tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(real_paths, "_asker", lambda: None)
+    monkeypatch.setattr(real_paths, "_openat2", lambda: None)
 
     assert resolved(f"{tree}/a/file") is None
 

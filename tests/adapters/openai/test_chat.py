@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nacre.adapters.openai.chat import OpenAIChats
-from nacre.adapters.openai.chat_stream import Gathered
+from nacre.adapters.openai.chat_stream import StreamedAnswer
 from nacre.adapters.openai.faults import PassingError
 from nacre.core.errors import ModelError
 from nacre.ports.chat import ChatAnswer, ToolRequest, tokens_of
-from tests.laws import examples
-from tests.model_server import (
+from tests.scaffolding.laws import examples
+from tests.scaffolding.model_server import (
     ModelServer,
     Question,
     Response,
@@ -66,14 +66,14 @@ def ask(
         )
         try:
             for _ in range(times):
-                found = await chat.complete(
+                answer = await chat.complete(
                     messages or (USER,),
                     [TOOL] if tools else [],
                     may_call=may_call,
                     max_tokens=50,
                     seconds=seconds,
                 )
-            return found
+            return answer
         finally:
             await chat.close()
 
@@ -122,7 +122,7 @@ def test_calls_without_ids_or_with_one_id_for_all_are_told_apart(server: ModelSe
     server.reply = calling(
         tool_call("look", id=""), tool_call("hear", id="same"), tool_call("feel", id="same")
     )
-    whole = ask(server, tools=True)
+    at_once = ask(server, tools=True)
     # Without an index each call comes whole, in a chunk of its own.
     server.reply = events(
         delta(tool_calls=[{"id": "x", "function": {"name": "look", "arguments": "{}"}}]),
@@ -131,10 +131,10 @@ def test_calls_without_ids_or_with_one_id_for_all_are_told_apart(server: ModelSe
     )
     streamed = ask(server, tools=True)
 
-    assert [each.name for each in whole.requests] == ["look", "hear", "feel"]
-    assert [each.arguments for each in whole.requests] == ["{}"] * 3
-    assert len({each.id for each in whole.requests}) == 3
-    assert [(each.id, each.name, each.arguments) for each in streamed.requests] == [
+    assert [request.name for request in at_once.requests] == ["look", "hear", "feel"]
+    assert [request.arguments for request in at_once.requests] == ["{}"] * 3
+    assert len({request.id for request in at_once.requests}) == 3
+    assert [(request.id, request.name, request.arguments) for request in streamed.requests] == [
         ("x", "look", "{}"),
         ("y", "hear", '{"a": 1}'),
     ]
@@ -164,7 +164,7 @@ def test_text_in_parts_and_images_of_the_model_are_taken(server: ModelServer) ->
         server.reply = reply
         answer = ask(server)
         assert answer.text == "A picture"
-        assert [(each.mime_type, each.data) for each in answer.media] == [
+        assert [(medium.mime_type, medium.data) for medium in answer.media] == [
             ("image/png", b"\x89PNG picture")
         ]
 
@@ -212,14 +212,14 @@ def test_a_stream_that_ends_too_early_is_asked_for_again(server: ModelServer) ->
 
 def test_what_broke_off_is_paid_for_too(server: ModelServer) -> None:
     server.script(events(delta(content="Hel"), done=False), streaming("Hello."))
-    once = ask(server).input_tokens
+    estimate = ask(server).input_tokens
     server.reply = events(delta(content="Hel"), done=False)
     with pytest.raises(ModelError) as caught:
         ask(server)
 
-    asked = once - 100  # what the second answer says that it took
-    assert asked > 0
-    assert caught.value.input_tokens == 3 * asked
+    reported = estimate - 100  # what the second answer says that it took
+    assert reported > 0
+    assert caught.value.input_tokens == 3 * reported
 
 
 def test_an_error_within_a_stream_is_told_without_its_words(server: ModelServer) -> None:
@@ -234,7 +234,7 @@ def test_an_error_within_a_stream_is_told_without_its_words(server: ModelServer)
 
 
 @pytest.mark.parametrize(
-    ("reply", "kind", "asked"),
+    ("reply", "kind", "attempts"),
     [
         (failing(401), "rejected_key", 1),
         (failing(429), "rate_limited", 3),
@@ -247,15 +247,15 @@ def test_an_error_within_a_stream_is_told_without_its_words(server: ModelServer)
     ],
 )
 def test_what_goes_wrong_has_a_kind_and_says_nothing_private(
-    server: ModelServer, reply: Any, kind: str, asked: int
+    server: ModelServer, reply: Any, kind: str, attempts: int
 ) -> None:
     server.reply = reply
 
     with pytest.raises(ModelError) as caught:
-        ask(server, name=f"model-{kind}-{asked}")
+        ask(server, name=f"model-{kind}-{attempts}")
 
     assert caught.value.kind == kind
-    assert len(server.questions) == asked
+    assert len(server.questions) == attempts
     assert "sk-secret" not in str(caught.value)
     assert "hello" not in str(caught.value)
 
@@ -357,15 +357,15 @@ def test_half_of_a_surrogate_pair_is_no_text(server: ModelServer) -> None:
 
 def test_a_long_line_in_many_pieces_is_put_together_once() -> None:
     # A copy of all before for each piece would move 128 GB.
-    gathered, piece = Gathered(1), b"x" * 1024
-    gathered.feed(b'data: {"choices": [{"delta": {"content": "')
+    stream, piece = StreamedAnswer(1), b"x" * 1024
+    stream.feed(b'data: {"choices": [{"delta": {"content": "')
     for _ in range(16 * 1024):
-        gathered.feed(piece)
-    gathered.feed(b'"}}]}\n\nda')
-    gathered.feed(b"ta: [DONE]\n")
-    gathered.end()
+        stream.feed(piece)
+    stream.feed(b'"}}]}\n\nda')
+    stream.feed(b"ta: [DONE]\n")
+    stream.end()
 
-    assert len(gathered.answer().text) == 16 * 1024 * 1024
+    assert len(stream.answer().text) == 16 * 1024 * 1024
 
 
 def test_an_image_counts_by_itself_and_not_by_its_bytes() -> None:
@@ -398,12 +398,12 @@ CHUNKS = st.lists(
 @settings(max_examples=examples(150), deadline=None)
 @given(CHUNKS)
 def test_whatever_is_streamed_gives_an_answer_or_a_model_error(chunks: list[bytes]) -> None:
-    gathered = Gathered(1)
+    stream = StreamedAnswer(1)
     try:
         for chunk in chunks:
-            gathered.feed(chunk)
-        gathered.end()
-        answer = gathered.answer()
+            stream.feed(chunk)
+        stream.end()
+        answer = stream.answer()
     except (ModelError, PassingError):
         return
     assert isinstance(answer.text, str)
@@ -412,14 +412,12 @@ def test_whatever_is_streamed_gives_an_answer_or_a_model_error(chunks: list[byte
 @settings(max_examples=60, deadline=None)
 @given(st.text(max_size=60), st.integers(1, 40))
 def test_a_stream_cut_at_any_byte_says_the_same(text: str, size: int) -> None:
-    whole = streaming(text, tool_call("look", {"at": text}))(
-        Question("", "", {"messages": []})
-    ).body
-    gathered = Gathered(1)
-    for at in range(0, len(whole), size):
-        gathered.feed(whole[at : at + size])
-    gathered.end()
+    body = streaming(text, tool_call("look", {"at": text}))(Question("", "", {"messages": []})).body
+    stream = StreamedAnswer(1)
+    for at in range(0, len(body), size):
+        stream.feed(body[at : at + size])
+    stream.end()
 
-    answer = gathered.answer()
+    answer = stream.answer()
     assert answer.text == text.encode(errors="replace").decode()
     assert len(answer.requests) == 1

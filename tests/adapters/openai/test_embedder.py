@@ -1,4 +1,4 @@
-"""What an endpoint is asked, and what comes of its answers."""
+"""The requests to an embedding endpoint, and the reading of its answers."""
 
 import base64
 import json
@@ -15,7 +15,7 @@ from nacre.adapters.openai import embedder as openai_embedder
 from nacre.adapters.openai.embedder import OpenAIEmbedder
 from nacre.core.errors import UnavailableError
 from tests.adapters.embedders import Endpoint, bag_of_words, endpoint, vectors
-from tests.http_front import Answered, front
+from tests.scaffolding.http_front import Answered, front
 
 KEY = "sk-very-secret-key"
 AT_ONCE = {"retry-after-ms": "1"}
@@ -24,8 +24,8 @@ Reply = Callable[[dict[str, Any]], tuple[int, dict[str, str], bytes]]
 
 @pytest.fixture
 def served() -> Iterator[Endpoint]:
-    with endpoint() as found:
-        yield found
+    with endpoint() as server:
+        yield server
     while _MADE:  # a caught error keeps one and its connection until the collector passes
         _MADE.pop()._patient.close()
 
@@ -34,33 +34,33 @@ _MADE: list[OpenAIEmbedder] = []
 
 
 def embedder(served: Endpoint, dimension: int = 8) -> OpenAIEmbedder:
-    made = OpenAIEmbedder("some-model", dimension, key=lambda: KEY, base_url=served.url)
-    _MADE.append(made)
-    return made
+    openai_embedder = OpenAIEmbedder("some-model", dimension, key=lambda: KEY, base_url=served.url)
+    _MADE.append(openai_embedder)
+    return openai_embedder
 
 
 def failing(times: int, status: int) -> Reply:
     """Answer with an error so many times, and then as an endpoint does."""
-    left = [times]
+    failures = [times]
 
-    def reply(asked: dict[str, Any]) -> tuple[int, dict[str, str], bytes]:
-        if left[0]:
-            left[0] -= 1
+    def reply(request: dict[str, Any]) -> tuple[int, dict[str, str], bytes]:
+        if failures[0]:
+            failures[0] -= 1
             return status, AT_ONCE, json.dumps({"error": {"message": f"for {KEY}"}}).encode()
-        return vectors(asked)
+        return vectors(request)
 
     return reply
 
 
 def answering(data: Any) -> Reply:
-    return lambda asked: (200, {}, json.dumps({"object": "list", "data": data}).encode())
+    return lambda request: (200, {}, json.dumps({"object": "list", "data": data}).encode())
 
 
 def test_it_asks_with_model_dimension_and_key(served: Endpoint) -> None:
     embedder(served).documents(["one", "two"])
 
-    (asked,) = served.asked
-    assert (asked["model"], asked["input"], asked["dimensions"]) == (
+    (request,) = served.asked
+    assert (request["model"], request["input"], request["dimensions"]) == (
         "some-model",
         ["one", "two"],
         8,
@@ -69,37 +69,37 @@ def test_it_asks_with_model_dimension_and_key(served: Endpoint) -> None:
 
 
 def test_the_key_is_asked_for_with_the_first_text(served: Endpoint) -> None:
-    asked = []
+    reads = []
 
     def key() -> str:
-        asked.append(1)
+        reads.append(1)
         return ""
 
     lazy = OpenAIEmbedder("m", 8, key=key, base_url=served.url)
-    assert asked == []
+    assert reads == []
 
     lazy.documents(["", " "])
     lazy.query("one")
     lazy.query("two")
 
-    assert asked == [1]
+    assert reads == [1]
     assert served.keys == ["Bearer none"] * 2
 
 
 def test_texts_travel_in_requests_of_bounded_number_and_size(served: Endpoint) -> None:
     embedder(served).documents(["short"] * 600)
-    assert [len(asked["input"]) for asked in served.asked] == [256, 256, 88]
+    assert [len(request["input"]) for request in served.asked] == [256, 256, 88]
 
     served.asked.clear()
     embedder(served).documents(["x" * 9000] * 70)
-    sizes = [sum(map(len, asked["input"])) for asked in served.asked]
+    sizes = [sum(map(len, request["input"])) for request in served.asked]
     assert len(sizes) == 3
     assert max(sizes) <= 256 * 1024
 
 
 def test_answers_out_of_order_are_put_in_order(served: Endpoint) -> None:
-    def shuffled(asked: dict[str, Any]) -> tuple[int, dict[str, str], bytes]:
-        status, headers, body = vectors(asked)
+    def shuffled(request: dict[str, Any]) -> tuple[int, dict[str, str], bytes]:
+        status, headers, body = vectors(request)
         answer = json.loads(body)
         answer["data"].reverse()
         return status, headers, json.dumps(answer).encode()
@@ -114,11 +114,11 @@ def test_answers_out_of_order_are_put_in_order(served: Endpoint) -> None:
 def test_it_tries_again_where_that_may_help(served: Endpoint, status: int) -> None:
     served.reply = failing(3, status)
 
-    (found,) = embedder(served).documents(["one"])
+    (vector,) = embedder(served).documents(["one"])
 
     assert len(served.asked) == 4
     row = np.array(bag_of_words("one", 8))
-    np.testing.assert_allclose(np.frombuffer(found, "<f4"), row / np.linalg.norm(row), atol=1e-6)
+    np.testing.assert_allclose(np.frombuffer(vector, "<f4"), row / np.linalg.norm(row), atol=1e-6)
 
 
 def test_a_query_is_tried_twice_only(served: Endpoint) -> None:
@@ -150,8 +150,8 @@ def test_a_refusal_says_why_and_never_shows_the_key(
     with pytest.raises(UnavailableError, match=reason) as caught:
         embedder(served).documents(["a private text"])
 
-    shown = "".join(traceback.format_exception(caught.value))
-    assert KEY not in shown
+    output = "".join(traceback.format_exception(caught.value))
+    assert KEY not in output
     assert "private" not in str(caught.value)
 
 
@@ -189,30 +189,30 @@ def test_vectors_of_different_lengths_are_refused(served: Endpoint) -> None:
 
 @pytest.mark.parametrize("body", [b"<html>busy</html>", b"", b"[1, 2]", b"{"])
 def test_an_answer_that_is_no_answer_is_refused(served: Endpoint, body: bytes) -> None:
-    served.reply = lambda asked: (200, {}, body)
+    served.reply = lambda request: (200, {}, body)
 
     with pytest.raises(UnavailableError, match="holds no vector for each text"):
         embedder(served).query("one")
 
 
 def test_a_server_that_ignores_the_dimension_is_refused(served: Endpoint) -> None:
-    served.reply = lambda asked: vectors(asked, size=5)
+    served.reply = lambda request: vectors(request, size=5)
     stubborn = embedder(served)
 
     with pytest.raises(WrongDimensionError, match="5 dimensions instead of 8") as caught:
         stubborn.documents(["one"])
 
-    assert (caught.value.expected, caught.value.found) == (8, 5)
+    assert (caught.value.expected, caught.value.actual) == (8, 5)
     assert stubborn.probe() == 5
     served.reply = vectors
     assert stubborn.probe() == 8
 
 
 def test_a_server_that_may_not_be_asked_for_a_dimension_is_measured(served: Endpoint) -> None:
-    def one_size(asked: dict[str, Any]) -> tuple[int, dict[str, str], bytes]:
-        if "dimensions" in asked:
+    def one_size(request: dict[str, Any]) -> tuple[int, dict[str, str], bytes]:
+        if "dimensions" in request:
             return 400, {}, b'{"error": {"message": "dimensions is not supported"}}'
-        return vectors(asked)
+        return vectors(request)
 
     served.reply = one_size
     model = embedder(served)
@@ -220,7 +220,7 @@ def test_a_server_that_may_not_be_asked_for_a_dimension_is_measured(served: Endp
     assert len(model.documents(["one"])) == 1
     model.query("two")
 
-    assert ["dimensions" in asked for asked in served.asked] == [True, False, False]
+    assert ["dimensions" in request for request in served.asked] == [True, False, False]
     with pytest.raises(WrongDimensionError, match="8 dimensions instead of 9"):
         embedder(served, dimension=9).documents(["one"])
 
@@ -230,9 +230,9 @@ def test_a_server_that_does_not_answer_in_time_is_given_up(
 ) -> None:
     release = threading.Event()
 
-    def slow(asked: dict[str, Any]) -> tuple[int, dict[str, str], bytes]:
+    def slow(request: dict[str, Any]) -> tuple[int, dict[str, str], bytes]:
         release.wait(30)
-        return vectors(asked)
+        return vectors(request)
 
     monkeypatch.setattr(openai_embedder, "QUERY_EMBEDDING_SECONDS", 0.05)
     served.reply = slow
@@ -294,7 +294,7 @@ def test_an_answer_in_crumbs_is_given_up_by_its_whole_time(
 
 def test_an_answer_is_read_up_to_a_bound(monkeypatch: pytest.MonkeyPatch, served: Endpoint) -> None:
     monkeypatch.setattr(openai_embedder, "MAX_EMBEDDING_ANSWER_BYTES", 1000)
-    served.reply = lambda asked: (200, {}, BODY[:-1] + b" " * 1000 + BODY[-1:])
+    served.reply = lambda request: (200, {}, BODY[:-1] + b" " * 1000 + BODY[-1:])
 
     with pytest.raises(UnavailableError, match="its answer is longer than 1000 bytes"):
         embedder(served).query("one")

@@ -12,7 +12,7 @@ from openai.types.chat import ChatCompletion
 
 from nacre.adapters.openai import json_pieces
 from nacre.adapters.openai.json_pieces import JsonPieces
-from tests.model_server import ModelServer, model_server, saying
+from tests.scaffolding.model_server import ModelServer, model_server, saying
 
 values = st.recursive(
     st.none()
@@ -69,11 +69,11 @@ def server() -> Any:
 
 
 def test_the_openai_package_sends_it(server: ModelServer) -> None:
-    asked = {"model": "m", "messages": [{"role": "user", "content": "A" * 200_000}]}
+    value = {"model": "m", "messages": [{"role": "user", "content": "A" * 200_000}]}
 
     async def ask() -> str | None:
         async with openai.AsyncOpenAI(api_key="k", base_url=server.url, max_retries=0) as client:
-            body = JsonPieces(asked)
+            body = JsonPieces(value)
             answer = await client.post(
                 "/chat/completions",
                 content=body,
@@ -83,4 +83,4 @@ def test_the_openai_package_sends_it(server: ModelServer) -> None:
             return answer.choices[0].message.content
 
     assert asyncio.run(ask()) == "yes"
-    assert server.questions[0].body == asked
+    assert server.questions[0].body == value

@@ -1,4 +1,4 @@
-"""What a provider is asked, and what comes of its answers."""
+"""The requests to a provider, and the reading of its answers."""
 
 import json
 import logging
@@ -14,7 +14,7 @@ from nacre.adapters.openai.model import OpenAIModel
 from nacre.core.errors import ModelError
 from nacre.core.limits import MAX_MODEL_ANSWER_BYTES, MODEL_RETRIES
 from nacre.ports.model import ModelAnswer
-from tests.model_server import (
+from tests.scaffolding.model_server import (
     ModelServer,
     Question,
     Reply,
@@ -97,10 +97,10 @@ def test_an_endpoint_that_takes_less_is_asked_for_less_and_remembered(server: Mo
         return saying("{}")(question)
 
     server.reply = picky
-    asked = model(server)
+    asker = model(server)
 
-    ask(asked)
-    ask(asked)
+    ask(asker)
+    ask(asker)
 
     assert len(server.questions) == 5
     assert server.questions[-1].body.keys() == {"model", "messages", "max_completion_tokens"}
@@ -141,15 +141,15 @@ def test_what_goes_wrong_has_a_kind_and_says_nothing_private(
     server: ModelServer, reply: Reply, kind: str, requests: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     server.reply = reply
-    asked = model(server)
+    asker = model(server)
 
-    error = refused(asked)
+    error = refused(asker)
 
     assert error.kind == kind
     assert len(server.questions) == requests
-    told = "".join(traceback.format_exception(error)) + repr(asked) + repr(vars(asked))
-    assert KEY not in told
-    assert WORDS not in told
+    output = "".join(traceback.format_exception(error)) + repr(asker) + repr(vars(asker))
+    assert KEY not in output
+    assert WORDS not in output
     assert not [record for record in caplog.records if record.levelno > logging.INFO]
     assert KEY not in caplog.text
 
@@ -258,9 +258,9 @@ def test_an_answer_in_parts_is_one_text(server: ModelServer) -> None:
 @pytest.mark.parametrize("key", ["sk-\n", "sk-ключ"])
 def test_a_key_that_no_header_holds_is_rejected(server: ModelServer, key: str) -> None:
     waits = Waits()
-    asked = OpenAIModel("m", key=key, base_url=server.url, sleep=waits.sleep)
+    asker = OpenAIModel("m", key=key, base_url=server.url, sleep=waits.sleep)
 
-    error = refused(asked)
+    error = refused(asker)
 
     assert error.kind in ("rejected_key", "unavailable")
     assert key not in "".join(traceback.format_exception(error))
@@ -269,9 +269,9 @@ def test_a_key_that_no_header_holds_is_rejected(server: ModelServer, key: str) -
 
 def test_nobody_there_is_said(server: ModelServer) -> None:
     waits = Waits()
-    asked = OpenAIModel("m", key=KEY, base_url="http://127.0.0.1:9/v1", sleep=waits.sleep)
+    asker = OpenAIModel("m", key=KEY, base_url="http://127.0.0.1:9/v1", sleep=waits.sleep)
 
-    error = refused(asked)
+    error = refused(asker)
 
     assert error.kind == "unavailable"
     assert "cannot be reached" in str(error)

@@ -1,7 +1,6 @@
 """Speech as text by an endpoint on the loopback."""
 
 import json
-import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -16,11 +15,12 @@ from nacre.adapters.openai.transcriber import OpenAITranscriber
 from nacre.core.errors import UnavailableError
 from nacre.core.limits import MAX_MODEL_ANSWER_BYTES
 from nacre.ports.transcriber import Transcript
+from tests.scaffolding.server_threads import answering
 
 
 @dataclass
 class Endpoint:
-    """What came in, and what goes out."""
+    """The requests that came in, and the answer that goes out."""
 
     url: str = ""
     status: int = 200
@@ -31,9 +31,9 @@ class Endpoint:
     asked: int = 0
 
     def content(self, name: str) -> bytes:
-        found = self.parts[name].get_payload(decode=True)
-        assert isinstance(found, bytes)
-        return found
+        payload = self.parts[name].get_payload(decode=True)
+        assert isinstance(payload, bytes)
+        return payload
 
 
 @pytest.fixture
@@ -44,10 +44,10 @@ def endpoint() -> Iterator[Endpoint]:
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["content-length"]))
             kind = self.headers["content-type"].encode()
-            whole = message_from_bytes(b"Content-Type: " + kind + b"\r\n\r\n" + body)
+            message = message_from_bytes(b"Content-Type: " + kind + b"\r\n\r\n" + body)
             served.asked += 1
             served.path, served.key = self.path, self.headers["authorization"]
-            for part in whole.walk():
+            for part in message.walk():
                 name = part.get_param("name", header="content-disposition")
                 if isinstance(name, str):
                     served.parts[name] = part
@@ -62,12 +62,8 @@ def endpoint() -> Iterator[Endpoint]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     served.url = f"http://127.0.0.1:{server.server_address[1]}/v1"
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-    thread.start()
-    yield served
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with answering(server):
+        yield served
 
 
 def transcriber(

@@ -19,9 +19,9 @@ from tests.being.orders.documents import assembled, bomb, pdf
 def locked(user: str) -> bytes:
     writer = pypdf.PdfWriter(clone_from=io.BytesIO(pdf("secret plans")))
     writer.encrypt(user, "owner", algorithm="AES-256")
-    written = io.BytesIO()
-    writer.write(written)
-    return written.getvalue()
+    output = io.BytesIO()
+    writer.write(output)
+    return output.getvalue()
 
 
 def test_pages_are_read_in_their_order() -> None:
@@ -49,10 +49,10 @@ def test_what_cannot_be_read_is_said(document: bytes, error: str) -> None:
 
 @pytest.mark.slow
 def test_reading_ends_with_the_text_that_is_taken() -> None:
-    found = PypdfReader().read(pdf(*["x" * 2000] * 80))
+    document = PypdfReader().read(pdf(*["x" * 2000] * 80))
 
-    assert (found.pages, found.read) == (80, 52)
-    assert len(found.text) <= 110_000
+    assert (document.pages, document.read) == (80, 52)
+    assert len(document.text) <= 110_000
 
 
 @pytest.mark.slow
@@ -84,10 +84,10 @@ def test_a_document_that_takes_too_long_is_given_up(tmp_path: Path) -> None:
     assert reader.read(b"") == DocumentText("first", pages=9, read=1)
 
 
-@pytest.mark.parametrize("said", ["", "[]", "null\n", "{", '{"pages": "9"}\n', "\xff\n"])
-def test_a_program_that_says_nonsense_is_not_believed(tmp_path: Path, said: str) -> None:
+@pytest.mark.parametrize("output", ["", "[]", "null\n", "{", '{"pages": "9"}\n', "\xff\n"])
+def test_a_program_that_says_nonsense_is_not_believed(tmp_path: Path, output: str) -> None:
     program = tmp_path / "program.py"
-    program.write_text(f"import sys\nsys.stdout.buffer.write({said.encode('latin-1')!r})\n")
+    program.write_text(f"import sys\nsys.stdout.buffer.write({output.encode('latin-1')!r})\n")
     reader = PypdfReader()
     reader._program = program
 
@@ -143,8 +143,8 @@ HARMFUL: dict[str, Callable[[], bytes]] = {
 def test_no_document_does_harm(name: str) -> None:
     document = HARMFUL[name]()
     try:
-        found = PypdfReader().read(document)
+        text = PypdfReader().read(document)
     except InvalidInputError:
         return
-    assert len(found.text) <= 110_000
-    assert found.read <= 2000
+    assert len(text.text) <= 110_000
+    assert text.read <= 2000

@@ -1,4 +1,4 @@
-"""What only Qdrant's adapter has to deal with: servers that go, refuse, or lost what they had."""
+"""Faults that only Qdrant's adapter meets: servers that stop, refuse, or have lost their data."""
 
 import socket
 import subprocess
@@ -19,7 +19,7 @@ from nacre.adapters.qdrant.calls import QdrantCalls, connect
 from nacre.adapters.qdrant.collection import alias_of, make_collection
 from nacre.adapters.qdrant.vectors import QdrantVectors
 from nacre.core.errors import UnavailableError
-from nacre.ports.vectors import Filter
+from nacre.ports.vectors import Filter, Question
 from tests.adapters.vector_cases import DIMENSION, EMB_ID, EVERY, ids, point, unit
 
 KEY = "secret-key-of-nobody"
@@ -41,7 +41,7 @@ def index_at(url: str) -> QdrantVectors:
 
 
 def found(index: QdrantVectors) -> list[str]:
-    return ids(index.search("b", dense=unit(1), sparse=(), where=EVERY, limit=10).dense)
+    return ids(index.search("b", Question(dense=unit(1), sparse=(), where=EVERY, limit=10)).dense)
 
 
 def test_a_server_that_is_not_there_is_unavailable_soon_and_nothing_secret_is_said() -> None:
@@ -55,7 +55,7 @@ def test_a_server_that_is_not_there_is_unavailable_soon_and_nothing_secret_is_sa
     for action in (
         lambda: index.upsert("b", [point("a", unit(1), ["pearl"])]),
         lambda: index.delete("b", ["a"]),
-        lambda: index.search("b", dense=unit(1), sparse=(), where=EVERY, limit=5),
+        lambda: index.search("b", Question(dense=unit(1), sparse=(), where=EVERY, limit=5)),
         lambda: index.scan("b", after=None, limit=5),
         lambda: index.erase("b"),
     ):
@@ -90,14 +90,14 @@ def test_a_server_that_let_one_wait_is_left_alone_for_a_while(
         listener.listen()
         client = connect(f"http://127.0.0.1:{listener.getsockname()[1]}")
         call = QdrantCalls(sleep=lambda _: None, now=lambda: now[0])
-        index, other = (QdrantVectors(client, name, call=call) for name in (EMB_ID, OTHER))
+        index, second_index = (QdrantVectors(client, name, call=call) for name in (EMB_ID, OTHER))
 
-        for attempt in ("Timeout", "asked again in 30 s", "asked again in 1 s", "Timeout"):
+        for attempt in ("Timeout", "next attempt is in 30 s", "next attempt is in 1 s", "Timeout"):
             with pytest.raises(UnavailableError, match=attempt):
                 found(index)
             if attempt == "Timeout":
                 with pytest.raises(UnavailableError, match="did not answer in time"):
-                    other.upsert("b", [point("a", unit(1), ["pearl"])])
+                    second_index.upsert("b", [point("a", unit(1), ["pearl"])])
             else:
                 now[0] += 29 if "30" in attempt else 1
 
@@ -115,18 +115,21 @@ def test_a_server_that_refuses_the_connection_is_asked_each_time() -> None:
     [
         (401, "refuses the API key", 1),
         (403, "refuses the API key", 1),
-        (400, "cannot do it now", 1),
-        (503, "cannot do it now", 3),
-        (429, "cannot do it now", 3),
+        (400, "cannot handle the request now", 1),
+        (503, "cannot handle the request now", 3),
+        (429, "cannot handle the request now", 3),
     ],
 )
 def test_what_a_server_refuses_is_repeated_where_that_may_help(
     status: int, message: str, requests: int
 ) -> None:
-    with answering(status) as (url, seen), pytest.raises(UnavailableError, match=message) as raised:
+    with (
+        answering(status) as (url, received),
+        pytest.raises(UnavailableError, match=message) as raised,
+    ):
         found(index_at(url))
 
-    assert len(seen) == requests
+    assert len(received) == requests
     assert "words of a user" not in str(raised.value)
 
 
@@ -135,7 +138,7 @@ def answering(status: int) -> Iterator[tuple[str, list[bytes]]]:
     """Run a server that gives every request the same answer."""
     body = b'{"status": {"error": "words of a user"}}'
     head = f"HTTP/1.1 {status} X\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
-    seen: list[bytes] = []
+    received: list[bytes] = []
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen()
@@ -147,13 +150,13 @@ def answering(status: int) -> Iterator[tuple[str, list[bytes]]]:
                 except OSError:
                     return
                 with closing(connection):
-                    seen.append(connection.recv(65536))
+                    received.append(connection.recv(65536))
                     connection.sendall(head.encode() + body)
 
         thread = threading.Thread(target=serve)
         thread.start()
         try:
-            yield f"http://127.0.0.1:{listener.getsockname()[1]}", seen
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}", received
         finally:
             listener.shutdown(socket.SHUT_RDWR)
             thread.join()
@@ -197,8 +200,8 @@ def test_acknowledged_points_survive_the_servers_sudden_end(tmp_path: Path) -> N
 
         server.start()
         index = index_at(server.url)
-        kept = {id_ for id_, _ in index.scan("b", after=None, limit=10_000)}
-        assert set(lines[:-1]) <= kept
+        ids = {id_ for id_, _ in index.scan("b", after=None, limit=10_000)}
+        assert set(lines[:-1]) <= ids
         index.upsert("b", [point("after", unit(1))])
         assert found(index)[0] == "after"
 
@@ -311,13 +314,15 @@ def test_the_graph_of_a_large_being_finds_what_a_plain_sum_finds(tmp_path: Path)
         index.upsert("b", points)
         query = vector()
         some = Filter(states=frozenset({"s1"}))
-        hits = index.search("b", dense=query, sparse=(), where=some, limit=20).dense
+        hits = index.search("b", Question(dense=query, sparse=(), where=some, limit=20)).dense
 
-    wanted = memoryview(query).cast("f")
+    query_numbers = memoryview(query).cast("f")
     exact = {
-        each.id: sum(a * b for a, b in zip(memoryview(each.vector).cast("f"), wanted, strict=True))
-        for each in points
-        if each.state == "s1" and each.vector is not None
+        entry.id: sum(
+            a * b for a, b in zip(memoryview(entry.vector).cast("f"), query_numbers, strict=True)
+        )
+        for entry in points
+        if entry.state == "s1" and entry.vector is not None
     }
     best = sorted(exact, key=exact.__getitem__, reverse=True)[:20]
     assert len(set(best) & set(ids(hits))) >= 18

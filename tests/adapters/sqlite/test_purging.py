@@ -1,4 +1,4 @@
-"""What is removed for good, although the clock may be wrong."""
+"""Expired items that are removed for good, although the clock may be wrong."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nacre.access.scopes import NAMES
+from nacre.access.scopes import SCOPES_BY_NAME
 from nacre.access.tokens.store import TokenStore
 from nacre.access.tokens.token_format import digest
 from nacre.adapters.sqlite.database import SqliteDatabase
@@ -86,7 +86,7 @@ def test_starts_with_a_clock_that_is_ahead_take_no_token(
     table = SqliteTable(store.database, "tokens", now=clock)
     tokens = TokenStore(table, clock=clock, rng=Random(1))
     issued = tokens.issue(
-        API, being_id="b", owner="ann", scopes=NAMES["full"], lifetime=timedelta(days=90)
+        API, being_id="b", owner="ann", scopes=SCOPES_BY_NAME["full"], lifetime=timedelta(days=90)
     )
     right = clock.time
     clock.move(days * DAY)

@@ -1,4 +1,4 @@
-"""What only the laptop's vector index promises: several processes, and a place beside the items."""
+"""Promises of the laptop's vector index alone: several processes, and a place beside the items."""
 
 import sqlite3
 import subprocess
@@ -16,6 +16,7 @@ from nacre.adapters.vectors.point_matrix import PointMatrix
 from nacre.adapters.vectors.point_rows import row_of
 from nacre.core.limits import INDEXED_BEINGS_IN_MEMORY
 from nacre.ports.items.table import Key
+from nacre.ports.vectors import Question
 from tests.adapters.vector_cases import DIMENSION, EMB_ID, EVERY, ids, point, unit
 
 DAYS = ("2026-07-01",)
@@ -23,7 +24,9 @@ PROCESS = Path(__file__).with_name("vector_process.py")
 
 
 def found(index: LocalVectors, being: str = "b") -> list[str]:
-    return ids(index.search(being, dense=unit(1), sparse=(), where=EVERY, limit=1000).dense)
+    return ids(
+        index.search(being, Question(dense=unit(1), sparse=(), where=EVERY, limit=1000)).dense
+    )
 
 
 def writer(*arguments: str) -> "subprocess.Popen[str]":
@@ -185,9 +188,11 @@ def test_points_that_are_replaced_often_do_not_pile_up(tmp_path: Path) -> None:
         assert len(found(index)) == 100
 
     assert len(index._beings["b"].matrix._ids) <= 1200
-    last = index.search("b", dense=None, sparse=["t39"], where=EVERY, limit=200)
+    last = index.search("b", Question(dense=None, sparse=["t39"], where=EVERY, limit=200))
     assert len(last.sparse) == 100
-    assert index.search("b", dense=None, sparse=["t38"], where=EVERY, limit=5).sparse == ()
+    assert (
+        index.search("b", Question(dense=None, sparse=["t38"], where=EVERY, limit=5)).sparse == ()
+    )
 
 
 def test_rarity_counts_living_points_only() -> None:
@@ -198,8 +203,8 @@ def test_rarity_counts_living_points_only() -> None:
     worn.add(points[:15])
     worn.remove(f"p{n}" for n in range(10))
 
-    asked = {"dense": None, "sparse": ["pearl", "t12"], "where": EVERY, "limit": 30}
-    assert worn.search(**asked) == fresh.search(**asked)  # type: ignore[arg-type]
+    question = Question(dense=None, sparse=["pearl", "t12"], where=EVERY, limit=30)
+    assert worn.search(question) == fresh.search(question)
 
 
 def test_many_points_cross_the_blocks_of_the_matrix() -> None:
@@ -208,7 +213,7 @@ def test_many_points_cross_the_blocks_of_the_matrix() -> None:
     for start in range(0, len(rows), 3000):
         matrix.add(rows[start : start + 3000])
 
-    found = matrix.search(dense=unit(0, 1)[:8], sparse=["t3"], where=EVERY, limit=20_000)
+    found = matrix.search(Question(dense=unit(0, 1)[:8], sparse=["t3"], where=EVERY, limit=20_000))
 
     assert len(found.dense) == 20_000
     assert ids(found.dense)[-1] == "p00000"

@@ -1,37 +1,19 @@
 """Searching the vector items themselves, on either store: all of them, or the newest."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 
-from nacre.adapters.aws.dynamodb.table import DynamoTable
-from nacre.adapters.sqlite.database import SqliteDatabase
-from nacre.adapters.sqlite.table import SqliteTable
 from nacre.adapters.vectors import item_vectors
 from nacre.adapters.vectors.item_vectors import ItemVectors
 from nacre.being.memory.index.vector_items import vector_item
-from nacre.being.memory.text.searchable_text import Entry
+from nacre.being.memory.text.searchable_text import IndexEntry
 from nacre.ports.items.table import Item, Put, Table
-from nacre.ports.vectors import Filter
-from tests.adapters.conftest import StillClock
+from nacre.ports.vectors import Filter, Question
 from tests.adapters.vector_cases import EMB_ID, EVERY, both, ids, point, unit
-from tests.aws_stack import Stack
 
 BEING = "00000000-0000-4000-8000-0000000000aa"
 OTHER = "00000000-0000-4000-8000-0000000000bb"
-
-
-@pytest.fixture(params=["sqlite", "dynamodb"])
-def table(request: pytest.FixtureRequest, clock: StillClock) -> Iterator[Table]:
-    if request.param == "dynamodb":
-        stack: Stack = request.getfixturevalue("stack")
-        yield DynamoTable(stack.dynamodb, stack.ids["DataTable"], now=clock)
-        stack.clear("DataTable")
-    else:
-        database = SqliteDatabase(":memory:")
-        yield SqliteTable(database, now=clock)
-        database.close()
 
 
 def put(table: Table, *names: str, being: str = BEING, text: str = "pearl") -> None:
@@ -39,7 +21,7 @@ def put(table: Table, *names: str, being: str = BEING, text: str = "pearl") -> N
     for start in range(0, len(names), 50):
         writes = []
         for name in names[start : start + 50]:
-            entry = Entry(name, "node", text, "active", "c", ("2026-07-01",), ())
+            entry = IndexEntry(name, "node", text, "active", "c", ("2026-07-01",), ())
             item = vector_item(entry, None)
             vector = unit(1, len(name))
             stored = replace(item, vectors={EMB_ID: vector})
@@ -56,13 +38,13 @@ def test_the_items_are_the_index(table: Table) -> None:
     put(table, "a", "bb", "ccc")
     put(table, "z", text="shell")
 
-    found = index.search(BEING, dense=unit(1), sparse=["pearl"], where=EVERY, limit=3)
+    hits = index.search(BEING, Question(dense=unit(1), sparse=["pearl"], where=EVERY, limit=3))
 
-    assert ids(found.dense) == ["a", "z", "bb"]
-    assert ids(found.sparse) == ["a", "bb", "ccc"]
-    assert not found.truncated
-    assert found.dense[0].days == ("2026-07-01",)
-    assert found.dense[0].cluster_id == "c"
+    assert ids(hits.dense) == ["a", "z", "bb"]
+    assert ids(hits.sparse) == ["a", "bb", "ccc"]
+    assert not hits.truncated
+    assert hits.dense[0].days == ("2026-07-01",)
+    assert hits.dense[0].cluster_id == "c"
 
 
 def test_filters_and_beings_are_kept_apart(table: Table) -> None:
@@ -76,8 +58,8 @@ def test_filters_and_beings_are_kept_apart(table: Table) -> None:
         (Filter(states=frozenset({"active"}), cluster_id="c"), {"a"}),
         (Filter(day_from="2026-07-02"), set()),
     ):
-        found = index.search(BEING, dense=unit(1), sparse=["pearl"], where=where, limit=9)
-        assert both(found) == expected
+        hits = index.search(BEING, Question(dense=unit(1), sparse=["pearl"], where=where, limit=9))
+        assert both(hits) == expected
 
 
 def test_more_than_can_be_read_leaves_the_newest_and_says_so(
@@ -88,15 +70,17 @@ def test_more_than_can_be_read_leaves_the_newest_and_says_so(
     index = ItemVectors(table, EMB_ID)
     names = [f"p{n:03}" for n in range(120)]
     put(table, *names[:100])
-    exact = index.search(BEING, dense=unit(1), sparse=["pearl"], where=EVERY, limit=200)
+    exact = index.search(BEING, Question(dense=unit(1), sparse=["pearl"], where=EVERY, limit=200))
     assert (len(exact.dense), exact.truncated) == (100, False)
 
     put(table, *names[100:])
     for _ in range(2):
-        found = index.search(BEING, dense=unit(1), sparse=["pearl"], where=EVERY, limit=200)
-        assert found.truncated
-        assert both(found) == set(names[-len(found.sparse) :])
-        assert 40 < len(found.sparse) < 120
+        hits = index.search(
+            BEING, Question(dense=unit(1), sparse=["pearl"], where=EVERY, limit=200)
+        )
+        assert hits.truncated
+        assert both(hits) == set(names[-len(hits.sparse) :])
+        assert 40 < len(hits.sparse) < 120
 
 
 def test_it_needs_to_be_told_nothing_and_scans_what_is_there(table: Table) -> None:

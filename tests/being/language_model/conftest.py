@@ -1,5 +1,5 @@
 """Either store, and a clock that stands still."""
 
-from tests.two_stores import clock, stack, table
+from tests.scaffolding.two_stores import clock, stack, table
 
 __all__ = ["clock", "stack", "table"]

@@ -11,14 +11,14 @@ from nacre.adapters.aws.kms_vault import KmsVault
 from nacre.adapters.files.vault import FileVault
 from nacre.adapters.sqlite.database import SqliteDatabase
 from nacre.adapters.sqlite.table import SqliteTable
-from nacre.being.language_model.api_keys import LlmKeys, StoredKey, checked_llm_key
+from nacre.being.language_model.api_keys import KeyStatus, LlmKeys, checked_llm_key
 from nacre.being.memory.model import keys
 from nacre.core.errors import BrokenSealError, InvalidInputError, NotFoundError
 from nacre.ports.items.table import Key, Table
 from nacre.ports.vault import Vault
 from tests.adapters.conftest import StillClock
-from tests.aws_stack import Stack
-from tests.being.patrol.thinkers import being_in
+from tests.being.patrol.planner_world import being_in
+from tests.scaffolding.aws_stack import Stack
 
 SECRET = "sk-very-secret-key"
 
@@ -55,7 +55,7 @@ def test_a_key_is_kept_replaced_and_cleared(
     llm_keys.set(ann, "sk-other")
 
     assert llm_keys.stored(ann) == "sk-other"
-    assert llm_keys.status(ann) == StoredKey("2026-07-28T12:00:00.000Z")
+    assert llm_keys.status(ann) == KeyStatus("2026-07-28T12:00:00.000Z")
     assert (llm_keys.clear(ann), llm_keys.clear(ann)) == (True, False)
     assert llm_keys.stored(ann) is None
 

@@ -9,11 +9,11 @@ from nacre.adapters.sqlite.database import SqliteDatabase
 from nacre.adapters.sqlite.table import SqliteTable
 from nacre.adapters.sqlite.vectors import LocalVectors
 from tests.adapters.conftest import StillClock
-from tests.aws_stack import Stack
 from tests.being.memory.keeping import Keeper, keeper, queue_of
 from tests.being.memory.lambda_face import LambdaFace
 from tests.being.memory.minds import Minded, builtin, minded
-from tests.two_stores import clock, stack
+from tests.scaffolding.aws_stack import Stack
+from tests.scaffolding.two_stores import clock, stack
 
 __all__ = ["clock", "stack"]
 

@@ -8,15 +8,15 @@ from hashlib import sha256
 from random import Random
 from typing import Any
 
-from nacre.being.memory.index.maintenance import Upkeep
-from nacre.being.memory.index.sync import Indexing
-from nacre.being.memory.text.searchable_text import Entry
+from nacre.being.memory.index.maintenance import IndexMaintenance
+from nacre.being.memory.index.sync import IndexSync
+from nacre.being.memory.text.searchable_text import IndexEntry
 from nacre.core.clock import Clock
 from nacre.core.errors import UnavailableError
 from nacre.core.ids import new_uuid
 from nacre.ports.embedder import Embedder, Vector
 from nacre.ports.items.table import Table
-from nacre.ports.vectors import Candidates, Filter, Point, VectorIndex
+from nacre.ports.vectors import Candidates, Filter, Point, Question, VectorIndex
 
 
 @dataclass
@@ -73,17 +73,9 @@ class Failing:
         self._check()
         self._index.delete(being_id, ids)
 
-    def search(
-        self,
-        being_id: str,
-        *,
-        dense: Vector | None,
-        sparse: Sequence[str],
-        where: Filter,
-        limit: int,
-    ) -> Candidates:
+    def search(self, being_id: str, question: Question) -> Candidates:
         self._check()
-        return self._index.search(being_id, dense=dense, sparse=sparse, where=where, limit=limit)
+        return self._index.search(being_id, question)
 
     def scan(self, being_id: str, *, after: str | None, limit: int) -> list[tuple[str, str]]:
         self._check()
@@ -113,18 +105,18 @@ class Bench:
         self._open = open_index
         self._indexes: dict[str, Failing] = {}
         self.indexing = self.process(self.words)
-        self.upkeep = Upkeep(self.indexing)
+        self.upkeep = IndexMaintenance(self.indexing)
 
-    def process(self, embedder: Embedder | None, *others: Embedder) -> Indexing:
+    def process(self, embedder: Embedder | None, *others: Embedder) -> IndexSync:
         """Return what another process has, with these settings."""
         known = {each.emb_id: each for each in others}
-        return Indexing(
+        return IndexSync(
             self.table,
             self.index,
             embedder,
             clock=self.clock,
             rng=self.rng,
-            other=known.get,
+            load_embedder=known.get,
             failed=self.failed.append,
         )
 
@@ -139,25 +131,27 @@ class Bench:
         """Return the index of the first process."""
         return self.index(self.words.emb_id)
 
-    def write(self, *entries: Entry, by: Indexing | None = None, apply: bool = True) -> None:
+    def write(self, *entries: IndexEntry, by: IndexSync | None = None, apply: bool = True) -> None:
         """Write entries as a repository does; without `apply` it dies after the commit."""
         indexing = by or self.indexing
-        self.table.transact(indexing.writes(self.being_id, entries))
+        change = indexing.prepare(self.being_id, entries)
+        self.table.transact(change.writes)
         if apply:
-            indexing.apply(self.being_id, entries)
+            change.apply()
 
     def remove(self, *ids: str, apply: bool = True) -> None:
         """Delete entries as a repository does."""
-        self.table.transact(self.indexing.remove_writes(self.being_id, ids))
+        change = self.indexing.prepare(self.being_id, [], ids)
+        self.table.transact(change.writes)
         if apply:
-            self.indexing.remove(self.being_id, ids)
+            change.apply()
 
-    def found(self, text: str, by: Indexing | None = None) -> tuple[list[str], list[str]]:
+    def found(self, text: str, by: IndexSync | None = None) -> tuple[list[str], list[str]]:
         """Return what a search for a text finds: by meaning and by words."""
-        reading = (by or self.indexing).reading(self.being_id)
+        reading = (by or self.indexing).active_index(self.being_id)
         vector = reading.embedder.query(text) if reading.embedder else None
         found = reading.index.search(
-            self.being_id, dense=vector, sparse=text.split(), where=Filter(), limit=50
+            self.being_id, Question(dense=vector, sparse=text.split(), where=Filter(), limit=50)
         )
         near = [hit.id for hit in found.dense if hit.score > 0.1]
         return near, [hit.id for hit in found.sparse]
@@ -167,7 +161,7 @@ class Bench:
         return [mark.ids for page in self.indexing.marks.all(self.being_id) for mark in page]
 
 
-def entry(id_: str, text: str, **fields: Any) -> Entry:
+def entry(id_: str, text: str, **fields: Any) -> IndexEntry:
     given: dict[str, Any] = {
         "id": id_,
         "kind": "node",
@@ -178,4 +172,4 @@ def entry(id_: str, text: str, **fields: Any) -> Entry:
         "actors": (),
         **fields,
     }
-    return Entry(**given)
+    return IndexEntry(**given)

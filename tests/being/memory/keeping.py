@@ -9,10 +9,9 @@ from nacre.access.beings import Being, Beings
 from nacre.adapters.sqlite.database import SqliteDatabase
 from nacre.adapters.sqlite.queue import SqliteQueue
 from nacre.being.memory.model import keys
-from nacre.being.memory.model.types import Node
-from nacre.being.memory.repositories import Memory, memory_over
-from nacre.being.memory.store.scenes import SceneDraft
-from nacre.being.memory.text.searchable_text import Entry
+from nacre.being.memory.model.types import Node, SceneDraft
+from nacre.being.memory.repositories import Repositories, open_repositories
+from nacre.being.memory.text.searchable_text import IndexChange, IndexEntry
 from nacre.core.clock import Clock
 from nacre.core.errors import UnavailableError
 from nacre.ports.items.table import Delete, Key, Put, Table, Write
@@ -23,23 +22,24 @@ from nacre.ports.queue import Queue
 class KeptIndex:
     """A SearchIndex that keeps what it is told, beside an item for each entry."""
 
-    applied: dict[str, Entry] = field(default_factory=dict)
+    applied: dict[str, IndexEntry] = field(default_factory=dict)
 
-    def writes(self, being_id: str, entries: Sequence[Entry]) -> list[Write]:
-        return [
-            Put({"pk": f"{keys.home(being_id)}#V", "sk": entry.id, "schema": 1, "text": entry.text})
+    def prepare(
+        self, being_id: str, entries: Sequence[IndexEntry], removed: Sequence[str] = ()
+    ) -> IndexChange:
+        partition = f"{keys.home(being_id)}#V"
+        writes: list[Write] = [
+            Put({"pk": partition, "sk": entry.id, "schema": 1, "text": entry.text})
             for entry in entries
         ]
+        writes += [Delete(Key(partition, point_id)) for point_id in removed]
 
-    def apply(self, being_id: str, entries: Sequence[Entry]) -> None:
-        self.applied.update({entry.id: entry for entry in entries})
+        def apply() -> None:
+            self.applied.update({entry.id: entry for entry in entries})
+            for point_id in removed:
+                self.applied.pop(point_id, None)
 
-    def remove_writes(self, being_id: str, ids: Sequence[str]) -> list[Write]:
-        return [Delete(Key(f"{keys.home(being_id)}#V", each)) for each in ids]
-
-    def remove(self, being_id: str, ids: Sequence[str]) -> None:
-        for each in ids:
-            self.applied.pop(each, None)
+        return IndexChange(writes, apply)
 
 
 @dataclass
@@ -63,7 +63,7 @@ class Keeper:
     queue: Queue
     beings: Beings
     being: Being
-    memory: Memory
+    memory: Repositories
     index: KeptIndex
     renewals: Renewals
 
@@ -93,7 +93,7 @@ def keeper(table: Table, queue: Queue, clock: Clock, seed: int = 1) -> Keeper:
         queue=queue,
         beings=beings,
         being=beings.create("Pearl", owner="me"),
-        memory=memory_over(table, queue, index, renewals, clock=clock, rng=rng),
+        memory=open_repositories(table, queue, index, renewals, clock=clock, rng=rng),
         index=index,
         renewals=renewals,
     )
@@ -104,9 +104,9 @@ def queue_of(database: SqliteDatabase, clock: Clock) -> Queue:
     return SqliteQueue(database, "jobs", now=clock)
 
 
-def told(action: Any = "Ann fed the cat", **fields: Any) -> SceneDraft:
+def scene_draft(action: Any = "Ann fed the cat", **fields: Any) -> SceneDraft:
     """Return a scene to record."""
-    return SceneDraft(**{"action": action, "actors": ["Ann"], "when": ["2026-07-01"], **fields})
+    return SceneDraft(**{"action": action, "actors": ("Ann",), "when": ("2026-07-01",), **fields})
 
 
 def a_node(number: int, **fields: Any) -> Node:

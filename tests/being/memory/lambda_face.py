@@ -12,7 +12,13 @@ from nacre.core.logs import Log
 from nacre.faces.aws_lambda.mcp_http import mcp_handler
 from nacre.protocol.dispatch.request_state import RequestStates
 from nacre.sdk.tool_server import ToolServer
-from tests.lambda_events import FULL_ACCESS, LambdaContext, Sent, body_of, http_api_event
+from tests.scaffolding.lambda_events import (
+    FULL_ACCESS,
+    LambdaContext,
+    Sent,
+    body_of,
+    http_api_event,
+)
 
 
 class LambdaFace:

@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from itertools import count
 from pathlib import Path
@@ -14,28 +14,29 @@ from typing import Any
 from nacre.access.beings import Beings
 from nacre.adapters.embeddings.static_tables import ENGLISH
 from nacre.adapters.files.vault import FileVault
-from nacre.being.application import being_server
-from nacre.being.memory.index.sync import Indexing
+from nacre.being.language_model.api_keys import LlmKeys
+from nacre.being.memory.index.sync import IndexSync
 from nacre.being.memory.model.types import Node
-from nacre.being.memory.services import Mind, mind_over
+from nacre.being.memory.services import MemoryServices, open_services
 from nacre.being.patrol.jobs import PatrolJobs
+from nacre.being.patrol.patrol import Patrol
 from nacre.being.patrol.run.runs import Run, Runs
-from nacre.being.patrol.setup import patrolling_over
-from nacre.being.patrol.trigger import PatrolCalls
+from nacre.being.patrol.trigger import PatrolRequests
+from nacre.being.tools.registered_tools import own_server
 from nacre.core.clock import Clock
 from nacre.core.errors import NacreError, UnavailableError
 from nacre.jobs.lease import Leases
 from nacre.jobs.loop import Outcome, WorkerLoop
 from nacre.jobs.worker import Worker
-from nacre.ports.embedder import Embedder, TokenSimilarity, Vector
+from nacre.ports.embedder import Embedder, TokenSimilarity
 from nacre.ports.items.table import Change, Condition, Index, Item, Key, Page, Range, Table, Write
 from nacre.ports.queue import Queue
-from nacre.ports.vectors import Candidates, Filter, Point, VectorIndex
+from nacre.ports.vectors import Candidates, Point, Question, VectorIndex
 from nacre.protocol.context import Context
 from nacre.protocol.http.error_map import tool_error
 from nacre.protocol.principal import FULL, READ_ONLY, Principal
 from nacre.sdk.tool_server import ToolServer
-from nacre.wiring.features.models import thinking_for
+from nacre.wiring.features.models import model_access_over
 from nacre.wiring.settings import Settings
 from tests.being.memory.lambda_face import LambdaFace
 
@@ -93,7 +94,7 @@ class Reachable:
     """Patrols whose caller's side a test may change."""
 
     jobs: PatrolJobs
-    calls: PatrolCalls
+    calls: PatrolRequests
 
 
 @dataclass
@@ -103,8 +104,8 @@ class Minded:
     table: CountingTable
     queue: Queue
     being_id: str
-    indexing: Indexing
-    mind: Mind
+    indexing: IndexSync
+    mind: MemoryServices
     server: ToolServer
     beings: Beings
     patrolling: Reachable
@@ -178,26 +179,42 @@ def minded(
     counted = CountingTable(table)
     beings = Beings(counted, clock=clock, rng=rng)
     being_id = being_id or beings.create("Pearl", owner="me").being_id
-    indexing = Indexing(counted, open_index, embedder, clock=clock, rng=rng)
-    mind = mind_over(counted, queue, indexing, tokens, clock=clock, rng=rng)
+    indexing = IndexSync(counted, open_index, embedder, clock=clock, rng=rng)
+    mind = open_services(counted, queue, indexing, tokens, clock=clock, rng=rng)
     leases = Leases(counted, now=clock)
     vault = FileVault(Path(mkdtemp()) / "vault.key")
     settings = Settings(data_folder="/nowhere", llm_base_url=llm_base_url)
-    thinkers = thinking_for(settings, counted, lambda: vault, clock=clock)
-    made = patrolling_over(mind.memory, counted, queue, indexing, thinkers, leases, clock=clock)
+    llm_keys = LlmKeys(counted, lambda: vault, clock=clock, rng=rng)
+    model_access = model_access_over(settings, counted, llm_keys, clock=clock)
+    memory = mind.memory
+    patrol = Patrol(counted, queue, memory, indexing, clock=clock)
+    jobs = PatrolJobs(patrol, counted, queue, model_access, memory.trigger, clock)
     worker, outcomes = Worker(leases), list[Outcome]()
-    made.jobs.register(worker)
+    jobs.register(worker)
     loop = WorkerLoop(queue, worker, outcomes.append)
-    # Who waits for a patrol here does its work meanwhile.
-    calls = replace(made.calls, sleep=lambda _seconds: _work(loop), monotonic=ticking())
-    patrolling = Reachable(made.jobs, calls)
+    # A caller that waits for a patrol does its work meanwhile.
+    calls = PatrolRequests(
+        counted,
+        memory.history,
+        memory.trigger,
+        leases,
+        model_access,
+        sleep=lambda _seconds: _work(loop),
+        monotonic=ticking(),
+    )
+    patrolling = Reachable(jobs, calls)
     return Minded(
         table=counted,
         queue=queue,
         being_id=being_id,
         indexing=indexing,
         mind=mind,
-        server=being_server(lambda: mind, clock, patrols=lambda: patrolling.calls),
+        server=own_server(
+            lambda: mind,
+            clock,
+            patrols=lambda: patrolling.calls,
+            capabilities=lambda _context: [],
+        ),
         beings=beings,
         patrolling=patrolling,
         loop=loop,
@@ -241,15 +258,7 @@ class DownIndex:
     def delete(self, being_id: str, ids: Sequence[str]) -> None:
         raise UnavailableError("no index now")
 
-    def search(
-        self,
-        being_id: str,
-        *,
-        dense: Vector | None,
-        sparse: Sequence[str],
-        where: Filter,
-        limit: int,
-    ) -> Candidates:
+    def search(self, being_id: str, question: Question) -> Candidates:
         raise UnavailableError("no index now")
 
     def scan(self, being_id: str, *, after: str | None, limit: int) -> list[tuple[str, str]]:

@@ -5,18 +5,18 @@ from random import Random
 from typing import Any, BinaryIO
 
 from nacre.being.memory.model import keys
-from nacre.being.memory.model.message_chain import Said
+from nacre.being.memory.model.message_chain import ChatMessage
 from nacre.being.memory.model.types import Cluster
-from nacre.being.memory.repositories import Memory
+from nacre.being.memory.repositories import Repositories
 from nacre.being.memory.store.targets import TARGETS
-from nacre.being.memory.transfer.deferred_index import MarkingIndex
+from nacre.being.memory.transfer.deferred_index import DeferredIndex
 from nacre.being.memory.transfer.export_file import ExportFile, Summary, save
-from nacre.being.memory.transfer.exporter import Exports
-from nacre.being.memory.transfer.importer import Imported, Imports, Origin
+from nacre.being.memory.transfer.exporter import Exporter
+from nacre.being.memory.transfer.importer import Importer, ImportResult, Origin
 from nacre.being.memory.transfer.portable_records import StateHash
 from nacre.core.clock import Clock
 from nacre.ports.items.table import Change, Table
-from tests.being.memory.keeping import Keeper, a_node, told
+from tests.being.memory.keeping import Keeper, a_node, scene_draft
 
 
 def fill(kept: Keeper, partner: str = "Opal") -> None:
@@ -30,8 +30,10 @@ def fill(kept: Keeper, partner: str = "Opal") -> None:
     for text in ("Calm.", "Still calm."):
         memory.letters.send(other.being_id, kept.being.name, text)
     memory.letters.mark_read(being_id, memory.letters.received(being_id)[0].letter_id)
-    memory.history.add(being_id, [Said("user", "hello"), Said("assistant", "hi 🌊")])
-    memory.scenes.record(being_id, [told(f"Ann said {n}", themes=["talk"]) for n in range(3)])
+    memory.history.add(being_id, [ChatMessage("user", "hello"), ChatMessage("assistant", "hi 🌊")])
+    memory.scenes.record(
+        being_id, [scene_draft(f"Ann said {n}", themes=["talk"]) for n in range(3)]
+    )
     [consumed, *_] = memory.scenes.page(being_id).scenes
     table = kept.table
     table.put(
@@ -64,9 +66,9 @@ def fill(kept: Keeper, partner: str = "Opal") -> None:
     nodes.append(a_node(8, status="dead", count_at_death=1, reactivation_count=3, due=None))
     memory.nodes.add(being_id, nodes)
     memory.nodes.touch(being_id, {nodes[0].node_id: 2})
-    memory.merges.merge(being_id, [each.node_id for each in nodes[1:3]], action="Both cats ate")
-    undone = memory.merges.merge(being_id, [each.node_id for each in nodes[3:5]], action="No")
-    memory.merges.undo(being_id, undone.node.node_id)
+    memory.edits.merge(being_id, [each.node_id for each in nodes[1:3]], action="Both cats ate")
+    undone = memory.edits.merge(being_id, [each.node_id for each in nodes[3:5]], action="No")
+    memory.edits.undo_merge(being_id, undone.node.node_id)
     table.put(
         {
             "pk": f"{keys.home(being_id)}#R",
@@ -80,7 +82,7 @@ def fill(kept: Keeper, partner: str = "Opal") -> None:
     )
 
 
-def fill_profile(memory: Memory, being_id: str) -> None:
+def fill_profile(memory: Repositories, being_id: str) -> None:
     """Let the Being keep entries of every target, some of them changed or long."""
     profile = memory.profile
     for target in TARGETS.values():
@@ -108,18 +110,18 @@ def exported(
 ) -> tuple[bytes, Summary]:
     """Return the export of a Being, and what it says of itself."""
     file, spool = io.BytesIO(), io.BytesIO()
-    records = Exports(table).records(being_id, **options)
+    records = Exporter(table).records(being_id, **options)
     summary = save(records, beings.get(being_id), file, spool, now=clock())
     return file.getvalue(), summary
 
 
 def imported(
     table: Table, being_id: str, content: bytes | BinaryIO, clock: Clock, **options: Any
-) -> Imported:
+) -> ImportResult:
     """Take an export into a Being."""
     file = ExportFile(io.BytesIO(content) if isinstance(content, bytes) else content)
     summary = file.check()
-    imports = Imports(table, MarkingIndex(table, clock=clock, rng=Random(5)))
+    imports = Importer(table, DeferredIndex(table, clock=clock, rng=Random(5)))
     return imports.run(
         being_id, file.records(), origin=Origin(summary.being_id, summary.clock), **options
     )
@@ -127,7 +129,7 @@ def imported(
 
 def state_of(table: Table, being_id: str) -> str:
     """Return the hash of all that a Being keeps."""
-    return Exports(table).state_hash(being_id)
+    return Exporter(table).state_hash(being_id)
 
 
 def state_in(file: ExportFile, being_id: str) -> str:

@@ -19,38 +19,38 @@ from nacre.adapters.sqlite.queue import SqliteQueue
 from nacre.adapters.sqlite.table import SqliteTable
 from nacre.adapters.sqlite.vectors import LocalVectors
 from nacre.being.memory.index.cluster_vectors import ClusterMeans
-from nacre.being.memory.index.sync import Indexing
-from nacre.being.memory.repositories import Memory, memory_over
+from nacre.being.memory.index.sync import IndexSync
+from nacre.being.memory.model.types import SceneDraft
+from nacre.being.memory.repositories import Repositories, open_repositories
 from nacre.being.memory.store.nodes import Nodes
-from nacre.being.memory.store.scenes import SceneDraft
 from nacre.core.clock import system_clock
 
 _PATIENCE_SECONDS = 120  # others write without a pause, and the lock of SQLite is not fair
 
 
-def open_memory(path: str) -> Memory:
+def open_memory(path: str) -> Repositories:
     """Return the memory in a file, searched by words."""
     database = SqliteDatabase(path, busy_seconds=_PATIENCE_SECONDS)
     table = SqliteTable(database)
     rng = Random()
-    indexing = Indexing(
+    indexing = IndexSync(
         table,
         lambda emb_id: LocalVectors(database, emb_id),
         None,
         clock=system_clock,
         rng=rng,
-        relaxed=SqliteTable(database),
+        non_durable_table=SqliteTable(database),
     )
     means = ClusterMeans(table, Nodes(table, indexing, clock=system_clock), indexing)
     queue = SqliteQueue(database, "jobs")
-    return memory_over(table, queue, indexing, means, clock=system_clock, rng=rng)
+    return open_repositories(table, queue, indexing, means, clock=system_clock, rng=rng)
 
 
-def store(memory: Memory, being_id: str, name: str) -> str:
+def store(memory: Repositories, being_id: str, name: str) -> str:
     """Store one scene and say what came of it."""
-    draft = SceneDraft(action=f"event {name}", actors=["Ann"], when=["2026-07-01"])
-    answer = memory.noting.note(being_id, [draft])
-    return json.dumps([answer["scene_ids"][0], answer["patrol"]])
+    draft = SceneDraft(action=f"event {name}", actors=("Ann",), when=("2026-07-01",))
+    [scene] = memory.scenes.record(being_id, [draft]).scenes
+    return json.dumps([scene.scene_id, memory.trigger.after_scenes(being_id).patrol])
 
 
 def main(verb: str, path: str, being_id: str, argument: str) -> None:

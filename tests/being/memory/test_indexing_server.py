@@ -8,11 +8,11 @@ from infra.qdrant_server import QdrantServer
 from nacre.adapters.aws.dynamodb.table import DynamoTable
 from nacre.adapters.qdrant.calls import QdrantCalls, connect
 from nacre.adapters.qdrant.vectors import QdrantVectors
-from nacre.being.memory.index.maintenance import Repaired
+from nacre.being.memory.index.maintenance import RepairResult
 from nacre.core.errors import UnavailableError
 from tests.adapters.conftest import StillClock
-from tests.aws_stack import Stack
 from tests.being.memory.indexed import Bench, entry
+from tests.scaffolding.aws_stack import Stack
 
 pytestmark = pytest.mark.slow
 
@@ -39,9 +39,9 @@ def test_what_is_written_while_the_server_is_down_is_found_once_it_is_repaired(
         assert bench.failed == [bench.being_id] * 2
 
         server.start()
-        assert bench.upkeep.repair(bench.being_id) == Repaired(points=2, left=0)
+        assert bench.upkeep.repair(bench.being_id) == RepairResult(points=2, remaining=0)
         assert bench.found("pearl") == (["meanwhile"], ["meanwhile"])
-        assert bench.upkeep.check(bench.being_id).is_sound
+        assert bench.upkeep.check(bench.being_id).is_in_sync
     finally:
         server.kill()
         stack.clear("DataTable")

@@ -7,12 +7,12 @@ from functools import partial
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from nacre.being.memory.model.message_chain import Said
+from nacre.being.memory.model.message_chain import ChatMessage
 from nacre.being.memory.store.targets import TARGETS
 from nacre.core.errors import NacreError
 from nacre.ports.items.table import Item, Range
 from tests.adapters.conftest import StillClock
-from tests.being.memory.keeping import Keeper, a_node, keeper, queue_of, told
+from tests.being.memory.keeping import Keeper, a_node, keeper, queue_of, scene_draft
 from tests.being.memory.stores import sqlite_table
 
 SECRET = "the pearl is under the third stone"
@@ -21,10 +21,10 @@ SECRET = "the pearl is under the third stone"
 def fill(kept: Keeper, being_id: str) -> list[str]:
     """Let a Being keep something of every kind; return every id and key of it."""
     memory = kept.memory
-    written = memory.scenes.record(being_id, [told(SECRET)], notes=[SECRET])
+    written = memory.scenes.record(being_id, [scene_draft(SECRET)], notes=[SECRET])
     memory.nodes.add(being_id, [a_node(7, action=SECRET, cluster_id="cluster-7")])
     memory.relations.upsert(being_id, "Ann", relation_type="person", content=SECRET)
-    memory.history.add(being_id, [Said("user", SECRET)])
+    memory.history.add(being_id, [ChatMessage("user", SECRET)])
     for target in TARGETS.values():
         key = {"day": "2026-07-01", "field": "voice", "id": None}.get(target.keyed_by, "stone")
         memory.profile.append(being_id, target, SECRET, key=key)
@@ -55,15 +55,15 @@ def attempts(kept: Keeper, being_id: str, text: str) -> list[Callable[[], object
     memory = kept.memory
     return [
         lambda: memory.scenes.get_many(being_id, [text]),
-        lambda: memory.scenes.record(being_id, [told("mine")], replacing=[text]),
+        lambda: memory.scenes.record(being_id, [scene_draft("mine")], replacing=[text]),
         lambda: memory.nodes.get(being_id, text),
         lambda: memory.nodes.in_cluster(being_id, text),
         lambda: memory.nodes.touch(being_id, {text: 2}),
         lambda: memory.clusters.get(being_id, text),
-        lambda: memory.merges.merge(being_id, [text, a_node(7).node_id], action="mine"),
-        lambda: memory.merges.undo(being_id, text),
+        lambda: memory.edits.merge(being_id, [text, a_node(7).node_id], action="mine"),
+        lambda: memory.edits.undo_merge(being_id, text),
         lambda: memory.history.get(being_id, text),
-        lambda: memory.history.add(being_id, [Said("user", "mine")], marker_id=text),
+        lambda: memory.history.add(being_id, [ChatMessage("user", "mine")], marker_id=text),
         lambda: memory.relations.get(being_id, text),
         lambda: memory.relations.delete(being_id, text),
         lambda: memory.letters.get(being_id, text),

@@ -14,18 +14,18 @@ from nacre.adapters.sqlite.database import SqliteDatabase
 from nacre.adapters.sqlite.queue import SqliteQueue
 from nacre.adapters.sqlite.table import SqliteTable
 from nacre.being.memory.model import keys
-from nacre.being.memory.patrol_trigger import PatrolTrigger, Swept, Waiting
-from nacre.being.memory.repositories import memory_over
+from nacre.being.memory.patrol_trigger import PatrolTrigger, SweepResult, TriggerResult
+from nacre.being.memory.repositories import open_repositories
 from nacre.core.clock import system_clock
 from nacre.core.errors import UnavailableError
 from nacre.ports.items.table import Change, Item, Key, Page, Table, Write
 from nacre.ports.queue import Depth, Message
 from tests.adapters.conftest import StillClock
-from tests.being.memory.keeping import Keeper, keeper, told
+from tests.being.memory.keeping import Keeper, keeper, scene_draft
 
 
-def note(kept: Keeper, count: int = 1) -> Waiting:
-    kept.memory.scenes.record(kept.id, [told(f"event {number}") for number in range(count)])
+def note(kept: Keeper, count: int = 1) -> TriggerResult:
+    kept.memory.scenes.record(kept.id, [scene_draft(f"event {number}") for number in range(count)])
     return kept.memory.trigger.after_scenes(kept.id)
 
 
@@ -51,7 +51,7 @@ def test_ten_waiting_scenes_fire_a_patrol(kept: Keeper) -> None:
 
 
 def test_a_call_that_passes_ten_fires_too(kept: Keeper) -> None:
-    assert [note(kept, 9).patrol, note(kept, 7)] == ["not due", Waiting(16, "queued")]
+    assert [note(kept, 9).patrol, note(kept, 7)] == ["not due", TriggerResult(16, "queued")]
 
 
 def test_after_a_patrol_has_ended_the_next_ten_fire_again(kept: Keeper) -> None:
@@ -78,7 +78,7 @@ class FlakyQueue:
     is_down: bool = True
     sent: list[str] = field(default_factory=list)
 
-    def send(self, body: str, *, group: str, repeat: str | None = None) -> str:
+    def send(self, body: str, *, group: str, dedupe_key: str | None = None) -> str:
         if self.is_down:
             raise UnavailableError("the queue cannot answer")
         self.sent.append(body)
@@ -101,15 +101,15 @@ def test_a_trigger_of_a_clock_that_was_ahead_is_repeated_once_it_is_set_back(
 ) -> None:
     queue = FlakyQueue()
     trigger = PatrolTrigger(kept.table, queue, clock=clock)
-    kept.memory.scenes.record(kept.id, [told(f"event {number}") for number in range(10)])
+    kept.memory.scenes.record(kept.id, [scene_draft(f"event {number}") for number in range(10)])
     queue.is_down = False
     clock.move(400 * 86_400)
-    assert trigger.after_scenes(kept.id) == Waiting(10, "queued")
+    assert trigger.after_scenes(kept.id) == TriggerResult(10, "queued")
     queue.sent.clear()  # it was lost
     clock.move(-400 * 86_400)
 
-    assert trigger.after_scenes(kept.id) == Waiting(10, "queued")
-    assert trigger.after_scenes(kept.id) == Waiting(10, "queued before")
+    assert trigger.after_scenes(kept.id) == TriggerResult(10, "queued")
+    assert trigger.after_scenes(kept.id) == TriggerResult(10, "queued before")
 
 
 def test_a_queue_that_is_down_leaves_the_trigger_to_the_next_scene(
@@ -117,12 +117,12 @@ def test_a_queue_that_is_down_leaves_the_trigger_to_the_next_scene(
 ) -> None:
     queue = FlakyQueue()
     trigger = PatrolTrigger(kept.table, queue, clock=clock)
-    kept.memory.scenes.record(kept.id, [told(f"event {number}") for number in range(10)])
+    kept.memory.scenes.record(kept.id, [scene_draft(f"event {number}") for number in range(10)])
 
-    assert trigger.after_scenes(kept.id) == Waiting(10, "not queued")
+    assert trigger.after_scenes(kept.id) == TriggerResult(10, "not queued")
     queue.is_down = False
-    assert trigger.after_scenes(kept.id) == Waiting(10, "queued")
-    assert trigger.after_scenes(kept.id) == Waiting(10, "queued before")
+    assert trigger.after_scenes(kept.id) == TriggerResult(10, "queued")
+    assert trigger.after_scenes(kept.id) == TriggerResult(10, "queued before")
     assert len(queue.sent) == 1
 
 
@@ -149,13 +149,12 @@ def test_scenes_that_are_stored_are_acknowledged_whatever_happens_to_the_trigger
     laptop: Keeper, clock: StillClock
 ) -> None:
     table = Blinking(laptop.table)
-    memory = memory_over(
+    memory = open_repositories(
         table, laptop.queue, laptop.index, laptop.renewals, clock=clock, rng=Random(5)
     )
-    answer = memory.noting.note(laptop.id, [told()])
+    memory.scenes.record(laptop.id, [scene_draft()])
 
-    assert answer["pending_scenes"] is None
-    assert answer["patrol"] == "could not be fired; the next scene tries again"
+    assert memory.trigger.after_scenes(laptop.id) == TriggerResult(None, "not queued")
     assert len(laptop.memory.scenes.page(laptop.id).scenes) == 1
 
 
@@ -209,7 +208,7 @@ def test_the_sweep_sends_for_each_being_that_has_work_and_for_no_other(
     other = kept.another("Busy")
     kept.another("Idle")
     note(kept)
-    kept.memory.scenes.record(other, [told()])
+    kept.memory.scenes.record(other, [scene_draft()])
 
     assert kept.memory.trigger.sweep().sent == 2
     assert sorted(causes(kept)) == sorted([(kept.id, "sweep"), (other, "sweep")])
@@ -229,10 +228,10 @@ def test_a_sweep_tells_how_many_wait_and_for_how_long(kept: Keeper, clock: Still
     nothing = kept.memory.trigger.sweep()
     note(kept, 10)
     clock.move(2000)
-    kept.memory.scenes.record(kept.another("Busy"), [told()])
+    kept.memory.scenes.record(kept.another("Busy"), [scene_draft()])
 
-    assert nothing == Swept(beings=0, sent=0, lag_seconds=0)
-    assert kept.memory.trigger.sweep() == Swept(beings=2, sent=1, lag_seconds=2000)
+    assert nothing == SweepResult(beings=0, sent=0, lag_seconds=0)
+    assert kept.memory.trigger.sweep() == SweepResult(beings=2, sent=1, lag_seconds=2000)
 
 
 def test_a_sweep_that_finds_the_queue_down_leaves_the_being_to_the_next(

@@ -23,7 +23,7 @@ from nacre.being.memory.model import keys
 from nacre.being.patrol.run.runs import Runs
 from nacre.core.clock import system_clock
 from nacre.jobs.loop import Outcome, WorkerLoop
-from nacre.ports.vectors import Filter
+from nacre.ports.vectors import Filter, Question
 from nacre.protocol.http import error_map
 from nacre.text.analysis import terms
 from nacre.wiring.laptop import open_laptop
@@ -78,7 +78,7 @@ def check(path: Path, being_id: str, acknowledged: set[str]) -> int:
     assert depth.waiting == 1 or "queued_at" in meta or len(stored) < 10
     assert database.problems() == []
     found = LocalVectors(database, LEXICAL).search(
-        being_id, dense=None, sparse=terms("event"), where=Filter(), limit=len(stored) + 1
+        being_id, Question(dense=None, sparse=terms("event"), where=Filter(), limit=len(stored) + 1)
     )
     assert acknowledged <= {hit.id for hit in found.sparse}
     database.close()
@@ -102,7 +102,7 @@ def race(path: Path, being_id: str, *, processes: int, stores: int) -> None:
     answers = [json.loads(line) for line in lines]
 
     assert len({scene_id for scene_id, _ in answers}) == processes * stores
-    assert [patrol for _, patrol in answers].count("fired") == 1
+    assert [patrol for _, patrol in answers].count("queued") == 1
     acknowledged = {scene_id for scene_id, _ in answers}
     assert check(path, being_id, acknowledged) == processes * stores
     assert patrolled(path, being_id, acknowledged) == processes * stores
@@ -120,8 +120,8 @@ def patrolled(path: Path, being_id: str, acknowledged: set[str]) -> int:
 
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(work, loops))
-    memory = laptop.minded().mind.memory
-    [run] = Runs(laptop.home.data).page(being_id).runs
+    memory = laptop.mind.memory
+    [run] = Runs(laptop.data).page(being_id).runs
     scenes = memory.scenes.page(being_id).scenes
     evidence = [each for node in memory.nodes.page(being_id).nodes for each in node.evidence]
     laptop.close()

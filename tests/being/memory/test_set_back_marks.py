@@ -35,18 +35,18 @@ def test_what_a_clock_that_was_ahead_left_to_repair_is_repaired_now(
 ) -> None:
     marks = Marks(table, clock=clock, rng=Random(1))
     clock.move(400 * 86_400)
-    table.transact([marks.about(BEING, ["late"])])
+    table.transact([marks.points_mark(BEING, ["late"])])
     clock.move(-400 * 86_400)
 
     assert ids(marks) == ["late"]
     assert list(marks.beings()) == [BEING]
-    assert [marks.is_left(mark) for page in marks.all(BEING) for mark in page] == [True]
+    assert [marks.is_abandoned(mark) for page in marks.all(BEING) for mark in page] == [True]
 
 
 def test_what_is_not_due_yet_still_waits(table: SqliteTable, clock: StillClock) -> None:
     marks = Marks(table, clock=clock, rng=Random(1))
-    table.transact([marks.to_forget(BEING, "e1", seconds=INDEX_KEEP_SECONDS)])
-    table.transact([marks.about(BEING, ["new"])])
+    table.transact([marks.forget_mark(BEING, "e1", seconds=INDEX_KEEP_SECONDS)])
+    table.transact([marks.points_mark(BEING, ["new"])])
 
     assert ids(marks) == ["new"]
     assert list(marks.beings()) == []

@@ -4,48 +4,51 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
+from random import SystemRandom
 from tempfile import mkdtemp
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from nacre.adapters.files.vault import FileVault
+from nacre.being.language_model.api_keys import LlmKeys
 from nacre.being.orders.media.chat_parts import MediaAbilities
-from nacre.being.orders.order.order_limits import OrderLimits
+from nacre.being.orders.order.request import OrderLimits
 from nacre.being.orders.sessions.store import SessionStore
-from nacre.being.patrol.planning.model_choice import Thinkers
+from nacre.being.patrol.planning.model_choice import ModelAccess
 from nacre.core.coroutines import step
 from nacre.core.limits import SESSION_LEASE_SECONDS
 from nacre.jobs.lease import Leases
+from nacre.ports.items.table import Key
 from nacre.protocol.context import Context, Silence
 from nacre.protocol.http.error_map import tool_error
 from nacre.protocol.principal import FULL, Principal
 from nacre.protocol.surface import Surface
-from nacre.wiring.features.memory import Minded as Wired
-from nacre.wiring.features.models import thinking_for
-from nacre.wiring.features.orders import Ordering, order_names, orders_over
+from nacre.wiring.features.models import model_access_over
+from nacre.wiring.features.orders import build_orders, with_orders
 from nacre.wiring.settings import Secret, Settings
 from tests.adapters.conftest import StillClock
 from tests.being.memory.conftest import a_mind, clock, stack
 from tests.being.memory.lambda_face import LambdaFace
 from tests.being.memory.minds import Minded
-from tests.model_server import ModelServer, model_server, saying
+from tests.scaffolding.model_server import ModelServer, model_server, saying
 
 __all__ = ["clock", "stack"]
 
 KEY = "sk-deployment"
 
 
-class Gone(Silence):
-    """A client that is not there any more once `cancelled` is set."""
+class RecordingChannel(Silence):
+    """A channel that records its notifications; a test may set `cancelled`."""
 
     cancelled = False
 
     def __init__(self) -> None:
-        self.said: list[dict[str, Any]] = []
+        self.notifications: list[dict[str, Any]] = []
 
     def notify(self, method: str, params: dict[str, Any]) -> None:
-        self.said.append({"method": method, **params})
+        self.notifications.append({"method": method, **params})
 
 
 @dataclass
@@ -56,10 +59,10 @@ class World:
     model: ModelServer
     surface: Surface
     sessions: SessionStore
-    thinkers: Thinkers
+    model_access: ModelAccess
     face: LambdaFace | None
     name: str = "order_being"
-    channel: Gone = field(default_factory=Gone)
+    channel: RecordingChannel = field(default_factory=RecordingChannel)
 
     @property
     def being_id(self) -> str:
@@ -102,7 +105,7 @@ class World:
         return str(result["content"][0]["text"])
 
     def error(self, message: str, **arguments: Any) -> str:
-        """Give an order that fails, and return what is told."""
+        """Give an order that fails, and return its error text."""
         result = self.give(message, **arguments)
         assert result["isError"] is True, result
         return str(result["content"][0]["text"])
@@ -136,8 +139,8 @@ def laptop(
     yield from _a_world(request, clock, model, "laptop")
 
 
-class _Asked:
-    """What a_mind wants to know of its fixture."""
+class _MindRequest:
+    """The request of the fixture a_mind, with another parameter."""
 
     def __init__(self, request: pytest.FixtureRequest, param: str) -> None:
         self.param = param
@@ -147,8 +150,8 @@ class _Asked:
 def _a_world(
     request: pytest.FixtureRequest, clock: StillClock, model: ModelServer, param: str
 ) -> Iterator[World]:
-    asked: Any = _Asked(request, param)
-    for mind in a_mind(asked, clock):
+    mind_request: Any = _MindRequest(request, param)
+    for mind in a_mind(mind_request, clock):
         yield world_over(mind, model, clock, is_remote=param != "laptop")
 
 
@@ -172,21 +175,22 @@ def world_over(
         **settings,
     )
     vault = FileVault(Path(mkdtemp()) / "vault.key")
-    thinkers = thinking_for(chosen, mind.table, lambda: vault, clock=clock)
-    wired = Wired(mind.mind, None, None)  # type: ignore[arg-type]  # nothing else of it is used
-    ordering: Ordering = orders_over(
-        lambda: wired,
-        lambda: mind.table,
-        lambda: thinkers,
-        abilities,
-        chosen,
-        clock,
-        limits=lambda: limits or (OrderLimits.gateway() if is_remote else OrderLimits.laptop()),
+    rng = SystemRandom()
+    llm_keys = LlmKeys(mind.table, lambda: vault, clock=clock, rng=rng)
+    model_access = model_access_over(chosen, mind.table, llm_keys, clock=clock)
+    ports: Any = SimpleNamespace(
+        is_stack=False,
+        data=mind.table,
+        read=lambda key: mind.table.get(Key(*key)),
+        clock=clock,
+        rng=rng,
+        holders=None,
+        order_limits=limits or (OrderLimits.gateway() if is_remote else OrderLimits.laptop()),
     )
-    names = order_names(mind.beings.order_name, chosen, seconds=0)
-    surface = ordering.serve(ordering.beside(mind.server, names))
+    orders = build_orders(ports, chosen, lambda: surface, mind.mind, model_access, abilities())
+    surface = with_orders(mind.server, ports, chosen, lambda: orders)
     lasting = timedelta(seconds=SESSION_LEASE_SECONDS)
     leases = Leases(mind.table, now=clock, duration=lasting)
     sessions = SessionStore(mind.table, leases, clock=clock)
     face = LambdaFace(surface) if is_remote else None  # type: ignore[arg-type]
-    return World(mind, model, surface, sessions, thinkers, face)
+    return World(mind, model, surface, sessions, model_access, face)

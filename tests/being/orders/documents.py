@@ -72,8 +72,8 @@ def assembled(bodies: Sequence[bytes], trailer: bytes = b"") -> bytes:
 def bomb(megabytes: int) -> bytes:
     """Return a PDF whose only page unpacks to so much."""
     packer = zlib.compressobj(9)
-    once = b"(a) Tj " * (1024 * 1024 // 7)
-    stream = b"".join(packer.compress(once) for _ in range(megabytes)) + packer.flush()
+    texts = b"(a) Tj " * (1024 * 1024 // 7)
+    stream = b"".join(packer.compress(texts) for _ in range(megabytes)) + packer.flush()
     return assembled(
         [
             b"<</Type/Catalog/Pages 2 0 R>>",

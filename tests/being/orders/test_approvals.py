@@ -1,4 +1,4 @@
-"""Calls within an order that need somebody's word, who is asked in the middle of it."""
+"""Calls within an order that need an approval while the order runs."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -13,7 +13,7 @@ from nacre.protocol.context import Context, Silence
 from nacre.protocol.principal import FULL, Principal
 from nacre.wiring.laptop import first_being, open_laptop
 from nacre.wiring.settings import Secret, Settings
-from tests.model_server import ModelServer, calling, saying, tool_call
+from tests.scaffolding.model_server import ModelServer, calling, saying, tool_call
 
 RULES = (
     '[[rule]]\naction = "prompt"\ntool = "update_relation"\n\n'
@@ -24,20 +24,20 @@ ANN = {"action": "upsert", "entity_name": "Ann", "relation_type": "friend", "con
 
 
 class Person(Silence):
-    """A person who says yes, once they have made up their mind."""
+    """A person who approves, after a decision that a test may delay."""
 
     can_ask = True
     cancelled = False
 
     def __init__(self) -> None:
-        self.asked: list[str] = []
+        self.questions: list[str] = []
         self.answers = 0
         self.is_asked = threading.Event()
         self.has_decided = threading.Event()
         self.has_decided.set()
 
     async def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        self.asked.append(str(params["message"]))
+        self.questions.append(str(params["message"]))
         self.is_asked.set()
         self.has_decided.wait(60)
         self.answers += 1
@@ -49,7 +49,7 @@ Give = Callable[[Person], dict[str, Any]]
 
 @pytest.fixture
 def give(tmp_path: Path, model: ModelServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[Give]:
-    """Return what gives an order to a Being behind the rules, by a client that shows forms."""
+    """Return a function that gives an order, behind the rules, from a client with forms."""
     monkeypatch.setenv("HOME", str(tmp_path))
     rules = tmp_path / "policy.toml"
     rules.write_text(RULES)
@@ -63,11 +63,11 @@ def give(tmp_path: Path, model: ModelServer, monkeypatch: pytest.MonkeyPatch) ->
     with ExitStack() as opened:
         laptop = open_laptop(tmp_path / "data", chosen)
         opened.callback(laptop.close)
-        being = first_being(laptop.home)
+        being = first_being(laptop)
         assert being is not None
         principal = Principal("t", being.being_id, FULL)
 
-        def given(person: Person) -> dict[str, Any]:
+        def give_order(person: Person) -> dict[str, Any]:
             tool = laptop.application.surface.get_tool("order_being")
             assert tool is not None
             context = Context(principal=principal, capabilities={"elicitation": {}}, channel=person)
@@ -77,7 +77,7 @@ def give(tmp_path: Path, model: ModelServer, monkeypatch: pytest.MonkeyPatch) ->
             except Exception as error:  # noqa: BLE001 - as the wire does
                 return {"isError": True, "error": str(error)}
 
-        yield given
+        yield give_order
 
 
 def test_an_approval_is_for_one_call_and_not_for_its_repetition(
@@ -93,9 +93,11 @@ def test_an_approval_is_for_one_call_and_not_for_its_repetition(
     person = Person()
 
     assert give(person)["isError"] is False
-    assert len(person.asked) == 3
-    told = [each for each in model.questions[-1].body["messages"] if each["role"] == "tool"]
-    assert not any("Blocked" in each["content"] for each in told)
+    assert len(person.questions) == 3
+    results = [
+        message for message in model.questions[-1].body["messages"] if message["role"] == "tool"
+    ]
+    assert not any("Blocked" in result["content"] for result in results)
 
 
 def test_an_order_that_is_given_up_while_somebody_is_asked_ends_at_once(

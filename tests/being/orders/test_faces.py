@@ -23,14 +23,21 @@ from nacre.core.clock import system_clock
 from nacre.core.logs import Log
 from nacre.faces.aws_lambda.mcp_http import mcp_handler
 from nacre.wiring import aws
+from nacre.wiring.compose import compose
 from nacre.wiring.settings import Settings
 from nacre.wiring.signed_requests import signed
-from tests.aws_stack import aws_stack
 from tests.cli.conftest import Nacre, nacre
 from tests.cli.processes import Server, finish, serving, start
-from tests.dynamodb_http import dynamodb_over_http, settings_at
-from tests.lambda_events import FULL_ACCESS, LambdaContext, Sent, body_of, http_api_event
-from tests.model_server import (
+from tests.scaffolding.aws_stack import aws_stack
+from tests.scaffolding.dynamodb_http import dynamodb_over_http, settings_at
+from tests.scaffolding.lambda_events import (
+    FULL_ACCESS,
+    LambdaContext,
+    Sent,
+    body_of,
+    http_api_event,
+)
+from tests.scaffolding.model_server import (
     ModelServer,
     Question,
     Response,
@@ -82,7 +89,7 @@ class Http:
     def send(self, message: dict[str, Any], **headers: str) -> http.client.HTTPConnection:
         parts = urlsplit(self.server.url)
         connection = http.client.HTTPConnection(parts.netloc, timeout=60)
-        known = {
+        defaults = {
             "content-type": "application/json",
             "accept": "application/json, text/event-stream",
             "mcp-protocol-version": "2025-11-25",
@@ -90,7 +97,7 @@ class Http:
         }
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
         connection.request(
-            "POST", f"{parts.path}/{self.being_id}", json.dumps(message), {**known, **sent}
+            "POST", f"{parts.path}/{self.being_id}", json.dumps(message), {**defaults, **sent}
         )
         return connection
 
@@ -105,7 +112,7 @@ class Http:
 
 @pytest.fixture
 def client(nacre: Nacre, model: ModelServer) -> Iterator[Callable[..., Http]]:
-    """Return what serves a data folder over HTTP, and connects with a token of a scope."""
+    """Serve a data folder over HTTP; return a function that connects with a token of a scope."""
     being_id = nacre("being", "create", "me", "--json").json()["being_id"]
     with serving() as server:
 
@@ -126,8 +133,8 @@ def test_an_order_over_http_uses_the_key_of_its_header(
     assert (status, text_of(answer)) == (200, "Very well.")
     assert model.questions[0].key == "Bearer sk-header"
     assert "no language model is configured" in text_of(without)
-    kept = b"".join(path.read_bytes() for path in home.rglob("*") if path.is_file())
-    assert b"sk-header" not in kept
+    stored = b"".join(path.read_bytes() for path in home.rglob("*") if path.is_file())
+    assert b"sk-header" not in stored
 
 
 def test_a_read_only_token_gives_no_orders(client: Callable[..., Http], model: ModelServer) -> None:
@@ -176,7 +183,10 @@ def test_a_client_that_hangs_up_ends_its_order(
     # The session is free as soon as the order has noticed.
     _, answer = http.ask(order("second", sessionKey="s"), x_llm_api_key="sk-header")
     assert text_of(answer) == "Free again."
-    assert [each["role"] for each in model.questions[-1].body["messages"]] == ["system", "user"]
+    assert [message["role"] for message in model.questions[-1].body["messages"]] == [
+        "system",
+        "user",
+    ]
 
 
 def test_rules_decide_about_what_the_model_calls(
@@ -205,9 +215,9 @@ def test_rules_decide_about_what_the_model_calls(
     assert not {"update_notes", "update_memory", "update_relation"} & set(first.tools)
     assert "there is no tool 'update_notes'" in second.body["messages"][-1]["content"]
     assert "get_current_time" in first.tools
-    told = third.body["messages"][-1]["content"]
+    result = third.body["messages"][-1]["content"]
     assert "merge_nodes" in first.tools
-    assert "approv" in told.lower() or "asked" in told.lower(), told
+    assert "approv" in result.lower() or "asked" in result.lower(), result
     records = nacre("audit", "tail")
     assert "order_being" in records.out
     assert "merge_nodes" in records.out
@@ -227,8 +237,8 @@ def test_two_processes_serve_one_session_one_after_the_other(
     answers = [finish(process)[1] for process in processes]
 
     assert [text_of(json.loads(answer)) for answer in answers] == ["Very well."] * 3
-    shown = sorted(len(question.body["messages"]) for question in model.questions)
-    assert shown == [2, 4, 6]
+    lengths = sorted(len(question.body["messages"]) for question in model.questions)
+    assert lengths == [2, 4, 6]
 
 
 @pytest.mark.slow
@@ -278,15 +288,17 @@ def function(
         )
         opened: list[SignedGet] = []
 
-        def kept(kind: type[SignedGet], name: str, by: Settings) -> SignedGet:
+        def recorded(kind: type[SignedGet], name: str, by: Settings) -> SignedGet:
             opened.append(signed(kind, name, by))
             return opened[-1]
 
-        monkeypatch.setattr("nacre.wiring.signed_requests.signed", kept)
-        handle = mcp_handler(aws.mcp_application(settings), log=Log(stream=StringIO()))
+        monkeypatch.setattr("nacre.wiring.signed_requests.signed", recorded)
+        handle = mcp_handler(
+            compose(aws.mcp_ports(settings), settings).application, log=Log(stream=StringIO())
+        )
 
         def call(message: dict[str, Any], **headers: str) -> dict[str, Any]:
-            known = {
+            request_headers = {
                 "content-type": "application/json",
                 "accept": "application/json, text/event-stream",
                 "mcp-protocol-version": "2025-11-25",
@@ -295,16 +307,16 @@ def function(
             }
             scopes = "mcp:read mcp:write"
             authorizer = {**FULL_ACCESS, "being_id": being.being_id, "scopes": scopes}
-            sent = Sent(headers=known, body=json.dumps(message).encode())
+            sent = Sent(headers=request_headers, body=json.dumps(message).encode())
             event = http_api_event(sent, authorizer)
             answer = handle(json.loads(json.dumps(event)), LambdaContext())
             assert int(answer["statusCode"]) == 200, answer
-            found: dict[str, Any] = json.loads(body_of(answer))
-            return found
+            result: dict[str, Any] = json.loads(body_of(answer))
+            return result
 
         yield call
-        for each in opened:
-            each.close()
+        for reader in opened:
+            reader.close()
 
 
 @pytest.mark.slow
@@ -312,9 +324,9 @@ def test_a_stack_takes_orders_under_its_name(
     function: Callable[..., dict[str, Any]], model: ModelServer
 ) -> None:
     def named(message: str) -> dict[str, Any]:
-        asked = order(message, sessionKey="s")
-        asked["params"]["name"] = "order_clawdbot"
-        return asked
+        request = order(message, sessionKey="s")
+        request["params"]["name"] = "order_clawdbot"
+        return request
 
     listed = function({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
     first, second = function(named("one")), function(named("two"))
@@ -323,7 +335,7 @@ def test_a_stack_takes_orders_under_its_name(
     assert text_of(first) == text_of(second) == "Very well."
     assert first["result"]["isError"] is False
     assert [q.key for q in model.questions] == ["Bearer sk-header"] * 2
-    assert [each["content"] for each in model.questions[1].body["messages"][1:]] == [
+    assert [message["content"] for message in model.questions[1].body["messages"][1:]] == [
         *("one", "Very well.", "two")
     ]
     unknown = function(order("hello"))
@@ -378,8 +390,8 @@ def test_a_client_that_takes_tasks_gets_the_answer_later(
     # The session is the caller's, however the order was carried out.
     http_.ask(order("and now", sessionKey="s"), x_llm_api_key="sk-header")
     assert len(model.questions[-1].body["messages"]) == 4
-    kept = b"".join(path.read_bytes() for path in home.rglob("*") if path.is_file())
-    assert b"sk-header" not in kept
+    stored = b"".join(path.read_bytes() for path in home.rglob("*") if path.is_file())
+    assert b"sk-header" not in stored
 
 
 @pytest.mark.slow

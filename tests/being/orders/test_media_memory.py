@@ -1,4 +1,4 @@
-"""What an order's attachments cost in memory, from the wire to the model's endpoint."""
+"""The memory that an order's attachments take, from the wire to the model's endpoint."""
 
 import asyncio
 import base64
@@ -57,17 +57,17 @@ def peak(work: Callable[[], object]) -> int:
     ],
 )
 def test_attachments_are_never_three_times_in_memory(message: str, count: int) -> None:
-    asked = 0
+    request_size = 0
 
     def work() -> None:
-        nonlocal asked
+        nonlocal request_size
         raw = call(message, count)  # the buffer that a face reads into
         tracemalloc.reset_peak()
-        asked = asyncio.run(ordered(raw))
+        request_size = asyncio.run(ordered(raw))
 
     used = peak(work)
 
-    assert asked > count * SIZE * 4 / 3
+    assert request_size > count * SIZE * 4 / 3
     assert used <= TIMES * count * SIZE
 
 

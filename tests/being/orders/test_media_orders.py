@@ -14,13 +14,13 @@ from nacre.core.limits import LAMBDA_MEDIA_BYTES, MAX_MEDIA_BYTES
 from tests.being.orders.conftest import World
 from tests.being.orders.documents import SAMPLES, pdf, png, sent
 from tests.cli.processes import Server, finish, serving, start
-from tests.model_server import ModelServer, model_server, saying
+from tests.scaffolding.model_server import ModelServer, model_server, saying
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="memory is read from /proc")
 
 
-def asked(model: ModelServer) -> Any:
-    """Return what the model saw as the user's message."""
+def user_content(model: ModelServer) -> Any:
+    """Return the content of the user's message as the model got it."""
     return model.questions[-1].body["messages"][-1]["content"]
 
 
@@ -39,7 +39,7 @@ def test_what_comes_with_an_order_reaches_the_model(world: World, model: ModelSe
     )
 
     assert text == "Very well."
-    message, shell, picture, notes, archive = asked(model)
+    message, shell, picture, notes, archive = user_content(model)
     assert message == {"type": "text", "text": "What is this?"}
     assert shell["text"].startswith("[attachment 1: shell.png, image/png, ")
     url = "data:image/png;base64," + base64.b64encode(png()).decode()
@@ -70,7 +70,7 @@ def test_an_order_through_lambda_carries_4_5_mb(
 
     if world.face is None or not extra:
         assert world.text("Look", images=images, files=files) == "Very well."
-        assert len(asked(model)) == 4
+        assert len(user_content(model)) == 4
     else:
         assert world.error("Look", images=images, files=files) == (
             "Error: attachments are 4.500001 MB; this deployment accepts 4.5 MB per call"
@@ -121,8 +121,8 @@ def over_http(server: Server, path: str, token: str) -> Ask:
     def ask(message: dict[str, Any]) -> dict[str, Any]:
         status, answer = server.post(path, token, message)
         assert status == 200, answer
-        found: dict[str, Any] = answer
-        return found
+        reply: dict[str, Any] = answer
+        return reply
 
     return ask
 
@@ -161,7 +161,7 @@ def test_a_session_with_an_image_and_a_pdf(talking: tuple[Ask, int], home: Model
     )
 
     assert answer["result"]["content"] == [{"type": "text", "text": "A shell."}]
-    assert "1 of 1 pages]\n```\nPearls grow slowly.\n```" in asked(home)[-1]["text"]
+    assert "1 of 1 pages]\n```\nPearls grow slowly.\n```" in user_content(home)[-1]["text"]
 
 
 @pytest.mark.slow

@@ -1,23 +1,23 @@
-"""What sounds cost: as much of the day's budget as questions to the model do."""
+"""Sounds count against the daily budget, as questions to the model do."""
 
 from dataclasses import dataclass, field
 
 import pytest
 
-from nacre.being.language_model.spending import Budget, Spending
+from nacre.being.language_model.daily_budget import Budget, Spending
 from nacre.being.orders.media.chat_parts import MediaAbilities
-from nacre.being.orders.transcription import PaidTranscriber
+from nacre.being.orders.transcription import BudgetedTranscriber
 from nacre.core.errors import UnavailableError
 from nacre.ports.transcriber import Transcript
 from tests.adapters.conftest import StillClock
 from tests.being.orders.conftest import World, world_over
 from tests.being.orders.documents import SAMPLES, sent
-from tests.model_server import saying
+from tests.scaffolding.model_server import saying
 
 
 @dataclass
 class Endpoint:
-    """A Transcriber that says what it is told to."""
+    """A Transcriber with a fixed answer."""
 
     answer: Transcript | Exception = field(default_factory=lambda: Transcript("Buy pearls.", 700))
     heard: int = 0
@@ -29,16 +29,16 @@ class Endpoint:
         return self.answer
 
 
-def paid(world: World, endpoint: Endpoint, clock: StillClock, tokens: int) -> PaidTranscriber:
+def paid(world: World, endpoint: Endpoint, clock: StillClock, tokens: int) -> BudgetedTranscriber:
     spending = Spending(world.mind.table, Budget(tokens), clock=clock)
-    return PaidTranscriber(endpoint, spending, world.being_id)
+    return BudgetedTranscriber(endpoint, spending, world.being_id)
 
 
 def spent(world: World) -> int:
-    return world.thinkers.spending.of_today(world.being_id).input_tokens
+    return world.model_access.spending.of_today(world.being_id).input_tokens
 
 
-def hear(transcriber: PaidTranscriber, size: int, mime_type: str = "audio/mpeg") -> str:
+def hear(transcriber: BudgetedTranscriber, size: int, mime_type: str = "audio/mpeg") -> str:
     return transcriber.transcribe(bytes(size), name="a", mime_type=mime_type).text
 
 
@@ -93,13 +93,13 @@ def test_an_order_hears_until_the_day_is_spent_and_goes_on(
         transcribe_price=0.06,
     )
     world.model.reply = saying("ok")
-    sound = sent(SAMPLES["audio/mpeg"], "audio/mpeg", "memo.mp3")
+    memo = sent(SAMPLES["audio/mpeg"], "audio/mpeg", "memo.mp3")
 
-    said = []
+    texts = []
     for _ in range(3):
-        assert world.text("What is said?", files=[sound]) == "ok"
-        said.append(world.model.questions[-1].body["messages"][-1]["content"][1]["text"])
+        assert world.text("What is said?", files=[memo]) == "ok"
+        texts.append(world.model.questions[-1].body["messages"][-1]["content"][1]["text"])
 
-    assert [text.count("Buy pearls.") for text in said] == [1, 1, 0]
-    assert "not transcribed: spend cap of the day reached" in said[2]
+    assert [text.count("Buy pearls.") for text in texts] == [1, 1, 0]
+    assert "not transcribed: spend cap of the day reached" in texts[2]
     assert endpoint.heard == 2

@@ -32,7 +32,7 @@ Kind = Literal["stop", "write", "read", "search", "embed"]
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """How one process ends: it stops before a write, or one of its calls fails."""
+    """The end of one process: it stops before a write, or one of its calls fails."""
 
     kind: Kind
     number: int  # from 0, of the process
@@ -78,7 +78,7 @@ class HiccupEmbedder:
 
 @dataclass
 class Tally:
-    """What the harness has done."""
+    """The counts of the harness."""
 
     crashes: int = 0
     failures: int = 0
@@ -87,7 +87,7 @@ class Tally:
 
 
 def state_of(world: World) -> Dump:
-    """Return all that must be the same: not who worked on it, nor how often a message was sent."""
+    """Return the state that must be the same, without the worker and the number of messages."""
     dump = world.dump()
     dump["messages"] = sorted(set(dump["messages"]))
     return {name: value for name, value in dump.items() if " LOCK#" not in name}
@@ -153,9 +153,9 @@ def _heal(process: World) -> None:
         process.embedder.fail_at(None)
 
 
-def same(found: Dump, expected: Dump, plan: object) -> None:
+def same(actual: Dump, expected: Dump, plan: object) -> None:
     """Raise AssertionError where two states differ, and say where."""
-    differing = {key for key in {*found, *expected} if found.get(key) != expected.get(key)}
+    differing = {key for key in {*actual, *expected} if actual.get(key) != expected.get(key)}
     assert not differing, (plan, sorted(differing))
 
 
@@ -216,7 +216,7 @@ def hypothesised(
     within(seed(round_)(given(st.data())(body)))()
 
 
-def crash_through(wanted: int, embedder: Embedder) -> Tally:
+def crash_through(crashes: int, embedder: Embedder) -> Tally:
     """Live through random histories until so many processes have crashed."""
     tally = Tally()
     embedder = HiccupEmbedder(embedder)
@@ -233,7 +233,7 @@ def crash_through(wanted: int, embedder: Embedder) -> Tally:
 
     for round_ in count():
         hypothesised(body, round_=round_)
-        if tally.crashes >= wanted:
+        if tally.crashes >= crashes:
             return tally
     raise AssertionError
 

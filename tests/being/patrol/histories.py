@@ -12,8 +12,8 @@ from typing import Protocol
 
 from hypothesis import strategies as st
 
-from nacre.being.memory.erase.erase_memories import Erasing
-from nacre.being.memory.model.message_chain import Said
+from nacre.being.memory.erase.erase_memories import MemoryEraser
+from nacre.being.memory.model.message_chain import ChatMessage
 from nacre.being.memory.model.types import Node
 from nacre.core.errors import InvalidInputError
 from tests.being.patrol.worlds import World
@@ -41,8 +41,8 @@ def nodes_of(world: World) -> list[Node]:
 def living_at(world: World, places: Iterable[int]) -> list[Node]:
     """Return living nodes at these places, each once; none where there are none."""
     living = [node for node in nodes_of(world) if node.is_living]
-    found = {living[place % len(living)].node_id: None for place in places if living}
-    return [node for node in living if node.node_id in found]
+    ids = {living[place % len(living)].node_id: None for place in places if living}
+    return [node for node in living if node.node_id in ids]
 
 
 class UserStep(Protocol):
@@ -74,7 +74,7 @@ class Say:
 
     def do(self, world: World) -> None:
         """Let it happen."""
-        batch = [Said(role, content) for role, content in self.messages]
+        batch = [ChatMessage(role, content) for role, content in self.messages]
         for _ in range(self.times):
             world.memory.history.add(world.being_id, batch, for_patrol=True)
 
@@ -105,7 +105,7 @@ class Merge:
         if len(nodes) == 2:
             text = f"{nodes[0].action} and so on"
             ids = [node.node_id for node in nodes]
-            world.memory.merges.merge(world.being_id, ids, action=text)
+            world.memory.edits.merge(world.being_id, ids, action=text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,12 +118,12 @@ class UndoMerge:
         """Let it happen."""
         for node in living_at(world, [self.place]):
             with suppress(InvalidInputError):  # it was not made by merging
-                world.memory.merges.undo(world.being_id, node.node_id)
+                world.memory.edits.undo_merge(world.being_id, node.node_id)
 
 
 @dataclass(frozen=True, slots=True)
 class UndoRun:
-    """What the newest patrol has merged is taken back."""
+    """Undo the merges of the newest patrol."""
 
     def do(self, world: World) -> None:
         """Let it happen."""
@@ -154,7 +154,7 @@ class Forget:
     def do(self, world: World) -> None:
         """Let it happen."""
         for node in living_at(world, [self.place]):
-            erasing = Erasing(world.table, clock=world.clock, rng=Random(self.place))
+            erasing = MemoryEraser(world.table, clock=world.clock, rng=Random(self.place))
             erasing.node(world.being_id, node.node_id)
 
 

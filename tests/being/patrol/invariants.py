@@ -1,14 +1,14 @@
-"""What holds of every memory after a patrol, whatever happened before; see `check`."""
+"""The invariants of every memory after a patrol, whatever happened before; see `check`."""
 
 from collections import Counter
 from collections.abc import Sequence
 
 from nacre.being.memory.index.cluster_vectors import mean_of
-from nacre.being.memory.index.vector_items import CLUSTER, VECTOR_OF, from_item, vectors
+from nacre.being.memory.index.vector_items import CLUSTER, VECTOR_OF, from_item
 from nacre.being.memory.model import keys
 from nacre.being.memory.model.types import UNDONE, Cluster, Node, Scene, least_trusted
 from nacre.being.patrol.compare.geometry import numbers
-from nacre.being.patrol.compare.hashed_vectors import HASHED, hashed
+from nacre.being.patrol.compare.space import HASHED, hashed
 from nacre.core.limits import CLUSTER_MEMBERS
 from nacre.ports.items.table import Item
 
@@ -41,12 +41,13 @@ def check(items: Sequence[Item], being_id: str, *, emb_id: str | None) -> None:
 def check_growth(before: Sequence[Item], after: Sequence[Item], being_id: str) -> None:
     """Raise AssertionError where a patrol has taken something away from what was there."""
     scenes = [
-        {str(i["sk"]) for i in each if i["pk"] == keys.scenes(being_id)} for each in (before, after)
+        {str(i["sk"]) for i in items if i["pk"] == keys.scenes(being_id)}
+        for items in (before, after)
     ]
     assert scenes[0] <= scenes[1]
     earlier, later = (
-        {str(i["sk"]): Node.from_item(i) for i in each if i["pk"] == keys.nodes(being_id)}
-        for each in (before, after)
+        {str(i["sk"]): Node.from_item(i) for i in items if i["pk"] == keys.nodes(being_id)}
+        for items in (before, after)
     )
     for node_id, node in earlier.items():
         now = later[node_id]
@@ -60,10 +61,10 @@ def check_growth(before: Sequence[Item], after: Sequence[Item], being_id: str) -
 
 def _every_scene_has_its_place(scenes: dict[str, Scene], nodes: dict[str, Node]) -> None:
     standing = [n for n in nodes.values() if n.status != "merged" and n.reason != UNDONE]
-    held = Counter(scene_id for node in standing for scene_id in node.evidence)
+    evidence = Counter(scene_id for node in standing for scene_id in node.evidence)
     for scene in scenes.values():
         expected = 1 if scene.status == "consumed" else 0
-        assert held[scene.scene_id] == expected, (scene.scene_id, scene.status, held)
+        assert evidence[scene.scene_id] == expected, (scene.scene_id, scene.status, evidence)
     for node in standing:
         assert len(set(node.evidence)) == len(node.evidence)
 
@@ -88,24 +89,24 @@ def _retired_clusters_form_a_forest(clusters: dict[str, Cluster]) -> None:
     for cluster in clusters.values():
         assert not cluster.children or cluster.state == "retired"
         # Several may have gone into one, so that one is met again; what never may be is a circle.
-        seen: set[str] = set()
-        left = list(cluster.children)
-        while left:
-            child = left.pop()
+        visited: set[str] = set()
+        open_ids = list(cluster.children)
+        while open_ids:
+            child = open_ids.pop()
             assert child in clusters
             assert child != cluster.cluster_id, "a cluster is among its own descendants"
-            if child not in seen:
-                seen.add(child)
-                left += clusters[child].children
+            if child not in visited:
+                visited.add(child)
+                open_ids += clusters[child].children
 
 
 def _nodes_are_trusted_as_their_evidence(scenes: dict[str, Scene], nodes: dict[str, Node]) -> None:
     for node in nodes.values():
-        told = [scenes[each] for each in node.evidence if each in scenes]
-        if told:
-            assert node.trust == least_trusted([scene.trust for scene in told])
-            assert node.importance >= max(scene.importance for scene in told)
-            assert set(node.when) >= {day for scene in told for day in scene.when}
+        evidence = [scenes[scene_id] for scene_id in node.evidence if scene_id in scenes]
+        if evidence:
+            assert node.trust == least_trusted([scene.trust for scene in evidence])
+            assert node.importance >= max(scene.importance for scene in evidence)
+            assert set(node.when) >= {day for scene in evidence for day in scene.when}
 
 
 def _clusters_follow_from_their_members(
@@ -115,7 +116,7 @@ def _clusters_follow_from_their_members(
     clusters: dict[str, Cluster],
     emb_id: str | None,
 ) -> None:
-    kept = {str(item["sk"]): item for item in items if item["pk"] == vectors(being_id)}
+    vector_items = {str(item["sk"]): item for item in items if item["pk"] == keys.vectors(being_id)}
     for cluster in clusters.values():
         members = [n for n in nodes.values() if n.is_living and n.cluster_id == cluster.cluster_id]
         if members:
@@ -123,28 +124,30 @@ def _clusters_follow_from_their_members(
         if emb_id is None:
             every = [hashed(node.action) for node in members]
         else:
-            points = [from_item(kept[f"P#{node.node_id}"]) for node in members]
+            points = [from_item(vector_items[f"P#{node.node_id}"]) for node in members]
             every = [point.subjects[emb_id] for point in points]
             for node, point in zip(members, points, strict=True):
                 assert (point.state, point.cluster_id) == (node.status, node.cluster_id)
-        found = kept.get(CLUSTER + cluster.cluster_id, {}).get(VECTOR_OF + (emb_id or HASHED))
+        stored = vector_items.get(CLUSTER + cluster.cluster_id, {}).get(
+            VECTOR_OF + (emb_id or HASHED)
+        )
         mean = mean_of(every)
         if mean is None:
-            assert found is None
+            assert stored is None
             continue
-        assert isinstance(found, bytes)
-        for one, other in zip(numbers(found), numbers(mean[0]), strict=True):
-            assert abs(one - other) < 1e-5
+        assert isinstance(stored, bytes)
+        for actual, expected in zip(numbers(stored), numbers(mean[0]), strict=True):
+            assert abs(actual - expected) < 1e-5
 
 
 def _describes(cluster: Cluster, members: Sequence[Node]) -> None:
     days = sorted(day for node in members for day in node.when)
     assert [cluster.first_day, cluster.last_day] == [days[0], days[-1]], cluster.cluster_id
     if cluster.digest_source == "rules":
-        told = [line[2:] for line in (cluster.digest or "").splitlines() if line.startswith("- ")]
-        assert len(told) == min(3, len(members)), cluster.cluster_id
+        lines = [line[2:] for line in (cluster.digest or "").splitlines() if line.startswith("- ")]
+        assert len(lines) == min(3, len(members)), cluster.cluster_id
         actions = [" ".join(node.action.split()) for node in members]
-        assert all(any(each.startswith(line.rstrip("…")) for each in actions) for line in told)
+        assert all(any(action.startswith(line.rstrip("…")) for action in actions) for line in lines)
 
 
 def _the_being_counts_right(items: Sequence[Item], being_id: str, scenes: dict[str, Scene]) -> None:

@@ -1,11 +1,11 @@
-"""What is bounded ends the same, too, when a patrol is stopped before any write."""
+"""A limited run ends the same when the patrol is stopped before any write."""
 
 from collections.abc import Callable
 
 import pytest
 
 from nacre.being.memory.model import size_limit
-from nacre.being.memory.model.message_chain import Said
+from nacre.being.memory.model.message_chain import ChatMessage
 from nacre.being.patrol.planning import prompt_text
 from tests.being.memory.minds import builtin
 from tests.being.patrol.invariants import check
@@ -15,7 +15,9 @@ from tests.being.patrol.worlds import Stopped, World, new_world
 
 def _refused_so_often(runs: int) -> Callable[[World], None]:
     def prepare(world: World) -> None:
-        batch = [Said("user", text) for text in ("Dan dug", "vile words", "Eve baked rye bread")]
+        batch = [
+            ChatMessage("user", text) for text in ("Dan dug", "vile words", "Eve baked rye bread")
+        ]
         world.memory.history.add(world.being_id, batch, for_patrol=True)
         for _ in range(runs):
             world.run()
@@ -42,12 +44,12 @@ def test_stopped_before_any_write_it_ends_the_same(
     embedder = builtin()[0]
     start = new_world(embedder, Refusing())
     prepare(start)
-    whole = start.copy()
-    whole.run()
-    expected = whole.dump()
-    check(whole.items(), whole.being_id, emb_id=embedder.emb_id)
+    unstopped = start.copy()
+    unstopped.run()
+    expected = unstopped.dump()
+    check(unstopped.items(), unstopped.being_id, emb_id=embedder.emb_id)
 
-    for number in range(whole.fuse.writes):
+    for number in range(unstopped.fuse.writes):
         world = start.copy()
         world.fuse.stop_before = number
         with pytest.raises(Stopped):
@@ -55,7 +57,7 @@ def test_stopped_before_any_write_it_ends_the_same(
         again = world.copy()
         again.run()
         assert again.dump() == expected, number
-        for each in (world, again):
-            each.database.close()
+        for opened in (world, again):
+            opened.database.close()
     start.database.close()
-    whole.database.close()
+    unstopped.database.close()

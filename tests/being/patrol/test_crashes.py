@@ -48,11 +48,14 @@ def _revival(world: World) -> None:
 
 
 def _said(world: World) -> None:
-    from nacre.being.memory.model.message_chain import Said
+    from nacre.being.memory.model.message_chain import ChatMessage
 
     _first(world)
     world.run()
-    batch = [Said("user", "Dan planted a pear tree"), Said("assistant", "Dan waters the pear tree")]
+    batch = [
+        ChatMessage("user", "Dan planted a pear tree"),
+        ChatMessage("assistant", "Dan waters the pear tree"),
+    ]
     world.memory.history.add(world.being_id, batch, for_patrol=True)
 
 
@@ -64,13 +67,13 @@ def _crowd(world: World) -> None:
 
 
 def _split(world: World) -> None:
-    thinks = world.thinking is not None
-    world.thinking = None
+    thinks = world.planner is not None
+    world.planner = None
     rooms = ("kitchen", "garden", "cellar", "attic", "barn", "office", "hall", "porch")
     world.note(*(f"the cat slept in the {room}" for room in rooms))
     world.note(*(f"the cat ate fish and bread in the {room}" for room in rooms), "the cat slept")
     world.run()
-    world.thinking = StandIn(silent=frozenset({"consolidate"})) if thinks else None
+    world.planner = StandIn(silent=frozenset({"consolidate"})) if thinks else None
     world.note("the cat slept in the car")
 
 
@@ -99,17 +102,17 @@ def test_stopped_before_any_write_it_ends_the_same(
 ) -> None:
     start = new_world(builtin()[0] if embeds else None, StandIn() if thinks else None)
     SCENARIOS[name](start)
-    whole = start.copy()
-    receipt = whole.run()
+    unstopped = start.copy()
+    receipt = unstopped.run()
     assert receipt.state == "done"
-    expected = whole.dump()
+    expected = unstopped.dump()
     check(
-        whole.items(),
-        whole.being_id,
+        unstopped.items(),
+        unstopped.being_id,
         emb_id=start.embedder.emb_id if start.embedder is not None else None,
     )
 
-    for number in range(0, whole.fuse.writes, stride * EVERY.get(name, 1)):
+    for number in range(0, unstopped.fuse.writes, stride * EVERY.get(name, 1)):
         world = start.copy()
         world.fuse.stop_before = number
         with pytest.raises(Stopped):
@@ -123,12 +126,12 @@ def test_stopped_before_any_write_it_ends_the_same(
             last.run()
         else:
             last = again
-        found = last.dump()
-        assert found == expected, (number, {k for k in found if found[k] != expected.get(k)})
-        for each in (world, again, last):
-            each.database.close()
+        dump = last.dump()
+        assert dump == expected, (number, {k for k in dump if dump[k] != expected.get(k)})
+        for opened in (world, again, last):
+            opened.database.close()
     start.database.close()
-    whole.database.close()
+    unstopped.database.close()
 
 
 def test_a_patrol_with_nothing_new_changes_nothing_but_its_receipt() -> None:
@@ -153,14 +156,14 @@ def test_a_patrol_with_nothing_new_changes_nothing_but_its_receipt() -> None:
 def test_a_read_that_fails_after_the_end_asks_for_no_other_run(thinks: bool) -> None:
     start = new_world(builtin()[0], StandIn() if thinks else None)
     SCENARIOS["first"](start)
-    whole = start.copy()
-    whole.run()
+    unstopped = start.copy()
+    unstopped.run()
     world = start.copy()
-    world.fuse.failing_reads = (whole.fuse.reads - 1,)
+    world.fuse.failing_reads = (unstopped.fuse.reads - 1,)
 
     receipt = world.run()
 
     assert receipt.state == "done"
-    assert world.dump() == whole.dump()
-    for each in (start, whole, world):
-        each.database.close()
+    assert world.dump() == unstopped.dump()
+    for opened in (start, unstopped, world):
+        opened.database.close()

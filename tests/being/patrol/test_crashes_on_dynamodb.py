@@ -11,27 +11,27 @@ from nacre.adapters.sqlite.database import SqliteDatabase
 from nacre.adapters.sqlite.queue import SqliteQueue
 from nacre.adapters.vectors.item_vectors import ItemVectors
 from nacre.being.memory.index.cluster_vectors import ClusterMeans
-from nacre.being.memory.index.sync import Indexing
-from nacre.being.memory.repositories import memory_over
+from nacre.being.memory.index.sync import IndexSync
+from nacre.being.memory.repositories import open_repositories
 from nacre.being.memory.store.nodes import Nodes
-from nacre.being.patrol.patrol import patrol_over
+from nacre.being.patrol.patrol import Patrol
 from tests.adapters.conftest import StillClock
-from tests.aws_stack import Stack
 from tests.being.memory.minds import builtin
 from tests.being.patrol.stand_in import StandIn
 from tests.being.patrol.worlds import Fuse, FusedQueue, FusedTable, Stopped, World
+from tests.scaffolding.aws_stack import Stack
 
 EVERY = 9  # writes, between two that a run is stopped before
 
 
 def rows(stack: Stack) -> list[Any]:
-    found: list[Any] = []
+    items: list[Any] = []
     request: dict[str, Any] = {"TableName": stack.ids["DataTable"]}
     while True:
         answer = stack.dynamodb.scan(**request)
-        found += answer["Items"]
+        items += answer["Items"]
         if "LastEvaluatedKey" not in answer:
-            return sorted(found, key=lambda row: (row["pk"]["S"], row["sk"]["S"]))
+            return sorted(items, key=lambda row: (row["pk"]["S"], row["sk"]["S"]))
         request["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
 
 
@@ -49,12 +49,12 @@ def opened(stack: Stack, database: SqliteDatabase, being_id: str | None = None) 
         being_id = Beings(table, clock=clock, rng=Random(1)).create("Pearl", owner="me").being_id
     embedder, _ = builtin()
     queue = FusedQueue(SqliteQueue(database, "jobs", now=clock), fuse)
-    indexing = Indexing(
+    indexing = IndexSync(
         table, lambda emb_id: ItemVectors(table, emb_id), embedder, clock=clock, rng=rng
     )
     means = ClusterMeans(table, Nodes(table, indexing, clock=clock), indexing)
-    memory = memory_over(table, queue, indexing, means, clock=clock, rng=rng)
-    patrol = patrol_over(memory, table, queue, indexing, clock=clock)
+    memory = open_repositories(table, queue, indexing, means, clock=clock, rng=rng)
+    patrol = Patrol(table, queue, memory, indexing, clock=clock)
     return World(
         database=database,
         clock=clock,
@@ -66,7 +66,7 @@ def opened(stack: Stack, database: SqliteDatabase, being_id: str | None = None) 
         memory=memory,
         patrol=patrol,
         fuse=fuse,
-        thinking=StandIn(),
+        planner=StandIn(),
     )
 
 
@@ -77,11 +77,11 @@ def test_stopped_on_dynamodb_it_ends_the_same(stack: Stack) -> None:
     world.note("the cat caught a mouse in the cellar", "the cat caught a mouse in the barn")
     world.note("Bob sold his boat", "Bob sold his boat.", "Eve baked rye bread")
     start = rows(stack)
-    whole = opened(stack, database, world.being_id)
-    assert whole.run().counts["merged"] == 2
+    unstopped = opened(stack, database, world.being_id)
+    assert unstopped.run().counts["merged"] == 2
     expected = rows(stack)
 
-    for number in range(0, whole.fuse.writes, EVERY):
+    for number in range(0, unstopped.fuse.writes, EVERY):
         restore(stack, start)
         stopped = opened(stack, database, world.being_id)
         stopped.fuse.stop_before = number

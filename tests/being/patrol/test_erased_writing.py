@@ -1,12 +1,11 @@
-"""What a model wrote about memories goes with them."""
+"""Texts of a model about memories are erased with them."""
 
 from random import Random
 
-from nacre.being.memory.erase.erase_memories import Erasing
+from nacre.being.memory.erase.erase_memories import MemoryEraser
 from nacre.being.memory.model.types import Scene
-from nacre.being.memory.store.diary import without_runs
+from nacre.being.memory.store.diary import think_notes, without_runs
 from nacre.being.memory.store.targets import DIARY
-from nacre.being.memory.store.think_notes import think_notes
 from tests.being.memory.minds import builtin
 from tests.being.patrol.stand_in import StandIn
 from tests.being.patrol.worlds import World, new_world
@@ -15,7 +14,7 @@ OWN = "I like rain."
 
 
 def diary(world: World) -> str:
-    """Return what stands in the diary, of all days."""
+    """Return the texts of the diary."""
     profile = world.memory.profile
     entries = profile.page(world.being_id, DIARY).entries
     return "\n\n".join(
@@ -46,7 +45,7 @@ def test_the_paragraph_of_its_run_goes_with_a_scene_and_others_stay() -> None:
     assert think_notes(world.table, world.being_id)
     assert journals(world)
 
-    erasing = Erasing(world.table, clock=world.clock, rng=Random(1))
+    erasing = MemoryEraser(world.table, clock=world.clock, rng=Random(1))
     erasing.scene(world.being_id, scene_of(world, "Ann fed the cat").scene_id)
 
     assert first not in diary(world)
@@ -64,7 +63,7 @@ def test_a_day_of_nothing_else_goes_too() -> None:
     world.run()
     node = world.memory.nodes.page(world.being_id).nodes[0]
 
-    Erasing(world.table, clock=world.clock, rng=Random(1)).node(world.being_id, node.node_id)
+    MemoryEraser(world.table, clock=world.clock, rng=Random(1)).node(world.being_id, node.node_id)
 
     assert world.memory.profile.page(world.being_id, DIARY).entries == ()
     world.database.close()

@@ -1,4 +1,4 @@
-"""What users write while a patrol is at work is neither lost nor overwritten."""
+"""Writes of users during a patrol are neither lost nor overwritten."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -27,9 +27,9 @@ def _recall(world: World) -> Callable[[World], None]:
     world.memory.nodes.touch(world.being_id, dict.fromkeys(before, 1))
 
     def kept(after: World) -> None:
-        found = after.memory.nodes.get_many(after.being_id, before)
+        nodes = after.memory.nodes.get_many(after.being_id, before)
         for node_id, count in before.items():
-            node = found[node_id]
+            node = nodes[node_id]
             if node.status == "merged" and node.merged_into:  # its recalls went with it
                 continue
             assert node.reactivation_count >= count + 1
@@ -51,7 +51,7 @@ def _merge(world: World) -> Callable[[World], None]:
     if len(ids) < 2:
         return lambda _: None
     try:
-        merged = world.memory.merges.merge(world.being_id, ids, action="two things at once").node
+        merged = world.memory.edits.merge(world.being_id, ids, action="two things at once").node
     except InvalidInputError:  # the patrol was faster
         return lambda _: None
 
@@ -70,9 +70,9 @@ def _pin(world: World) -> Callable[[World], None]:
         world.table.table.put(pinned.to_item(world.being_id))
 
         def kept(after: World, node_id: str = node.node_id) -> None:
-            found = after.memory.nodes.get(after.being_id, node_id)
-            assert found is not None
-            assert found.pinned
+            current = after.memory.nodes.get(after.being_id, node_id)
+            assert current is not None
+            assert current.pinned
 
         return kept
     return lambda _: None
@@ -85,8 +85,12 @@ def _take_back(world: World) -> Callable[[World], None]:
 
     def kept(after: World) -> None:
         assert after.memory.scenes.get_many(after.being_id, gone) == {}
-        held = {each for n in after.memory.nodes.page(after.being_id).nodes for each in n.evidence}
-        assert not held & set(gone)
+        evidence = {
+            scene_id
+            for n in after.memory.nodes.page(after.being_id).nodes
+            for scene_id in n.evidence
+        }
+        assert not evidence & set(gone)
 
     return kept
 
@@ -102,9 +106,9 @@ def test_a_write_before_any_of_the_patrols_own_is_kept(
 ) -> None:
     start = new_world(builtin()[0], StandIn() if thinks else None)
     SCENARIOS[name](start)
-    whole = start.copy()
-    whole.run()
-    for number in range(0, whole.fuse.writes, stride):
+    unstopped = start.copy()
+    unstopped.run()
+    for number in range(0, unstopped.fuse.writes, stride):
         world = start.copy()
         promises: list[Callable[[World], None]] = []
         busy: list[bool] = []
@@ -129,4 +133,4 @@ def test_a_write_before_any_of_the_patrols_own_is_kept(
         check(world.items(), world.being_id, emb_id=world.embedder.emb_id)
         world.database.close()
     start.database.close()
-    whole.database.close()
+    unstopped.database.close()

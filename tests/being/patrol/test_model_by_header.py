@@ -16,10 +16,18 @@ from nacre.core.logs import Log
 from nacre.faces.http.laptop_server import asgi_app
 from nacre.protocol.http import error_map
 from nacre.protocol.principal import FULL
-from nacre.wiring.laptop import Laptop, first_being, open_laptop
+from nacre.wiring.compose import Home
+from nacre.wiring.laptop import first_being, open_laptop
 from nacre.wiring.settings import Secret, Settings
-from tests.asgi_server import served
-from tests.model_server import ModelServer, Question, Response, failing, model_server, saying
+from tests.scaffolding.asgi_server import served
+from tests.scaffolding.model_server import (
+    ModelServer,
+    Question,
+    Response,
+    failing,
+    model_server,
+    saying,
+)
 
 KEY = "sk-from-the-header"
 SCENE = {
@@ -60,16 +68,16 @@ class World:
 
     url: str
     token: str
-    laptop: Laptop
+    laptop: Home
     being_id: str
     provider: ModelServer
     log: StringIO
     folder: Path
     left: list[str] = field(default_factory=list)  # what the Being's items are at the end
 
-    def patrol(self, *said: str, key: str | None = None) -> dict[str, Any]:
+    def patrol(self, *texts: str, key: str | None = None) -> dict[str, Any]:
         """Call trigger_patrol as a client does."""
-        messages = [{"role": "user", "content": text} for text in said]
+        messages = [{"role": "user", "content": text} for text in texts]
         body = {
             "jsonrpc": "2.0",
             "id": 1,
@@ -89,11 +97,11 @@ class World:
         with urllib.request.urlopen(request, timeout=60) as answer:
             text = answer.read().decode()
         data = text if text.startswith("{") else text.rpartition("data: ")[2]
-        found: dict[str, Any] = json.loads(data)["result"]
-        return found
+        result: dict[str, Any] = json.loads(data)["result"]
+        return result
 
-    def report(self, *said: str, key: str | None = None) -> dict[str, Any]:
-        result = self.patrol(*said, key=key)
+    def report(self, *texts: str, key: str | None = None) -> dict[str, Any]:
+        result = self.patrol(*texts, key=key)
         assert not result.get("isError"), result
         report: dict[str, Any] = json.loads(result["content"][0]["text"])
         return report
@@ -110,9 +118,9 @@ def world(folder: Path, *, deployment: str = "") -> Iterator[World]:
             llm_api_key=Secret(deployment),
         )
         laptop = open_laptop(folder, settings)
-        being = first_being(laptop.home)
+        being = first_being(laptop)
         assert being is not None
-        issued = laptop.home.tokens.issue(
+        issued = laptop.tokens.issue(
             "brt",
             being_id=being.being_id,
             owner=being.owner,
@@ -143,7 +151,7 @@ def world(folder: Path, *, deployment: str = "") -> Iterator[World]:
                 ann = World(url, issued.token, laptop, being.being_id, provider, log, folder)
                 yield ann
             # A patrol is done before its job is: the job ends with the server at the latest.
-            items = laptop.home.data.query(f"B#{being.being_id}").items
+            items = laptop.data.query(f"B#{being.being_id}").items
             ann.left.extend(str(item["sk"]) for item in items)
         finally:
             laptop.close()
@@ -167,15 +175,7 @@ def test_a_header_lets_one_patrol_think_and_leaves_nothing_behind(tmp_path: Path
 @pytest.mark.requirement("003.llm-key.stored")
 def test_without_it_the_stored_key_of_the_being_thinks(tmp_path: Path) -> None:
     with world(tmp_path / "data", deployment="sk-deployment") as ann:
-        from random import Random
-
-        from nacre.being.language_model.api_keys import LlmKeys
-        from nacre.core.clock import system_clock
-
-        home = ann.laptop.home
-        LlmKeys(home.data, home.vault, clock=system_clock, rng=Random(1)).set(
-            ann.being_id, "sk-stored"
-        )
+        ann.laptop.llm_keys.set(ann.being_id, "sk-stored")
         report = ann.report("I adopted a cat, she is called Fern")
 
     assert report["scenes_created"] == 1

@@ -2,16 +2,23 @@
 
 import math
 import struct
+from dataclasses import replace
 from random import Random
 
 import pytest
 
 from nacre.being.memory.model.forgetting_curve import DEAD_BELOW, clock_below, initial_stability
-from nacre.being.memory.model.types import Node
 from nacre.being.patrol.compare.geometry import cosine, numbers, packed, unit
-from nacre.being.patrol.compare.hashed_vectors import COSINES, HASHED, hashed
-from nacre.being.patrol.compare.space import Measure, Space, is_due, measured
-from nacre.being.patrol.compare.two_means import halves
+from nacre.being.patrol.compare.space import (
+    COSINES,
+    HASHED,
+    Space,
+    SpaceMeasure,
+    hashed,
+    is_due,
+    measured,
+)
+from nacre.being.patrol.compare.two_means import two_means
 from nacre.being.patrol.steps.cluster_digests import Background, digest_of, themes_of
 from nacre.being.patrol.steps.forget_memories import faded, refresh
 from nacre.core.errors import UnavailableError
@@ -27,17 +34,17 @@ def test_two_heaps_fall_apart_whatever_order_they_come_in() -> None:
         for name, middle in {"a": (1.0, 0.0), "b": (0.0, 1.0)}.items()
         for number in range(8)
     }
-    found = halves(heap)
-    assert found is not None
-    assert {frozenset(found.first), frozenset(found.second)} == {
-        frozenset(each for each in heap if each[0] == side) for side in "ab"
+    halves = two_means(heap)
+    assert halves is not None
+    assert {frozenset(halves.first), frozenset(halves.second)} == {
+        frozenset(id_ for id_ in heap if id_[0] == side) for side in "ab"
     }
-    assert found.scatter < 0.1
-    assert halves(dict(reversed(heap.items()))) == found
+    assert halves.scatter < 0.1
+    assert two_means(dict(reversed(heap.items()))) == halves
 
 
 def test_what_is_all_the_same_has_no_halves() -> None:
-    assert halves({"a": (1.0, 0.0), "b": (1.0, 0.0)}) is None
+    assert two_means({"a": (1.0, 0.0), "b": (1.0, 0.0)}) is None
 
 
 def test_a_measure_is_taken_of_enough_notes_and_not_again_and_again() -> None:
@@ -45,8 +52,10 @@ def test_a_measure_is_taken_of_enough_notes_and_not_again_and_again() -> None:
     space = Space(embedder.emb_id, embedder)
     assert [is_due(space, count) for count in (49, 50, 120)] == [False, True, True]
 
-    def after(taken: int, now: int) -> bool:
-        return is_due(Space(embedder.emb_id, embedder, Measure((), 0.0, 0.1, taken)), now)
+    def after(measured_count: int, now: int) -> bool:
+        return is_due(
+            Space(embedder.emb_id, embedder, SpaceMeasure((), 0.0, 0.1, measured_count)), now
+        )
 
     assert (after(50, 99), after(50, 100), after(120, 200), after(200, 5000)) == (
         False,
@@ -61,11 +70,11 @@ def test_around_the_centre_of_its_notes_unrelated_ones_have_no_cosine() -> None:
     rng = Random(2)
     shared = [0.5] * 32
     notes = [packed(unit(tuple(part + rng.gauss(0, 0.3) for part in shared))) for _ in range(200)]
-    taken = measured(notes)
-    assert taken is not None
+    measure = measured(notes)
+    assert measure is not None
     assert cosine(numbers(notes[0]), numbers(notes[1])) > 0.5
-    assert taken.mean < 0.05
-    assert 0.1 < taken.deviation < 0.3
+    assert measure.mean < 0.05
+    assert 0.1 < measure.deviation < 0.3
     assert measured(notes[:10]) is None
     assert measured([struct.pack("<2f", 0, 0)] * 60) is None
 
@@ -73,13 +82,13 @@ def test_around_the_centre_of_its_notes_unrelated_ones_have_no_cosine() -> None:
 def test_nearness_to_a_mean_is_what_it_would_be_written_plainly() -> None:
     rng = Random(4)
     draw = [tuple(rng.gauss(0, 1) for _ in range(8)) for _ in range(3)]
-    one, direction, centre = unit(draw[0]), unit(draw[1]), tuple(part / 5 for part in draw[2])
+    vector, direction, centre = unit(draw[0]), unit(draw[1]), tuple(part / 5 for part in draw[2])
     embedder, _ = builtin()
-    for measure in (None, Measure(centre, 0.0, 0.1, 200)):
+    for measure in (None, SpaceMeasure(centre, 0.0, 0.1, 200)):
         space = Space(embedder.emb_id, embedder, measure)
         mean = tuple(0.7 * part for part in direction)
-        assert space.nearness_to(space.around(one), direction, 0.7) == pytest.approx(
-            space.nearness(one, mean)
+        assert space.nearness_to(space.around(vector), direction, 0.7) == pytest.approx(
+            space.nearness(vector, mean)
         )
 
 
@@ -97,16 +106,18 @@ def lives(importance: float, recalls: dict[int, int]) -> int:
     node = a_node(1, importance=importance, stability=stability, clock0=0)
     for clock, times in recalls.items():
         count = node.reactivation_count + times
-        node = refresh(
-            Node(**{name: getattr(node, name) for name in node.__slots__}
-                 | {"reactivation_count": count}),
-            clock,
-        )  # fmt: skip
+        node = refresh(replace(node, reactivation_count=count), clock)
     return clock_below(node.clock0, node.stability, DEAD_BELOW)
 
 
 def test_the_curve_is_the_one_of_the_table() -> None:
-    assert [lives(each, {}) for each in (0, 0.25, 0.5, 0.75, 1)] == [52, 103, 205, 410, 819]
+    assert [lives(importance, {}) for importance in (0, 0.25, 0.5, 0.75, 1)] == [
+        52,
+        103,
+        205,
+        410,
+        819,
+    ]
     spaced = lives(0.5, {7: 1, 30: 1, 90: 1})
     massed = lives(0.5, {1: 5})
     assert 520 < spaced < 550
@@ -163,7 +174,7 @@ def test_the_reads_of_a_run_do_not_grow_with_what_is_remembered() -> None:
     for count in (20, 120):
         world = new_world(None)
         for number in range(count):
-            world.note(*(f"topic{number} word{number} {each}" for each in ("red", "blue", "old")))
+            world.note(*(f"topic{number} word{number} {word}" for word in ("red", "blue", "old")))
             if number % 10 == 9:
                 world.run()
         world.note(*(f"topic{number} word{number} thing" for number in range(5)))

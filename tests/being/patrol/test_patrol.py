@@ -1,4 +1,4 @@
-"""What a patrol does with what was noted, and what it leaves alone."""
+"""A patrol turns notes into memories, and leaves others alone."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -7,11 +7,13 @@ import pytest
 
 from nacre.being.memory.model import keys
 from nacre.being.memory.model import size_limit as room
-from nacre.being.memory.model.message_chain import Said
+from nacre.being.memory.model.message_chain import ChatMessage
 from nacre.being.memory.model.types import Node
-from nacre.being.memory.store.think_notes import think_notes
+from nacre.being.memory.store.clusters import marking_dirty
+from nacre.being.memory.store.diary import think_notes
 from nacre.being.patrol.planning import prompt_text
 from nacre.being.patrol.run.runs import run_id_of
+from nacre.being.patrol.steps import split_clusters
 from nacre.core.errors import InvalidInputError, NotFoundError, UnavailableError
 from nacre.core.limits import PATROL_REFUSALS
 from nacre.jobs.lease import Lease
@@ -25,16 +27,16 @@ from tests.being.patrol.worlds import World, new_world
 
 @pytest.fixture
 def world() -> Iterator[World]:
-    made = new_world(builtin()[0])
-    yield made
-    made.database.close()
+    new = new_world(builtin()[0])
+    yield new
+    new.database.close()
 
 
 @pytest.fixture
-def thinking() -> Iterator[World]:
-    made = new_world(builtin()[0], StandIn())
-    yield made
-    made.database.close()
+def planned_world() -> Iterator[World]:
+    new = new_world(builtin()[0], StandIn())
+    yield new
+    new.database.close()
 
 
 def nodes(world: World) -> dict[str, Node]:
@@ -100,8 +102,8 @@ def test_a_scene_that_cannot_be_a_memory_is_kept_and_says_why(world: World) -> N
     world.table.put(broken.to_item(world.being_id))
     receipt = world.run()
 
-    found = world.memory.scenes.get_many(world.being_id, [scene.scene_id])[scene.scene_id]
-    assert (found.status, found.reason) == (
+    stored = world.memory.scenes.get_many(world.being_id, [scene.scene_id])[scene.scene_id]
+    assert (stored.status, stored.reason) == (
         "invalid",
         "'scene.when' needs at least one date, written YYYY-MM-DD",
     )
@@ -221,84 +223,95 @@ def test_without_the_embedder_scenes_wait_and_the_next_run_goes_on() -> None:
 
     embedder.is_down = False
     world.clock.move(60)
-    done = world.run()
-    assert (done.run_id, done.state, done.started) == (blocked.run_id, "done", blocked.started)
-    assert done.counts["nodes_created"] == 2
+    receipt = world.run()
+    assert (receipt.run_id, receipt.state, receipt.started) == (
+        blocked.run_id,
+        "done",
+        blocked.started,
+    )
+    assert receipt.counts["nodes_created"] == 2
     check(world.items(), world.being_id, emb_id=embedder.emb_id)
     world.database.close()
 
 
-def test_a_model_merges_supersedes_describes_and_writes_the_diary(thinking: World) -> None:
-    thinking.note("the cat caught a mouse in the cellar", "the cat caught a mouse in the barn")
-    thinking.note("the cat caught a mouse in the attic", "Bob sold his boat")
-    receipt = thinking.run()
+def test_a_model_merges_supersedes_describes_and_writes_the_diary(planned_world: World) -> None:
+    planned_world.note("the cat caught a mouse in the cellar", "the cat caught a mouse in the barn")
+    planned_world.note("the cat caught a mouse in the attic", "Bob sold his boat")
+    receipt = planned_world.run()
 
     assert receipt.model == "stand-in"
     assert (receipt.counts["merged"], receipt.counts["superseded"]) == (2, 1)
     assert receipt.tokens == {"input": 21, "output": 9}
-    [diary] = [each for each in thinking.items() if str(each["sk"]).startswith("DIARY#2026-07-28")]
+    [diary] = [
+        item for item in planned_world.items() if str(item["sk"]).startswith("DIARY#2026-07-28")
+    ]
     assert "4 things happened" in str(diary)
-    assert len(think_notes(thinking.table, thinking.being_id)) == 1
-    sound(thinking)
+    assert len(think_notes(planned_world.table, planned_world.being_id)) == 1
+    sound(planned_world)
 
-    report = thinking.patrol.undo(thinking.being_id, receipt.run_id)
+    report = planned_world.patrol.undo(planned_world.being_id, receipt.run_id)
     assert len(report.undone) == 2
     assert report.not_undone == {}
-    found = nodes(thinking)
-    assert all(n.superseded_by is None for n in found.values())
-    assert [n.status for n in found.values()].count("active") == 4
-    assert thinking.patrol.undo(thinking.being_id, receipt.run_id).undone == ()
+    merged_nodes = nodes(planned_world)
+    assert all(n.superseded_by is None for n in merged_nodes.values())
+    assert [n.status for n in merged_nodes.values()].count("active") == 4
+    assert planned_world.patrol.undo(planned_world.being_id, receipt.run_id).undone == ()
 
 
-def test_a_model_that_fails_changes_nothing_and_is_asked_again(thinking: World) -> None:
+def test_a_model_that_fails_changes_nothing_and_is_asked_again(planned_world: World) -> None:
     model = StandIn(silent=frozenset({"consolidate", "digest", "diary", "think", "split"}))
-    thinking.thinking = model
-    thinking.note("the cat caught a mouse in the cellar", "the cat caught a mouse in the barn")
-    receipt = thinking.run()
+    planned_world.planner = model
+    planned_world.note("the cat caught a mouse in the cellar", "the cat caught a mouse in the barn")
+    receipt = planned_world.run()
 
     assert receipt.state == "done"
     assert "merged" not in receipt.counts
     assert "consolidation: the model does not answer" in receipt.reasons
-    thinking.thinking = StandIn()
-    thinking.note("the cat caught a mouse in the attic")
-    assert thinking.run().counts["merged"] == 2
-    sound(thinking)
+    planned_world.planner = StandIn()
+    planned_world.note("the cat caught a mouse in the attic")
+    assert planned_world.run().counts["merged"] == 2
+    sound(planned_world)
 
 
-def test_messages_become_scenes_with_a_model_and_history_without(thinking: World) -> None:
-    batch = [Said("user", "Dan planted a pear tree"), Said("assistant", "Eve baked rye bread")]
-    thinking.memory.history.add(thinking.being_id, batch, for_patrol=True)
-    receipt = thinking.run()
+def test_messages_become_scenes_with_a_model_and_history_without(planned_world: World) -> None:
+    batch = [
+        ChatMessage("user", "Dan planted a pear tree"),
+        ChatMessage("assistant", "Eve baked rye bread"),
+    ]
+    planned_world.memory.history.add(planned_world.being_id, batch, for_patrol=True)
+    receipt = planned_world.run()
 
     assert (receipt.counts["messages_read"], receipt.counts["scenes_created"]) == (2, 2)
-    assert {(n.action, n.trust) for n in nodes(thinking).values()} == {
+    assert {(n.action, n.trust) for n in nodes(planned_world).values()} == {
         ("Dan planted a pear tree", "user"),
         ("Eve baked rye bread", "agent"),
     }
     assert receipt.marker_out is not None
-    assert thinking.memory.trigger.pending(thinking.being_id) == (0, 0)
-    sound(thinking)
+    assert planned_world.memory.trigger.pending(planned_world.being_id) == (0, 0)
+    sound(planned_world)
 
-    thinking.thinking = None
-    thinking.memory.history.add(thinking.being_id, [Said("user", "hello")], for_patrol=True)
-    second = thinking.run()
+    planned_world.planner = None
+    planned_world.memory.history.add(
+        planned_world.being_id, [ChatMessage("user", "hello")], for_patrol=True
+    )
+    second = planned_world.run()
     assert second.counts == {"messages_read": 1}
     assert "no_llm: extraction skipped" in second.reasons
     assert second.marker_in == receipt.marker_out
-    assert thinking.memory.trigger.pending(thinking.being_id) == (0, 0)
+    assert planned_world.memory.trigger.pending(planned_world.being_id) == (0, 0)
 
 
-def test_a_dry_run_writes_nothing_and_says_what_a_run_would_do(thinking: World) -> None:
-    thinking.note("the cat caught a mouse in the cellar", "the cat caught a mouse in the barn")
-    thinking.run()
-    thinking.note("the cat caught a mouse in the cellar", "Bob sold his boat")
-    before = thinking.dump()
-    receipt = thinking.patrol.dry_run(thinking.being_id, thinking.thinking)
+def test_a_dry_run_writes_nothing_and_says_what_a_run_would_do(planned_world: World) -> None:
+    planned_world.note("the cat caught a mouse in the cellar", "the cat caught a mouse in the barn")
+    planned_world.run()
+    planned_world.note("the cat caught a mouse in the cellar", "Bob sold his boat")
+    before = planned_world.dump()
+    receipt = planned_world.patrol.dry_run(planned_world.being_id, planned_world.planner)
 
-    assert thinking.dump() == before
+    assert planned_world.dump() == before
     assert receipt.state == "dry"
     assert receipt.counts == {"scenes_taken": 2, "evidence_added": 1, "nodes_created": 1}
-    assert thinking.run().counts["evidence_added"] == 1
+    assert planned_world.run().counts["evidence_added"] == 1
 
 
 def test_undo_wants_a_run_that_is_there_and_done(world: World) -> None:
@@ -331,17 +344,19 @@ def test_a_worker_that_lost_its_lease_writes_nothing_more(world: World) -> None:
     place = Key(f"B#{world.being_id}", "LOCK#PATROL")
     lease: Lease = leases.take(place)
     world.note("Ann fed the cat", "Bob sold his boat")
-    taken: list[Lease] = []
+    new_leases: list[Lease] = []
 
     def lose() -> None:
-        if not taken and world.fuse.writes > 12:
+        if not new_leases and world.fuse.writes > 12:
             world.clock.move(100_000)
-            taken.append(leases.take(place))
+            new_leases.append(leases.take(place))
 
     world.table.before_write = lose
     with pytest.raises(LeaseLostError):
-        world.patrol.run(world.being_id, trigger="auto", keep=lambda: None, lease=lease)
-    again = world.patrol.run(world.being_id, trigger="auto", keep=lambda: None, lease=taken[0])
+        world.patrol.run(world.being_id, trigger="auto", renew_lease=lambda: None, lease=lease)
+    again = world.patrol.run(
+        world.being_id, trigger="auto", renew_lease=lambda: None, lease=new_leases[0]
+    )
     assert again.counts["nodes_created"] == 2
     sound(world)
 
@@ -362,53 +377,74 @@ def test_runs_are_listed_the_newest_first(world: World) -> None:
     assert runs.open(world.being_id) is None
 
 
-def test_messages_that_a_model_failed_on_wait_for_the_next_run(thinking: World) -> None:
-    thinking.thinking = StandIn(silent=frozenset({"extract"}))
-    batch = [Said("user", "Dan planted a pear tree")]
-    thinking.memory.history.add(thinking.being_id, batch, for_patrol=True)
-    first = thinking.run()
+def test_messages_that_a_model_failed_on_wait_for_the_next_run(planned_world: World) -> None:
+    planned_world.planner = StandIn(silent=frozenset({"extract"}))
+    batch = [ChatMessage("user", "Dan planted a pear tree")]
+    planned_world.memory.history.add(planned_world.being_id, batch, for_patrol=True)
+    first = planned_world.run()
 
     assert first.state == "done"
     assert "extraction: the model does not answer" in first.reasons
-    assert thinking.memory.trigger.pending(thinking.being_id) == (0, 1)
-    assert thinking.queue.depth().waiting == 0
-    thinking.thinking = StandIn()
-    assert thinking.run().counts["scenes_created"] == 1
-    assert thinking.memory.trigger.pending(thinking.being_id) == (0, 0)
-    sound(thinking)
+    assert planned_world.memory.trigger.pending(planned_world.being_id) == (0, 1)
+    assert planned_world.queue.depth().waiting == 0
+    planned_world.planner = StandIn()
+    assert planned_world.run().counts["scenes_created"] == 1
+    assert planned_world.memory.trigger.pending(planned_world.being_id) == (0, 0)
+    sound(planned_world)
 
 
-def test_a_cluster_about_two_subjects_is_divided_by_a_model(thinking: World) -> None:
-    quiet = StandIn(silent=frozenset({"consolidate"}))
-    thinking.thinking = None
+def with_a_cluster_about_two_subjects(planned_world: World) -> str:
+    """Note two subjects that share a cluster, and return its id."""
+    planned_world.planner = None
     rooms = ("kitchen", "garden", "cellar", "attic", "barn", "office", "hall", "porch")
-    thinking.note(*(f"the cat slept in the {room}" for room in rooms))
-    thinking.note(*(f"the cat ate fish and bread in the {room}" for room in rooms))
-    thinking.note("the cat slept")
-    thinking.run()
-    before = [c for c in thinking.memory.clusters.active(thinking.being_id) if c.n_active >= 16]
-    if not before:
+    planned_world.note(*(f"the cat slept in the {room}" for room in rooms))
+    planned_world.note(*(f"the cat ate fish and bread in the {room}" for room in rooms))
+    planned_world.note("the cat slept")
+    planned_world.run()
+    clusters = planned_world.memory.clusters.active(planned_world.being_id)
+    large = [cluster.cluster_id for cluster in clusters if cluster.n_active >= 16]
+    if not large:
         pytest.fail("the notes do not make one cluster any more")
-    thinking.thinking = quiet
-    thinking.note("the cat slept in the car")
-    receipt = thinking.run()
+    planned_world.planner = StandIn(silent=frozenset({"consolidate"}))
+    return large[0]
+
+
+def test_a_cluster_about_two_subjects_is_divided_by_a_model(planned_world: World) -> None:
+    cluster_id = with_a_cluster_about_two_subjects(planned_world)
+    planned_world.note("the cat slept in the car")
+    receipt = planned_world.run()
 
     assert receipt.counts["split"] == 1
-    parent = thinking.memory.clusters.get(thinking.being_id, before[0].cluster_id)
+    parent = planned_world.memory.clusters.get(planned_world.being_id, cluster_id)
     assert parent is not None
     assert (parent.state, len(parent.children)) == ("retired", 2)
-    sound(thinking)
+    sound(planned_world)
+
+
+@pytest.mark.parametrize("limit", [0, 1])
+def test_a_dry_run_asks_about_as_many_splits_as_a_run_makes(
+    planned_world: World, monkeypatch: pytest.MonkeyPatch, limit: int
+) -> None:
+    cluster_id = with_a_cluster_about_two_subjects(planned_world)
+    marking = marking_dirty(planned_world.being_id, cluster_id)
+    planned_world.table.transact([marking])
+    monkeypatch.setattr(split_clusters, "PATROL_SPLITS", limit)
+
+    dry = planned_world.patrol.dry_run(planned_world.being_id, planned_world.planner)
+
+    assert dry.counts.get("split", 0) == limit
+    assert planned_world.run().counts.get("split", 0) == limit
 
 
 def test_messages_that_a_model_refuses_run_after_run_are_let_go_to_the_history(
-    thinking: World, monkeypatch: pytest.MonkeyPatch
+    planned_world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(prompt_text, "ASKED_MESSAGES", 1)
-    thinking.thinking = Refusing()
+    planned_world.planner = Refusing()
     texts = ("Dan planted a pear tree", "vile words", "Eve baked rye bread")
-    batch = [Said("user", text) for text in texts]
-    thinking.memory.history.add(thinking.being_id, batch, for_patrol=True)
-    receipts = [thinking.run() for _ in range(PATROL_REFUSALS)]
+    batch = [ChatMessage("user", text) for text in texts]
+    planned_world.memory.history.add(planned_world.being_id, batch, for_patrol=True)
+    receipts = [planned_world.run() for _ in range(PATROL_REFUSALS)]
 
     assert [r.counts.get("messages_read", 0) for r in receipts] == [1, 0, 2]
     assert [r.counts.get("scenes_created", 0) for r in receipts] == [1, 0, 1]
@@ -416,22 +452,24 @@ def test_messages_that_a_model_refuses_run_after_run_are_let_go_to_the_history(
     let_go = "extraction: messages that the model refused in 3 runs stay in the history only"
     assert [let_go in r.reasons for r in receipts] == [False, False, True]
     assert not any("nothing to do" in reason for r in receipts for reason in r.reasons)
-    assert thinking.memory.trigger.pending(thinking.being_id) == (0, 0)
-    assert not any("refused" in item for item in thinking.items())
-    found = thinking.memory.history.search(thinking.being_id, limit=5, query="vile").messages
-    assert [message.content for message in found] == ["vile words"]
-    sound(thinking)
+    assert planned_world.memory.trigger.pending(planned_world.being_id) == (0, 0)
+    assert not any("refused" in item for item in planned_world.items())
+    hits = planned_world.memory.history.search(
+        planned_world.being_id, limit=5, query="vile"
+    ).messages
+    assert [message.content for message in hits] == ["vile words"]
+    sound(planned_world)
 
 
-def test_messages_wait_as_long_as_a_provider_is_down(thinking: World) -> None:
-    thinking.thinking = StandIn(silent=frozenset({"extract"}))
-    batch = [Said("user", "Dan planted a pear tree")]
-    thinking.memory.history.add(thinking.being_id, batch, for_patrol=True)
+def test_messages_wait_as_long_as_a_provider_is_down(planned_world: World) -> None:
+    planned_world.planner = StandIn(silent=frozenset({"extract"}))
+    batch = [ChatMessage("user", "Dan planted a pear tree")]
+    planned_world.memory.history.add(planned_world.being_id, batch, for_patrol=True)
     for _ in range(PATROL_REFUSALS + 1):
-        receipt = thinking.run()
+        receipt = planned_world.run()
 
     assert receipt.reasons == ("extraction: the model does not answer",)
-    assert thinking.memory.trigger.pending(thinking.being_id) == (0, 1)
+    assert planned_world.memory.trigger.pending(planned_world.being_id) == (0, 1)
 
 
 def test_an_event_that_fills_its_memory_goes_on_in_another(
@@ -450,17 +488,17 @@ def test_an_event_that_fills_its_memory_goes_on_in_another(
 
 
 def test_memories_that_would_not_fit_one_are_not_merged(
-    thinking: World, monkeypatch: pytest.MonkeyPatch
+    planned_world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(room, "NODE_LIST_BYTES", 60)
-    thinking.note("the cat caught a mouse in the cellar", "the cat caught a mouse in the barn")
-    thinking.note("the cat caught a mouse in the attic", "Bob sold his boat")
-    receipt = thinking.run()
+    planned_world.note("the cat caught a mouse in the cellar", "the cat caught a mouse in the barn")
+    planned_world.note("the cat caught a mouse in the attic", "Bob sold his boat")
+    receipt = planned_world.run()
 
     apart = "consolidation: memories of more scenes than one can hold stay apart"
     assert apart in receipt.reasons
     assert "merged" not in receipt.counts
-    ids = [node.node_id for node in nodes(thinking).values() if "mouse" in node.action]
+    ids = [node.node_id for node in nodes(planned_world).values() if "mouse" in node.action]
     with pytest.raises(InvalidInputError, match="more scenes than one can hold"):
-        thinking.memory.merges.merge(thinking.being_id, ids, action="a mouse")
-    sound(thinking)
+        planned_world.memory.edits.merge(planned_world.being_id, ids, action="a mouse")
+    sound(planned_world)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from nacre.being.memory.model.merged_text import united
+from nacre.being.memory.model.merged_node import merged_node
 from nacre.being.memory.model.types import Node
 from nacre.being.patrol import patrol
 from nacre.being.patrol.run import claim
@@ -28,8 +28,8 @@ Patch = pytest.MonkeyPatch
 def now_is_not_frozen(patch: Patch) -> None:
     ordinary = claim.claim
 
-    def thawed(*given: Any, now: str, **named: Any) -> Run:
-        return replace(ordinary(*given, now=now, **named), now=now)
+    def thawed(*args: Any, now: str, **named: Any) -> Run:
+        return replace(ordinary(*args, now=now, **named), now=now)
 
     patch.setattr(patrol, "claim", thawed)
 
@@ -45,8 +45,8 @@ def dirty_marks_are_dropped(patch: Patch) -> None:
     def clean(write: Write) -> Write:
         if not isinstance(write, Update) or "dirty" not in write.change.set:
             return write
-        kept = {name: value for name, value in write.change.set.items() if name not in _MARK}
-        return replace(write, change=replace(write.change, set=kept))
+        remaining = {name: value for name, value in write.change.set.items() if name not in _MARK}
+        return replace(write, change=replace(write.change, set=remaining))
 
     def unmarked(self: Ledger, writes: Sequence[Write], **named: Any) -> None:
         ordinary(self, [clean(write) for write in writes], **named)
@@ -56,10 +56,10 @@ def dirty_marks_are_dropped(patch: Patch) -> None:
 
 def merging_loses_evidence(patch: Patch) -> None:
     def forgetful(sources: Sequence[Node], clock: int) -> Node:
-        whole = united(sources, clock)
-        return replace(whole, evidence=whole.evidence[:1])
+        merged = merged_node(sources, clock)
+        return replace(merged, evidence=merged.evidence[:1])
 
-    patch.setattr(merge_memories, "united", forgetful)
+    patch.setattr(merge_memories, "merged_node", forgetful)
 
 
 def ids_are_random(patch: Patch) -> None:
@@ -105,13 +105,13 @@ FAULTS: tuple[Callable[[Patch], None], ...] = (
 def test_the_harness_finds_it(fault: Callable[[Patch], None], monkeypatch: Patch) -> None:
     monkeypatch.setattr(split_clusters, "SPLIT_FROM", 6)
     fault(monkeypatch)
-    with pytest.raises(Exception) as found:  # noqa: PT011  hypothesis may put it into a group
+    with pytest.raises(Exception) as raised:  # noqa: PT011  hypothesis may put it into a group
         crash_through(SEARCHED, builtin()[0])
-    assert _is_about_memories(found.value), found.value
+    assert _is_about_memories(raised.value), raised.value
 
 
 def _is_about_memories(error: BaseException) -> bool:
-    """Whether this is what the harness says, rather than a fault of its own."""
+    """Return whether the harness reports this error, so that it is not a fault of the harness."""
     if isinstance(error, BaseExceptionGroup):
-        return any(_is_about_memories(each) for each in error.exceptions)
+        return any(_is_about_memories(part) for part in error.exceptions)
     return isinstance(error, AssertionError)

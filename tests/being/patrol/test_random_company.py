@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from nacre.being.memory.patrol_trigger import KIND
 from nacre.being.patrol.jobs import PatrolJobs
-from nacre.being.patrol.planning.plans import Thinking
+from nacre.being.patrol.planning.plans import Planner
 from nacre.being.patrol.run.runs import Receipt
 from nacre.being.patrol.steps import split_clusters
-from nacre.being.patrol.trigger import lease_of
+from nacre.being.patrol.trigger import lease_key
 from nacre.core.errors import LeaseLostError, UnavailableError
 from nacre.jobs.job import Job, encode_job
 from nacre.jobs.lease import Leases
@@ -43,10 +43,8 @@ examples = pytest.mark.parametrize("examples", [15, pytest.param(100, marks=pyte
 
 def lived(data: st.DataObject) -> World:
     """Return a Being with a past, for which something waits."""
-    thinking = StandIn() if data.draw(st.booleans(), label="with a model") else None
-    world = new_world(
-        EMBEDDER if data.draw(st.booleans(), label="with vectors") else None, thinking
-    )
+    planner = StandIn() if data.draw(st.booleans(), label="with a model") else None
+    world = new_world(EMBEDDER if data.draw(st.booleans(), label="with vectors") else None, planner)
     history = data.draw(st.lists(stretches, min_size=1, max_size=2), label="history")
     for number, stretch in enumerate(history):
         for step in stretch:
@@ -81,7 +79,7 @@ def test_what_users_write_between_the_writes_of_a_patrol_stays(examples: int) ->
 
 
 class Promised:
-    """What was acknowledged to users, and has to be there afterwards."""
+    """The acknowledged writes of users, which must be there afterwards."""
 
     def __init__(self) -> None:
         self._scenes: set[str] = set()
@@ -89,23 +87,23 @@ class Promised:
         self._recalls: dict[str, int] = {}
 
     def after(self, world: World, step: UserStep) -> None:
-        """Keep what a step has promised."""
+        """Record the promises of a step."""
         nodes = nodes_of(world)
         here = {str(i["sk"]) for i in world.items() if str(i["pk"]).endswith("#S")}
         self._scenes = here if isinstance(step, Note) else self._scenes & here
         every = {node.node_id: node for node in nodes}
-        self._pinned = {each for each, node in every.items() if node.pinned}
-        self._recalls = {each: node.reactivation_count for each, node in every.items()}
+        self._pinned = {node_id for node_id, node in every.items() if node.pinned}
+        self._recalls = {node_id: node.reactivation_count for node_id, node in every.items()}
 
     def check(self, world: World) -> None:
         """Raise AssertionError for what is not there any more."""
         here = {str(i["sk"]) for i in world.items() if str(i["pk"]).endswith("#S")}
         assert self._scenes <= here
-        found = {node.node_id: node for node in nodes_of(world)}
+        nodes = {node.node_id: node for node in nodes_of(world)}
         for node_id in self._pinned:
-            assert found[node_id].pinned
+            assert nodes[node_id].pinned
         for node_id, count in self._recalls.items():
-            assert found[node_id].reactivation_count >= count
+            assert nodes[node_id].reactivation_count >= count
 
 
 def plant(process: World, meanwhile: dict[int, UserStep], promised: Promised) -> None:
@@ -128,11 +126,11 @@ def test_of_two_workers_one_does_the_patrol(examples: int) -> None:
     def body(data: st.DataObject) -> None:
         nonlocal taken_over
         start = lived(data)
-        whole = start.copy()
-        assert leased(whole).state == "done"
-        expected = state_of(whole)
+        unstopped = start.copy()
+        assert leased(unstopped).state == "done"
+        expected = state_of(unstopped)
 
-        number = data.draw(st.integers(0, whole.fuse.writes - 1), label="is slow before")
+        number = data.draw(st.integers(0, unstopped.fuse.writes - 1), label="is slow before")
         gets = data.draw(st.one_of(st.none(), st.integers(3, 30)), label="the other one gets to")
         slow = start.copy()
         fast = slow.process(generation=700)
@@ -159,7 +157,7 @@ def test_of_two_workers_one_does_the_patrol(examples: int) -> None:
         if last.patrol.runs.open(last.being_id) is not None:
             last.run()
         same(state_of(last), expected, (number, gets))
-        for world in (start, whole, slow):
+        for world in (start, unstopped, slow):
             world.database.close()
 
     hypothesised(body, examples=examples)
@@ -175,7 +173,7 @@ def test_a_model_that_fails_at_any_question_harms_nothing(examples: int) -> None
         start = lived(data)
         failing = data.draw(st.frozensets(st.integers(0, 12), min_size=1), label="fails at")
         model = StandIn(failing=failing)
-        start.thinking = model
+        start.planner = model
         process = start.process()
         process.fuse.stop_before = data.draw(
             st.one_of(st.none(), st.integers(1, 60)), label="stops before"
@@ -186,7 +184,7 @@ def test_a_model_that_fails_at_any_question_harms_nothing(examples: int) -> None
         assert last.run().state == "done"
         hold(last)
         failed += sum(number < len(model.asked) for number in failing)
-        last.thinking = StandIn()
+        last.planner = StandIn()
         for _ in range(2):  # what failed is asked again, or let be
             assert last.run().state == "done"
             hold(last)
@@ -199,9 +197,13 @@ def test_a_model_that_fails_at_any_question_harms_nothing(examples: int) -> None
 def leased(world: World, *, ahead: timedelta = timedelta()) -> Receipt:
     """Do a patrol as a worker does, under the lease; one that is ahead finds it run out."""
     leases = Leases(world.table.table, now=lambda: world.clock() + ahead, duration=LEASE)
-    lease = leases.take(lease_of(world.being_id))
+    lease = leases.take(lease_key(world.being_id))
     return world.patrol.run(
-        world.being_id, trigger="manual", keep=lambda: None, thinking=world.thinking, lease=lease
+        world.being_id,
+        trigger="manual",
+        renew_lease=lambda: None,
+        planner=world.planner,
+        lease=lease,
     )
 
 
@@ -209,9 +211,9 @@ def leased(world: World, *, ahead: timedelta = timedelta()) -> Receipt:
 def test_messages_that_come_twice_and_in_any_order_do_one_patrol(examples: int) -> None:
     def body(data: st.DataObject) -> None:
         start = lived(data)
-        once = start.copy()
-        deliver(once, 1)
-        expected = state_of(once)
+        delivered_once = start.copy()
+        deliver(delivered_once, 1)
+        expected = state_of(delivered_once)
 
         world = start.copy()
         ends = data.draw(
@@ -225,8 +227,8 @@ def test_messages_that_come_twice_and_in_any_order_do_one_patrol(examples: int) 
                 deliver(process, number)
         process.fuse.stop_before = None
         same(state_of(process), expected, ends)
-        for each in (start, once, world):
-            each.database.close()
+        for opened in (start, delivered_once, world):
+            opened.database.close()
 
     hypothesised(body, examples=examples)
 
@@ -238,7 +240,7 @@ def deliver(world: World, attempt: int) -> None:
         patrol=world.patrol,
         table=world.table,
         queue=world.queue,
-        thinkers=Always(world.thinking),  # type: ignore[arg-type]
+        models=Always(world.planner),  # type: ignore[arg-type]
         trigger=world.memory.trigger,
         clock=world.clock,
     )
@@ -249,12 +251,12 @@ def deliver(world: World, attempt: int) -> None:
 
 
 class Always:
-    """Thinkers that give every job the same."""
+    """ModelAccess that give every job the same."""
 
-    def __init__(self, thinking: Thinking | None) -> None:
-        self._thinking = thinking
+    def __init__(self, planner: Planner | None) -> None:
+        self._thinking = planner
 
-    def for_job(self, being_id: str, job: Job) -> Thinking | None:
+    def for_job(self, being_id: str, job: Job) -> Planner | None:
         return self._thinking
 
     def job_ended(self, being_id: str, job: Job) -> None:

@@ -29,7 +29,7 @@ def test_hundreds_of_crashes_change_nothing(embedder: Embedder) -> None:
 
 @pytest.mark.slow
 def test_as_many_crashes_as_are_asked_for_change_nothing(embedder: Embedder) -> None:
-    wanted = crashes_asked_for()
-    tally = crash_through(wanted, embedder)
+    count = crashes_asked_for()
+    tally = crash_through(count, embedder)
     print(tally)
-    assert tally.crashes >= wanted
+    assert tally.crashes >= count

@@ -1,4 +1,4 @@
-"""What is told again and again lives on, however long, and a forgotten memory comes back."""
+"""A memory that is told again and again lives on, and a forgotten one comes back."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -15,9 +15,9 @@ TOLD = "Ann walks the dog in the park"
 
 @pytest.fixture
 def world() -> Iterator[World]:
-    made = new_world(builtin()[0])
-    yield made
-    made.database.close()
+    new = new_world(builtin()[0])
+    yield new
+    new.database.close()
 
 
 def only(world: World) -> Node:
@@ -60,19 +60,19 @@ def test_one_telling_refreshes_as_a_recall_does(world: World) -> None:
         world.note(action)
     world.run()
     world.age(30)
-    told, recalled = (
+    repeated, recalled = (
         node.node_id
         for node in sorted(
-            world.memory.nodes.page(world.being_id).nodes, key=lambda each: each.action
+            world.memory.nodes.page(world.being_id).nodes, key=lambda entry: entry.action
         )
     )
     world.memory.nodes.touch(world.being_id, {recalled: 1})
     world.note("The dog walks Ann in the park")  # something else
     world.note(TOLD + ".", when=["2026-08-02"])
     world.run()
-    found = world.memory.nodes.get_many(world.being_id, [told, recalled])
-    assert found[told].stability == found[recalled].stability > 16
-    assert found[told].clock0 == found[recalled].clock0
+    stored = world.memory.nodes.get_many(world.being_id, [repeated, recalled])
+    assert stored[repeated].stability == stored[recalled].stability > 16
+    assert stored[repeated].clock0 == stored[recalled].clock0
 
 
 @pytest.mark.parametrize("dated", [True, False])
@@ -113,10 +113,10 @@ def test_a_full_memory_is_followed_by_one_that_lives_on(
     for _ in range(60):
         tell(world)
         world.age(3)
-    found = world.memory.nodes.page(world.being_id).nodes
-    assert sum(len(node.evidence) for node in found) == 60
-    assert len(found) > 1
-    newest = max(found, key=lambda node: max(node.when))
+    nodes = world.memory.nodes.page(world.being_id).nodes
+    assert sum(len(node.evidence) for node in nodes) == 60
+    assert len(nodes) > 1
+    newest = max(nodes, key=lambda node: max(node.when))
     assert newest.status == "active"
 
 
@@ -124,17 +124,17 @@ def test_told_again_a_source_of_a_merge_keeps_the_merged_memory_alive(world: Wor
     tell(world, "Ann bought an oak")
     tell(world, "Ann bought a birch")
     ids = [node.node_id for node in world.memory.nodes.page(world.being_id).nodes]
-    merged = world.memory.merges.merge(world.being_id, ids, action="Ann bought an oak and a birch")
+    merged = world.memory.edits.merge(world.being_id, ids, action="Ann bought an oak and a birch")
     for _ in range(20):
         world.age(6)
         tell(world, "An oak was bought by Ann")
-    found = world.memory.nodes.get_many(world.being_id, [*ids, merged.node.node_id])
+    nodes = world.memory.nodes.get_many(world.being_id, [*ids, merged.node.node_id])
     assert len(world.memory.nodes.page(world.being_id).nodes) == 3
-    assert found[merged.node.node_id].status == "active"
-    assert len(found[merged.node.node_id].evidence) == 22
+    assert nodes[merged.node.node_id].status == "active"
+    assert len(nodes[merged.node.node_id].evidence) == 22
 
-    world.memory.merges.undo(world.being_id, merged.node.node_id)
-    oak = next(node for node in found.values() if node.action == "Ann bought an oak")
+    world.memory.edits.undo_merge(world.being_id, merged.node.node_id)
+    oak = next(node for node in nodes.values() if node.action == "Ann bought an oak")
     tell(world, "Ann bought an oak")
     after = world.memory.nodes.get(world.being_id, oak.node_id)
     assert after is not None

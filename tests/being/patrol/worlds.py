@@ -12,19 +12,19 @@ from nacre.adapters.sqlite.queue import SqliteQueue
 from nacre.adapters.sqlite.table import SqliteTable
 from nacre.adapters.sqlite.vectors import LocalVectors
 from nacre.being.memory.index.cluster_vectors import ClusterMeans
-from nacre.being.memory.index.sync import Indexing
+from nacre.being.memory.index.sync import IndexSync
 from nacre.being.memory.model import keys
-from nacre.being.memory.repositories import Memory, memory_over
+from nacre.being.memory.model.types import SceneDraft
+from nacre.being.memory.repositories import Repositories, open_repositories
 from nacre.being.memory.store.nodes import Nodes
-from nacre.being.memory.store.scenes import SceneDraft
-from nacre.being.patrol.patrol import Patrol, patrol_over
-from nacre.being.patrol.planning.plans import Thinking
+from nacre.being.patrol.patrol import Patrol
+from nacre.being.patrol.planning.plans import Planner
 from nacre.being.patrol.run.runs import Receipt
 from nacre.core.errors import UnavailableError
-from nacre.ports.embedder import Embedder, Vector
+from nacre.ports.embedder import Embedder
 from nacre.ports.items.table import Change, Condition, Index, Item, Key, Page, Range, Table, Write
 from nacre.ports.queue import Depth, Message, Queue
-from nacre.ports.vectors import Candidates, Filter, Point, VectorIndex
+from nacre.ports.vectors import Candidates, Point, Question, VectorIndex
 from tests.adapters.conftest import StillClock
 
 Dump = dict[str, Any]
@@ -83,9 +83,9 @@ class FusedTable:
         return self.table.get(key)
 
     def get_many(self, keys: Iterable[Key]) -> dict[Key, Item]:
-        found = self.table.get_many(keys)
-        self.fuse.read(len(found))
-        return found
+        items = self.table.get_many(keys)
+        self.fuse.read(len(items))
+        return items
 
     def put(self, item: Item, *, when: Condition | None = None) -> None:
         self._burn()
@@ -141,17 +141,9 @@ class FusedIndex:
         self.fuse.burn()
         self.index.delete(being_id, ids)
 
-    def search(
-        self,
-        being_id: str,
-        *,
-        dense: Vector | None,
-        sparse: Sequence[str],
-        where: Filter,
-        limit: int,
-    ) -> Candidates:
+    def search(self, being_id: str, question: Question) -> Candidates:
         self.fuse.search()
-        return self.index.search(being_id, dense=dense, sparse=sparse, where=where, limit=limit)
+        return self.index.search(being_id, question)
 
     def scan(self, being_id: str, *, after: str | None, limit: int) -> list[tuple[str, str]]:
         return self.index.scan(being_id, after=after, limit=limit)
@@ -168,9 +160,9 @@ class FusedQueue:
     queue: Queue
     fuse: Fuse
 
-    def send(self, body: str, *, group: str, repeat: str | None = None) -> str:
+    def send(self, body: str, *, group: str, dedupe_key: str | None = None) -> str:
         self.fuse.burn()
-        return self.queue.send(body, group=group, repeat=repeat)
+        return self.queue.send(body, group=group, dedupe_key=dedupe_key)
 
     def receive(self) -> Message | None:
         return self.queue.receive()
@@ -198,25 +190,25 @@ class World:
     embedder: Embedder | None
     table: FusedTable
     queue: FusedQueue
-    indexing: Indexing
-    memory: Memory
+    indexing: IndexSync
+    memory: Repositories
     patrol: Patrol
     fuse: Fuse
-    thinking: Thinking | None = None
+    planner: Planner | None = None
     generation: int = 0  # how often it was copied: no two make the same ids
     receipts: list[Receipt] = field(default_factory=list)
 
     def note(self, *actions: str, **fields: Any) -> None:
         """Record scenes; ones of the store's own would be refused at the door."""
-        given: dict[str, Any] = {"actors": ["Ann"], "when": ["2026-07-01"], **fields}
+        defaults: dict[str, Any] = {"actors": ("Ann",), "when": ("2026-07-01",), **fields}
         for first in range(0, len(actions), 20):
-            some = [SceneDraft(action=each, **given) for each in actions[first : first + 20]]
+            some = [SceneDraft(action=action, **defaults) for action in actions[first : first + 20]]
             self.memory.scenes.record(self.being_id, some)
 
     def run(self) -> Receipt:
         """Do a patrol."""
         receipt = self.patrol.run(
-            self.being_id, trigger="manual", keep=lambda: None, thinking=self.thinking
+            self.being_id, trigger="manual", renew_lease=lambda: None, planner=self.planner
         )
         self.receipts.append(receipt)
         return receipt
@@ -231,14 +223,14 @@ class World:
         return items_in(self.database)
 
     def dump(self) -> Dump:
-        """Return all that is stored, the index included, to be compared byte for byte."""
+        """Return the whole store with the index, for a comparison byte by byte."""
         with self.database.read() as connection:
             rows = connection.execute(
                 "SELECT pk, sk, expires_at, gsi1pk, gsi1sk, gsi2pk, gsi2sk, gsi3pk, gsi3sk, body"
                 " FROM data ORDER BY pk, sk"
             ).fetchall()
             messages = connection.execute("SELECT queue, body FROM messages").fetchall()
-        index = self.indexing.reading(self.being_id).index
+        index = self.indexing.active_index(self.being_id).index
         points: list[tuple[str, str]] = []
         while page := index.scan(self.being_id, after=points[-1][0] if points else None, limit=500):
             points += page
@@ -253,7 +245,7 @@ class World:
         clock = StillClock()
         clock.time = self.clock.time + timedelta(seconds=seconds)
         generation = self.generation + 1 if generation is None else generation
-        return _world(self.database, clock, self.being_id, self.embedder, self.thinking, generation)
+        return _world(self.database, clock, self.being_id, self.embedder, self.planner, generation)
 
     def copy(self) -> "World":
         """Return a world in the same state, with a new fuse and processes without a memory."""
@@ -265,13 +257,13 @@ class World:
         clock = StillClock()
         clock.time = self.clock.time
         return _world(
-            database, clock, self.being_id, self.embedder, self.thinking, self.generation + 1
+            database, clock, self.being_id, self.embedder, self.planner, self.generation + 1
         )
 
 
 def new_world(
     embedder: Embedder | None,
-    thinking: Thinking | None = None,
+    planner: Planner | None = None,
     *,
     path: str = ":memory:",
     now: datetime | None = None,
@@ -283,12 +275,12 @@ def new_world(
     database = SqliteDatabase(path)
     being = Beings(SqliteTable(database, now=clock), clock=clock, rng=Random(1))
     being_id = being.create("Pearl", owner="me").being_id
-    return _world(database, clock, being_id, embedder, thinking)
+    return _world(database, clock, being_id, embedder, planner)
 
 
 def items_in(database: SqliteDatabase) -> list[Item]:
     """Return every item of a store."""
-    from nacre.adapters.items.item_json import decode_item
+    from nacre.adapters.items.values import decode_item
 
     with database.read() as connection:
         rows = connection.execute("SELECT body FROM data ORDER BY pk, sk").fetchall()
@@ -300,24 +292,24 @@ def _world(
     clock: StillClock,
     being_id: str,
     embedder: Embedder | None,
-    thinking: Thinking | None,
+    planner: Planner | None,
     generation: int = 0,
 ) -> World:
     fuse = Fuse()
     rng = Random(7 + generation)
     table = FusedTable(SqliteTable(database, now=clock), fuse)
     queue = FusedQueue(SqliteQueue(database, "jobs", now=clock), fuse)
-    indexing = Indexing(
+    indexing = IndexSync(
         table,
         lambda emb_id: FusedIndex(LocalVectors(database, emb_id), fuse),
         embedder,
         clock=clock,
         rng=rng,
-        relaxed=FusedTable(SqliteTable(database, now=clock, durable=False), fuse),
+        non_durable_table=FusedTable(SqliteTable(database, now=clock, durable=False), fuse),
     )
     means = ClusterMeans(table, Nodes(table, indexing, clock=clock), indexing)
-    memory = memory_over(table, queue, indexing, means, clock=clock, rng=rng)
-    patrol = patrol_over(memory, table, queue, indexing, clock=clock)
+    memory = open_repositories(table, queue, indexing, means, clock=clock, rng=rng)
+    patrol = Patrol(table, queue, memory, indexing, clock=clock)
     return World(
         database=database,
         clock=clock,
@@ -329,6 +321,6 @@ def _world(
         memory=memory,
         patrol=patrol,
         fuse=fuse,
-        thinking=thinking,
+        planner=planner,
         generation=generation,
     )

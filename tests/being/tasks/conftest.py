@@ -9,7 +9,7 @@ from nacre.adapters.sqlite.database import SqliteDatabase
 from nacre.ports.items.table import Table
 from tests.adapters.conftest import StillClock
 from tests.being.tasks.worlds import World
-from tests.two_stores import clock, stack, table
+from tests.scaffolding.two_stores import clock, stack, table
 
 __all__ = ["clock", "stack", "table"]
 

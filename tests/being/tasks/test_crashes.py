@@ -3,32 +3,22 @@
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import pytest
 
-from nacre.being.tasks.task import call_of
+from nacre.being.tasks.task import call_key
 from nacre.protocol.context import Context
 from nacre.protocol.versions import MODERN
 from tests.being.tasks.worker_process import Place
 from tests.being.tasks.worlds import CALLER, KEY, text_of
-from tests.lambda_events import BEING
+from tests.scaffolding.lambda_events import BEING
+from tests.scaffolding.waiting import until
 
 ROOT = Path(__file__).parents[3]
 _SECONDS = 60
-
-
-def until(found: Callable[[], Any], what: str) -> Any:
-    end = time.monotonic() + _SECONDS
-    while not (value := found()):
-        assert time.monotonic() < end, what
-        time.sleep(0.02)
-    return value
 
 
 def worker(folder: Path) -> subprocess.Popen[bytes]:
@@ -55,13 +45,17 @@ def test_tasks_survive_any_number_of_killed_workers(tmp_path: Path) -> None:
     place, rng = Place(tmp_path), Random(11)
     place.table.put({"pk": f"B#{BEING}", "sk": "META", "schema": 1})
     context = Context(version=MODERN, principal=CALLER)
-    wanted = {
-        place.desk.create("steps", {"many": many}, context, None)["taskId"]: many
+    steps_of = {
+        place.requests.create("steps", {"many": many}, context, None)["taskId"]: many
         for many in range(1, 30)
     }
 
     def left() -> list[str]:
-        return [each for each in wanted if place.desk.get(each, CALLER)["status"] == "working"]
+        return [
+            task_id
+            for task_id in steps_of
+            if place.requests.get(task_id, CALLER)["status"] == "working"
+        ]
 
     def is_far(steps: int) -> bool:
         return taken(tmp_path) >= steps or not left()
@@ -74,39 +68,39 @@ def test_tasks_survive_any_number_of_killed_workers(tmp_path: Path) -> None:
         killed.wait()
         kills += 1
         assert kills < 100
-    ended = {each: place.desk.get(each, CALLER) for each in wanted}
+    ended = {task_id: place.requests.get(task_id, CALLER) for task_id in steps_of}
     place.database.close()
 
     assert kills >= 3
-    assert {each["status"] for each in ended.values()} == {"completed"}
-    assert {each: text_of(ended[each]["result"]) for each in wanted} == {
-        each: f"{many} steps" for each, many in wanted.items()
+    assert {task_id["status"] for task_id in ended.values()} == {"completed"}
+    assert {task_id: text_of(ended[task_id]["result"]) for task_id in steps_of} == {
+        task_id: f"{many} steps" for task_id, many in steps_of.items()
     }
 
 
 def test_a_killed_workers_task_is_done_by_another_process(tmp_path: Path) -> None:
     place = Place(tmp_path)
     place.table.put({"pk": f"B#{BEING}", "sk": "META", "schema": 1})
-    desk = place.desk
+    requests = place.requests
     context = Context(version=MODERN, principal=CALLER, llm_api_key=KEY)
-    task_id = desk.create("writes", {}, context, None)["taskId"]
+    task_id = requests.create("writes", {}, context, None)["taskId"]
     killed = worker(tmp_path)
     try:
         until(lambda: attempts(tmp_path), "the first attempt did not begin")
-        call = call_of(BEING, task_id)
+        call = call_key(BEING, task_id)
         until(lambda: "notes" in (place.table.get(call) or {}), "nothing was noted")
     finally:
         killed.send_signal(signal.SIGKILL)
         killed.wait()
-    assert desk.get(task_id, CALLER)["status"] == "working"
+    assert requests.get(task_id, CALLER)["status"] == "working"
 
     place.loop.start()
-    done = until(
-        lambda: (got := desk.get(task_id, CALLER))["status"] != "working" and got,
+    finished = until(
+        lambda: (task := requests.get(task_id, CALLER))["status"] != "working" and task,
         "nobody went on",
     )
     assert place.loop.stop(_SECONDS)
     place.database.close()
 
-    assert (done["status"], text_of(done["result"])) == ("completed", "attempts [1, 2]")
+    assert (finished["status"], text_of(finished["result"])) == ("completed", "attempts [1, 2]")
     assert attempts(tmp_path) == [f"1 {KEY}", f"2 {KEY}"]

@@ -63,8 +63,8 @@ def test_a_task_outlives_the_stdio_server_that_took_it() -> None:
 
     second = Stdio()
     try:
-        kept = second.say("tools/call", name="trigger_patrol", arguments=arguments)
-        ended = [second.ended(task["taskId"]) for task in (lost, kept)]
+        reply = second.say("tools/call", name="trigger_patrol", arguments=arguments)
+        ended = [second.ended(task["taskId"]) for task in (lost, reply)]
     finally:
         second.kill()
 

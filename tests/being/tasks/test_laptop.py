@@ -21,15 +21,15 @@ from nacre.jobs.loop import Outcome
 from nacre.protocol.caller import Caller, Peer
 from nacre.protocol.context import Silence
 from nacre.protocol.http import error_map
-from nacre.protocol.messages import Request
+from nacre.protocol.messages import Answer, Request
 from nacre.protocol.principal import FULL, Principal
-from nacre.protocol.replies import Answer
 from nacre.protocol.versions import LEGACY_VERSIONS, MODERN
-from nacre.wiring.laptop import Laptop, first_being, open_laptop
+from nacre.wiring.compose import Home
+from nacre.wiring.laptop import first_being, open_laptop
 from nacre.wiring.settings import Settings
 from tests.being.tasks.worlds import KEY, TAKES, text_of
 from tests.being.tools.writing import SCENE
-from tests.model_server import model_server
+from tests.scaffolding.model_server import model_server
 
 MESSAGES = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]
 YES = {"action": "accept", "content": {"decision": "allow once"}}
@@ -42,7 +42,7 @@ DENY = PROMPT.replace("prompt", "deny", 1)
 class Client:
     """A client of this era that takes tasks, and a worker that does one job when told to."""
 
-    laptop: Laptop
+    laptop: Home
     principal: Principal
     folder: Path
     outcomes: list[Outcome]
@@ -60,10 +60,10 @@ class Client:
     def work(self) -> int:
         """Do every job that waits; return how many there were."""
         loop = self.laptop.worker_loop(self.outcomes.append, error_map)
-        done = 0
+        jobs = 0
         while loop.run_next():
-            done += 1
-        return done
+            jobs += 1
+        return jobs
 
     def ended(self, task: dict[str, Any]) -> dict[str, Any]:
         return dict(self.ask("tasks/get", taskId=task["taskId"])["result"])
@@ -71,7 +71,7 @@ class Client:
     def audited(self) -> list[tuple[str, str | None]]:
         chains = JsonlRecords(self.folder / "audit").chains()
         records = [json.loads(line) for chain in chains for line in chain.lines]
-        return [(each["outcome"], each.get("tool")) for each in records]
+        return [(record["outcome"], record.get("tool")) for record in records]
 
 
 @contextmanager
@@ -86,7 +86,7 @@ def client(folder: Path, *, policy: str | None = None, **settings: Any) -> Itera
     )
     laptop = open_laptop(folder / "data", chosen)
     try:
-        being = first_being(laptop.home) or laptop.home.beings.of_owner(DEFAULT_OWNER)[0]
+        being = first_being(laptop) or laptop.beings.of_owner(DEFAULT_OWNER)[0]
         yield Client(laptop, Principal("t1", being.being_id, FULL), folder / "data", [])
     finally:
         laptop.close()
@@ -109,10 +109,10 @@ def test_a_patrol_is_followed_to_its_end_by_the_one_thread_that_also_does_it(
         task = me.call("trigger_patrol", messages=[MESSAGES[0], long])
         assert task["status"] == "working"
         me.work()
-        done = me.ended(task)
-        answer = json.loads(text_of(done["result"]))
+        finished = me.ended(task)
+        answer = json.loads(text_of(finished["result"]))
 
-    assert (done["status"], answer["status"], answer["nodes_created"]) == ("completed", "ok", 1)
+    assert (finished["status"], answer["status"], answer["nodes_created"]) == ("completed", "ok", 1)
     assert (answer["messages_stored"], answer["messages_known"]) == (2, 0)
     assert {outcome.result for outcome in me.outcomes} == {"done"}
 
@@ -124,8 +124,8 @@ def test_many_that_wait_for_a_patrol_do_not_keep_it_from_running(tmp_path: Path)
         me.work()
         ended = [me.ended(task) for task in tasks]
 
-    assert {each["status"] for each in ended} == {"completed"}
-    answers = [json.loads(text_of(each["result"])) for each in ended]
+    assert {task["status"] for task in ended} == {"completed"}
+    answers = [json.loads(text_of(task["result"])) for task in ended]
     assert {answer["status"] for answer in answers} == {"ok"}
 
 
@@ -155,14 +155,14 @@ def test_the_key_of_the_caller_makes_the_patrol_think_and_is_left_nowhere(tmp_pa
 
 def test_an_older_client_waits_as_before(tmp_path: Path) -> None:
     with client(tmp_path) as me:
-        told = me.ask(
+        reply = me.ask(
             "tools/call",
             LEGACY_VERSIONS[0],
             name="trigger_patrol",
             arguments={"messages": []},
         )["result"]
 
-    assert json.loads(text_of(told))["status"] == "ok"
+    assert json.loads(text_of(reply))["status"] == "ok"
 
 
 def test_a_denied_call_makes_no_task(tmp_path: Path) -> None:
@@ -175,22 +175,22 @@ def test_a_denied_call_makes_no_task(tmp_path: Path) -> None:
 
 def test_an_approval_comes_before_the_task_and_counts_for_it(tmp_path: Path) -> None:
     with client(tmp_path, policy=PROMPT) as me:
-        asked = me.call("trigger_patrol", messages=[])
+        question = me.call("trigger_patrol", messages=[])
         assert me.work() == 0
-        (name,) = asked["inputRequests"]
+        (name,) = question["inputRequests"]
         task = me.ask(
             "tools/call",
             name="trigger_patrol",
             arguments={"messages": []},
-            requestState=asked["requestState"],
+            requestState=question["requestState"],
             inputResponses={name: YES},
         )["result"]
         me.work()
-        done = me.ended(task)
+        finished = me.ended(task)
         audited = me.audited()
 
-    assert (asked["resultType"], task["resultType"]) == ("input_required", "task")
-    assert (done["status"], "isError" in done["result"]) == ("completed", False)
+    assert (question["resultType"], task["resultType"]) == ("input_required", "task")
+    assert (finished["status"], "isError" in finished["result"]) == ("completed", False)
     tools = {("prompt", "trigger_patrol"), ("allow", "trigger_patrol")}
     assert set(audited) == tools
     assert audited[-1] == ("allow", "trigger_patrol")  # the worker's own decision
@@ -198,13 +198,13 @@ def test_an_approval_comes_before_the_task_and_counts_for_it(tmp_path: Path) -> 
 
 def test_a_refusal_makes_no_task(tmp_path: Path) -> None:
     with client(tmp_path, policy=PROMPT) as me:
-        asked = me.call("trigger_patrol", messages=[])
-        (name,) = asked["inputRequests"]
+        question = me.call("trigger_patrol", messages=[])
+        (name,) = question["inputRequests"]
         refused = me.ask(
             "tools/call",
             name="trigger_patrol",
             arguments={"messages": []},
-            requestState=asked["requestState"],
+            requestState=question["requestState"],
             inputResponses={name: {"action": "decline"}},
         )["result"]
 
@@ -226,11 +226,11 @@ def test_a_rule_that_comes_to_deny_meanwhile_counts_in_the_worker(tmp_path: Path
 def test_a_patrol_whose_turn_does_not_come_is_not_followed_for_ever(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(trigger_patrol, "_MOST_ATTEMPTS", 3)
+    monkeypatch.setattr(trigger_patrol, "_MAX_ATTEMPTS", 3)
     monkeypatch.setattr(trigger, "_BEGINS_SECONDS", 0.0)
     with client(tmp_path) as me:
         me.call("update_notes", scenes=[SCENE])
-        Leases(me.laptop.home.data, now=system_clock).take(trigger.lease_of(me.principal.being_id))
+        Leases(me.laptop.data, now=system_clock).take(trigger.lease_key(me.principal.being_id))
         task = me.call("trigger_patrol", messages=[])
         me.work()
         answer = json.loads(text_of(me.ended(task)["result"]))

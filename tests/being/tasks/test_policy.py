@@ -10,6 +10,7 @@ from nacre.core.own_server_name import OWN
 from nacre.firewall.enforce.judge import Judge
 from nacre.firewall.entry.entry_judge import EntryJudge
 from nacre.firewall.entry.guarded_surface import GuardedSurface
+from nacre.firewall.entry.visible_lists import VisibleLists
 from nacre.firewall.policies.live_policy import FixedPolicy
 from tests.being.tasks.worlds import World, text_of
 from tests.firewall.deciding import policy
@@ -26,7 +27,11 @@ class Gate:
         self.source = FixedPolicy(policy(text))
         self.trail, self.person = Notebook(), Person(by=FORM)
         judge = Judge(self, self.trail, lambda _: None, OWN, approver=self.person)
-        guarded = GuardedSurface(world.server, lambda: EntryJudge(lambda _: judge))
+        guarded = GuardedSurface(
+            world.server,
+            lambda: EntryJudge(lambda _: judge),
+            lambda: VisibleLists(lambda _: judge.policy()),
+        )
         world.serve(guarded)
 
     def current(self) -> Any:
@@ -53,12 +58,12 @@ def outer(world: World) -> Any:
 
 def approved(world: World, name: str) -> dict[str, Any]:
     """Call a tool that has to be approved, and approve it."""
-    asked = world.call(name)
-    (key,) = asked["inputRequests"]
+    question = world.call(name)
+    (key,) = question["inputRequests"]
     params = {
         "name": name,
         "arguments": {},
-        "requestState": asked["requestState"],
+        "requestState": question["requestState"],
         "inputResponses": {key: YES},
     }
     return dict(world.ask("tools/call", params)["result"])
@@ -68,11 +73,11 @@ def test_what_was_approved_is_not_asked_again_in_the_worker(laptop: World) -> No
     gate = Gate(laptop, PROMPT.format("inner"))
     laptop.add(inner)
     task = approved(laptop, "inner")
-    asked = len(gate.person.asked)
+    questions = len(gate.person.asked)
     laptop.work()
 
     assert text_of(laptop.get(task["taskId"])["result"]) == "inner"
-    assert len(gate.person.asked) == asked
+    assert len(gate.person.asked) == questions
     assert gate.trail.outcomes()[-1] == ("allow", "tools/call")
 
 
@@ -82,11 +87,11 @@ def test_an_approval_counts_although_the_policy_is_edited_meanwhile(laptop: Worl
     task = approved(laptop, "inner")
     edited = '[[rule]]\naction = "deny"\ntool = "other"\n' + PROMPT.format("inner")
     gate.source = FixedPolicy(policy(edited))
-    asked = len(gate.person.asked)
+    questions = len(gate.person.asked)
     laptop.work()
 
     assert text_of(laptop.get(task["taskId"])["result"]) == "inner"
-    assert len(gate.person.asked) == asked
+    assert len(gate.person.asked) == questions
 
 
 def test_what_a_task_calls_in_its_turn_is_another_call(laptop: World) -> None:

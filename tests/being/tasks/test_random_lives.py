@@ -27,7 +27,7 @@ from nacre.ports.queue import Queue
 from tests.adapters.conftest import StillClock
 from tests.being.tasks.test_tasks import CITY, NAME, said
 from tests.being.tasks.worlds import KEY, World
-from tests.lambda_events import BEING
+from tests.scaffolding.lambda_events import BEING
 
 pytestmark = pytest.mark.slow
 
@@ -58,10 +58,10 @@ class ShakyQueue:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.queue, name)
 
-    def send(self, body: str, *, group: str, repeat: str | None = None) -> str:
+    def send(self, body: str, *, group: str, dedupe_key: str | None = None) -> str:
         if self.fails:
             raise UnavailableError("the queue is away")
-        return self.queue.send(body, group=group, repeat=repeat)
+        return self.queue.send(body, group=group, dedupe_key=dedupe_key)
 
 
 class Lives(RuleBasedStateMachine):
@@ -91,10 +91,10 @@ class Lives(RuleBasedStateMachine):
         async def slices(context: Context, many: int) -> str:
             """Takes several attempts."""
             assert context.task is not None
-            done = int(context.task.notes.get("done", 0)) + 1
-            context.task.keep({"done": done})
+            slice_number = int(context.task.notes.get("done", 0)) + 1
+            context.task.keep({"done": slice_number})
             self.maybe_die()
-            if done < many:
+            if slice_number < many:
                 context.task.go_on_later()
             return "x" * 70_000 if many == 3 else "done"
 

@@ -11,7 +11,7 @@ import pytest
 
 from nacre import Context, ToolError, ToolResult, tool
 from nacre.being.tasks import watch
-from nacre.being.tasks.task import head_of
+from nacre.being.tasks.task import head_key
 from nacre.core.errors import ConditionFailedError, InvalidParamsError, UnavailableError
 from nacre.core.limits import (
     MAX_JSON_DEPTH,
@@ -25,13 +25,13 @@ from nacre.core.limits import (
 )
 from nacre.jobs.job import decode_job
 from nacre.jobs.lease import Lease
-from nacre.jobs.notifying_queue import AnnouncingQueue, Bell
+from nacre.jobs.notifying_queue import AnnouncingQueue, JobSignal
 from nacre.ports.queue import Queue
 from nacre.protocol.principal import READ_ONLY, Principal
 from nacre.protocol.versions import LEGACY_VERSIONS
 from tests.being.tasks.worlds import CALLER, KEY, World, text_of
-from tests.conformance.fixture_questions import elicit, field
-from tests.lambda_events import BEING
+from tests.end_to_end.conformance.fixture_questions import elicit, field
+from tests.scaffolding.lambda_events import BEING
 
 OTHER_BEING = "0198c1f0-0000-4000-8000-00000000000f"
 NAME = elicit("Your name?", {"name": {"type": "string"}})
@@ -59,25 +59,28 @@ async def asks(context: Context) -> str:
 
 def test_a_call_becomes_a_task_and_its_result_is_fetched(world: World) -> None:
     world.add(echo)
-    made = world.call("echo", text="hi")
-    task_id = made.pop("taskId")
+    created = world.call("echo", text="hi")
+    task_id = created.pop("taskId")
     working = world.get(task_id)
     world.clock.move(2)
     assert world.work()
-    done = world.get(task_id)
+    finished = world.get(task_id)
 
-    assert made == {
+    assert created == {
         "resultType": "task",
         "status": "working",
         "createdAt": "2026-07-28T12:00:00.000Z",
         "lastUpdatedAt": "2026-07-28T12:00:00.000Z",
         "ttlMs": 86_400_000,
         "pollIntervalMs": 1000,
-        "_meta": made["_meta"],
+        "_meta": created["_meta"],
     }
-    assert working == {**made, "resultType": "complete", "taskId": task_id}
-    assert (done["status"], done["lastUpdatedAt"]) == ("completed", "2026-07-28T12:00:02.000Z")
-    assert done["result"] == {
+    assert working == {**created, "resultType": "complete", "taskId": task_id}
+    assert (finished["status"], finished["lastUpdatedAt"]) == (
+        "completed",
+        "2026-07-28T12:00:02.000Z",
+    )
+    assert finished["result"] == {
         "resultType": "complete",
         "content": [{"type": "text", "text": "hi task"}],
     }
@@ -101,11 +104,11 @@ def test_a_tool_that_is_only_a_task_says_what_the_client_lacks(laptop: World) ->
     legacy = replace(laptop.caller, version=LEGACY_VERSIONS[0])
 
     refused = laptop.ask("tools/call", {"name": "asks"}, caller=without)["error"]
-    told = laptop.call("asks", caller=legacy)
+    reply = laptop.call("asks", caller=legacy)
 
     required: dict[str, Any] = {"extensions": {"io.modelcontextprotocol/tasks": {}}}
     assert (refused["code"], refused["data"]) == (-32021, {"requiredCapabilities": required})
-    assert told["isError"] is True
+    assert reply["isError"] is True
 
 
 def test_wrong_arguments_make_no_task(laptop: World) -> None:
@@ -128,8 +131,8 @@ def test_a_token_that_only_reads_gets_no_task_where_the_call_can_be_answered(
     assert text_of(laptop.call("look", text="a", caller=reader)) == "a inline"
     task_id = laptop.call("keep", text="b", caller=reader)["taskId"]
     laptop.work()
-    kept = laptop.ask("tasks/get", {"taskId": task_id}, caller=reader)["result"]
-    assert text_of(kept["result"]) == "b task"
+    task = laptop.ask("tasks/get", {"taskId": task_id}, caller=reader)["result"]
+    assert text_of(task["result"]) == "b task"
     assert laptop.code("tasks/cancel", task_id, caller=reader) == 403
 
 
@@ -198,16 +201,16 @@ def test_a_tool_that_fails_completes_with_its_error(world: World) -> None:
 
     world.add(fails)
     world.add(breaks)
-    one, other = world.begin("fails"), world.begin("breaks")
+    first, second = world.begin("fails"), world.begin("breaks")
     world.work()
     world.work()
 
-    assert world.get(one)["status"] == world.get(other)["status"] == "completed"
-    assert (text_of(world.get(one)["result"]), world.get(one)["result"]["isError"]) == (
+    assert world.get(first)["status"] == world.get(second)["status"] == "completed"
+    assert (text_of(world.get(first)["result"]), world.get(first)["result"]["isError"]) == (
         "Error: no luck",
         True,
     )
-    assert "private" not in text_of(world.get(other)["result"])
+    assert "private" not in text_of(world.get(second)["result"])
 
 
 def test_a_protocol_error_fails_the_task(world: World) -> None:
@@ -282,7 +285,7 @@ def test_a_tool_that_is_gone_fails_the_task(laptop: World) -> None:
 
 
 def test_progress_is_told_in_the_task(world: World) -> None:
-    seen: list[Any] = []
+    states: list[Any] = []
 
     @tool(task="required", blocking=True)
     async def slow(context: Context) -> str:
@@ -290,10 +293,10 @@ def test_progress_is_told_in_the_task(world: World) -> None:
         context.progress(2, 5, "reading")
         context.log("error", "a task has no log")
         end = time.monotonic() + 60
-        while time.monotonic() < end and not seen:
-            shown = world.get(world_task[0])
-            if "statusMessage" in shown:
-                seen.append(shown["statusMessage"])
+        while time.monotonic() < end and not states:
+            task = world.get(world_task[0])
+            if "statusMessage" in task:
+                states.append(task["statusMessage"])
             time.sleep(0.005)  # the store of this test serves one thread at a time
         return "done"
 
@@ -301,7 +304,7 @@ def test_progress_is_told_in_the_task(world: World) -> None:
     world_task = [world.begin("slow")]
     world.work()
 
-    assert seen == ["2 of 5: reading"]
+    assert states == ["2 of 5: reading"]
     assert "statusMessage" not in world.get(world_task[0])
 
 
@@ -315,20 +318,20 @@ def test_large_arguments_and_results_are_blobs_that_end_with_their_use(world: Wo
     assert [path.name for path in world.blob_files()] == ["call.json.blob"]
     assert all(len(repr(item)) < 2000 for item in world.items())
     world.work()
-    done = world.get(task_id)
+    finished = world.get(task_id)
 
-    assert text_of(done["result"]) == f"{large} task"
+    assert text_of(finished["result"]) == f"{large} task"
     assert [path.name for path in world.blob_files()] == ["result-1.json.blob"]
     assert all(len(repr(item)) < 2000 for item in world.items())
 
 
 @pytest.mark.parametrize("spare", [0, 1])
 def test_contents_at_the_bound_are_still_an_item(laptop: World, spare: int) -> None:
-    kept = laptop.store.contents.keep(
+    attributes = laptop.store.contents.store(
         f"{BEING}/x.json", b"x" * (TASK_INLINE_BYTES + spare), until=laptop.clock.at(60)
     )
 
-    assert ("blob" in kept) == (spare == 1)
+    assert ("blob" in attributes) == (spare == 1)
 
 
 def test_a_cancelled_task_leaves_no_blob(laptop: World) -> None:
@@ -352,12 +355,12 @@ def test_a_blob_that_is_gone_fails_the_task(laptop: World) -> None:
 
 
 def test_the_callers_key_is_sealed_and_ends_with_the_task(world: World) -> None:
-    given: list[str | None] = []
+    keys: list[str | None] = []
 
     @tool(task="required")
     async def keyed(context: Context) -> str:
         """Uses the key."""
-        given.append(context.llm_api_key)
+        keys.append(context.llm_api_key)
         return "done"
 
     world.add(keyed)
@@ -366,7 +369,7 @@ def test_the_callers_key_is_sealed_and_ends_with_the_task(world: World) -> None:
     assert KEY not in repr(world.items())
     world.work()
 
-    assert given == [KEY]
+    assert keys == [KEY]
     assert world.get(task_id)["status"] == "completed"
     assert world.kinds() == ["RESULT", "TASK"]
     assert not any("sealed" in item for item in world.items())
@@ -419,7 +422,7 @@ def test_a_task_asks_waits_and_goes_on(world: World) -> None:
     second = world.get(task_id)
     world.ask("tasks/update", {"taskId": task_id, "inputResponses": {"again": said(name="Bo")}})
     world.work()
-    done = world.get(task_id)
+    finished = world.get(task_id)
 
     assert (first["status"], first["inputRequests"]) == (
         "input_required",
@@ -429,7 +432,7 @@ def test_a_task_asks_waits_and_goes_on(world: World) -> None:
     assert {key for key in acknowledged["result"] if key != "_meta"} == {"resultType"}
     assert (going_on["status"], "inputRequests" in going_on) == ("working", False)
     assert second["inputRequests"] == {"again": NAME}
-    assert text_of(done["result"]) == "Ann Oslo Bo"
+    assert text_of(finished["result"]) == "Ann Oslo Bo"
 
 
 def test_answers_nobody_waits_for_are_ignored(laptop: World) -> None:
@@ -465,7 +468,7 @@ def test_answers_and_questions_have_bounds(laptop: World) -> None:
 
     laptop.add(asks)
     laptop.add(verbose)
-    task_id, other = laptop.begin("asks"), laptop.begin("verbose")
+    task_id, verbose_id = laptop.begin("asks"), laptop.begin("verbose")
     laptop.work()
     laptop.work()
     long = {"name": said(name="x" * TASK_ANSWER_BYTES)}
@@ -473,7 +476,7 @@ def test_answers_and_questions_have_bounds(laptop: World) -> None:
 
     assert refused["error"]["code"] == -32602
     assert laptop.get(task_id)["status"] == "input_required"
-    assert laptop.get(other)["status"] == "failed"
+    assert laptop.get(verbose_id)["status"] == "failed"
 
 
 def test_what_was_asked_before_the_task_is_not_asked_again(world: World) -> None:
@@ -493,15 +496,15 @@ def test_what_was_asked_before_the_task_is_not_asked_again(world: World) -> None
         "requestState": first["requestState"],
         "inputResponses": {"name": said(name="Ann")},
     }
-    made = world.ask("tools/call", params)["result"]
+    created = world.ask("tools/call", params)["result"]
     world.work()
     world.ask(
-        "tasks/update", {"taskId": made["taskId"], "inputResponses": {"city": said(city="Oslo")}}
+        "tasks/update", {"taskId": created["taskId"], "inputResponses": {"city": said(city="Oslo")}}
     )
     world.work()
 
-    assert (first["resultType"], made["resultType"]) == ("input_required", "task")
-    assert text_of(world.get(made["taskId"])["result"]) == "Ann Oslo"
+    assert (first["resultType"], created["resultType"]) == ("input_required", "task")
+    assert text_of(world.get(created["taskId"])["result"]) == "Ann Oslo"
 
 
 # The end that somebody wants.
@@ -589,7 +592,7 @@ class BrokenQueue:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.queue, name)
 
-    def send(self, body: str, *, group: str, repeat: str | None = None) -> str:
+    def send(self, body: str, *, group: str, dedupe_key: str | None = None) -> str:
         raise UnavailableError("the queue is away")
 
 
@@ -735,7 +738,7 @@ def test_long_work_keeps_its_lease_and_its_job(
 ) -> None:
     monkeypatch.setattr(watch, "TASK_RENEW_SECONDS", 0.0)
     renewals, renew = Semaphore(0), world.leases.renew
-    held: list[object] = []
+    observations: list[object] = []
 
     def counted(lease: Lease) -> None:
         renewals.release()
@@ -753,16 +756,16 @@ def test_long_work_keeps_its_lease_and_its_job(
                 pass
             # When the second one begins, the first has kept both.
             assert all(renewals.acquire(timeout=60) for _ in range(2))
-        head = head_of(BEING, context.task.id)
-        held.append(world.leases.is_held(head))
-        held.append(world.queue.receive())
+        head = head_key(BEING, context.task.id)
+        observations.append(world.leases.is_held(head))
+        observations.append(world.queue.receive())
         return "done"
 
     world.add(long)
     task_id = world.begin("long")
     world.work()
 
-    assert held == [True, None]
+    assert observations == [True, None]
     assert world.get(task_id)["status"] == "completed"
 
 
@@ -770,23 +773,23 @@ def test_an_attempt_that_lost_its_lease_to_another_changes_nothing(world: World)
     world.add(echo)
     task = world.store.find(BEING, world.begin("echo", text="hi"))
     assert task is not None
-    late = world.leases.take(task.head)
-    world.store.begin(task, late, 1)
+    lost_lease = world.leases.take(task.head)
+    world.store.begin(task, lost_lease, 1)
     world.clock.move(301)
     mine = world.leases.take(task.head)
     store = world.store
     outcome: dict[str, Any] = {"result": {"content": []}}
 
-    assert store.begin(task, late, 2) is None
-    assert not store.told(task, late, None)
-    assert not store.told(task, late, "far")
-    assert not store.park(task, late, b"{}", b"{}")
-    assert store.go_on(task, late) is None
-    assert not store.finish(task, late, "completed", outcome, None)
+    assert store.begin(task, lost_lease, 2) is None
+    assert not store.store_progress(task, lost_lease, None)
+    assert not store.store_progress(task, lost_lease, "far")
+    assert not store.park(task, lost_lease, b"{}", b"{}")
+    assert store.go_on(task, lost_lease) is None
+    assert not store.finish(task, lost_lease, "completed", outcome, None)
     with pytest.raises(ConditionFailedError):
-        store.note(task, late, b"{}")
+        store.note(task, lost_lease, b"{}")
     assert world.get(task.task_id)["status"] == "working"
-    assert store.told(task, mine, "far")
+    assert store.store_progress(task, mine, "far")
     assert store.finish(task, mine, "completed", outcome, None)
     assert not store.finish(task, mine, "completed", outcome, None)
 
@@ -822,21 +825,21 @@ def test_an_attempt_can_end_so_that_other_work_gets_its_turn(world: World) -> No
     async def sliced(context: Context, name: str) -> str:
         """Takes three attempts."""
         assert context.task is not None
-        done = context.task.notes.get("done", 0) + 1
-        order.append(f"{name}{done}")
-        context.task.keep({"done": done})
-        if done < 3:
+        slice_number = context.task.notes.get("done", 0) + 1
+        order.append(f"{name}{slice_number}")
+        context.task.keep({"done": slice_number})
+        if slice_number < 3:
             context.task.go_on_later()
-        return f"{name} after {done}"
+        return f"{name} after {slice_number}"
 
     world.add(sliced)
-    one, other = world.begin("sliced", name="a"), world.begin("sliced", name="b")
+    first, second = world.begin("sliced", name="a"), world.begin("sliced", name="b")
     while world.work():
         pass
 
     assert order == ["a1", "b1", "a2", "b2", "a3", "b3"]
-    assert text_of(world.get(one)["result"]) == "a after 3"
-    assert text_of(world.get(other)["result"]) == "b after 3"
+    assert text_of(world.get(first)["result"]) == "a after 3"
+    assert text_of(world.get(second)["result"]) == "b after 3"
     assert {outcome.attempt for outcome in world.outcomes} == {1}
 
 
@@ -890,7 +893,7 @@ def test_a_job_carries_ids_and_nothing_else(laptop: World) -> None:
 
 def test_sending_a_job_rings_the_bell(laptop: World) -> None:
     rung: list[int] = []
-    laptop.queue = AnnouncingQueue(laptop.queue, Bell(lambda: rung.append(1)))
+    laptop.queue = AnnouncingQueue(laptop.queue, JobSignal(lambda: rung.append(1)))
     laptop.add(echo)
     laptop.begin("echo", text="hi")
 

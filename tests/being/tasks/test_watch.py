@@ -6,7 +6,7 @@ from itertools import count
 
 import pytest
 
-from nacre.being.tasks.watch import TaskChannel, Watch
+from nacre.being.tasks.watch import AttemptWatch, TaskChannel
 from nacre.core.coroutines import step
 from nacre.core.errors import ClientCapabilityError, LeaseLostError, UnavailableError
 from nacre.core.limits import TASK_MESSAGE_CHARS, TASK_RENEW_SECONDS
@@ -18,10 +18,12 @@ def watched(
     *,
     step_seconds: float = 1.0,
     seconds: float = 1e9,
-) -> tuple[Watch, TaskChannel]:
+) -> tuple[AttemptWatch, TaskChannel]:
     """Return a watch whose clock goes on by so much at each look."""
     channel, times = TaskChannel(), count(0.0, step_seconds)
-    watch = Watch(channel, tell, renew, seconds=seconds, every=0.001, monotonic=lambda: next(times))
+    watch = AttemptWatch(
+        channel, tell, renew, seconds=seconds, every=0.001, monotonic=lambda: next(times)
+    )
     return watch, channel
 
 
@@ -81,23 +83,23 @@ def test_an_attempt_is_stopped_when_it_is_in_vain(lost: str) -> None:
 
 
 def test_who_comes_late_to_be_stopped_is_stopped_at_once() -> None:
-    first, late = threading.Event(), threading.Event()
+    first, second = threading.Event(), threading.Event()
     watch, _ = watched(lambda _: False)
     watch.on_stop(first.set)
     with watch:
         assert first.wait(60)
-        watch.on_stop(late.set)
-        assert late.is_set()
+        watch.on_stop(second.set)
+        assert second.is_set()
 
 
 def test_a_store_that_is_away_for_a_moment_stops_nothing() -> None:
-    told, enough = [], threading.Event()
+    messages, enough = [], threading.Event()
 
     def tell(message: str | None) -> bool:
-        told.append(message)
-        if len(told) > 5:
+        messages.append(message)
+        if len(messages) > 5:
             enough.set()
-        if len(told) < 4:
+        if len(messages) < 4:
             raise UnavailableError("away")
         return True
 
@@ -111,18 +113,18 @@ def test_a_store_that_is_away_for_a_moment_stops_nothing() -> None:
 
     assert not channel.cancelled
     # What could not be kept is tried again, and then is not said twice.
-    assert told[:6] == ["1: half"] * 4 + [None] * 2
+    assert messages[:6] == ["1: half"] * 4 + [None] * 2
 
 
 def test_progress_is_one_line_and_nothing_else_is_taken() -> None:
     channel = TaskChannel()
     channel.notify("notifications/message", {"level": "error", "data": "x"})
-    assert channel.told is None
+    assert channel.progress is None
     channel.notify("notifications/progress", {"progress": 2, "total": 5})
-    assert channel.told == "2 of 5"
+    assert channel.progress == "2 of 5"
     channel.notify("notifications/progress", {"progress": 2.5, "message": "x" * 1000})
-    assert channel.told is not None
-    assert len(channel.told) == TASK_MESSAGE_CHARS
+    assert channel.progress is not None
+    assert len(channel.progress) == TASK_MESSAGE_CHARS
 
 
 def test_nobody_is_there_to_be_asked() -> None:

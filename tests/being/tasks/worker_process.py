@@ -23,7 +23,7 @@ from nacre.jobs.loop import WorkerLoop
 from nacre.jobs.worker import Worker
 from nacre.protocol.http import error_map
 from nacre.sdk.tool_server import ToolServer
-from nacre.wiring.features.tasks import Tasking
+from nacre.wiring.features.tasks import TaskParts
 
 
 def server(folder: Path) -> ToolServer:
@@ -35,25 +35,25 @@ def server(folder: Path) -> ToolServer:
     async def writes(context: Context) -> str:
         """Writes a line for each attempt."""
         assert context.task is not None
-        seen = [*context.task.notes.get("seen", []), context.task.attempt]
+        attempts = [*context.task.notes.get("seen", []), context.task.attempt]
         with (folder / "attempts").open("a") as file:
             file.write(f"{context.task.attempt} {context.llm_api_key}\n")
-        context.task.keep({"seen": seen})
-        if len(seen) == 1:
+        context.task.keep({"seen": attempts})
+        if len(attempts) == 1:
             time.sleep(60)
-        return f"attempts {seen}"
+        return f"attempts {attempts}"
 
     @small.register_tool
     @tool(task="required")
     async def steps(many: int, context: Context) -> str:
         """Takes so many steps, each noted, and an attempt for every two."""
         assert context.task is not None
-        for done in range(context.task.notes.get("done", 0), many):
+        for number in range(context.task.notes.get("done", 0), many):
             await asyncio.sleep(0.01)
-            context.task.keep({"done": done + 1})
+            context.task.keep({"done": number + 1})
             with (folder / "steps").open("a") as file:
                 file.write(".")
-            if done % 2:
+            if number % 2:
                 context.task.go_on_later()
         return f"{context.task.notes['done']} steps"
 
@@ -68,7 +68,7 @@ class Place:
         self.table = SqliteTable(self.database, "data")
         queue = SqliteQueue(self.database, "jobs", holders=Processes())
         leases = Leases(self.table, now=system_clock, holders=Processes())
-        tasking = Tasking(
+        tasks = TaskParts(
             self.table,
             lambda: queue,
             lambda: leases,
@@ -76,9 +76,9 @@ class Place:
             blobs=lambda: FileBlobs(folder / "blobs"),
             vault=lambda: FileVault(folder / "vault.key"),
         )
-        self.desk = tasking.desk
+        self.requests = tasks.requests
         worker = Worker(leases)
-        tasking.register(worker, lambda: server(folder), error_map)
+        tasks.register(worker, lambda: server(folder), error_map)
         self.loop = WorkerLoop(queue, worker, lambda _: None, threads=3, idle_seconds=0.02)
 
 

@@ -11,12 +11,11 @@ from nacre.adapters.files.blobs import FileBlobs
 from nacre.adapters.files.vault import FileVault
 from nacre.adapters.sqlite.database import SqliteDatabase
 from nacre.adapters.sqlite.queue import SqliteQueue
-from nacre.being.tasks.client_requests import TaskDesk
-from nacre.being.tasks.contents import Contents
+from nacre.being.tasks.client_requests import TaskQueue, TaskRequests
 from nacre.being.tasks.jobs import TaskJobs
 from nacre.being.tasks.store import TaskStore
+from nacre.being.tasks.stored_call import TaskContents
 from nacre.being.tasks.task import partition
-from nacre.being.tasks.task_queue import TaskSending
 from nacre.core.coroutines import Looper, step
 from nacre.core.limits import TASK_SECONDS
 from nacre.faces.mcp_endpoint import Rules
@@ -30,15 +29,14 @@ from nacre.protocol.context import Channel, Silence
 from nacre.protocol.dispatch.methods import Dispatcher
 from nacre.protocol.dispatch.request_state import RequestStates, SigningKeys
 from nacre.protocol.http import error_map
-from nacre.protocol.messages import Request
+from nacre.protocol.messages import Answer, Request
 from nacre.protocol.principal import FULL, Principal
-from nacre.protocol.replies import Answer
 from nacre.protocol.surface import Surface
 from nacre.protocol.versions import MODERN, TASKS
 from nacre.sdk.decorator import FunctionTool
 from nacre.sdk.tool_server import ToolServer
 from tests.adapters.conftest import StillClock
-from tests.lambda_events import BEING
+from tests.scaffolding.lambda_events import BEING
 
 CALLER = Principal("tok_1", BEING, FULL)
 TAKES: dict[str, Any] = {"extensions": {TASKS: {}}, "elicitation": {}}
@@ -56,10 +54,12 @@ class World:
         self.queue: Queue = SqliteQueue(database, "jobs", now=clock)
         self.blobs = FileBlobs(folder / "blobs", now=clock)
         vault = FileVault(folder / "vault.key")
-        self.store = TaskStore(table, Contents(lambda: self.blobs), lambda: vault, clock, Random(7))
+        self.store = TaskStore(
+            table, TaskContents(lambda: self.blobs), lambda: vault, clock, Random(7)
+        )
         self.leases = Leases(table, now=clock)
-        self.sending = TaskSending(lambda: self.queue)
-        self.desk = TaskDesk(self.store, self.sending, lambda: self.leases)
+        self.task_queue = TaskQueue(lambda: self.queue)
+        self.requests = TaskRequests(self.store, self.task_queue, lambda: self.leases)
         self.outcomes: list[Outcome] = []
         self.caller = Caller(MODERN, CALLER, Peer(TAKES), KEY)
         self.serve(self.server)
@@ -73,7 +73,7 @@ class World:
             surface,
             rules=Rules(),
             states=RequestStates(lambda: keys, self.clock),
-            tasks=lambda: self.desk,
+            tasks=lambda: self.requests,
         )
 
     def add(self, tool: FunctionTool[Any, Any]) -> None:
@@ -125,7 +125,7 @@ class World:
         worker = Worker(self.leases)
         jobs = TaskJobs(
             self.store,
-            self.sending,
+            self.task_queue,
             self.leases,
             lambda: self.surface,
             error_map,
@@ -138,7 +138,7 @@ class World:
         )
 
     def items(self) -> list[Item]:
-        """Return what the store holds of tasks."""
+        """Return the stored items of tasks."""
         return list(self.table.query(partition(BEING)).items)
 
     def kinds(self) -> list[str]:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from nacre.being.memory.model.types import Cluster
-from nacre.being.memory.store.think_notes import THINK, think_key
+from nacre.being.memory.store.diary import THINK, think_key
 from nacre.core.limits import CONTEXT_PROMPT_BYTES, CONTEXT_SNAPSHOT_BYTES
 from nacre.ports.items.table import Item
 from tests.adapters.conftest import StillClock
@@ -219,8 +219,10 @@ def test_text_of_others_cannot_pose_as_a_section(wordy: Minded) -> None:
 
 
 def test_what_the_last_patrol_thought_is_shown_as_data(mind: Minded) -> None:
-    place = think_key(mind.being_id)
-    item: Item = {"pk": place.pk, "sk": place.sk, "notes": ["Ann is often late", "Ask\nfirst"]}
+    item: Item = {
+        **think_key(mind.being_id).attributes(),
+        "notes": ["Ann is often late", "Ask\nfirst"],
+    }
     mind.table.put(THINK.stamp(item))
     snapshot = context(mind)["snapshot"]
 

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from nacre.being.memory.model import keys
+from nacre.being.memory.model.counters import CLOCK
 from nacre.being.memory.model.forgetting_curve import initial_stability, retention
 from nacre.being.memory.model.lifetime import lifetime
-from nacre.being.memory.model.message_chain import Said
+from nacre.being.memory.model.message_chain import ChatMessage
 from nacre.being.memory.model.types import Cluster, Node
-from nacre.being.memory.store.merges import CLOCK
 from nacre.ports.items.table import Change
 from tests.being.memory.keeping import a_node
 from tests.being.memory.minds import Minded, RefusedError
@@ -106,7 +106,7 @@ def test_a_query_filters_by_action_and_no_nodes_shows_the_digest_only(mind: Mind
 @pytest.mark.requirement("003.recall_memory.node")
 def test_a_node_is_explained_down_to_the_messages(mind: Minded) -> None:
     memory = mind.mind.memory
-    memory.history.add(mind.being_id, [Said("user", "I fed the cat today")])
+    memory.history.add(mind.being_id, [ChatMessage("user", "I fed the cat today")])
     [message] = memory.history.search(mind.being_id, limit=1).messages
     [scene_id] = mind.note("Bo fed the cat")
     scene = memory.scenes.get_many(mind.being_id, [scene_id])[scene_id]

@@ -7,7 +7,8 @@ from typing import Any, NoReturn
 import pytest
 
 from nacre.access.scopes import READ_TOOLS, WRITE_TOOLS, authorize
-from nacre.being.application import being_server
+from nacre.being.tools.registered_tools import own_server
+from nacre.core.clock import system_clock
 from nacre.core.errors import InsufficientScopeError
 from nacre.protocol.principal import READ_ONLY, Principal
 from tests.being.memory.keeping import a_node
@@ -20,7 +21,7 @@ def unused() -> NoReturn:
     raise AssertionError("listing tools needs no memory")
 
 
-SERVER = being_server(unused, patrols=unused)
+SERVER = own_server(unused, system_clock, patrols=unused, capabilities=lambda _context: [])
 
 
 def test_there_are_eleven_and_each_is_either_read_or_write() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from nacre.being.memory.model import keys
-from nacre.being.patrol.compare.nearest import Nearest
+from nacre.being.patrol.compare.neighbours import NeighbourSearch
 from nacre.being.patrol.jobs import LEASE
 from nacre.being.patrol.patrol import Patrol
 from nacre.being.patrol.run.claim import claim
@@ -23,7 +23,7 @@ from tests.adapters.conftest import StillClock
 from tests.being.memory.conftest import a_mind
 from tests.being.memory.minds import Minded, ticking
 from tests.being.tools.writing import SCENE, Served
-from tests.model_server import failing, model_server
+from tests.scaffolding.model_server import failing, model_server
 
 MESSAGES = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]
 KEY = "sk-test-0123456789"
@@ -129,7 +129,9 @@ def test_while_one_runs_a_second_call_joins_it(tools: Served, clock: StillClock)
     answer = tools.call("trigger_patrol", messages=MESSAGES)
 
     assert (answer["status"], answer["run_id"]) == ("running", run_id_of(tools.being_id, 1))
-    assert "a patrol was running already" in answer["reasons"][0]
+    assert answer["reasons"] == [
+        "a patrol was running already; anything sent now is processed after it ends"
+    ]
     assert answer["marker_id"]
     assert tools.call("trigger_patrol", messages=[])["status"] == "running"
     assert tools.queue.depth().waiting == 1
@@ -382,7 +384,7 @@ def test_a_patrol_that_cannot_go_on_says_why_and_the_sweep_takes_it_up(
 
     tools.call("update_notes", scenes=[SCENE])
     with monkeypatch.context() as patch:
-        patch.setattr(Nearest, "around", down)
+        patch.setattr(NeighbourSearch, "around", down)
         first = tools.call("trigger_patrol", messages=[])
         again = tools.call("trigger_patrol", messages=[])
         assert tools.mind.work() == []

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from nacre.access.scopes import READ_TOOLS, WRITE_TOOLS
-from nacre.being.memory.model.message_chain import Said
+from nacre.being.memory.model.message_chain import ChatMessage
 from nacre.core.errors import ToolError
 from nacre.core.limits import MAX_ANSWER_BYTES
 from nacre.protocol.context import Context
@@ -356,7 +356,7 @@ def test_one_node_is_not_merged(tools: Served) -> None:
 @pytest.mark.requirement("003.search_history.limit")
 def test_messages_are_listed_with_their_times(tools: Served, clock: StillClock) -> None:
     for number in range(15):
-        tools.memory.history.add(tools.being_id, [Said("user", f"cat number {number}")])
+        tools.memory.history.add(tools.being_id, [ChatMessage("user", f"cat number {number}")])
         clock.move(3600)
     text = tools.text("search_history", query="CAT")
     lines = text.split("\n\n")
@@ -377,7 +377,7 @@ def test_messages_are_listed_with_their_times(tools: Served, clock: StillClock) 
 
 def test_long_messages_are_shown_around_what_was_found(tools: Served) -> None:
     long = "前置き" * 3_000 + " needle " + "後書き" * 3_000
-    batch = [Said("user", f"{number}{long}") for number in range(50)]
+    batch = [ChatMessage("user", f"{number}{long}") for number in range(50)]
     tools.memory.history.add(tools.being_id, batch)
     text = tools.text("search_history", query="needle", limit=50)
 
@@ -390,7 +390,7 @@ def test_long_messages_are_shown_around_what_was_found(tools: Served) -> None:
 
 
 def test_searching_the_history_writes_nothing(tools: Served) -> None:
-    tools.memory.history.add(tools.being_id, [Said("user", "hello")])
+    tools.memory.history.add(tools.being_id, [ChatMessage("user", "hello")])
     before = tools.mind.table.writes
 
     found = tools.text("search_history", read_only=True, query="hell", date_from="2026-07-01")

@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from nacre.being.memory.repositories import Memory
+from nacre.being.memory.repositories import Repositories
 from nacre.ports.queue import Queue
 from nacre.sdk.tool_server import ToolServer
 from tests.being.memory.minds import Minded
@@ -21,7 +21,7 @@ class Served:
         return self.mind.being_id
 
     @property
-    def memory(self) -> Memory:
+    def memory(self) -> Repositories:
         return self.mind.mind.memory
 
     @property

@@ -17,7 +17,7 @@ from nacre.protocol.principal import FULL
 from nacre.wiring.laptop import open_home
 from tests.cli.conftest import Nacre
 from tests.cli.processes import serving
-from tests.passkeys import Device
+from tests.scaffolding.passkeys import Device
 
 
 def secret_of(link: str) -> str:
@@ -37,7 +37,7 @@ def let_in(folder: Path, being_id: str, name: str = "Editor") -> str:
         scopes=FULL,
         resource="http://127.0.0.1:8642/mcp",
     )
-    home.authority().grants.create(consent)
+    home.authority.grants.create(consent)
     home.close()
     return consent.grant_id
 
@@ -46,11 +46,11 @@ def test_bootstrap_shows_a_link_that_works_once(nacre: Nacre, folder: Path) -> N
     shown = nacre("owner", "bootstrap")
     secret = secret_of(shown.out.strip())
     home = open_home(folder)
-    links = home.authority().sign_in.links
+    links = home.authority.sign_in.links
 
     assert shown.out.startswith("http://127.0.0.1:8642/sign-in#bos_")
     assert kind_of(secret) == OWNER_SECRET
-    assert "Signs me in, once" in shown.err
+    assert "Signs me in once" in shown.err
     assert secret not in shown.err
     assert (links.use(secret), links.use(secret)) == ("me", None)
     home.close()
@@ -75,7 +75,7 @@ def test_a_link_is_for_one_owner(nacre: Nacre, folder: Path) -> None:
     unknown = nacre("owner", "bootstrap", "--owner", "bob")
     home = open_home(folder)
 
-    assert home.authority().sign_in.links.use(secret_of(link)) == "eve"
+    assert home.authority.sign_in.links.use(secret_of(link)) == "eve"
     assert unknown.code == 3
     assert "no owner 'bob'" in unknown.err
     home.close()
@@ -87,7 +87,7 @@ def test_everything_can_be_taken_back(nacre: Nacre, folder: Path) -> None:
     let_in(folder, being_id)
     old = secret_of(nacre("owner", "bootstrap").out.strip())
     home = open_home(folder)
-    authority = home.authority()
+    authority = home.authority
     session = authority.sessions.open("me")
     authority.sign_in.passwords.set("me", "four slow brown snails")
     passkeys, device = authority.sign_in.passkeys, Device("localhost", "http://localhost")
@@ -96,7 +96,7 @@ def test_everything_can_be_taken_back(nacre: Nacre, folder: Path) -> None:
 
     done = nacre("owner", "bootstrap", "--revoke-all")
 
-    assert "Took back 1 session, 1 client, 1 token, 1 passkey and the password." in done.err
+    assert "Revoked 1 session, 1 client, 1 token, 1 passkey and the password." in done.err
     assert authority.sign_in.links.use(old) is None
     assert authority.sessions.find(session.cookie) is None
     assert not authority.sign_in.passwords.has("me")

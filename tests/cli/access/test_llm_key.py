@@ -35,7 +35,7 @@ def test_a_key_is_read_from_standard_input_and_shown_nowhere(
     outcome = nacre("llm-key", "set", *place)
 
     assert (outcome.code, outcome.out) == (0, "")
-    assert outcome.err == "Set the key of Ann; its orders and patrols use it from now on.\n"
+    assert outcome.err == "Set the key of Ann; its orders and patrols now use it.\n"
     told = nacre("llm-key", "status", *place)
     found = nacre("llm-key", "status", "--json", *place)
     assert told.out.startswith("Ann has a key, set at 20")
@@ -50,7 +50,7 @@ def test_a_key_is_cleared(nacre: Nacre, place: list[str], monkeypatch: pytest.Mo
 
     cleared, again = nacre("llm-key", "clear", *place), nacre("llm-key", "clear", *place)
 
-    assert (cleared.code, cleared.err) == (0, "Forgot the key of Ann.\n")
+    assert (cleared.code, cleared.err) == (0, "Deleted the key of Ann.\n")
     assert (again.code, again.out) == (3, "")
     assert "hint: set one with 'nacre llm-key set'" in again.err
     assert nacre("llm-key", "status", *place).out == "Ann has no key.\n"

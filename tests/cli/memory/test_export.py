@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nacre.being.memory.store.scenes import SceneDraft
+from nacre.being.memory.model.types import SceneDraft
 from tests.cli.conftest import Nacre
 from tests.cli.worlds import World
 
@@ -15,7 +15,7 @@ from tests.cli.worlds import World
 @pytest.fixture
 def being_id(nacre: Nacre, world: World) -> str:
     being_id = str(nacre("being", "create", "Ann", "--json", *world.options).json()["being_id"])
-    drafts = [SceneDraft(action="found a pearl", actors=["Ann"], when=["2026-07-01"])]
+    drafts = [SceneDraft(action="found a pearl", actors=("Ann",), when=("2026-07-01",))]
     world.memory.scenes.record(being_id, drafts)
     return being_id
 
@@ -75,7 +75,7 @@ def test_a_file_that_is_there_is_replaced_by_force_only(
 
     assert (refused.code, file.read_text()) == (5, "precious")
     assert refused.err == (
-        f"error: {file} is there already\nhint: choose another name, or give --force\n"
+        f"error: {file} already exists\nhint: choose another name, or give --force\n"
     )
     assert nacre("export", str(file), "--force", *world.options).code == 0
     assert file.read_text().startswith('{"type":"nacre-export"')

@@ -11,7 +11,7 @@ import pytest
 
 from nacre.cli.memory.foreign_files import read_foreign
 from nacre.core.errors import InvalidInputError
-from tests.attacks.rows import attack
+from tests.end_to_end.attacks.rows import attack
 
 TODAY = datetime(2026, 11, 18, tzinfo=UTC)
 NOTE = b"# A note\n\n- [fact] Ann bakes bread\n"

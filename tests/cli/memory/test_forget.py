@@ -11,14 +11,13 @@ import pytest
 
 from nacre.access.beings import Being, Beings
 from nacre.being.memory.erase import eraser
-from nacre.being.memory.erase.receipt import Erased
-from nacre.being.memory.index.vector_items import point_key
+from nacre.being.memory.erase.receipt import EraseReceipt
 from nacre.being.memory.model import keys
-from nacre.being.memory.model.message_chain import Said
-from nacre.being.memory.store.scenes import SceneDraft
+from nacre.being.memory.model.message_chain import ChatMessage
+from nacre.being.memory.model.types import SceneDraft
 from nacre.being.memory.store.targets import NOTES, TARGETS
-from nacre.being.tasks.task import result_of
-from nacre.cli.memory.forget import _tell
+from nacre.being.tasks.task import result_key
+from nacre.cli.memory.forget import _show
 from nacre.core.clock import system_clock
 from nacre.firewall.approvals.service import Approvals
 from nacre.firewall.rules.sections import Settings as PolicySettings
@@ -38,7 +37,7 @@ def being_id(nacre: Nacre, world: World) -> str:
 
 
 def draft(action: str) -> SceneDraft:
-    return SceneDraft(action=action, actors=["Ann"], when=["2026-07-01"])
+    return SceneDraft(action=action, actors=("Ann",), when=("2026-07-01",))
 
 
 def forgotten(nacre: Nacre, world: World, *arguments: str) -> Any:
@@ -49,7 +48,7 @@ def forgotten(nacre: Nacre, world: World, *arguments: str) -> Any:
 def test_a_scene_leaves_nothing_behind(nacre: Nacre, world: World, being_id: str) -> None:
     recorded = world.memory.scenes.record(being_id, [draft("hid the Zirkon"), draft("ate")])
     gone, stays = (scene.scene_id for scene in recorded.scenes)
-    vector = world.table.get(point_key(being_id, gone))
+    vector = world.table.get(keys.point(being_id, gone))
     assert vector is not None
     made = [each for each in vector.values() if isinstance(each, bytes)]
     assert made
@@ -86,7 +85,7 @@ def test_a_note_an_entry_and_messages_leave_nothing_behind(
     note = world.memory.profile.append(being_id, NOTES, "note about the Zirkon").key
     for text in ("I love the Zirkon", "I love pearls"):
         world.memory.profile.update(being_id, TARGETS["souls"], "values", text)
-    world.memory.history.add(being_id, [Said("user", "where is the Zirkon?")])
+    world.memory.history.add(being_id, [ChatMessage("user", "where is the Zirkon?")])
     today = f"{system_clock():%Y-%m-%d}"
     yesterday = f"{system_clock() - timedelta(days=1):%Y-%m-%d}"
 
@@ -110,9 +109,10 @@ def test_a_whole_being_leaves_nothing_behind(
     world.memory.profile.append(being_id, TARGETS["knowledge"], "Zirkon " * 1000, key="Long")
     world.memory.letters.send(being_id, "Bob", "The Zirkon is mine")
     world.memory.letters.send(other, "Ann", "What is yours?")
-    place = result_of(being_id, "a-task")
-    world.table.put({"pk": place.pk, "sk": place.sk, "schema": 1, "data": b"the Zirkon is here"})
-    world.memory.history.add(being_id, [Said("user", "Zirkon")])
+    world.table.put(
+        {**result_key(being_id, "a-task").attributes(), "schema": 1, "data": b"the Zirkon is here"}
+    )
+    world.memory.history.add(being_id, [ChatMessage("user", "Zirkon")])
     world.memory.nodes.add(being_id, [a_node(1, action="hid the Zirkon")])
     world.memory.trigger.ask(being_id)
     if world.file is not None:
@@ -213,7 +213,7 @@ def test_nothing_is_erased_without_a_yes(nacre: Nacre, world: World, being_id: s
     refused = nacre("forget", "scene", scene.scene_id, *world.options)
 
     assert (refused.code, refused.out) == (2, "")
-    assert refused.err == "error: no terminal to confirm at\nhint: give --yes\n"
+    assert refused.err == "error: there is no terminal for a confirmation\nhint: give --yes\n"
     assert b"Zirkon" in world.content
 
 
@@ -233,7 +233,7 @@ def test_a_patrol_that_ends_soon_is_waited_for(
 def test_a_patrol_that_runs_is_not_disturbed(
     nacre: Nacre, world: World, being_id: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(eraser, "_PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr(eraser, "_WAIT_SECONDS", 0.0)
     [scene] = world.memory.scenes.record(being_id, [draft("hid the Zirkon")]).scenes
     leases = Leases(world.table, now=system_clock)
     lease = leases.take(Key(keys.home(being_id), "LOCK#PATROL"))
@@ -244,10 +244,8 @@ def test_a_patrol_that_runs_is_not_disturbed(
 
     assert (busy.code, free.code) == (5, 0)
     assert "LOCK#" not in busy.err
-    assert busy.err.startswith(
-        "error: another process is at work on this Being\nhint: try again in "
-    )
-    assert "a process that was killed" in busy.err
+    assert busy.err.startswith("error: another process is using this Being\nhint: try again in ")
+    assert "the lock of a killed process" in busy.err
 
 
 def test_what_is_not_there_is_said(nacre: Nacre, world: World, being_id: str) -> None:
@@ -284,9 +282,9 @@ def test_a_no_says_that_nothing_was_erased(nacre: Nacre, typed: Typed, answer: s
 def test_what_was_erased_is_counted_as_people_count(
     nacre: Nacre, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    _tell(
+    _show(
         Being("b", "Ann", "me", datetime(2026, 1, 1, tzinfo=UTC)),
-        Erased({"scene": 2, "memory": 2, "node": 1, "preferences": 1}, (), ()),
+        EraseReceipt({"scene": 2, "memory": 2, "node": 1, "preferences": 1}, (), ()),
         None,
     )
 

@@ -11,8 +11,7 @@ import pytest
 
 from nacre.being.memory.index.vector_items import pages
 from nacre.being.memory.model import keys
-from nacre.being.memory.model.types import Scene
-from nacre.being.memory.store.scenes import SceneDraft
+from nacre.being.memory.model.types import Scene, SceneDraft
 from nacre.being.memory.store.targets import TARGETS
 from nacre.core.limits import MAX_RELATIONS
 from nacre.ports.items.table import Change
@@ -31,7 +30,7 @@ def export(nacre: Nacre, world: World, tmp_path: Path) -> Path:
     """An export of Ann, who remembers a little."""
     being_id = being(nacre, world, "Ann")
     drafts = [
-        SceneDraft(action=f"found pearl {number}", actors=["Ann"], when=["2026-07-01"])
+        SceneDraft(action=f"found pearl {number}", actors=("Ann",), when=("2026-07-01",))
         for number in range(3)
     ]
     world.memory.scenes.record(being_id, drafts, notes=["buy a net"])
@@ -105,10 +104,10 @@ def test_a_dry_run_writes_nothing(nacre: Nacre, world: World, export: Path) -> N
 
     assert previewed.code == 0
     assert previewed.out.splitlines()[0].split() == [
-        "KIND", "NEW", "THERE", "ALREADY", "KEPT", "AS", "IT", "IS", "NO", "ROOM"
+        "KIND", "NEW", "ALREADY", "THERE", "NOT", "CHANGED", "NO", "ROOM"
     ]  # fmt: skip
     assert ["scene", "3", "0", "0", "0"] in [line.split() for line in previewed.out.splitlines()]
-    assert previewed.err == "Nothing was written; without --dry-run this comes into Copy.\n"
+    assert previewed.err == "Nothing was written. Without --dry-run, this is imported into Copy.\n"
     assert len(nacre("being", "list", "--json", *world.options).json()) == 1
 
 
@@ -165,7 +164,7 @@ def test_two_targets_are_one_too_many(nacre: Nacre, world: World, export: Path) 
 
     assert (refused.code, refused.err.splitlines()[0]) == (
         2,
-        "error: --into and --create name two Beings; give one of them",
+        "error: --into and --create name two Beings; give only one",
     )
 
 
@@ -176,7 +175,7 @@ def test_a_memory_goes_to_a_stack_and_back(
         here = stack.enter_context(laptop_world(folder, nacre))
         there = stack.enter_context(stack_world(monkeypatch))
         being_id = being(nacre, here, "Ann")
-        drafts = [SceneDraft(action="found a pearl", actors=["Ann"], when=["2026-07-01"])]
+        drafts = [SceneDraft(action="found a pearl", actors=("Ann",), when=("2026-07-01",))]
         here.memory.scenes.record(being_id, drafts)
         first, second = tmp_path / "there.jsonl", tmp_path / "back.jsonl.gz"
 

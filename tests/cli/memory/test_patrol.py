@@ -4,12 +4,11 @@ from typing import Any
 
 import pytest
 
-from nacre.being.language_model.spending import Budget, Spending
-from nacre.being.memory.model.types import Node
-from nacre.being.memory.store.scenes import SceneDraft
+from nacre.being.language_model.daily_budget import Budget, Spending
+from nacre.being.memory.model.types import Node, SceneDraft
 from nacre.being.patrol import executor, trigger
 from nacre.being.patrol.run.runs import run_id_of
-from nacre.being.patrol.trigger import lease_of
+from nacre.being.patrol.trigger import lease_key
 from nacre.core.clock import system_clock
 from nacre.jobs.lease import Leases
 from tests.cli.conftest import Nacre
@@ -30,7 +29,7 @@ def being_id(nacre: Nacre, world: World) -> str:
 
 
 def note(world: World, being_id: str, *actions: str) -> None:
-    drafts = [SceneDraft(action=each, actors=["Ann"], when=["2026-07-01"]) for each in actions]
+    drafts = [SceneDraft(action=each, actors=("Ann",), when=("2026-07-01",)) for each in actions]
     world.memory.scenes.record(being_id, drafts)
 
 
@@ -167,7 +166,7 @@ def test_taking_back_a_run_that_merged_nothing_says_so(
     patrol(nacre, world, "run")
 
     assert patrol(nacre, world, "undo", "1")["undone"] == []
-    assert "0 merges taken back" in nacre("patrol", "undo", "1", *world.options).out
+    assert "0 merges undone" in nacre("patrol", "undo", "1", *world.options).out
 
 
 def test_while_another_process_is_at_it_the_command_says_so(
@@ -176,10 +175,10 @@ def test_while_another_process_is_at_it_the_command_says_so(
     if world.file is None:
         pytest.skip("a stack's command waits for the worker")
     leases = Leases(world.table, now=system_clock)
-    lease = leases.take(lease_of(being_id))
+    lease = leases.take(lease_key(being_id))
     note(world, being_id, *ACTIONS)
     refused = nacre("patrol", "run", *world.options)
     leases.give_back(lease)
 
     assert refused.code != 0
-    assert "another process is at work on this Being" in refused.err
+    assert "another process is using this Being" in refused.err

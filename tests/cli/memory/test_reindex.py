@@ -7,33 +7,24 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from random import Random
 from typing import Any
 
-import boto3
 import pytest
 
-from nacre.adapters.aws.dynamodb.table import DynamoTable
-from nacre.adapters.aws.sqs_queue import SqsQueue
-from nacre.adapters.sqlite.database import SqliteDatabase
-from nacre.adapters.sqlite.queue import SqliteQueue
-from nacre.adapters.sqlite.table import SqliteTable
 from nacre.being.memory.index import jobs
-from nacre.being.memory.index.vector_items import point_key
-from nacre.being.memory.text.searchable_text import Entry
-from nacre.core.clock import system_clock
+from nacre.being.memory.model import keys
+from nacre.being.memory.text.searchable_text import IndexEntry
 from nacre.jobs.loop import WorkerLoop
 from nacre.ports.items.table import Delete, Put, Table
-from nacre.ports.queue import Queue
 from nacre.protocol.http import error_map
 from nacre.wiring import aws
-from nacre.wiring.data_folder import DATABASE
-from nacre.wiring.features.index import SearchIndex, laptop_index, stack_index
-from nacre.wiring.laptop import QUEUE
+from nacre.wiring.compose import compose
+from nacre.wiring.features.index import SearchIndex
+from nacre.wiring.laptop import LaptopPorts
 from nacre.wiring.settings import Settings
-from tests.aws_stack import REGION
 from tests.cli.conftest import Nacre
 from tests.cli.processes import finish, start
+from tests.scaffolding.aws_stack import REGION
 from tests.wiring.deployed import deployed, outputs_of
 
 BUILTIN = "builtin:potion-base-8m:256:1"
@@ -51,12 +42,14 @@ class Ground:
     def write(self, being_id: str, *names: str, apply: bool = True) -> None:
         """Write memories as a server does that finds them by words only."""
         entries = [
-            Entry(name, "node", f"a pearl called {name}", "active", None, (), ()) for name in names
+            IndexEntry(name, "node", f"a pearl called {name}", "active", None, (), ())
+            for name in names
         ]
         indexing = self.words_only.indexing
-        self.table.transact(indexing.writes(being_id, entries))
+        change = indexing.prepare(being_id, entries)
+        self.table.transact(change.writes)
         if apply:
-            indexing.apply(being_id, entries)
+            change.apply()
 
 
 @pytest.fixture(params=["laptop", "stack"])
@@ -68,18 +61,12 @@ def ground(
 ) -> Iterator[Ground]:
     if request.param == "laptop":
         nacre("owner", "list")  # makes the folder
-        database = SqliteDatabase(folder / DATABASE)
-        table: Table = SqliteTable(database)
-        queue: Queue = SqliteQueue(database, QUEUE)
-        index = laptop_index(
-            database, queue, None, Settings(str(folder)), clock=system_clock, rng=Random(1)
-        )
-        yield Ground([], table, index, lambda: worker_of(None))
-        database.close()
+        home = compose(LaptopPorts(folder), Settings(str(folder), embeddings="none"))
+        yield Ground([], home.data, home.index, lambda: worker_of(None))
+        home.close()
         return
     monkeypatch.setattr(jobs, "_POLL_SECONDS", 0.02)
     with deployed(monkeypatch) as stack:
-        session = boto3.Session(region_name=REGION)
         outputs = outputs_of(stack)
         settings = Settings(
             str(folder),
@@ -87,11 +74,11 @@ def ground(
             queue_url=outputs["QueueUrl"],
             region=REGION,
         )
-        table = DynamoTable(session.client("dynamodb"), settings.data_table)
-        queue = SqsQueue(session.client("sqs"), settings.queue_url, dead_letter_url="")
-        index = stack_index(table, queue, None, settings, clock=system_clock, rng=Random(1))
-        loop = WorkerLoop(queue, aws.worker(settings, error_map)(), lambda _: None)
-        yield Ground(["--stack", stack], table, index, lambda: worker_of(loop))
+        home = compose(aws.worker_ports(settings), settings)
+        loop = WorkerLoop(home.ports.queue, home.worker(error_map), lambda _: None)
+        words_only = settings._replace(embeddings="none")
+        index = compose(aws.worker_ports(words_only), words_only).index
+        yield Ground(["--stack", stack], home.data, index, lambda: worker_of(loop))
 
 
 @contextmanager
@@ -149,13 +136,13 @@ def test_what_differs_is_said_and_repaired(
     with ground.working():
         nacre("reindex", *ground.options)
         sound = nacre("reindex", "--check", *ground.options)
-        assert sound.out == f"3 memories, searched with {BUILTIN}: the index is sound.\n"
+        assert sound.out == f"3 memories, searched with {BUILTIN}: the index is complete.\n"
         assert sound.code == 0
 
-        item = ground.table.get(point_key(being_id, "one"))
+        item = ground.table.get(keys.point(being_id, "one"))
         assert item is not None
         lacking = {name: value for name, value in item.items() if not name.startswith("vec:")}
-        ground.table.transact([Put(lacking), Delete(point_key(being_id, "two"))])
+        ground.table.transact([Put(lacking), Delete(keys.point(being_id, "two"))])
         broken = nacre("reindex", "--check", *ground.options)
         report = nacre("reindex", "--repair", "--json", *ground.options).json()
         after = nacre("reindex", "--check", "--json", *ground.options).json()
@@ -171,15 +158,12 @@ def test_a_command_that_was_killed_holds_nobody_up(
 ) -> None:
     nacre("being", "create", "Ann")
     being_id = str(nacre("being", "list", "--json").json()[0]["being_id"])
-    with closing(SqliteDatabase(folder / DATABASE)) as database:
-        words_only = Settings(str(folder), embeddings="none")
-        queue = SqliteQueue(database, QUEUE)
-        index = laptop_index(
-            database, queue, None, words_only, clock=system_clock, rng=Random(1)
-        ).indexing
-        found = Entry("one", "node", "a pearl", "active", None, (), ())
-        SqliteTable(database).transact(index.writes(being_id, [found]))
-        index.apply(being_id, [found])
+    with closing(compose(LaptopPorts(folder), Settings(str(folder), embeddings="none"))) as home:
+        index = home.index.indexing
+        entry = IndexEntry("one", "node", "a pearl", "active", None, (), ())
+        change = index.prepare(being_id, [entry])
+        home.data.transact(change.writes)
+        change.apply()
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen()
@@ -195,7 +179,7 @@ def test_a_command_that_was_killed_holds_nobody_up(
             finish(process)
     after = nacre("reindex", "--json")
 
-    assert "another process is at work on this Being" in busy.err
+    assert "another process is using this Being" in busy.err
     assert (after.json()["changed"], after.json()["embedding"]) == (True, BUILTIN)
 
 
@@ -207,4 +191,4 @@ def test_two_tasks_at_once_are_refused(nacre: Nacre) -> None:
     refused = nacre("reindex", "--check", "--repair")
 
     assert refused.code == 2
-    assert "give one of them" in refused.err
+    assert "give only one" in refused.err

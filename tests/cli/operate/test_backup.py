@@ -19,7 +19,7 @@ from nacre.adapters.files.backup_file import Manifest, write_backup
 from nacre.adapters.files.blobs import FileBlobs
 from nacre.adapters.sqlite.database import SqliteDatabase
 from nacre.adapters.sqlite.table import SqliteTable
-from nacre.being.memory.store.scenes import SceneDraft
+from nacre.being.memory.model.types import SceneDraft
 from nacre.core.clock import system_clock
 from nacre.core.limits import AUDIT_FILE_BYTES
 from nacre.firewall.audit.entry import AuditEntry
@@ -47,7 +47,7 @@ def being_id(nacre: Nacre, world: World, folder: Path) -> str:
     """Make a Being with a memory, a token, a secret and a file."""
     being_id = str(nacre("being", "create", "Ann", "--json").json()["being_id"])
     nacre("token", "create", "--being", "Ann", "--scope", "full")
-    drafts = [SceneDraft(action="found a pearl", actors=["Ann"], when=["2026-07-01"])]
+    drafts = [SceneDraft(action="found a pearl", actors=("Ann",), when=("2026-07-01",))]
     world.memory.scenes.record(being_id, drafts)
     FileBlobs(folder / BLOBS).put(f"{being_id}/photo", b"\x00picture")
     (folder / "secrets").mkdir(mode=0o700)
@@ -109,7 +109,7 @@ def test_secrets_may_be_left_out_and_the_server_goes_on_without(
 
     assert b"sk-secret" not in file.read_bytes()
     assert b"k" * 32 not in file.read_bytes()
-    assert "Secrets were left out" in restored.err
+    assert "The backup has no secrets" in restored.err
     assert not (copy / "secrets").exists()
     assert nacre("secret", "list", "--json", "--data-dir", str(copy)).json() == []
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import boto3
 import pytest
 
-from nacre.adapters.aws import sqs_dead_letters
+from nacre.adapters.aws import sqs_queue
 from nacre.adapters.aws.dynamodb.table import DynamoTable
 from nacre.adapters.aws.sqs_queue import SqsQueue
 from nacre.adapters.sqlite.database import SqliteDatabase
@@ -25,8 +25,8 @@ from nacre.ports.items.table import Table
 from nacre.ports.queue import Depth, Queue
 from nacre.wiring.data_folder import DATABASE
 from nacre.wiring.laptop import QUEUE
-from tests.aws_stack import REGION
 from tests.cli.conftest import Nacre
+from tests.scaffolding.aws_stack import REGION
 from tests.wiring.deployed import deployed, outputs_of
 
 PRIVATE = "the diary says"
@@ -65,7 +65,7 @@ def place(
         with closing(SqliteDatabase(folder / DATABASE)) as database:
             yield Place([], SqliteQueue(database, QUEUE), SqliteTable(database))
         return
-    monkeypatch.setattr(sqs_dead_letters, "_WAIT_SECONDS", 0)
+    monkeypatch.setattr(sqs_queue, "_WAIT_SECONDS", 0)
     with deployed(monkeypatch) as stack:
         session = boto3.Session(region_name=REGION)
         outputs = outputs_of(stack)
@@ -120,7 +120,7 @@ def test_where_nothing_was_given_up_that_is_said(nacre: Nacre, place: Place) -> 
     shown = nacre("dlq", "show", *place.options)
     queued = nacre("dlq", "redrive", *place.options)
 
-    assert (shown.code, shown.out, shown.err) == (0, "", "Nothing was given up.\n")
+    assert (shown.code, shown.out, shown.err) == (0, "", "There are no failed jobs.\n")
     assert nacre("dlq", "show", "--json", *place.options).json() == []
     assert (queued.code, queued.out, queued.err) == (0, "", "0 queued again, 0 left.\n")
 
@@ -184,7 +184,7 @@ def test_the_named_ones_are_queued_and_a_wrong_name_is_told(nacre: Nacre, place:
     done = nacre("dlq", "redrive", ids["third"], ids["second"], "nobody", *place.options)
 
     assert done.code == 3
-    assert "error: nothing lies there under nobody\n" in done.err
+    assert "error: there is no failed job nobody\n" in done.err
     assert place.drain() == [job("b1", "second"), job("b1", "third")]
     assert nacre("dlq", "redrive", ids["first"], *place.options).code == 0
     assert nacre("dlq", "redrive", ids["first"], *place.options).code == 3

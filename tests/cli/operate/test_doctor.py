@@ -5,7 +5,6 @@ import socket
 import sqlite3
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import closing
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -14,9 +13,10 @@ from typing import Any
 
 import pytest
 
-from nacre.cli.wrap.client_files import client_files
+from nacre.cli.operate.client_checks import client_files
 from tests.cli.conftest import Nacre
 from tests.cli.processes import serving
+from tests.scaffolding.server_threads import answering
 from tests.wiring.deployed import MCP_URL, OUTPUTS, deployed
 
 
@@ -59,7 +59,7 @@ def test_a_new_machine_is_told_where_to_begin_and_nothing_is_made(
     outcome = nacre("doctor", "--port", str(port))
 
     assert outcome.code == 0
-    assert f"warn  data folder: {folder} is not there yet\n      hint: run 'nacre serve'\n" in (
+    assert f"warn  data folder: {folder} does not exist yet\n      hint: run 'nacre serve'\n" in (
         outcome.out
     )
     assert not folder.exists()
@@ -97,7 +97,7 @@ def test_what_others_can_read_is_named(nacre: Nacre, folder: Path, port: int) ->
     assert finding(found, "permissions") == {
         "check": "permissions",
         "state": "warn",
-        "found": f"{folder / 'nacre.db'} can be read by others",
+        "found": f"other users can read {folder / 'nacre.db'}",
         "advice": f"run: chmod -R go= {folder}",
     }
 
@@ -134,7 +134,7 @@ def test_a_being_without_a_token_is_told(nacre: Nacre, port: int) -> None:
     found = nacre("doctor", "--port", str(port), "--json").json()
 
     assert finding(found, "tokens of Ann")["found"] == "none is active"
-    assert finding(found, "tokens of Bob")["found"] == "the last one ends within a week"
+    assert finding(found, "tokens of Bob")["found"] == "the last one expires within a week"
     assert "nacre token create --being Ann" in finding(found, "tokens of Ann")["advice"]
 
 
@@ -170,12 +170,9 @@ def stranger() -> Iterator[int]:
         def log_message(self, format: str, *args: object) -> None:
             """Say nothing."""
 
-    with HTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    with answering(server):
         yield server.server_port
-        server.shutdown()
-        thread.join()
 
 
 def test_another_program_on_the_port_is_told(nacre: Nacre, stranger: int) -> None:
@@ -281,10 +278,10 @@ def test_a_program_that_is_not_there_is_told(nacre: Nacre, port: int) -> None:
     assert outcome.code == 1
     found = json.loads(outcome.out)
     assert finding(found, "servers")["found"] == (
-        "far starts 'no-such-program-here', which is not here"
+        "far starts 'no-such-program-here', which is not installed"
     )
     assert finding(found, "wrapped servers")["found"] == (
-        "files of Cursor starts '/no/such/npx', which is not here"
+        "files of Cursor starts '/no/such/npx', which is not installed"
     )
 
 
@@ -298,9 +295,9 @@ def test_a_misspelt_setting_is_told(
     found = nacre("doctor", "--port", str(port), "--json").json()
 
     assert [(each["found"], each["advice"]) for each in found if each["check"] == "settings"] == [
-        ("NACRE_LLM_MODLE is no setting, so it has no effect", "did you mean NACRE_LLM_MODEL?"),
-        ("NACRE_ZZZ is no setting, so it has no effect", "see docs/reference/settings.md"),
-        ("nacre_home is no setting, so it has no effect", "did you mean NACRE_HOME?"),
+        ("NACRE_LLM_MODLE is not a setting, so it has no effect", "did you mean NACRE_LLM_MODEL?"),
+        ("NACRE_ZZZ is not a setting, so it has no effect", "see docs/reference/settings.md"),
+        ("nacre_home is not a setting, so it has no effect", "did you mean NACRE_HOME?"),
     ]
 
 

@@ -11,8 +11,8 @@ import pytest
 
 from nacre.adapters.aws.dynamodb.table_backups import DynamoBackups
 from nacre.core.errors import UnavailableError
-from tests.aws_stack import REGION
 from tests.cli.conftest import Nacre
+from tests.scaffolding.aws_stack import REGION
 from tests.wiring.deployed import OUTPUTS, STACK, deployed
 
 OTHER = "nacre-other"
@@ -26,7 +26,7 @@ def options(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
 
 def other_stack() -> list[str]:
     """Deploy another stack beside the first, under its own names."""
-    from tests.aws_stack import data_template
+    from tests.scaffolding.aws_stack import data_template
 
     template = json.loads(data_template().replace("-patrol", "-other-patrol"))
     template["Outputs"] = {name: {"Value": value} for name, value in OUTPUTS.items()}
@@ -170,7 +170,7 @@ def test_secrets_are_named_and_not_written(
 
     made = nacre("backup", str(file), *options)
 
-    assert "Not in it are the secrets QDRANT_API_KEY." in made.err
+    assert "The backup does not include the secrets QDRANT_API_KEY." in made.err
     assert b"sk-hidden" not in file.read_bytes()
 
 

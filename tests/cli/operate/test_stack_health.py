@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from nacre.cli.operate.stack_health import health_of, health_shown
+from nacre.cli.operate.stack_health import health_lines, health_of
 from nacre.core.errors import ForbiddenError
 from nacre.ports.health import Alarm, Figures
 from tests.cli.conftest import Nacre
@@ -33,11 +33,11 @@ class Stranger(Stack):
 
 
 def test_people_read_which_alarms_are_on_and_what_a_day_has_counted() -> None:
-    assert list(health_shown(health_of(Stack()))) == [
-        "Alarms:  1 of 2 on",
+    assert list(health_lines(health_of(Stack()))) == [
+        "Alarms:  1 of 2 active",
         "  DeadLetterAlarm since 2026-11-18T12:00:00Z: Background work failed three times",
         "  What to do: docs/guides/runbook.md",
-        "Last 24 hours ('-' is what nobody has counted):",
+        "Last 24 hours ('-' was not counted):",
         "  Calls:    12,345, refused -, failed 3, denied by policy -, crashed -",
         "  Answered: half within 4.25 ms, 99 % within - ms",
         "  Jobs:     waiting -, dead 2, failed attempts -",
@@ -57,7 +57,7 @@ def test_without_the_right_to_see_alarms_the_reason_is_told() -> None:
     found = health_of(Stranger())
 
     assert found == {"problem": "these AWS credentials may not describe_alarms"}
-    assert list(health_shown(found)) == [
+    assert list(health_lines(found)) == [
         "Alarms:  unknown: these AWS credentials may not describe_alarms"
     ]
 
@@ -70,7 +70,7 @@ def test_a_stack_tells_how_it_does(nacre: Nacre, monkeypatch: pytest.MonkeyPatch
 
     assert (told.code, told.err) == (0, "")
     # The fake CloudFormation makes no alarms.
-    assert "Alarms:  none of 0 on" in told.out
+    assert "Alarms:  none of 0 active" in told.out
     assert found["health"]["alarms"] == []
     assert found["health"]["figures"]["calls"] is None
 

@@ -11,7 +11,14 @@ import pytest
 from nacre.cli.orders import chat as chat_module
 from tests.cli.conftest import Nacre
 from tests.cli.worlds import World
-from tests.model_server import ModelServer, calling, failing, model_server, saying, tool_call
+from tests.scaffolding.model_server import (
+    ModelServer,
+    calling,
+    failing,
+    model_server,
+    saying,
+    tool_call,
+)
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20 + b"IEND\xaeB`\x82"
 
@@ -36,7 +43,7 @@ def test_sessions_are_listed_shown_and_deleted(nacre: Nacre, model: ModelServer)
 
     assert [(each["caller"], each["turns"]) for each in listed] == [("nacre chat", 2)]
     assert "> first words\n\nVery well." in shown.out
-    assert "Turns:   2, 2 of them whole" in shown.out
+    assert "Turns:   2, 2 of them complete" in shown.out
     assert table.out.splitlines()[0].split() == [
         *("SESSION", "CALLER", "TURNS", "BYTES", "LAST", "USED", "CREATED")
     ]
@@ -135,7 +142,7 @@ def test_chat_says_one_thing_and_ends(nacre: Nacre, model: ModelServer, tmp_path
     assert any("# Shells" in part.get("text", "") for part in content)
     assert nacre("chat", "x", "--file", str(tmp_path / "missing.txt")).code == 2
     (tmp_path / "odd").write_bytes(b"x")
-    assert "its name says no type" in nacre("chat", "x", "--file", str(tmp_path / "odd")).err
+    assert "unknown file type" in nacre("chat", "x", "--file", str(tmp_path / "odd")).err
 
 
 def test_chat_goes_on_in_one_session(
@@ -186,7 +193,7 @@ def test_what_a_stranger_wrote_moves_nothing_on_the_terminal(
 def test_chat_keeps_media_where_it_is_told_to(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    talk = chat_module._Talk(None, None, "s", tmp_path / "out")  # type: ignore[arg-type]
+    talk = chat_module._Conversation(None, None, "s", tmp_path / "out")  # type: ignore[arg-type]
     image = {"type": "image", "data": base64.b64encode(PNG).decode(), "mimeType": "image/png"}
     for _ in range(2):
         talk._show(image)
@@ -198,8 +205,8 @@ def test_chat_keeps_media_where_it_is_told_to(
     file = {"uri": "attachment://..%2Fm%C3%A4rz%20b.pdf", "mimeType": "application/pdf"}
     talk._show({"type": "resource", "resource": {**file, "blob": "JVBERi0="}})
     assert (tmp_path / "out" / "märz b.pdf").read_bytes() == b"%PDF-"
-    chat_module._Talk(None, None, "s", None)._show(image)  # type: ignore[arg-type]
-    assert "--save DIR keeps it" in capsys.readouterr().err
+    chat_module._Conversation(None, None, "s", None)._show(image)  # type: ignore[arg-type]
+    assert "--save DIR saves it" in capsys.readouterr().err
 
 
 @pytest.mark.requirement("000.cli.status")
@@ -219,7 +226,7 @@ def test_status_and_doctor_say_which_model_and_which_policy_count(
 
     monkeypatch.setenv("NACRE_LLM_BASE_URL", "http://127.0.0.1:9/v1")
     gone = {each["check"]: each for each in nacre("doctor", "--json").json()}
-    assert gone["language model"]["found"] == "nobody answers at http://127.0.0.1:9/v1"
+    assert gone["language model"]["found"] == "no server answers at http://127.0.0.1:9/v1"
     monkeypatch.delenv("NACRE_LLM_API_KEY")
     none = {each["check"]: each for each in nacre("doctor", "--json").json()}
-    assert "orders cannot be carried out" in none["language model"]["found"]
+    assert "orders do not work" in none["language model"]["found"]

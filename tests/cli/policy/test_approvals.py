@@ -19,9 +19,9 @@ from nacre.firewall.approvals.service import Approvals, Desk
 from nacre.firewall.rules.sections import Settings
 from nacre.ports.items.table import Table
 from nacre.wiring.data_folder import DATABASE
-from tests.aws_stack import REGION
 from tests.cli.conftest import Nacre, Typed
 from tests.firewall.approving import wish
+from tests.scaffolding.aws_stack import REGION
 from tests.wiring.deployed import deployed, outputs_of
 
 
@@ -77,7 +77,7 @@ def test_what_waits_is_listed(nacre: Nacre, world: World) -> None:
 def test_nothing_waits_at_first(nacre: Nacre, world: World) -> None:
     listed = nacre("approvals", "list", *world.options)
 
-    assert (listed.out, listed.err) == ("", "Nothing waits for your word.\n")
+    assert (listed.out, listed.err) == ("", "No call waits for approval.\n")
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from nacre.firewall.audit.log import AuditTrail
 from nacre.firewall.audit.stored_log import ItemAudit
 from nacre.firewall.pins import GLOBAL, Pins
 from nacre.wiring.data_folder import DATABASE
-from nacre.wiring.features.firewall import laptop_trail
+from nacre.wiring.laptop import LaptopPorts
 from tests.cli.conftest import Nacre
 from tests.cli.worlds import World
 
@@ -21,10 +21,9 @@ from tests.cli.worlds import World
 def recorded(folder: Path, nacre: Nacre) -> Path:
     """Record three calls, and return their file."""
     nacre("owner", "list")  # makes the folder
-    database = SqliteDatabase(folder / DATABASE)
-    trail = laptop_trail(folder, SqliteTable(database), system_clock)
+    ports = LaptopPorts(folder)
     for number in range(3):
-        trail.record(
+        ports.trail.record(
             AuditEntry(
                 outcome="deny" if number else "allow",
                 server="fs",
@@ -35,8 +34,7 @@ def recorded(folder: Path, nacre: Nacre) -> Path:
                 enforced=number < 2,
             )
         )
-    trail.close()
-    database.close()
+    ports.close()
     return folder / "audit" / "laptop-1.000001.jsonl"
 
 
@@ -55,14 +53,14 @@ def test_the_newest_records_are_shown_in_order(nacre: Nacre, folder: Path) -> No
 def test_nothing_recorded_is_said(nacre: Nacre) -> None:
     nacre("owner", "list")
 
-    assert nacre("audit", "tail").err == "Nothing was recorded yet.\n"
+    assert nacre("audit", "tail").err == "There are no records yet.\n"
     assert nacre("audit", "tail", "-n", "0").code == 2
     assert nacre("audit", "verify").code == 0
 
 
 def test_verifying_finds_what_was_changed(nacre: Nacre, folder: Path) -> None:
     file = recorded(folder, nacre)
-    assert nacre("audit", "verify").out == "laptop-1  3 records  whole\n"
+    assert nacre("audit", "verify").out == "laptop-1  3 records  complete\n"
 
     file.write_bytes(b"".join(file.read_bytes().splitlines(keepends=True)[:2]))
     cut = nacre("audit", "verify")
@@ -107,7 +105,7 @@ def test_a_stack_keeps_the_records_of_each_being(nacre: Nacre, world: World) -> 
 
     assert "allow   nacre  resources/read  w1/1" in shown
     checked = nacre("audit", "verify", "--being", "Ann", *world.options)
-    assert checked.out == "w1  1 record  whole\n"
+    assert checked.out == "w1  1 record  complete\n"
 
 
 # Tools.
@@ -150,7 +148,7 @@ def test_the_difference_is_shown_and_trusted_on_a_yes(nacre: Nacre, folder: Path
         "   }",
     ]
     assert shown.err == "Trusted 2 tools of fs.\n"
-    assert nacre("approve", "fs").err == "Nothing of fs waits.\n"
+    assert nacre("approve", "fs").err == "Nothing of fs waits for approval.\n"
     assert nacre("approve").out == "fs  nothing waits\n"
 
 

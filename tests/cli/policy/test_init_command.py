@@ -78,7 +78,7 @@ def test_what_is_there_is_never_overwritten(nacre: Nacre, tmp_path: Path) -> Non
     again = nacre("policy", "init", str(path))
 
     assert (again.code, path.read_text()) == (5, "mine")
-    assert "is there already, and stays as it is" in again.err
+    assert "already exists, and is not overwritten" in again.err
 
 
 @pytest.mark.parametrize("place", ["file/policy.toml"])
@@ -114,7 +114,7 @@ def test_no_tool_is_cut_off_by_the_first_policy(nacre: Nacre, listed: Pins) -> N
     for options in ([], ["--from-servers"], ["--pack", "careful"]):
         nacre("policy", "init", "--yes", *options)
         covered = json.loads(nacre("policy", "coverage", "--json").out)["tools"]
-        path = Path(nacre("policy", "init").err.partition(": ")[2].partition(" is there")[0])
+        path = Path(nacre("policy", "init").err.partition(": ")[2].partition(" already exists")[0])
         path.unlink()
 
         assert {each["fate"] for each in covered} <= {"allowed", "asked", "depends"}, options

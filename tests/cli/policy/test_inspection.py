@@ -182,7 +182,7 @@ def test_without_a_file_the_policy_in_force_is_looked_at(
     looked = nacre("policy", *command)
 
     assert looked.out.startswith(said)
-    assert looked.err.startswith("Policy: the built-in one, because you have not written any.")
+    assert looked.err.startswith("Policy: the built-in one, because you have not written one.")
     assert not folder.exists()  # looking makes nothing
 
 
@@ -192,7 +192,7 @@ def test_a_policy_that_was_pushed_is_looked_at(nacre: Nacre, policy: Path) -> No
     explained = nacre("policy", "explain", "read", "path=/srv/a")
 
     assert explained.out.splitlines()[0] == "allow: Allowed by policy (rule 2)"
-    assert explained.err.startswith("Policy: version 1, which was pushed.")
+    assert explained.err.startswith("Policy: pushed version 1.")
 
 
 def test_rules_of_another_server_are_said_to_be_skipped(nacre: Nacre, policy: Path) -> None:
@@ -226,7 +226,7 @@ def test_coverage_says_that_a_rules_server_is_not_known(nacre: Nacre, policy: Pa
 
     covered = nacre("policy", "coverage", "--policy", str(policy))
 
-    assert "rule 1 is about no tool there is: its server 'fiels' is not known here" in covered.err
+    assert "rule 1 matches no known tool: its server 'fiels' is not known here" in covered.err
 
 
 def test_a_build_never_checks_another_policy_than_its_own(nacre: Nacre) -> None:

@@ -10,14 +10,13 @@ import pytest
 from nacre.adapters.aws.dynamodb.table import DynamoTable
 from nacre.adapters.sqlite.database import SqliteDatabase
 from nacre.adapters.sqlite.table import SqliteTable
-from nacre.core.clock import system_clock
 from nacre.firewall.audit.entry import AuditEntry
 from nacre.firewall.pins import GLOBAL, Pins
 from nacre.ports.items.table import Table
 from nacre.wiring.data_folder import DATABASE
-from nacre.wiring.features.firewall import laptop_trail
-from tests.aws_stack import REGION
+from nacre.wiring.laptop import LaptopPorts
 from tests.cli.conftest import Nacre
+from tests.scaffolding.aws_stack import REGION
 from tests.wiring.deployed import deployed, outputs_of
 
 OWN = '[[rule]]\naction = "allow"\ntool = "*"\nserver = "nacre"\n'
@@ -72,7 +71,7 @@ def test_pinned_tools_are_covered_or_not(
     ]
     assert ["nacre", "update_notes", "allowed", "rule", "1"] in lines
     assert covered.err.splitlines() == [
-        "rule 3 is about no tool there is",
+        "rule 3 matches no known tool",
         f"1 of {len(lines) - 1} tools is unmentioned",
     ]
 
@@ -132,12 +131,10 @@ def audit(nacre: Nacre, folder: Path) -> list[AuditEntry]:
         entry("", "note", method="tools/list"),
     ]
     nacre("owner", "list")  # makes the folder
-    database = SqliteDatabase(folder / DATABASE)
-    trail = laptop_trail(folder, SqliteTable(database), system_clock)
+    ports = LaptopPorts(folder)
     for each in entries:
-        trail.record(each)
-    trail.close()
-    database.close()
+        ports.trail.record(each)
+    ports.close()
     return entries
 
 
@@ -157,7 +154,7 @@ def test_the_audit_of_this_machine_is_decided_anew(
 
     assert replayed.code == 1
     assert replayed.out.splitlines() == REPLAYED
-    assert replayed.err == "6 calls: 3 decided otherwise, 1 depend on values\n"
+    assert replayed.err == "6 calls: 3 decided differently, 1 depends on values\n"
 
 
 def test_a_copy_of_an_audit_is_decided_anew(
@@ -230,7 +227,7 @@ def test_what_is_no_audit_is_said(nacre: Nacre, policy: Path, tmp_path: Path, te
 
     replayed = nacre("policy", "replay", "--policy", str(policy), str(tmp_path / "copy.jsonl"))
 
-    assert (replayed.code, "is no record of an audit" in replayed.err) == (2, True)
+    assert (replayed.code, "is not a record of an audit" in replayed.err) == (2, True)
 
 
 def test_an_audit_that_is_not_there_is_said(nacre: Nacre, policy: Path) -> None:

@@ -38,9 +38,9 @@ def test_a_remote_server_has_options_of_its_own() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "which server?"),
-        (["--"], "no command stands behind the two dashes"),
-        (["npx", "-y", "x"], "'npx' is no option; put the server's command behind two dashes"),
+        ([], "no server is given"),
+        (["--"], "there is no command after the two dashes"),
+        (["npx", "-y", "x"], "'npx' is not an option; put the server's command after two dashes"),
         (["--nam", "x", "--", "y"], "no such option: --nam"),
         (["--name"], "--name needs a value"),
         (["--name", "--", "x"], "--name needs a value"),
@@ -82,7 +82,7 @@ def test_options_before_the_command_count(capsys: pytest.CaptureFixture[str]) ->
     assert run_commands(["--stack", "s", "proxy", "--", "x"]) == 2
     assert "proxy runs on this machine" in capsys.readouterr().err
     assert run_commands(["--being", "b", "proxy", "--", "x"]) == 2
-    assert "it takes no --being" in capsys.readouterr().err
+    assert "leave out --being" in capsys.readouterr().err
 
 
 def test_a_base_may_be_given_several_times_and_before_a_url_too() -> None:
@@ -99,6 +99,6 @@ def test_bases_become_absolute_folders(tmp_path: Path, monkeypatch: pytest.Monke
     assert where.bases == (f"{tmp_path}/docs", str(tmp_path), "/home/ann/notes", "/srv/b")
     assert with_bases(NOWHERE, ["none"]) == NOWHERE._replace(opens_files=False)
     assert with_bases(NOWHERE, []) == NOWHERE
-    with pytest.raises(InvalidInputError, match="stands alone"):
+    with pytest.raises(InvalidInputError, match="cannot be combined"):
         with_bases(NOWHERE, ["none", "/a"])
     assert on_this_machine().bases == ()

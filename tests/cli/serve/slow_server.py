@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from nacre import tool
-from nacre.being.application import being_server
-from nacre.being.memory.services import Mind
+from nacre.being import application
+from nacre.being.memory.services import MemoryServices
+from nacre.being.tools.registered_tools import own_server
 from nacre.cli.main import main
 from nacre.core.clock import Clock
 from nacre.jobs.worker import Work, Worker
 from nacre.sdk.tool_server import ToolServer
-from nacre.wiring import laptop
+from nacre.wiring.features import memory
 from nacre.wiring.features.memory import register_memory_jobs
 
 FOLDER = Path(sys.argv[1])
@@ -38,9 +39,9 @@ async def wait() -> str:
     return "waited"
 
 
-def slow_server(mind: Callable[[], Mind], clock: Clock, **others: Any) -> ToolServer:
+def slow_server(mind: Callable[[], MemoryServices], clock: Clock, **others: Any) -> ToolServer:
     """Return a Being's server, with the slow tool."""
-    server = being_server(mind, clock, **others)
+    server = own_server(mind, clock, **others)
     server.register_tool(wait)
     return server
 
@@ -50,11 +51,12 @@ def work(_: Work) -> None:
     wait_until_told("job")
 
 
-def register_jobs(worker: Worker, *parts: Any) -> None:
+def register_jobs(worker: Worker, *parts: Any, **others: Any) -> None:
     """Know the product's jobs, and the slow one."""
-    register_memory_jobs(worker, *parts)
+    register_memory_jobs(worker, *parts, **others)
     worker.register("wait", work)
 
 
-vars(laptop).update(being_server=slow_server, register_memory_jobs=register_jobs)
+vars(application).update(being_server=slow_server)
+vars(memory).update(register_memory_jobs=register_jobs)
 main(sys.argv[2:])

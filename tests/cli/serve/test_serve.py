@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from nacre.cli.serve.listening import fences, is_loopback, url_of
-from nacre.cli.serve.serve import asked_name
+from nacre.cli.serve.serve import ask_name
 from nacre.core.limits import REGISTRATIONS_A_MINUTE
 from nacre.core.names import BEING_NAMES
 from nacre.core.token_prefixes import SCANNER_PATTERN
@@ -87,10 +87,12 @@ def test_later_starts_show_the_url_and_no_token(nacre: Nacre) -> None:
     with serving() as server:
         _, out, err = server.stop(signal.SIGTERM)
 
-    shown, _, link = out.partition("\nSign in, once: ")
+    shown, _, link = out.partition("\nSign in once: ")
     assert shown == f"Ann: {server.url}/{being_id}\n"
     assert link.startswith(f"{server.url.removesuffix('/mcp')}/sign-in#bos_")
-    assert re.search(r"^For a token: .*token create --being \w+ --scope full$", err, re.MULTILINE)
+    assert re.search(
+        r"^To create a token, run: .*token create --being \w+ --scope full$", err, re.MULTILINE
+    )
     assert nacre("token", "list", "--json").json() == []
 
 
@@ -100,8 +102,8 @@ def test_the_advice_names_the_place_that_was_served(nacre: Nacre, tmp_path: Path
     with serving(*elsewhere) as server:
         _, out, _ = server.stop(signal.SIGTERM)
 
-    advice = next(line for line in out.splitlines() if "Another one: " in line)
-    command = shlex.split(advice.partition("Another one: ")[2])
+    advice = next(line for line in out.splitlines() if "For another one, run: " in line)
+    command = shlex.split(advice.partition("For another one, run: ")[2])
     made = nacre(*command[command.index("token") :], "--json").json()
     assert made["being"] == "Pearl"
 
@@ -324,7 +326,7 @@ def test_the_first_start_asks_for_a_name_at_a_terminal(
     monkeypatch.setattr("sys.stdin", Terminal(typed))
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
 
-    assert asked_name() == name
+    assert ask_name() == name
     assert "You are NAME" in capsys.readouterr().err
 
 

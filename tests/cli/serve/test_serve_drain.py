@@ -6,8 +6,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
@@ -24,6 +23,7 @@ from nacre.wiring import laptop
 from nacre.wiring.data_folder import DATABASE
 from tests.cli.conftest import Nacre
 from tests.cli.processes import Server
+from tests.scaffolding.waiting import until
 
 _SCRIPT = Path(__file__).parent / "slow_server.py"
 _PACKAGE = Path(__file__).parents[3] / "shared"
@@ -49,14 +49,14 @@ class Slow:
     def begin_call(self) -> "Future[Any]":
         """Call the slow tool, and return once it runs."""
         answer = self.pool.submit(self.call, "wait")
-        wait_for((self.place / "call").exists)
+        until((self.place / "call").exists)
         return answer
 
     def begin_job(self) -> None:
         """Send the slow job, and return once it runs."""
         with self.jobs() as jobs:
             jobs.send(encode_job(Job("wait")), group="g")
-        wait_for((self.place / "job").exists)
+        until((self.place / "job").exists)
 
     @contextmanager
     def jobs(self) -> Iterator[SqliteQueue]:
@@ -79,13 +79,6 @@ class Slow:
         _, err = self.server.process.communicate(timeout=_SECONDS)
         lines = [json.loads(line) for line in err.splitlines() if line.startswith("{")]
         return self.server.process.returncode, [line["event"] for line in lines]
-
-
-def wait_for(happened: Callable[[], bool]) -> None:
-    end = time.monotonic() + _SECONDS
-    while not happened():
-        assert time.monotonic() < end
-        time.sleep(0.02)
 
 
 @pytest.fixture
@@ -112,7 +105,7 @@ def slow(nacre: Nacre, folder: Path, tmp_path: Path) -> Iterator[Slow]:
 def test_a_call_in_flight_is_answered_before_the_server_ends(slow: Slow) -> None:
     answer = slow.begin_call()
     slow.server.process.send_signal(signal.SIGTERM)
-    wait_for(slow.refuses)
+    until(slow.refuses)
     assert slow.server.process.poll() is None
     slow.go()
 
@@ -138,9 +131,9 @@ def test_no_write_that_was_acknowledged_is_lost(slow: Slow, folder: Path) -> Non
             acknowledged.append(note)
 
     writers = [slow.pool.submit(write, writer) for writer in range(3)]
-    wait_for(lambda: len(acknowledged) >= 10)
+    until(lambda: len(acknowledged) >= 10)
     slow.server.process.send_signal(signal.SIGTERM)
-    wait_for(slow.refuses)
+    until(slow.refuses)
     slow.go()
     for writer in writers:
         writer.result(_SECONDS)
@@ -156,7 +149,7 @@ def test_no_write_that_was_acknowledged_is_lost(slow: Slow, folder: Path) -> Non
 def test_a_second_interrupt_ends_the_server_at_once(slow: Slow, first: signal.Signals) -> None:
     answer = slow.begin_call()
     slow.server.process.send_signal(first)
-    wait_for(slow.refuses)
+    until(slow.refuses)
     assert slow.server.process.poll() is None
     slow.server.process.send_signal(signal.SIGINT)
 
@@ -169,7 +162,7 @@ def test_a_second_interrupt_ends_the_server_at_once(slow: Slow, first: signal.Si
 def test_a_job_in_progress_is_finished_before_the_server_ends(slow: Slow) -> None:
     slow.begin_job()
     slow.server.process.send_signal(signal.SIGTERM)
-    wait_for(slow.refuses)
+    until(slow.refuses)
     assert slow.server.process.poll() is None
     slow.go()
 
@@ -184,7 +177,7 @@ def test_a_second_interrupt_waits_for_no_job_either(slow: Slow, calls: int) -> N
     for _ in range(calls):
         slow.begin_call()
     slow.server.process.send_signal(signal.SIGINT)
-    wait_for(slow.refuses)
+    until(slow.refuses)
     assert slow.server.process.poll() is None
     slow.server.process.send_signal(signal.SIGINT)
 

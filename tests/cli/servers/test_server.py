@@ -89,14 +89,14 @@ def test_what_only_sounds_like_a_credential_is_taken(nacre: Nacre, place: list[s
     assert nacre("server", "add", "web", *place, *wanted).code == 0
     program = ["--", "npx", "server", "--token", "${secret:KEY}", "--max-tokens", "100", "-y"]
     outcome = nacre("server", "add", "files", *place, *program)
-    assert outcome.code == 0 or "which a stack does not start" in outcome.err
+    assert outcome.code == 0 or "which a stack cannot start" in outcome.err
 
 
 def test_a_stack_takes_no_program(nacre: Nacre, monkeypatch: pytest.MonkeyPatch) -> None:
     with deployed(monkeypatch) as stack:
         outcome = nacre("server", "add", "run", "--stack", stack, "--", "true")
 
-    assert (outcome.code, "which a stack does not start" in outcome.err) == (2, True)
+    assert (outcome.code, "which a stack cannot start" in outcome.err) == (2, True)
 
 
 @pytest.mark.parametrize(
@@ -120,8 +120,8 @@ def test_check_says_what_each_server_offers_and_what_is_wrong(nacre: Nacre, tmp_
 
     assert everything.code == 1
     assert json.loads(everything.out) == [
-        {"name": "gone", "problem": "cannot be started: '/no/such/program' is not there"},
-        {"name": "mute", "problem": "does not list what it has (No list)"},
+        {"name": "gone", "problem": "cannot be started: '/no/such/program' was not found"},
+        {"name": "mute", "problem": "cannot list what it offers (No list)"},
         {
             "name": "odd",
             "protocol": "2025-11-25",

@@ -62,9 +62,9 @@ def test_different_servers_of_one_name_are_told_apart_with_a_name(
     alone = nacre("wrap", "files", "--client", "cursor")
     named = nacre("wrap", "files", "--client", "claude-desktop", "--name", "desktop-files")
 
-    assert "rules and pins call different servers 'files'" in warned.err
+    assert "different servers have the name 'files' in rules and pins" in warned.err
     assert "--name OTHER" in warned.err
-    assert (refused.code, "2 are meant" in refused.err) == (2, True)
+    assert (refused.code, "not for 2" in refused.err) == (2, True)
     assert "different servers" not in alone.err + named.err
     assert "desktop-files" in entry_of(desktop, "files")["args"]
 
@@ -78,8 +78,8 @@ def test_a_server_is_wrapped_shown_and_unwrapped(nacre: Nacre, cursor: Path, fol
         ["SERVER  CLIENT  IS       FILE", f"files   Cursor  wrapped  {cursor}"],
     )
     assert wrapped.err.splitlines() == [
-        "For Cursor to notice: switch the server off and on in its settings, or restart it.",
-        "Rules: none yet, so each call is asked about; 'nacre policy init --from-servers'",
+        "To apply this in Cursor: switch the server off and on in its settings, or restart it.",
+        "Rules: none yet, so you are asked about each call; run 'nacre policy init --from-servers'",
     ]
     text = cursor.read_text()
     line = [sys.executable, "-m", "nacre.cli", "proxy", "--name", "files", "--data-dir"]
@@ -155,7 +155,11 @@ def test_a_rehearsal_shows_what_would_change(nacre: Nacre, cursor: Path) -> None
         (["wrap", "other"], 3, "no client has a server 'other'"),
         (["wrap", "files", "--client", "zed"], 3, "no client has a server 'files'"),
         (["wrap", "files", "--client", "emacs"], 2, "'emacs' is not one of"),
-        (["--stack", "s", "wrap", "files"], 2, "works on this machine hint: leave --stack"),
+        (
+            ["--stack", "s", "wrap", "files"],
+            2,
+            "works on this machine only hint: leave out --stack",
+        ),
         (["wrap", "shared"], 3, "which a project shares"),
         (["wrap", "files", "--policy", "none.toml"], 2, "none.toml"),
     ],
@@ -224,13 +228,13 @@ def test_doctor_looks_at_wrapped_servers(
     monkeypatch.setenv("PATH", str(npx.parent), prepend=os.pathsep)
     assert "wrapped servers" not in nacre("doctor").out
     nacre("wrap", "--all")
-    assert "ok    wrapped servers: 2 can be started" in nacre("doctor").out
+    assert "ok    wrapped servers: 2 servers can be started" in nacre("doctor").out
     cursor.write_text(cursor.read_text().replace(sys.executable, "/gone/python", 1))
 
     broken = nacre("doctor")
 
     assert broken.code == 1
-    assert "fail  wrapped servers: files of Cursor starts a nacre that is gone" in broken.out
+    assert "fail  wrapped servers: files of Cursor starts a nacre that is missing" in broken.out
 
 
 def test_rules_of_one_s_own_go_into_the_command_line(

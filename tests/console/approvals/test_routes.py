@@ -9,7 +9,7 @@ from nacre.firewall.content.digests import arguments_sha256
 from nacre.firewall.rules.rule import Decision, Subject
 from nacre.protocol.principal import FULL
 from tests.console.conftest import Desk
-from tests.web_site import Answer
+from tests.scaffolding.web_site import Answer
 
 
 def request(desk: Desk, principal: str, **arguments: Any) -> ApprovalRequest:
@@ -63,7 +63,7 @@ def test_a_call_is_denied(desk: Desk) -> None:
     done = decide(desk, desk.browser.get("/approvals"), decision="deny")
 
     assert "Denied." in done.text
-    assert "Nothing waits for your word." in done.text
+    assert "No calls are waiting for approval." in done.text
     assert isinstance(approvals.ask(asked, can_elicit=False), Refused)
 
 
@@ -71,7 +71,7 @@ def test_a_grant_for_minutes_ends_with_them_or_when_it_is_taken_back(desk: Desk)
     asked, approvals = request(desk, token_of(desk)), desk.controls.approvals()
     approvals.ask(asked, can_elicit=False)
     granted = decide(desk, desk.browser.get("/approvals"), decision="minutes", minutes="5")
-    assert "Answered, and still counting" in granted.text
+    assert "Answered, and still valid" in granted.text
 
     desk.place.time.pass_(minutes=4)
     assert isinstance(approvals.ask(asked, can_elicit=False), Granted)
@@ -126,7 +126,7 @@ def test_a_question_that_has_ended_is_gone(desk: Desk) -> None:
     desk.place.time.pass_(hours=1)
 
     assert decide(desk, page, decision="once").status == 409
-    assert "Nothing waits" in desk.browser.get("/approvals").text
+    assert "No calls are waiting" in desk.browser.get("/approvals").text
 
 
 def test_nobody_sees_or_answers_for_another_owner(desk: Desk) -> None:

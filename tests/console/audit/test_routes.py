@@ -88,12 +88,12 @@ def test_days_are_read_one_by_one(desk: Desk) -> None:
 def test_a_whole_record_is_told_from_one_that_was_changed(desk: Desk) -> None:
     desk.controls.record(entry(desk), entry(desk))
     whole = desk.submit(desk.get("audit"), "audit", "verify")
-    assert "2 records, whole" in whole.text
+    assert "2 records, complete" in whole.text
 
     partition = f"A#{desk.being}#2026-11-18"
     item = desk.controls.table.query(partition).items[0]
     line = str(item["line"]).replace("recall", "forget")
-    desk.controls.table.update(Key(str(item["pk"]), str(item["sk"])), Change(set={"line": line}))
+    desk.controls.table.update(Key.of(item), Change(set={"line": line}))
     changed = desk.submit(desk.get("audit"), "audit", "verify")
 
     assert "is not a whole record" in changed.text
@@ -102,13 +102,13 @@ def test_a_whole_record_is_told_from_one_that_was_changed(desk: Desk) -> None:
 def test_a_damaged_record_hides_nothing(desk: Desk) -> None:
     desk.controls.record(entry(desk, "kept"), entry(desk, "broken"))
     item = desk.controls.table.query(f"A#{desk.being}#2026-11-18").items[1]
-    key = Key(str(item["pk"]), str(item["sk"]))
+    key = Key.of(item)
     desk.controls.table.update(key, Change(set={"line": "{not json"}))
 
     page = desk.get("audit")
 
     assert shown(page.text) == ["kept"]
-    assert "1 of these records cannot be read" in page.text
+    assert "1 record in this range cannot be read" in page.text
 
 
 def test_calls_of_no_being_are_shown_where_they_were_made(desk: Desk) -> None:

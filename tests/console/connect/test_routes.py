@@ -69,16 +69,16 @@ def test_claude_desktop_on_the_same_machine_starts_the_server_itself() -> None:
 
 def test_a_key_is_kept_sealed_and_never_shown(desk: Desk) -> None:
     page = desk.get("model")
-    assert "There is none." in page.text
+    assert "No key is set." in page.text
 
     kept = desk.submit(page, "model", "key", key="  sk-ant-geheim  ")
 
-    assert "The key is kept, sealed." in kept.text
+    assert "The key was saved, encrypted." in kept.text
     assert "geheim" not in kept.text
     assert desk.controls.keys.stored(desk.being) == "sk-ant-geheim"
     assert "geheim" not in desk.place.dump()
     gone = desk.submit(kept, "model", "key", "clear")
-    assert "The key is forgotten." in gone.text
+    assert "The key was deleted." in gone.text
     assert desk.controls.keys.status(desk.being) is None
 
 
@@ -94,4 +94,4 @@ def test_what_is_no_key_is_refused_and_not_repeated(desk: Desk, key: str) -> Non
 def test_the_page_says_what_a_key_is_used_for(desk: Desk) -> None:
     text = " ".join(desk.get("model").text.split())
 
-    assert "orders and patrols only, unless a call brings a key of its own" in text
+    assert "orders and patrols, and a call may bring another key" in text

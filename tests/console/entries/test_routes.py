@@ -33,8 +33,12 @@ def test_a_change_of_an_entry_that_was_changed_meanwhile_is_refused(desk: Desk) 
 
     late = desk.submit(form, "profile", "diary", "entry", content="three")
 
-    assert (late.status, "changed meanwhile" in late.text, "two" in late.text) == (409, True, True)
-    assert re.search(r"which is not saved</h2>\s*<p class=\"text\">three</p>", late.text)
+    assert (late.status, "changed the entry meanwhile" in late.text, "two" in late.text) == (
+        409,
+        True,
+        True,
+    )
+    assert re.search(r"which was not saved</h2>\s*<p class=\"text\">three</p>", late.text)
     entry = desk.own.mind.memory.profile.get(desk.being, DIARY, "2026-11-01")
     assert entry is not None
     assert entry.text == "two"
@@ -65,7 +69,9 @@ def test_versions_of_a_soul_are_compared_and_brought_back(desk: Desk) -> None:
     assert "<ins>Funny.</ins>" in page.text
 
     form = re.search(
-        r"<form[^>]*>(?:(?!</form>).)*Make version 1(?:(?!</form>).)*</form>", page.text, re.DOTALL
+        r"<form[^>]*>(?:(?!</form>).)*Restore version 1(?:(?!</form>).)*</form>",
+        page.text,
+        re.DOTALL,
     )
     assert form is not None
     values = re.findall(r'name="(\w+)" value="([^"]*)"', form[0])
@@ -180,7 +186,7 @@ def test_an_export_that_is_too_large_names_the_command(desk: Desk) -> None:
 
     page = desk.get("export", "file", status=413)
 
-    assert "too large to be sent from here" in page.text
+    assert "too large to download here" in page.text
     assert f"--being {desk.being}" in page.text
 
 

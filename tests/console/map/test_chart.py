@@ -53,7 +53,7 @@ def test_living_memories_lie_in_their_groups_the_largest_first(desk: Desk) -> No
 
     assert list(seen(found).items()) == [("b", ["01", "02"]), ("a", ["03"]), (NO_GROUP, ["04"])]
     assert [each.number for each in found.islands] == [1, 2, 3]
-    assert [each.label for each in found.islands] == ["all b", "all a", "Not grouped yet"]
+    assert [each.label for each in found.islands] == ["all b", "all a", "Not in a cluster yet"]
     assert (found.count, found.by_meaning) == (4, True)
     assert seen(chart(desk.own.table, desk.being, forgotten=True))["b"] == ["01", "02", "05"]
     assert seen(chart(desk.own.table, desk.being, group="a")) == {"a": ["03"]}
@@ -90,7 +90,7 @@ def test_ten_thousand_memories_make_a_page_that_a_browser_can_draw(desk: Desk) -
 
     page = desk.get("map")
 
-    assert "10,000 memories in 250 groups" in page.text
+    assert "10,000 memories in 250 clusters" in page.text
     assert page.text.count('<path class="dots"') == 250
     # Each group is a link in the picture and one in the legend, with those of the menu.
     assert page.text.count("<a ") < 560
@@ -120,7 +120,7 @@ def test_groups_carry_their_names_and_no_name_hides_another_or_a_group(count: in
     names = [each for each in told if "violin" in each.text]
     assert len(names) >= min(count, 5)
     for place, each in enumerate(names):
-        assert not any(each.meets(other) for other in names[:place])
+        assert not any(each.overlaps(other) for other in names[:place])
         assert not any(each.covers(island) for island in islands)
         half = len(each.text) * each.size * 0.6 / 2
         assert each.x - half >= -20

@@ -11,10 +11,10 @@ from nacre.being.memory.model.types import Node
 from nacre.being.memory.search.search import FINDABLE
 from nacre.jobs.lease import Leases
 from nacre.ports.items.table import Change, Key
-from tests.being.memory.keeping import a_node, told
+from tests.being.memory.keeping import a_node, scene_draft
 from tests.console.conftest import Desk
 from tests.console.filled import patrolled
-from tests.web_site import Answer
+from tests.scaffolding.web_site import Answer
 
 CATS = ("Miso knocked over the vase", "Miso slept on the keyboard", "Bo painted the boat green")
 
@@ -38,17 +38,17 @@ def test_a_search_ranks_as_the_tools_do_and_counts_nothing(desk: Desk) -> None:
 
     page = desk.get("memories", q="the cat Miso")
 
-    assert links(page) == [hit.memory.told.action for hit in answer.hits]
+    assert links(page) == [hit.memory.record.action for hit in answer.hits]
     assert links(page)[:2] != []
     assert [now(desk, each).reactivation_count for each in nodes] == [0, 0, 0]
 
 
 def test_what_waits_for_a_patrol_is_found_and_listed(desk: Desk) -> None:
-    desk.own.mind.memory.scenes.record(desk.being, [told("Eva called")])
+    desk.own.mind.memory.scenes.record(desk.being, [scene_draft("Eva called")])
 
     assert links(desk.get("memories", q="Eva")) == ["Eva called"]
     assert links(desk.get("memories", state="pending")) == ["Eva called"]
-    assert "waits for a patrol" in desk.get("memories", state="pending").text
+    assert "waiting for a patrol" in desk.get("memories", state="pending").text
 
 
 def test_memories_are_narrowed_down_by_state_group_and_day(desk: Desk) -> None:
@@ -198,12 +198,12 @@ def test_a_forgotten_memory_is_brought_back_by_the_next_patrol(desk: Desk) -> No
 def test_a_memory_is_erased_with_its_scenes(desk: Desk) -> None:
     one, two, _ = patrolled(desk, *CATS)
     asked = desk.get("memories", one.node_id, "forget")
-    assert "cannot be undone" in asked.text
+    assert "You cannot undo this" in asked.text
 
     page = desk.submit(asked, "memories", one.node_id, "forget")
 
     memory = desk.own.mind.memory
-    assert "Erased for good." in page.text
+    assert "Erased permanently." in page.text
     assert memory.nodes.get(desk.being, one.node_id) is None
     assert memory.scenes.get_many(desk.being, one.evidence) == {}
     assert one.action not in desk.get("memories", q=one.action).text.replace(
@@ -214,19 +214,19 @@ def test_a_memory_is_erased_with_its_scenes(desk: Desk) -> None:
 
 
 def test_a_scene_is_read_and_erased(desk: Desk) -> None:
-    [scene] = desk.own.mind.memory.scenes.record(desk.being, [told("Eva called")]).scenes
+    [scene] = desk.own.mind.memory.scenes.record(desk.being, [scene_draft("Eva called")]).scenes
     assert "Eva called" in desk.get("scenes", scene.scene_id).text
 
     page = desk.submit(desk.get("scenes", scene.scene_id, "forget"), "scenes", scene.scene_id,
                        "forget")  # fmt: skip
 
-    assert "Erased for good." in page.text
+    assert "Erased permanently." in page.text
     assert desk.get("scenes", scene.scene_id, status=404).status == 404
 
 
 def test_while_a_patrol_runs_nothing_is_erased(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(eraser, "_PATIENCE_SECONDS", 0.0)
-    [scene] = desk.own.mind.memory.scenes.record(desk.being, [told("Eva called")]).scenes
+    monkeypatch.setattr(eraser, "_WAIT_SECONDS", 0.0)
+    [scene] = desk.own.mind.memory.scenes.record(desk.being, [scene_draft("Eva called")]).scenes
     form = desk.get("scenes", scene.scene_id, "forget")
     leases = Leases(desk.own.table, now=desk.place.time)
     lease = leases.take(Key(keys.home(desk.being), "LOCK#PATROL"))
@@ -234,7 +234,7 @@ def test_while_a_patrol_runs_nothing_is_erased(desk: Desk, monkeypatch: pytest.M
     busy = desk.submit(form, "scenes", scene.scene_id, "forget")
     leases.give_back(lease)
 
-    assert (busy.status, "at work on this Being" in busy.text) == (409, True)
+    assert (busy.status, "working on this Being" in busy.text) == (409, True)
     assert "Eva called" in desk.get("scenes", scene.scene_id).text
     assert "Erased" in desk.submit(form, "scenes", scene.scene_id, "forget").text
 
@@ -272,7 +272,7 @@ def test_the_overview_counts_and_shows_the_latest(desk: Desk) -> None:
     assert "Nothing is remembered yet" in first
     assert f'<a class="button" href="{desk.at("connect")}">' in first
     patrolled(desk, *CATS)
-    desk.own.mind.memory.scenes.record(desk.being, [told("Eva called")])
+    desk.own.mind.memory.scenes.record(desk.being, [scene_draft("Eva called")])
 
     page = desk.get("overview")
 
@@ -286,7 +286,7 @@ def test_what_waits_for_a_patrol_is_shown_with_a_button_that_runs_one(
     desk: Desk, count: int
 ) -> None:
     actions = [f"Eva called {number}" for number in range(count)]
-    desk.own.mind.memory.scenes.record(desk.being, [told(each) for each in actions])
+    desk.own.mind.memory.scenes.record(desk.being, [scene_draft(each) for each in actions])
 
     for name in ("overview", "memories"):
         page = desk.get(name)
@@ -304,4 +304,4 @@ def test_what_waits_for_a_patrol_is_shown_with_a_button_that_runs_one(
 def test_one_thing_is_counted_in_the_singular(desk: Desk) -> None:
     patrolled(desk, CATS[0])
 
-    assert "1 memory in 1 group." in desk.get("map").text
+    assert "1 memory in 1 cluster." in desk.get("map").text

@@ -11,9 +11,9 @@ from nacre.core.clock import Clock
 from nacre.firewall.audit.entry import AuditEntry
 from nacre.firewall.pins import GLOBAL, Pins
 from nacre.firewall.policies.packs import text_of
-from nacre.firewall.policies.version_store import Documents
+from nacre.firewall.policies.version_store import PolicyVersions
 from tests.console.conftest import Desk, console_desk
-from tests.web_site import Answer, Browser
+from tests.scaffolding.web_site import Answer, Browser
 
 ALLOW = '[[rule]]\naction = "allow"\ntool = "*"\nserver = "nacre"\n'
 ASK = '[[rule]]\naction = "prompt"\ntool = "update_notes"\n' + ALLOW
@@ -26,9 +26,9 @@ def one() -> Iterator[Desk]:
         yield made
 
 
-def documents(desk: Desk) -> Documents:
+def documents(desk: Desk) -> PolicyVersions:
     clock: Clock = desk.place.time
-    return Documents(desk.controls.table, clock=clock)
+    return PolicyVersions(desk.controls.table, clock=clock)
 
 
 def textarea(page: Answer, name: str = "text") -> str:
@@ -50,7 +50,7 @@ def save(desk: Desk, checked: Answer, **fields: str) -> Answer:
 
 def test_rules_are_checked_then_saved_and_count(desk: Desk) -> None:
     first = desk.get("policy")
-    assert "The rules that Nacre comes with." in first.text
+    assert "The default rules of Nacre." in first.text
     assert textarea(first) == text_of("default")
 
     checked = check(desk, ASK.replace("\n", "\r\n"))
@@ -94,7 +94,10 @@ def test_a_check_tells_what_would_come_out_otherwise(one: Desk) -> None:
     found = check(one, ASK + ALLOW)
 
     assert "rule 3</strong>: rule 2 already decides the same" in found.text
-    assert "2 calls of <code>update_notes</code> of nacre: allow now, prompt then" in found.text
+    assert (
+        "2 calls of <code>update_notes</code> of nacre: allow now, prompt with the new rules"
+        in found.text
+    )
     row = re.search(r"<code>update_notes</code> <small>of nacre.*?</tr>", found.text, re.DOTALL)
     assert row is not None
     assert ">allowed</span>" in row[0]
@@ -111,15 +114,17 @@ def test_recorded_calls_are_decided_by_the_rules_in_force_and_by_the_new_ones(on
     read = replace(asked, server="files", tool="read", outcome="allow", shape={"path": "text"})
     one.controls.record(asked, read, replace(read, being="another"))
 
-    assert "as they are now" in check(one, rules + ALLOW.replace("*", "other")).text
+    assert "no decision would change" in check(one, rules + ALLOW.replace("*", "other")).text
     moved = check(one, rules.replace("/a/", "/b/")).text
-    assert "1 call of <code>read</code> of files: depends on their arguments" in moved
+    assert "1 call of <code>read</code> of files: depends on the arguments" in moved
     assert "<code>update_notes</code> of nacre:" not in moved
 
 
 def test_a_call_is_tried_on_old_and_new_rules(one: Desk) -> None:
     tried = check(one, ASK, tool="update_notes", arguments='{"notes": ["x"]}')
-    assert re.search(r"Now <span[^>]*>allow</span>, then <span[^>]*>prompt</span>", tried.text)
+    assert re.search(
+        r"Now <span[^>]*>allow</span>, with the new rules <span[^>]*>prompt</span>", tried.text
+    )
     assert "rule 1 (prompt) matches" in tried.text
 
     for arguments in ("[1]", "{", '{"a": 1, "a": 2}', "NaN"):
@@ -133,7 +138,7 @@ def test_of_two_who_save_at_once_the_later_sees_what_the_other_did(desk: Desk) -
     late = save(desk, checked)
 
     assert late.status == 409
-    assert "Somebody else has saved rules" in late.text
+    assert "Somebody else saved rules" in late.text
     assert textarea(late) == ASK
     assert "update_notes" in late.text
     again = save(desk, late)
@@ -148,7 +153,7 @@ def test_what_is_wrong_besides_is_said_to_the_later_of_two_who_save(desk: Desk) 
     late = save(desk, checked, tool="update_notes", arguments="{")
 
     assert late.status == 409
-    assert "Somebody else has saved rules" in late.text
+    assert "Somebody else saved rules" in late.text
     assert "arguments" in late.text
     assert textarea(late) == ASK
 
@@ -159,7 +164,7 @@ def test_an_earlier_version_is_looked_at_and_restored(desk: Desk) -> None:
     assert desk.get("policy").text.count("/policy/version?number=") == 2
 
     old = desk.get("policy", "version", number="1")
-    assert "What changed with it" in old.text
+    assert "Changes in this version" in old.text
     checked = desk.submit(old, "policy", "check")
     assert "<del>tool = &#34;update_notes&#34;</del>" in checked.text
     save(desk, checked)
@@ -202,7 +207,7 @@ def test_another_owner_reads_the_rules_for_all_and_changes_none(desk: Desk) -> N
 
 def test_a_file_on_this_machine_comes_first_and_is_told_of(one: Desk) -> None:
     one.controls.policy_file = ("policy.toml", ASK)
-    assert "the file <code>policy.toml</code> decides" in one.get("policy").text
+    assert "The file <code>policy.toml</code> on this machine overrides" in one.get("policy").text
 
     one.controls.policy_file = ("policy.toml", "[[rule]")
     broken = one.get("policy")
@@ -215,7 +220,7 @@ def test_a_text_that_fits_no_form_is_left_to_the_commands(one: Desk) -> None:
 
     page = one.get("policy")
 
-    assert "too long for a page" in page.text
+    assert "too long to edit here" in page.text
     assert "<textarea" not in page.text
 
 

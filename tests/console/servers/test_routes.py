@@ -8,7 +8,7 @@ from nacre.gateway.catalogue.store import Entry, StoredCatalogue
 from nacre.gateway.servers.store import ServerStore
 from nacre.ports.upstream import Offered
 from tests.console.conftest import Desk
-from tests.web_site import Answer, form_of
+from tests.scaffolding.web_site import Answer, form_of
 
 READ: dict[str, Any] = {
     "name": "read",
@@ -53,7 +53,7 @@ def test_servers_are_listed_with_how_they_answered(desk: Desk) -> None:
     assert "https://weather.example/mcp" in page.text
     assert "geheim" not in page.text
     assert "it is asleep" in page.text
-    assert "1 waits for a look" in page.text
+    assert "1 to review" in page.text
 
 
 def test_a_changed_tool_is_shown_and_trusted(desk: Desk) -> None:
@@ -66,7 +66,7 @@ def test_a_changed_tool_is_shown_and_trusted(desk: Desk) -> None:
 
     assert done["location"] == "/servers?said=trusted"
     assert pins(desk).of("files")["read"].state == "trusted"
-    assert "No tool waits." in tools(desk).text
+    assert "No tools are waiting for review." in tools(desk).text
 
 
 def test_only_what_was_seen_is_trusted(desk: Desk) -> None:

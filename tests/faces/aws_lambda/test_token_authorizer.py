@@ -1,4 +1,4 @@
-"""What API Gateway is told about a token."""
+"""The answers to API Gateway about a token."""
 
 import json
 import subprocess

@@ -12,7 +12,7 @@ import pytest
 from nacre.core.errors import UnavailableError
 from nacre.faces.evaluator.evaluator_function import policy_handler
 from nacre.firewall.policies.loader import load_policy
-from nacre.firewall.policies.stored_policy import InForce
+from nacre.firewall.policies.stored_policy import PolicyInForce
 
 BEING = "0b5ad6a5-7a4f-4c6e-9a41-0f6f8b7d3c11"
 POLICY = load_policy(
@@ -54,11 +54,11 @@ class World:
     failure: Exception | None = None
     log: io.StringIO = field(default_factory=io.StringIO)
 
-    def of(self, being_id: str | None) -> InForce:
+    def of(self, being_id: str | None) -> PolicyInForce:
         self.asked.append(being_id)
         if self.failure is not None:
             raise self.failure
-        return InForce(POLICY, "global", 3)
+        return PolicyInForce(POLICY, "global", 3)
 
     def handle(self, event: Any) -> dict[str, Any]:
         with redirect_stderr(self.log):

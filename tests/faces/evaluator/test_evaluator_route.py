@@ -15,7 +15,7 @@ from nacre.faces.evaluator.evaluation import Evaluator
 from nacre.faces.evaluator.evaluator_route import policy_endpoint
 from nacre.faces.http.laptop_server import not_found
 from nacre.firewall.policies.loader import load_policy
-from nacre.firewall.policies.stored_policy import InForce
+from nacre.firewall.policies.stored_policy import PolicyInForce
 from nacre.protocol.http.allowed_origins import Fences
 from nacre.protocol.principal import FULL, Principal
 from nacre.web.asgi import Receive, Scope, Send
@@ -26,9 +26,9 @@ CALL = b'{"method": "tools/call", "params": {"name": "remove"}, "server": "files
 
 
 class Policies:
-    def of(self, being_id: str | None) -> InForce:
+    def of(self, being_id: str | None) -> PolicyInForce:
         assert being_id == BEING
-        return InForce(POLICY, "p.toml", 0)
+        return PolicyInForce(POLICY, "p.toml", 0)
 
 
 def holder(authorization: str | None) -> Principal:

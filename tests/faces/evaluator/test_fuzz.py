@@ -1,4 +1,4 @@
-"""Whatever the evaluator is sent, it answers with a decision, and allows only what is decided."""
+"""The evaluator answers any bytes with a decision, and allows only calls that a rule allows."""
 
 import io
 import json
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from nacre.core.logs import Log
 from nacre.faces.evaluator.evaluation import Evaluator
 from nacre.firewall.policies.loader import load_policy
-from nacre.firewall.policies.stored_policy import InForce
+from nacre.firewall.policies.stored_policy import PolicyInForce
 
 POLICY = load_policy(
     '[[rule]]\naction = "allow"\ntool = "read"\nargs.path = "/srv/**"\nserver = "files"\n',
@@ -20,8 +20,8 @@ STATUSES = {200, 400}
 
 
 class Policies:
-    def of(self, being_id: str | None) -> InForce:
-        return InForce(POLICY, "global", 1)
+    def of(self, being_id: str | None) -> PolicyInForce:
+        return PolicyInForce(POLICY, "global", 1)
 
 
 def answered(raw: bytes) -> tuple[int, Any]:

@@ -30,7 +30,7 @@ from nacre.protocol.http.connection_limit import Crowd
 from nacre.protocol.http.http_messages import HttpRequest
 from nacre.protocol.principal import Principal
 from nacre.web.asgi import Receive, Scope, Send
-from tests.attacks.rows import attack
+from tests.end_to_end.attacks.rows import attack
 from tests.faces.http.test_laptop_server import ANN, application
 
 HEAD = b"POST /mcp HTTP/1.1\r\nHost: test\r\nContent-Type: application/json\r\n"
@@ -63,7 +63,7 @@ class Talk:
         return status, headers, body
 
     async def ends(self) -> bytes:
-        """Return what still comes until the server closes."""
+        """Return the remaining bytes until the server closes."""
         with contextlib.suppress(ConnectionError):
             return await asyncio.wait_for(self.reader.read(), 60)
         return b""
@@ -174,7 +174,7 @@ async def relaying(world: World) -> AsyncIterator[World]:
     """The server of the reverse proxy, with the same limits."""
 
     async def handle(request: HttpRequest, reply: Reply) -> None:
-        await reply.whole(200, {}, b"x" * (64_000_000 if request.path == "/much" else 1))
+        await reply.respond(200, {}, b"x" * (64_000_000 if request.path == "/much" else 1))
 
     connections = Connections(handle, lambda error: None, world.crowd)
     server = await asyncio.get_running_loop().create_server(connections.accept, "127.0.0.1", 0)

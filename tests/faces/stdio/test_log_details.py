@@ -1,4 +1,4 @@
-"""What a verbose server says of requests and answers."""
+"""The log lines of a verbose server about requests and answers."""
 
 import json
 from io import StringIO

@@ -101,11 +101,11 @@ class World:
             for rule in policy.rules
             if rule.action == "allow"
             for test in rule.tests
-            if isinstance(test.wanted[0], str)
+            if isinstance(test.values[0], str)
         ]
         if allowed and rng.random() < 0.4:
             name, test = rng.choice(allowed)
-            text = _changed(rng, _example(rng, str(test.wanted[0]))).replace("\0", "")
+            text = _changed(rng, _example(rng, str(test.values[0]))).replace("\0", "")
             keys = rng.choice((test.keys, test.keys, ("*",)))
             return Shape(rng.choice((name, "**")), tests=(ArgumentTest(keys, (text or "**",)),))
         count = rng.choice((0, 1, 1, 1, 2))
@@ -119,7 +119,7 @@ class World:
         globs = [
             wanted
             for test in (*shape.tests, *(test for rule in policy.rules for test in rule.tests))
-            for wanted in test.wanted
+            for wanted in test.values
         ]
         keys = [test.keys for test in (*shape.tests, *(t for r in policy.rules for t in r.tests))]
         arguments: dict[str, Any] = {}

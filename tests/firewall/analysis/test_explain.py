@@ -38,7 +38,7 @@ def test_an_explanation_says_what_is_missing_or_of_the_wrong_kind() -> None:
     said = explain(policy(SEED), call("filesystem_read", {"path": {"x": "/srv"}})).lines()
     assert "    args.path: an allow takes one value, or a list of them, and nothing else" in said
     said = explain(policy(SEED), call("filesystem_read", {"path": "/home\0"})).lines()
-    assert any("'/home\\u0000' holds a character that no name can have" in line for line in said)
+    assert any("'/home\\u0000' contains a character that no name can have" in line for line in said)
 
 
 def test_an_explanation_says_that_a_path_leads_through_a_process() -> None:

@@ -11,7 +11,7 @@ from nacre.firewall.policies.packs import PACKS, text_of
 from nacre.firewall.rules.policy import Policy
 from tests.firewall.deciding import call, method, policy
 from tests.firewall.rules.test_evaluate import rule_texts, values
-from tests.laws import examples
+from tests.scaffolding.laws import examples
 
 CATCH_ALL = '[[rule]]\naction = "deny"\ntool = "**"\n'
 

@@ -12,7 +12,7 @@ from nacre.firewall.rules.rule import NOWHERE, ArgumentTest, Surroundings
 from tests.firewall.analysis.random_proofs import is_of, try_proofs
 from tests.firewall.deciding import call, policy
 from tests.firewall.rules.test_evaluate import SEED, globs
-from tests.laws import examples
+from tests.scaffolding.laws import examples
 
 SSH = ArgumentTest(("path",), ("**/.ssh/**",))
 ETC = ArgumentTest(("path",), ("/etc/**",))

@@ -33,9 +33,9 @@ def office(table: Table, clock: StillClock) -> Office:
 
 def waiting(office: Office, request: ApprovalRequest) -> str:
     """Ask where no form can be shown, and return the ticket."""
-    asked = office.approvals().ask(request, can_elicit=False)
-    assert isinstance(asked, Waiting)
-    return asked.ticket
+    approval = office.approvals().ask(request, can_elicit=False)
+    assert isinstance(approval, Waiting)
+    return approval.ticket
 
 
 def asked(office: Office, request: ApprovalRequest, **others: Any) -> tuple[Any, str]:
@@ -61,14 +61,14 @@ def test_a_call_that_was_allowed_once_runs_once(office: Office) -> None:
     assert second.ticket != ticket
 
 
-@pytest.mark.parametrize("other", OTHERS.values(), ids=OTHERS)
+@pytest.mark.parametrize("other_request", OTHERS.values(), ids=OTHERS)
 @pytest.mark.parametrize("grant", [Grant(), Grant("minutes", 30)], ids=["once", "minutes"])
 def test_a_call_that_differs_in_anything_is_another_call(
-    office: Office, other: ApprovalRequest, grant: Grant
+    office: Office, other_request: ApprovalRequest, grant: Grant
 ) -> None:
     office.desk.decide(waiting(office, wish()), grant, by="ann")
 
-    assert isinstance(office.approvals().ask(other, can_elicit=False), Waiting)
+    assert isinstance(office.approvals().ask(other_request, can_elicit=False), Waiting)
     assert isinstance(office.approvals().ask(wish(), can_elicit=False), Granted)
 
 
@@ -139,16 +139,16 @@ def test_a_ticket_that_is_named_when_the_hold_ends_can_still_be_allowed(
     assert isinstance(asking, Waiting)
     clock.move(asking.seconds)
 
-    told = office.approvals().look(wish(), asking.ticket)
+    refusal = office.approvals().look(wish(), asking.ticket)
 
     if wait < lives:
-        assert isinstance(told, Waiting)
-        office.desk.decide(told.ticket, Grant(), by="ann")
+        assert isinstance(refusal, Waiting)
+        office.desk.decide(refusal.ticket, Grant(), by="ann")
         assert isinstance(office.approvals().ask(wish(), can_elicit=False), Granted)
         assert isinstance(office.approvals().ask(wish(), can_elicit=False), Waiting)
     else:
-        assert isinstance(told, Refused)
-        assert asking.ticket not in told.text
+        assert isinstance(refusal, Refused)
+        assert asking.ticket not in refusal.text
 
 
 def test_where_nothing_is_held_the_ticket_is_named_at_once(office: Office) -> None:
@@ -221,16 +221,16 @@ def test_what_waits_is_listed_with_what_it_is_about(office: Office, clock: Still
 
     listed = office.desk.all()
 
-    assert [(each.ticket, each.state, each.name) for each in listed] == [
+    assert [(ticket.ticket, ticket.state, ticket.name) for ticket in listed] == [
         (first, "open", "remove"),
         (second, "open", "wipe"),
     ]
-    assert [each.arguments for each in listed] == [
+    assert [ticket.arguments for ticket in listed] == [
         'path: "/tmp/a\\u202ec\\u001b[2J"',
         "none",
     ]
     clock.move(599)
-    assert [each.ticket for each in office.desk.all()] == [second]
+    assert [ticket.ticket for ticket in office.desk.all()] == [second]
 
 
 def test_a_long_argument_does_not_hide_another(office: Office) -> None:
@@ -251,29 +251,29 @@ def test_a_secret_among_the_arguments_is_neither_kept_nor_shown(office: Office) 
     )
 
     assert isinstance(question, Question)
-    kept = repr(office.desk.all()) + repr(question)
-    assert key not in kept
-    assert "hunter2hunter2" not in kept
-    assert "note" in kept
+    stored = repr(office.desk.all()) + repr(question)
+    assert key not in stored
+    assert "hunter2hunter2" not in stored
+    assert "note" in stored
 
 
 def test_all_that_a_caller_asked_for_is_forgotten(office: Office) -> None:
     office.approvals(session="s").ask(wish(), can_elicit=False)
     granted = waiting(office, wish(arguments={}))
     office.desk.decide(granted, Grant("minutes"), by="ann")
-    other = waiting(office, wish(principal="tok_2"))
+    others_ticket = waiting(office, wish(principal="tok_2"))
 
     assert office.desk.forget({"tok_1"}) == 2
-    assert [each.ticket for each in office.desk.all()] == [other]
+    assert [ticket.ticket for ticket in office.desk.all()] == [others_ticket]
 
 
 def test_scopes_do_not_see_each_other(office: Office) -> None:
     ticket = waiting(office, wish())
-    other = office.approvals(scope="other").ask(wish(), can_elicit=False)
+    elsewhere = office.approvals(scope="other").ask(wish(), can_elicit=False)
     office.desk.decide(ticket, Grant(), by="ann")
 
-    assert isinstance(other, Waiting)
-    assert isinstance(office.approvals(scope="other").look(wish(), other.ticket), Waiting)
+    assert isinstance(elsewhere, Waiting)
+    assert isinstance(office.approvals(scope="other").look(wish(), elsewhere.ticket), Waiting)
 
 
 # ------------------------------------------------------------------ by a form
@@ -446,7 +446,7 @@ def test_of_calls_that_come_at_once_one_uses_the_yes(office: Office) -> None:
 
     outcomes = at_once(6, lambda number: processes[number].look(wish(), ticket))
 
-    assert sum(isinstance(each, Granted) for each in outcomes) == 1
+    assert sum(isinstance(outcome, Granted) for outcome in outcomes) == 1
 
 
 def test_of_answers_that_come_at_once_one_counts(office: Office) -> None:
@@ -455,8 +455,8 @@ def test_of_answers_that_come_at_once_one_counts(office: Office) -> None:
 
     outcomes = at_once(6, lambda number: processes[number].answered(wish(), ticket, ONCE))
 
-    assert sum(isinstance(each, Granted) for each in outcomes) == 1
-    assert sum(isinstance(each, Refused) for each in outcomes) == 5
+    assert sum(isinstance(outcome, Granted) for outcome in outcomes) == 1
+    assert sum(isinstance(outcome, Refused) for outcome in outcomes) == 5
 
 
 def test_questions_that_come_at_once_are_counted(office: Office) -> None:
@@ -467,5 +467,5 @@ def test_questions_that_come_at_once_are_counted(office: Office) -> None:
 
     outcomes = at_once(14, ask)
 
-    assert sum(isinstance(each, Question) for each in outcomes) <= 10
-    assert sum(isinstance(each, Refused) for each in outcomes) >= 4
+    assert sum(isinstance(outcome, Question) for outcome in outcomes) <= 10
+    assert sum(isinstance(outcome, Refused) for outcome in outcomes) >= 4

@@ -20,8 +20,8 @@ def test_a_text_that_a_peer_chose_is_kept_without_its_secrets(field: str) -> Non
 
 
 def test_the_record_of_an_allowed_call_keeps_no_secret_of_its_id() -> None:
-    known = AuditEntry(outcome="allow", server="s", method="tools/call")
-    call = AllowedCall(known, '"outcome":"allow"', SECRET, "0" * 64, "{}")
+    common = AuditEntry(outcome="allow", server="s", method="tools/call")
+    call = AllowedCall(common, '"outcome":"allow"', SECRET, "0" * 64, "{}")
 
     assert SECRET not in call.spelled() + json.dumps(call.facts())
 

@@ -21,14 +21,14 @@ from nacre.firewall.audit.entry import AuditEntry
 from nacre.firewall.audit.log import AuditTrail, verify_chain, verify_lines
 from nacre.firewall.content.digests import arguments_sha256, canonical, shape
 from nacre.ports.audit import GENESIS, Chain, Head
-from tests.firewall.chains import BEING, Kept, Ticking, anchors, entry, in_folder, in_items
+from tests.firewall.chains import BEING, AuditStore, Ticking, anchors, entry, in_folder, in_items
 
 ROOT = Path(__file__).parents[3]
 PLACES = ["folder", "items"]
 
 
 @pytest.fixture(params=PLACES)
-def kept(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Kept]:
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[AuditStore]:
     yield from in_folder(tmp_path / "audit") if request.param == "folder" else in_items()
 
 
@@ -55,7 +55,7 @@ parts = st.lists(st.sampled_from([0, 1, 999_999]) | st.integers(0, 999_999), min
 
 @given(st.lists(st.tuples(seconds, parts)))
 def test_moments_are_spelled_as_they_are(times: list[tuple[datetime, list[int]]]) -> None:
-    moments = [time.replace(microsecond=part) for time, each in times for part in each]
+    moments = [time.replace(microsecond=part) for time, chosen in times for part in chosen]
     log, clock = Moments(), iter(moments)
     trail = AuditTrail(log, lambda: next(clock))
 
@@ -94,8 +94,8 @@ def test_a_record_spells_its_facts(entry: AuditEntry) -> None:
     assert f"{{{entry.spelled()}}}" == json.dumps(facts, separators=(",", ":"))
 
 
-def test_a_record_says_what_happened_and_follows_the_one_before_it(kept: Kept) -> None:
-    trail = kept.trail()
+def test_a_record_says_what_happened_and_follows_the_one_before_it(store: AuditStore) -> None:
+    trail = store.trail()
 
     first = trail.record(entry(1))
     trail.record(
@@ -118,12 +118,16 @@ def test_a_record_says_what_happened_and_follows_the_one_before_it(kept: Kept) -
     )
     trail.close()
 
-    ((writer, (one, two)),) = kept.lines().items()
+    ((writer, (line, next_line)),) = store.lines().items()
     assert first == f"{writer}/1"
-    assert one["prev"] == GENESIS
-    assert (one["seq"], one["writer"], one["at"]) == (1, writer, "2026-07-28T12:00:00.001000+00:00")
-    assert two["prev"] == one["hash"]
-    assert {name: two[name] for name in list(two)[4:-1]} == {
+    assert line["prev"] == GENESIS
+    assert (line["seq"], line["writer"], line["at"]) == (
+        1,
+        writer,
+        "2026-07-28T12:00:00.001000+00:00",
+    )
+    assert next_line["prev"] == line["hash"]
+    assert {name: next_line[name] for name in list(next_line)[4:-1]} == {
         "outcome": "deny",
         "server": "files",
         "sender": "client",
@@ -140,30 +144,32 @@ def test_a_record_says_what_happened_and_follows_the_one_before_it(kept: Kept) -
         "enforced": False,
         "approval": "g1",
     }
-    assert [found.problem for found in kept.verified()] == [None]
+    assert [check.problem for check in store.verified()] == [None]
 
 
-def test_writers_at_once_have_chains_of_their_own(kept: Kept) -> None:
-    trails = [kept.trail(), kept.trail()]
+def test_writers_at_once_have_chains_of_their_own(store: AuditStore) -> None:
+    trails = [store.trail(), store.trail()]
     for number in range(6):
         trails[number % 2].record(entry(number))
 
-    assert sorted(len(lines) for lines in kept.lines().values()) == [3, 3]
-    assert [found.problem for found in kept.verified()] == [None, None]
+    assert sorted(len(lines) for lines in store.lines().values()) == [3, 3]
+    assert [check.problem for check in store.verified()] == [None, None]
     for trail in trails:
         trail.close()
 
 
-def test_the_newest_records_of_all_writers_come_first(kept: Kept) -> None:
-    one, other = kept.trail(), kept.trail()
-    written = [trail.record(entry(n)) for n, trail in enumerate((one, other, one, other, one))]
+def test_the_newest_records_of_all_writers_come_first(store: AuditStore) -> None:
+    first, second = store.trail(), store.trail()
+    names = [
+        trail.record(entry(n)) for n, trail in enumerate((first, second, first, second, first))
+    ]
 
-    lines = [json.loads(line) for line in kept.records.newest()]
+    lines = [json.loads(line) for line in store.records.newest()]
 
-    assert [f"{each['writer']}/{each['seq']}" for each in lines] == written[::-1]
-    before = [json.loads(line) for line in kept.records.newest(lines[1]["at"])]
+    assert [f"{line['writer']}/{line['seq']}" for line in lines] == names[::-1]
+    before = [json.loads(line) for line in store.records.newest(lines[1]["at"])]
     assert before == lines[2:]
-    assert list(kept.records.newest("2026-01-01")) == []
+    assert list(store.records.newest("2026-01-01")) == []
 
 
 def test_the_newest_records_reach_back_over_files(folder: Path) -> None:
@@ -172,9 +178,9 @@ def test_the_newest_records_reach_back_over_files(folder: Path) -> None:
         trail.record(entry(number))
     assert len(list(folder.glob("*.jsonl"))) > 2
 
-    found = [json.loads(line)["seq"] for line in JsonlRecords(folder).newest()]
+    numbers = [json.loads(line)["seq"] for line in JsonlRecords(folder).newest()]
 
-    assert found == list(range(12, 0, -1))
+    assert numbers == list(range(12, 0, -1))
 
 
 def test_a_damaged_record_hides_no_older_one(folder: Path) -> None:
@@ -188,8 +194,8 @@ def test_a_damaged_record_hides_no_older_one(folder: Path) -> None:
     assert [b"broken" in line for line in JsonlRecords(folder).newest()] == [False, True, False]
 
 
-def test_threads_share_one_chain(kept: Kept) -> None:
-    trail = kept.trail()
+def test_threads_share_one_chain(store: AuditStore) -> None:
+    trail = store.trail()
     threads = [
         threading.Thread(target=lambda: [trail.record(entry(n)) for n in range(20)])
         for _ in range(4)
@@ -200,8 +206,8 @@ def test_threads_share_one_chain(kept: Kept) -> None:
         thread.join()
     trail.close()
 
-    (found,) = kept.verified()
-    assert (found.records, found.problem) == (80, None)
+    (check,) = store.verified()
+    assert (check.records, check.problem) == (80, None)
 
 
 # On the laptop.
@@ -221,8 +227,8 @@ def written(folder: Path, count: int, *, file_bytes: int = AUDIT_FILE_BYTES) -> 
 
 
 def problem(folder: Path) -> str | None:
-    (found,) = [verify_chain(chain) for chain in JsonlRecords(folder).chains()]
-    return found.problem
+    (check,) = [verify_chain(chain) for chain in JsonlRecords(folder).chains()]
+    return check.problem
 
 
 def test_the_next_process_goes_on_where_the_last_ended(folder: Path) -> None:
@@ -293,10 +299,10 @@ def test_a_chain_written_anew_is_not_the_one_that_was_noted(folder: Path, tmp_pa
     file = written(folder, 5)
     forged = written(tmp_path / "forged", 5)
     text = forged.read_bytes()
-    other = AuditTrail(JsonlAudit(tmp_path / "other"), Ticking())
+    trail = AuditTrail(JsonlAudit(tmp_path / "other"), Ticking())
     for number in range(5):
-        other.record(entry(number + 100))
-    other.close()
+        trail.record(entry(number + 100))
+    trail.close()
     file.write_bytes((tmp_path / "other" / file.name).read_bytes())
 
     assert text != file.read_bytes()
@@ -312,10 +318,10 @@ def test_a_chain_that_is_gone_with_its_note_is_missed_by_its_anchor(folder: Path
     for path in folder.iterdir():
         path.unlink()
 
-    (found,) = [verify_chain(chain) for chain in JsonlRecords(folder, noted.noted).chains()]
+    (check,) = [verify_chain(chain) for chain in JsonlRecords(folder, noted.noted).chains()]
     database.close()
 
-    assert found.problem == "the last 3 of the records are missing"
+    assert check.problem == "the last 3 of the records are missing"
 
 
 def test_the_head_is_anchored_at_first_then_by_time_and_number(folder: Path) -> None:
@@ -386,8 +392,8 @@ def test_several_processes_write_at_once(folder: Path) -> None:
     for process in processes:
         process.communicate(b"\n")
 
-    found = [verify_chain(chain) for chain in JsonlRecords(folder).chains()]
-    assert [(each.writer, each.records, each.problem) for each in found] == [
+    checks = [verify_chain(chain) for chain in JsonlRecords(folder).chains()]
+    assert [(check.writer, check.records, check.problem) for check in checks] == [
         (f"laptop-{number}", 200, None) for number in (1, 2, 3)
     ]
 
@@ -477,7 +483,7 @@ def test_a_full_disk_denies_and_leaves_whole_lines(folder: Path) -> None:
         "except UnavailableError as error:\n"
         "    print(error)\n"
     )
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", program, str(folder)],
         env={"PYTHONPATH": str(ROOT / "shared")},
         capture_output=True,
@@ -485,7 +491,7 @@ def test_a_full_disk_denies_and_leaves_whole_lines(folder: Path) -> None:
         check=True,
     )
 
-    assert "the audit cannot be written (" in done.stdout
+    assert "the audit cannot be written (" in process.stdout
     assert problem(folder) is None
 
 
@@ -493,8 +499,8 @@ def test_a_full_disk_denies_and_leaves_whole_lines(folder: Path) -> None:
 
 
 def test_a_chain_belongs_to_one_writer() -> None:
-    for kept in in_items():
-        log = kept.open_log()
+    for store in in_items():
+        log = store.open_log()
         before = log.open()
         after = Head(before.writer, 1, "a" * 64)
         log.append(b"{}", before=before, after=after, at="2026-07-28T12:00:00")
@@ -504,13 +510,13 @@ def test_a_chain_belongs_to_one_writer() -> None:
 
 
 def test_expired_records_are_missed_by_nobody() -> None:
-    for kept in in_items():
-        trail = kept.trail()
+    for store in in_items():
+        trail = store.trail()
         trail.record(entry(1))
-        kept.clock.time += timedelta(days=AUDIT_DAYS - 1)
+        store.clock.time += timedelta(days=AUDIT_DAYS - 1)
         trail.record(entry(2))
-        kept.clock.time += timedelta(days=2)
-        (chain,) = kept.records.chains()
+        store.clock.time += timedelta(days=2)
+        (chain,) = store.records.chains()
 
         assert len(list(chain.lines)) == 1
         assert chain.may_begin_late
@@ -524,15 +530,15 @@ def test_an_export_of_several_writers_is_checked_by_itself(tmp_path: Path) -> No
     lines = file.read_bytes().splitlines()
     others = [line.replace(b"laptop-1", b"laptop-2") for line in lines]
 
-    assert [found.problem for found in verify_lines(lines)] == [None]
-    assert [found.problem for found in verify_lines(lines[1:])] == [None]
-    assert [found.problem for found in verify_lines([lines[0], lines[2]])] == [
+    assert [check.problem for check in verify_lines(lines)] == [None]
+    assert [check.problem for check in verify_lines(lines[1:])] == [None]
+    assert [check.problem for check in verify_lines([lines[0], lines[2]])] == [
         "record 3 stands where 2 should be"
     ]
-    assert [found.problem for found in verify_lines([*lines, *others, b"["])] == [
+    assert [check.problem for check in verify_lines([*lines, *others, b"["])] == [
         None,
         "what follows record 0 is not a whole record",
-        "1 line is no record",
+        "1 line is not a record",
     ]
 
 
@@ -543,9 +549,9 @@ def test_a_forged_record_that_is_no_text_or_no_number_is_none(prev: bytes, numbe
     body = b'{"prev":"%b","seq":%b,"writer":"w"' % (prev, number)
     line = b'%b,"hash":"%b"}' % (body, hashlib.sha256(body).hexdigest().encode())
 
-    found = verify_chain(Chain("w", [line], ()))
+    check = verify_chain(Chain("w", [line], ()))
 
-    assert found.problem == "what follows record 0 is not a whole record"
+    assert check.problem == "what follows record 0 is not a whole record"
 
 
 # Digests and shapes.
@@ -588,11 +594,11 @@ def test_a_shape_holds_no_value() -> None:
 
 
 def test_a_shape_is_short() -> None:
-    shown = shape({f"{number}{'x' * 100}": 1 for number in range(100)})
+    shapes = shape({f"{number}{'x' * 100}": 1 for number in range(100)})
 
-    assert len(shown) == 41
-    assert shown["…"] == "60 more"
-    assert all(len(name) <= 64 for name in shown)
+    assert len(shapes) == 41
+    assert shapes["…"] == "60 more"
+    assert all(len(name) <= 64 for name in shapes)
 
 
 def test_nothing_after_an_unknown_chain_is_taken(tmp_path: Path) -> None:
@@ -618,5 +624,7 @@ def test_an_ordinary_record_does_not_load_the_search_for_secrets() -> None:
         ").spelled()\n"
         "print('nacre.firewall.content.secrets' in sys.modules)\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "False\n"
+    process = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert process.stdout == "False\n"

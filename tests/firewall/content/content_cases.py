@@ -37,7 +37,7 @@ def judged_texts(which: str, name: str) -> list[Judged]:
             half_of(row["text"]),
             row.get("kind") or row["family"],
             bool(row.get("hard")),
-            tuple(each.rule for each in scan(row["text"], kind="result", section=EVERYTHING)),
+            tuple(finding.rule for finding in scan(row["text"], kind="result", section=EVERYTHING)),
         )
         for row in rows(which, name)
     ]
@@ -49,7 +49,9 @@ def judged_definitions(which: str, *, poisoned: bool) -> list[Judged]:
             half_of(f"{row['name']}\n{row['description']}"),
             row.get("category") or "uncategorised",
             False,
-            tuple(each.rule for each in scan_definition(tool, section=EVERYTHING, peers=peers)),
+            tuple(
+                finding.rule for finding in scan_definition(tool, section=EVERYTHING, peers=peers)
+            ),
         )
         for row in rows(which, "tool_definitions")
         if row["poisoned"] is poisoned
@@ -60,13 +62,13 @@ def judged_definitions(which: str, *, poisoned: bool) -> list[Judged]:
                 "inputSchema": row.get("inputSchema") or {},
             }
         ]
-        for peers in [[each["tool"] for each in row.get("peers") or ()]]
+        for peers in [[finding["tool"] for finding in row.get("peers") or ()]]
     ]
 
 
 def share(judged: list[Judged]) -> float:
     """Return which part was flagged."""
-    return sum(each.is_flagged for each in judged) / max(len(judged), 1)
+    return sum(case.is_flagged for case in judged) / max(len(judged), 1)
 
 
 def is_strict(judged: Judged) -> bool:

@@ -21,9 +21,9 @@ pytestmark = [pytest.mark.security, pytest.mark.parametrize("which", SETS)]
 @pytest.mark.parametrize("half", ["seen", "held out"])
 def test_half_of_the_attacks_with_a_lexical_signal_are_found(which: str, half: str) -> None:
     attacks = [
-        each
-        for each in judged_texts(which, "injection_attacks")
-        if not each.is_hard and each.half == half
+        row
+        for row in judged_texts(which, "injection_attacks")
+        if not row.is_hard and row.half == half
     ]
     assert len(attacks) > 80
     assert share(attacks) >= 0.5
@@ -31,7 +31,7 @@ def test_half_of_the_attacks_with_a_lexical_signal_are_found(which: str, half: s
 
 def test_benign_texts_are_left_alone(which: str) -> None:
     benign = judged_texts(which, "injection_benign")
-    strict = [each for each in benign if is_strict(each)]
+    strict = [row for row in benign if is_strict(row)]
     assert len(benign) >= 705
     assert len(strict) >= 50
     assert share(benign) <= 0.015
@@ -48,17 +48,17 @@ def test_clean_definitions_are_left_alone(which: str) -> None:
 
 @pytest.mark.parametrize("wrapped", ["text", "result", "nested"])
 def test_secrets_are_redacted_and_look_alikes_kept(which: str, wrapped: str) -> None:
-    wrong = []
+    failed = []
     for row in rows(which, "secrets"):
         text = "".join(row["parts"])
         if wrapped == "text":
             clean, count = redact_text(text, BUILT_IN)
             is_kept = clean == text
         else:
-            said = json.dumps({"value": text}) if wrapped == "nested" else f"it is {text} ."
+            sentence = json.dumps({"value": text}) if wrapped == "nested" else f"it is {text} ."
             value: Any = {
-                "content": [{"type": "text", "text": said}],
-                "structuredContent": {"a": [said, 1, None]},
+                "content": [{"type": "text", "text": sentence}],
+                "structuredContent": {"a": [sentence, 1, None]},
             }
             redacted = redact(value, BUILT_IN)
             count, is_kept = redacted.count, redacted.value is value
@@ -66,5 +66,5 @@ def test_secrets_are_redacted_and_look_alikes_kept(which: str, wrapped: str) -> 
             if wrapped == "nested":
                 assert json.loads(redacted.value["content"][0]["text"]).keys() == {"value"}
         if is_kept != (row["expected"] == "keep") or is_kept != (count == 0):
-            wrong.append(row["name"])
-    assert wrong == []
+            failed.append(row["name"])
+    assert failed == []

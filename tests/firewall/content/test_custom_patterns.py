@@ -46,32 +46,32 @@ def test_ordinary_patterns_are_accepted(pattern: str) -> None:
     ],
 )
 def test_patterns_that_some_text_makes_slow_are_refused(pattern: str, why: str) -> None:
-    said = check_pattern(pattern)
-    assert said is not None
-    assert why in said
+    problem = check_pattern(pattern)
+    assert problem is not None
+    assert why in problem
 
 
 def test_matches_are_found_in_long_texts_and_across_windows() -> None:
     text = "x" * (OWN_PATTERN_WINDOW - 3) + "needle" + "y" * 5000 + "needle"
-    found = list(own_matches(text, [NamedPattern("n", "needle")]))
+    matches = list(own_matches(text, [NamedPattern("n", "needle")]))
     first, second = OWN_PATTERN_WINDOW - 3, len(text) - 6
-    assert found == [("n", (first, first + 6)), ("n", (second, second + 6))]
+    assert matches == [("n", (first, first + 6)), ("n", (second, second + 6))]
 
 
 def test_a_pattern_that_takes_too_long_is_stopped_and_said() -> None:
     assert check_pattern("[a-z]+0") is None
-    found = list(own_matches("a" * 2_000_000, [NamedPattern("slow", "[a-z]+0")]))
-    assert found == [None]
+    matches = list(own_matches("a" * 2_000_000, [NamedPattern("slow", "[a-z]+0")]))
+    assert matches == [None]
 
 
 def test_time_in_which_others_had_the_processor_does_not_count(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("nacre.firewall.content.custom_patterns.OWN_PATTERN_SECONDS", 0.05)
-    found = own_matches("ab" + "x" * OWN_PATTERN_WINDOW + "ab", [NamedPattern("n", "ab")])
-    assert next(found)
+    matches = own_matches("ab" + "x" * OWN_PATTERN_WINDOW + "ab", [NamedPattern("n", "ab")])
+    assert next(matches)
     threading.Event().wait(0.1)
-    assert next(found)
+    assert next(matches)
 
 
 @given(st.text(alphabet="ab(|)*+?[]{}1,^$.\\", max_size=12))
@@ -83,7 +83,7 @@ def test_an_accepted_pattern_is_quick_on_a_text_made_against_it(pattern: str) ->
 
 
 def test_built_in_patterns_have_bounded_repeats() -> None:
-    patterns = [each for rule in RULES for each in rule.patterns]
+    patterns = [pattern for rule in RULES for pattern in rule.patterns]
     for pattern in (*patterns, *(rule.pattern for rule in SECRET_RULES)):
         bare = re.sub(r"\\.|\[(?:\\.|[^\]\\])*\]", "x", pattern)
         assert not re.search(r"[*+]", bare), pattern

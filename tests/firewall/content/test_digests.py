@@ -13,9 +13,9 @@ from nacre.firewall.content.digests import (
     arguments_sha256,
     canonical,
     digest,
+    masked_name,
     plain_arguments,
     shape,
-    shown_name,
 )
 from nacre.firewall.rules.arguments.arguments import JsonNumber
 
@@ -63,15 +63,15 @@ KEY = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
 @pytest.mark.parametrize("name", [KEY, f"the-{KEY}", f"{KEY} {'x' * 600}", f"{'x' * 50} {KEY}"])
 def test_a_secret_in_the_place_of_a_name_is_not_shown(name: str) -> None:
-    shown = shape({name: 1, "path": "/tmp"})
+    shapes = shape({name: 1, "path": "/tmp"})
 
-    assert KEY[:20] not in str(shown)
-    assert KEY[:20] not in shown_name(name)
-    assert shown["path"] == "text 4"
+    assert KEY[:20] not in str(shapes)
+    assert KEY[:20] not in masked_name(name)
+    assert shapes["path"] == "text 4"
     assert plain_arguments({name: "x"}) is None  # the long way shows the mark
     assert arguments_sha256({name: "x"}) == digest({name: "x"})
 
 
 @pytest.mark.parametrize("name", ["q", "path", "mcp__server-everything__get_annotated_message"])
 def test_an_ordinary_name_is_shown(name: str) -> None:
-    assert list(shape({name: 1})) == [shown_name(name)] == [name]
+    assert list(shape({name: 1})) == [masked_name(name)] == [name]

@@ -92,10 +92,10 @@ def test_the_table_holds_the_messages_of_all_versions_and_no_others() -> None:
         (kind, method): {version for k, m, version, _ in MESSAGES if (k, m) == (kind, method)}
         for kind, method, _, _ in MESSAGES
     }
-    known = {key: set(texts.versions) for key, texts in TABLE.items() if key[1] not in EXTENSIONS}
+    listed = {key: set(texts.versions) for key, texts in TABLE.items() if key[1] not in EXTENSIONS}
 
     assert {version for _, _, version, _ in MESSAGES} == set(SUPPORTED_VERSIONS)
-    assert known == official
+    assert listed == official
 
 
 @pytest.mark.parametrize(("kind", "method", "version", "model"), MESSAGES, ids=NAMES)
@@ -112,13 +112,13 @@ def test_the_table_knows_every_text_field(
 
 def planted(path: str, text: str) -> Any:
     """Return the smallest value that has a text at a path."""
-    name, _, rest = path.partition(".")
+    name, _, tail = path.partition(".")
     if not path:
         return text
     if name == "**":
         return {"inner": [text]}
     bare = name.rstrip("[]")
-    inner = planted(rest, text)
+    inner = planted(tail, text)
     if name.endswith("[]"):
         inner = [inner]
     return {bare: inner}
@@ -158,10 +158,10 @@ def what_the_client_gets(kind: Kind, method: str, version: str, path: str, text:
         params = PARAMS.get(method, {})
         if version == SUPPORTED_VERSIONS[0]:
             params = modern(params)
-        asked = scene.request(method, params)
-        assert isinstance(scene.up(asked), Forward)
+        open_request = scene.request(method, params)
+        assert isinstance(scene.up(open_request), Forward)
         answer = merged(NEEDED.get(method, {}), value)
-        verdict = scene.down({"jsonrpc": "2.0", "id": asked["id"], "result": answer})
+        verdict = scene.down({"jsonrpc": "2.0", "id": open_request["id"], "result": answer})
     elif kind == "request":
         verdict = scene.down(request("q", method, value.get("params", {})))
     else:
@@ -209,11 +209,11 @@ def test_ordinary_texts_in_any_field_pass_byte_for_byte() -> None:
 
 
 def test_without_instructions_that_instruct_the_conversation_opens_all_the_same() -> None:
-    seen = json.loads(
+    introduction = json.loads(
         what_the_client_gets("result", "initialize", "2025-11-25", "instructions", INSTRUCTION)
     )
 
-    assert seen["result"] == {}
+    assert introduction["result"] == {}
 
 
 @pytest.mark.parametrize("method", ["x/unknown", "tasks/get", "tasks/result"])

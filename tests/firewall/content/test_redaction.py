@@ -60,7 +60,7 @@ def test_json_inside_text_stays_json() -> None:
 
 
 def test_escapes_in_json_inside_text_hide_nothing() -> None:
-    inner = '{"a": "' + "".join(f"\\u{ord(each):04x}" for each in TOKEN) + '"}'
+    inner = '{"a": "' + "".join(f"\\u{ord(char):04x}" for char in TOKEN) + '"}'
     assert json.loads(redact([inner], BUILT_IN).value[0]) == {"a": MARK}
 
 
@@ -73,11 +73,11 @@ def test_a_blob_stays_base64() -> None:
 
 
 def test_two_members_named_by_secrets_stay_two() -> None:
-    other = TOKEN[:-1] + "Z"
-    clean = redact({TOKEN: 1, other: 2}, BUILT_IN).value
+    second_token = TOKEN[:-1] + "Z"
+    clean = redact({TOKEN: 1, second_token: 2}, BUILT_IN).value
     assert sorted(clean.values()) == [1, 2]
     assert TOKEN not in str(clean)
-    assert other not in str(clean)
+    assert second_token not in str(clean)
 
 
 def test_nothing_is_redacted_when_the_policy_says_so() -> None:

@@ -9,7 +9,7 @@ from nacre.access.tokens.token_format import mint
 from nacre.core.token_prefixes import KINDS
 from nacre.firewall.content.secrets import (
     _BASE64,
-    _MOST_PLAIN,
+    _MAX_PLAIN,
     _PLAIN_TEXTS,
     BUILT_IN,
     RULES,
@@ -114,8 +114,8 @@ def test_rules_can_be_left_out_and_added() -> None:
     token = "ghp_" + MIXED[:36]
     assert find_secrets(token, SecretsSection(without=("github-token",))) == ()
     assert find_secrets(token, SecretsSection(action="off")) == ()
-    own = SecretsSection(builtin=False, patterns=(NamedPattern("badge", r"BADGE-\d{6}"),))
-    assert redact_text(f"{token} BADGE-123456", own) == (f"{token} [redacted: badge]", 1)
+    badges = SecretsSection(builtin=False, patterns=(NamedPattern("badge", r"BADGE-\d{6}"),))
+    assert redact_text(f"{token} BADGE-123456", badges) == (f"{token} [redacted: badge]", 1)
 
 
 @pytest.mark.parametrize("name", ["password", "DB_PASSWORD", "api-key", "Authorization", "cookie"])
@@ -143,9 +143,9 @@ def test_redacting_twice_changes_nothing(before: str, secret: str, after: str) -
 @given(st.text())
 def test_no_text_breaks_the_search_and_places_are_apart(text: str) -> None:
     end = 0
-    for each in find_secrets(text, BUILT_IN):
-        assert end <= each.start < each.end <= len(text)
-        end = each.end
+    for secret in find_secrets(text, BUILT_IN):
+        assert end <= secret.start < secret.end <= len(text)
+        end = secret.end
 
 
 @given(st.text(st.sampled_from("aZ9+/_-= .é\n"), max_size=80))
@@ -166,7 +166,7 @@ def test_a_secret_is_found_each_time_and_not_remembered(rule: str, text: str) ->
 def test_short_words_are_looked_at_once() -> None:
     assert find_secrets("an ordinary word", BUILT_IN) == ()
     assert "an ordinary word" in _PLAIN_TEXTS
-    assert len(_PLAIN_TEXTS) <= _MOST_PLAIN
+    assert len(_PLAIN_TEXTS) <= _MAX_PLAIN
 
 
 @pytest.mark.parametrize("kind", KINDS)

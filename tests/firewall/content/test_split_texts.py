@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nacre.core.limits import SEQUENCE_EDGE_CHARS
-from nacre.firewall.content.split_texts import crossing
+from nacre.firewall.content.split_texts import find_split
 from tests.firewall.guarding import ALLOW, Scene, error_code, passed, request
 
 SECRET = "ghp" + "_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
@@ -35,15 +35,15 @@ def test_a_secret_in_two_items_is_taken_out_of_both(kind: Any, place: int) -> No
     items = kind(f"The key: {SECRET[:place]}", f"{SECRET[place:]} is ours")
     result = of_tool(ALLOW, *items)
 
-    first, second = (each.get("text") or each["resource"]["text"] for each in result["content"])
+    first, second = (item.get("text") or item["resource"]["text"] for item in result["content"])
     assert (first, second) == ("The key: [redacted: github-token]", " is ours")
 
 
 def test_a_secret_in_many_items_is_taken_out_of_all() -> None:
     result = of_tool(ALLOW, *texts(*SECRET))
 
-    said = "".join(each["text"] for each in result["content"])
-    assert said == "[redacted: github-token]"
+    joined = "".join(item["text"] for item in result["content"])
+    assert joined == "[redacted: github-token]"
 
 
 def test_a_secret_in_two_items_denies_the_result_where_secrets_do() -> None:
@@ -100,17 +100,19 @@ def test_ordinary_items_pass_byte_for_byte() -> None:
 def test_exactly_what_crosses_an_item_is_found_and_nothing_else_changes(
     parts: list[str], data: Any
 ) -> None:
-    whole = "".join(parts)
-    start = data.draw(st.integers(0, max(len(whole) - 1, 0)))
-    stop = data.draw(st.integers(start, len(whole)))
+    joined = "".join(parts)
+    start = data.draw(st.integers(0, max(len(joined) - 1, 0)))
+    stop = data.draw(st.integers(start, len(joined)))
     value = [{"text": part} for part in parts]
     before = json.dumps(value)
 
-    found = crossing(value, lambda text: [("M", start, stop)] if text == whole else [], glues=("",))
-    clean = "".join(each["text"] for each in found.taken_out(value))
+    findings = find_split(
+        value, lambda text: [("M", start, stop)] if text == joined else [], glues=("",)
+    )
+    clean = "".join(item["text"] for item in findings.mask(value))
 
     assert json.dumps(value) == before
-    if found.marks:
-        assert clean == f"{whole[:start]}M{whole[stop:]}"
+    if findings.marks:
+        assert clean == f"{joined[:start]}M{joined[stop:]}"
     else:
-        assert clean == whole
+        assert clean == joined

@@ -36,19 +36,19 @@ def scene() -> Iterator[Scene]:
 
 
 def listed(scene: Scene, *tools: dict[str, Any], **more: Any) -> list[str]:
-    asked = scene.request("tools/list")
-    shown = passed(scene.answered(asked, {"tools": list(tools), **more}))
-    return [each["name"] for each in shown["result"]["tools"]]
+    list_request = scene.request("tools/list")
+    answer = passed(scene.answered(list_request, {"tools": list(tools), **more}))
+    return [tool["name"] for tool in answer["result"]["tools"]]
 
 
-def own_request(scene: Scene, said: dict[str, Any] = CHANGED) -> dict[str, Any]:
+def own_request(scene: Scene, message: dict[str, Any] = CHANGED) -> dict[str, Any]:
     """Return the request with which the guard asks for what the server has announced."""
-    verdict = scene.down(said)
+    verdict = scene.down(message)
     assert isinstance(verdict, Forward)
-    assert verdict.raw == encoded(said)
+    assert verdict.raw == encoded(message)
     assert verdict.answer is not None
-    asked: dict[str, Any] = json.loads(verdict.answer)
-    return asked
+    request_sent: dict[str, Any] = json.loads(verdict.answer)
+    return request_sent
 
 
 def why_not(scene: Scene, tool: str) -> str:
@@ -58,22 +58,22 @@ def why_not(scene: Scene, tool: str) -> str:
 def test_the_guard_asks_for_the_list_itself_and_its_client_hears_nothing_of_it(
     scene: Scene,
 ) -> None:
-    asked = own_request(scene)
+    guard_request = own_request(scene)
 
-    assert asked["method"] == "tools/list"
+    assert guard_request["method"] == "tools/list"
     assert scene.guard.delays(encoded(scene.call("read")))
     assert "has announced that what it offers has changed" in why_not(scene, "read")
-    assert is_dropped(scene.down(response(asked["id"], {"tools": [TURNED, WRITE]})))
+    assert is_dropped(scene.down(response(guard_request["id"], {"tools": [TURNED, WRITE]})))
     assert not scene.guard.delays(encoded(scene.call("read")))
     assert "has changed since it was approved" in why_not(scene, "read")
     assert isinstance(scene.up(scene.call("write")), Forward)
 
 
 def test_all_pages_are_asked_for(scene: Scene) -> None:
-    asked = own_request(scene)
+    guard_request = own_request(scene)
     page = {"tools": [READ], "nextCursor": "2"}
 
-    following = told(scene.down(response(asked["id"], page)))
+    following = told(scene.down(response(guard_request["id"], page)))
     assert (following["method"], following["params"]["cursor"]) == ("tools/list", "2")
     assert "has announced" in why_not(scene, "write")
     assert is_dropped(scene.down(response(following["id"], {"tools": [WRITE]})))
@@ -102,18 +102,22 @@ def test_a_second_change_makes_the_answer_to_the_first_one_old(scene: Scene) -> 
 
 
 def test_a_server_that_refuses_to_list_is_not_called(scene: Scene) -> None:
-    asked = own_request(scene)
-    refusal = {"jsonrpc": "2.0", "id": asked["id"], "error": {"code": -32603, "message": "no"}}
+    guard_request = own_request(scene)
+    refusal = {
+        "jsonrpc": "2.0",
+        "id": guard_request["id"],
+        "error": {"code": -32603, "message": "no"},
+    }
 
     assert is_dropped(scene.down(refusal))
     assert "list it, or try again" in why_not(scene, "read")
-    assert scene.guard.lost(asked["id"], "gone", code=1) is None
+    assert scene.guard.close_request(guard_request["id"], "gone", code=1) is None
 
 
 def test_a_client_of_the_newest_generation_is_spoken_for_in_its_way() -> None:
     scene = Scene(METHODS, pins=True)
-    asked = scene.request("tools/list", modern({}))
-    passed(scene.answered(asked, {"tools": [READ]}))
+    list_request = scene.request("tools/list", modern({}))
+    passed(scene.answered(list_request, {"tools": [READ]}))
 
     meta = own_request(scene)["params"]["_meta"]
     assert meta["io.modelcontextprotocol/protocolVersion"] == "2026-07-28"
@@ -123,11 +127,11 @@ def test_a_client_of_the_newest_generation_is_spoken_for_in_its_way() -> None:
 def test_prompts_and_resources_wait_likewise(scene: Scene) -> None:
     prompt = {"name": "greet"}
     passed(scene.answered(scene.request("prompts/list"), {"prompts": [prompt]}))
-    asked = own_request(scene, notification("notifications/prompts/list_changed"))
+    guard_request = own_request(scene, notification("notifications/prompts/list_changed"))
     refused = told(scene.up(scene.request("prompts/get", prompt)))["error"]["message"]
     assert "has announced" in refused
     assert isinstance(scene.up(scene.call("read")), Forward)
-    assert is_dropped(scene.down(response(asked["id"], {"prompts": [prompt]})))
+    assert is_dropped(scene.down(response(guard_request["id"], {"prompts": [prompt]})))
     assert isinstance(scene.up(scene.request("prompts/get", prompt)), Forward)
 
     note, row = {"uri": "n://1", "name": "n"}, {"uriTemplate": "r://{a}", "name": "r"}
@@ -161,17 +165,17 @@ def test_over_stdio_a_call_waits_for_the_list_and_nothing_else_does(scene: Scene
         return encoded(message) + b"\n"
 
     relay.from_server(line(CHANGED))
-    asked = to_server.pop()
+    list_request = to_server.pop()
     call, given_up = scene.call("write"), scene.call("write")
-    other = scene.request("resources/list")
-    relay.from_client(line(call) + line(given_up) + line(other))
+    unrelated = scene.request("resources/list")
+    relay.from_client(line(call) + line(given_up) + line(unrelated))
     cancelled = notification("notifications/cancelled", {"requestId": given_up["id"]})
     relay.from_client(line(cancelled))
-    assert to_server == [other]
+    assert to_server == [unrelated]
     assert relay.holds
 
-    relay.from_server(line(response(asked["id"], {"tools": [TURNED, WRITE]})))
-    assert to_server == [other, call]
+    relay.from_server(line(response(list_request["id"], {"tools": [TURNED, WRITE]})))
+    assert to_server == [unrelated, call]
     assert to_client == [CHANGED]
     assert not relay.holds
 

@@ -46,20 +46,20 @@ def test_a_sampling_request_that_instructs_is_refused() -> None:
 
 
 def test_a_sampling_request_within_a_result_is_refused_in_the_same_way() -> None:
-    asked = {"a": {"method": "sampling/createMessage", "params": sampling(IGNORE)["params"]}}
-    shown = result_of(Scene(ALLOW), {"resultType": "input_required", "inputRequests": asked})
+    questions = {"a": {"method": "sampling/createMessage", "params": sampling(IGNORE)["params"]}}
+    answer = result_of(Scene(ALLOW), {"resultType": "input_required", "inputRequests": questions})
 
-    assert shown["isError"] is True
+    assert answer["isError"] is True
 
 
 def test_what_instructs_can_be_taken_out_instead() -> None:
     scene = Scene(f'{ALLOW}[injection]\naction = "redact"\n')
-    shown = passed(scene.down(sampling(f"Hello. {IGNORE}. Bye.")))
-    text = shown["params"]["messages"][0]["content"]["text"]
+    answer = passed(scene.down(sampling(f"Hello. {IGNORE}. Bye.")))
+    text = answer["params"]["messages"][0]["content"]["text"]
 
     assert "Ignore all" not in text
     assert "[removed by policy:" in text
-    assert shown["params"]["maxTokens"] == 50
+    assert answer["params"]["maxTokens"] == 50
 
 
 def test_what_instructs_can_need_an_approval_instead() -> None:
@@ -85,13 +85,13 @@ def test_secrets_are_taken_out_of_results_and_nothing_else_changes() -> None:
         "content": [{"type": "text", "text": f"the key is {KEY} and n is 1.5"}],
         "structuredContent": {"token": GITHUB, "n": [1, 2.5, None, True], "big": 2**70},
     }
-    shown = result_of(scene, result)
+    answer = result_of(scene, result)
 
-    assert KEY not in str(shown)
-    assert GITHUB not in str(shown)
-    assert shown["structuredContent"]["n"] == [1, 2.5, None, True]
-    assert shown["structuredContent"]["big"] == 2**70
-    assert shown["content"][0]["text"].endswith("and n is 1.5")
+    assert KEY not in str(answer)
+    assert GITHUB not in str(answer)
+    assert answer["structuredContent"]["n"] == [1, 2.5, None, True]
+    assert answer["structuredContent"]["big"] == 2**70
+    assert answer["content"][0]["text"].endswith("and n is 1.5")
     assert "taken out" in str(scene.audit.entries[-1].note)
     assert KEY not in str(scene.audit.entries)
 
@@ -117,10 +117,10 @@ def test_secrets_in_errors_are_taken_out() -> None:
     scene = Scene(ALLOW)
     scene.up(request(1, "tools/call", {"name": "echo"}))
     error = {"code": -32000, "message": f"bad key {KEY}"}
-    shown = passed(scene.down({"jsonrpc": "2.0", "id": 1, "error": error}))
+    answer = passed(scene.down({"jsonrpc": "2.0", "id": 1, "error": error}))
 
-    assert KEY not in shown["error"]["message"]
-    assert shown["error"]["code"] == -32000
+    assert KEY not in answer["error"]["message"]
+    assert answer["error"]["code"] == -32000
 
 
 @pytest.mark.parametrize("action", ["redact", "deny"])
@@ -134,17 +134,19 @@ def test_secrets_do_not_go_up_in_answers(action: str) -> None:
     assert isinstance(verdict, Forward) is (action == "redact")
     form = request("q", "elicitation/create", {"message": "m", "requestedSchema": {}})
     assert isinstance(scene.down(form), Forward)
-    shown = passed(scene.up(response("q", {"action": "accept", "content": {"text": KEY}})))
-    assert KEY not in str(shown)
+    answer = passed(scene.up(response("q", {"action": "accept", "content": {"text": KEY}})))
+    assert KEY not in str(answer)
 
 
 def test_secrets_do_not_go_up_in_the_answers_to_a_task() -> None:
     scene = Scene(ALLOW)
     answers = {"a": {"action": "accept", "content": {"text": KEY}}}
-    shown = passed(scene.up(request(1, "tasks/update", {"taskId": "t", "inputResponses": answers})))
+    update = passed(
+        scene.up(request(1, "tasks/update", {"taskId": "t", "inputResponses": answers}))
+    )
 
-    assert KEY not in str(shown)
-    assert shown["params"]["taskId"] == "t"
+    assert KEY not in str(update)
+    assert update["params"]["taskId"] == "t"
 
 
 def test_what_a_server_logs_is_looked_at() -> None:
@@ -152,8 +154,8 @@ def test_what_a_server_logs_is_looked_at() -> None:
 
     clean = encoded(notification("notifications/message", {"level": "info", "data": "ready"}))
     assert scene.guard.from_server(clean) == Forward(clean)
-    shown = passed(scene.down(notification("notifications/message", {"data": f"key {KEY}"})))
-    assert KEY not in str(shown)
+    logged = passed(scene.down(notification("notifications/message", {"data": f"key {KEY}"})))
+    assert KEY not in str(logged)
     assert is_dropped(scene.down(notification("notifications/message", {"data": IGNORE})))
 
 
@@ -175,16 +177,16 @@ def test_what_a_server_says_on_the_way_is_looked_at() -> None:
         assert is_dropped(scene.down(notification("notifications/progress", wordy)))
 
 
-@pytest.mark.parametrize("said", ["half", f"key {KEY}", IGNORE])
-def test_what_a_server_says_on_the_way_comes_with_the_token_of_its_call(said: str) -> None:
+@pytest.mark.parametrize("text", ["half", f"key {KEY}", IGNORE])
+def test_what_a_server_says_on_the_way_comes_with_the_token_of_its_call(text: str) -> None:
     scene = Scene(f'{ALLOW}[injection]\nsources = ["result"]\n')
     token = "7c9e6679-7425-40de-944b-e07fc1f90ae7"  # as many clients make them
 
-    params = {"progressToken": token, "progress": 1, "message": said}
-    shown = passed(scene.down(notification("notifications/progress", params)))["params"]
-    assert shown["progressToken"] == token
-    assert shown["progress"] == 1
-    assert (shown.get("message") == said) is (said == "half")
+    params = {"progressToken": token, "progress": 1, "message": text}
+    progress = passed(scene.down(notification("notifications/progress", params)))["params"]
+    assert progress["progressToken"] == token
+    assert progress["progress"] == 1
+    assert (progress.get("message") == text) is (text == "half")
 
 
 def test_monitoring_changes_nothing_and_records_what_it_saw() -> None:
@@ -207,9 +209,9 @@ CLEAN = {"name": "sub", "description": "Subtract numbers", "inputSchema": {"type
 @pytest.mark.parametrize(("pins", "setting"), [(True, "quarantine"), (True, "off"), (False, "off")])
 def test_a_definition_that_instructs_is_neither_listed_nor_called(pins: bool, setting: str) -> None:
     scene = Scene(f'{ALLOW}[settings]\npins = "{setting}"\n', pins=pins)
-    shown = passed(scene.answered(scene.request("tools/list"), {"tools": [POISONED, CLEAN]}))
+    answer = passed(scene.answered(scene.request("tools/list"), {"tools": [POISONED, CLEAN]}))
 
-    assert [each["name"] for each in shown["result"]["tools"]] == ["sub"]
+    assert [tool["name"] for tool in answer["result"]["tools"]] == ["sub"]
     assert "tries to instruct" in str(told(scene.up(scene.call("add"))))
     assert isinstance(scene.up(scene.call("sub")), Forward)
     scene.close()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from nacre.firewall.audit.entry import AuditEntry, Record
-from nacre.firewall.enforce.fast_path import Usual
+from nacre.firewall.enforce.fast_path import FastPath
 from nacre.firewall.enforce.verdicts import Answer, Forward
 from tests.firewall.enforce.test_guard_fuzz import RULES, mangled
 from tests.firewall.guarding import Notebook, Scene, encoded, modern, request, response
@@ -64,20 +64,20 @@ def answer(rng: Random) -> bytes:
     return encoded(response(id_of(rng), result))
 
 
-class Counting(Usual):
+class Counting(FastPath):
     """Counts what it decides."""
 
     taken = 0
 
     def call(self, raw: bytes, value: dict[str, Any]) -> Forward | Answer | None:
-        found = super().call(raw, value)
-        self.taken += found is not None
-        return found
+        verdict = super().call(raw, value)
+        self.taken += verdict is not None
+        return verdict
 
     def answer(self, raw: bytes, value: dict[str, Any]) -> Forward | None:
-        found = super().answer(raw, value)
-        self.taken += found is not None
-        return found
+        verdict = super().answer(raw, value)
+        self.taken += verdict is not None
+        return verdict
 
 
 def compare(rng: Random) -> int:
@@ -85,9 +85,11 @@ def compare(rng: Random) -> int:
     text = rng.choice([RULES] * 4 + [f'{RULES}[settings]\nmode = "monitor"\n'])
     pins, changed = rng.random() < 0.3, rng.choice(["as it was", "otherwise"])
     short, long = Scene(text, pins=pins), Scene(text, pins=pins)
-    counting = Counting(short.guard._talk, short.guard._trust, short.guard._relisting)
-    short.guard._usual = counting
-    long.guard._usual = Long()  # type: ignore[assignment]  # as it says
+    counting = Counting(
+        short.guard._conversation, short.guard._pin_check, short.guard._list_refresh
+    )
+    short.guard._fast_path = counting
+    long.guard._fast_path = Long()  # type: ignore[assignment]  # as it says
     for scene in (short, long):
         scene.opened("2025-11-25", {})
         for described in ("as it was", "as it was", changed) if pins else ():
@@ -105,8 +107,8 @@ def compare(rng: Random) -> int:
             guard = scene.guard
             verdicts.append((guard.from_client if from_client else guard.from_server)(raw))
         assert verdicts[0] == verdicts[1], raw
-        assert [each.facts() for each in short.audit.entries] == [
-            each.facts() for each in long.audit.entries
+        assert [entry.facts() for entry in short.audit.entries] == [
+            entry.facts() for entry in long.audit.entries
         ], raw
         assert short.told == long.told, raw
         assert waiting(short) == waiting(long), raw
@@ -116,16 +118,19 @@ def compare(rng: Random) -> int:
 
 
 def waiting(scene: Scene) -> list[Any]:
-    asked = scene.guard._talk.up._asked
-    return [(key, each.method, each.id, each.is_modern) for key, each in asked.items()]
+    requests = scene.guard._conversation.up._requests
+    return [
+        (key, open_request.method, open_request.id, open_request.is_modern)
+        for key, open_request in requests.items()
+    ]
 
 
 def test_the_short_way_says_what_the_long_way_says() -> None:
     rng = Random(1)
 
-    taken = sum(compare(rng) for _ in range(100))
+    shortcuts = sum(compare(rng) for _ in range(100))
 
-    assert taken > 200  # of 2000
+    assert shortcuts > 200  # of 2000
 
 
 @pytest.mark.slow
@@ -137,19 +142,19 @@ def test_the_short_way_says_what_the_long_way_says_of_many() -> None:
 
 @pytest.mark.parametrize("arguments", [{}, {"path": '/ok/ä"'}, {"path": "/ok/a", "n": 7}])
 def test_its_record_is_spelled_as_any_other(arguments: dict[str, Any]) -> None:
-    kept: list[str] = []
+    records: list[str] = []
 
     class Spelling(Notebook):
         def record(self, entry: Record) -> str:
-            kept.append(entry.spelled())
+            records.append(entry.spelled())
             if not isinstance(entry, AuditEntry):
-                kept.append(entry.whole().spelled())
+                records.append(entry.whole().spelled())
             return super().record(entry)
 
     scene = Scene('[[rule]]\naction = "allow"\ntool = "*"\n', audit=Spelling())
 
     assert isinstance(scene.up(scene.call("ök", arguments)), Forward)
 
-    short, whole = kept
-    assert short == whole
+    short, full = records
+    assert short == full
     assert json.loads(f"{{{short}}}")["tool"] == "ök"

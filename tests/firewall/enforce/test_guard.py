@@ -286,7 +286,7 @@ def test_a_batch_goes_on_whole_or_not_at_all() -> None:
 
     answers = told(scene.up(batch))
 
-    assert [each["id"] for each in answers] == [5, 6]
+    assert [answer["id"] for answer in answers] == [5, 6]
     assert answers[0]["error"]["code"] == -31001
     assert answers[1]["result"]["isError"] is True
     assert isinstance(scene.up(request(5, "ping")), Forward)  # the id is free
@@ -307,9 +307,9 @@ def test_of_a_servers_batch_goes_on_what_may() -> None:
     verdict = scene.down([response(8, {}), response(9, {}), request("r", "roots/list"), sampling])
 
     assert isinstance(verdict, Forward)
-    assert [each["id"] for each in json.loads(verdict.raw)] == [8, "r"]
+    assert [message["id"] for message in json.loads(verdict.raw)] == [8, "r"]
     assert verdict.answer is not None
-    assert [each["error"]["code"] for each in json.loads(verdict.answer)] == [-1]
+    assert [message["error"]["code"] for message in json.loads(verdict.answer)] == [-1]
     scene.up(request(9, "ping"))
     raw = encoded([response(9, {}), notification("notifications/message", {})])
     assert scene.guard.from_server(raw) == Forward(raw)
@@ -339,19 +339,19 @@ def test_what_a_server_asks_by_request_is_decided() -> None:
 
 @pytest.mark.parametrize("method", ["sampling/createMessage", "elicitation/create", "roots/list"])
 def test_what_a_server_asks_within_a_result_is_decided(method: str) -> None:
-    asked = {
+    questions = {
         "resultType": "input_required",
         "inputRequests": {"a": {"method": method, "params": {"message": "m"}}},
         "requestState": "s",
     }
     call = request(1, "tools/call", modern({"name": "echo", "arguments": {}}))
 
-    raw = encoded(response(1, asked))
+    raw = encoded(response(1, questions))
     allowed = Scene(ASKING.format(method))
     allowed.up(call)
     assert allowed.guard.from_server(raw) == Forward(raw)
 
-    denied = passed(Scene(ASKING.format("x")).answered(call, asked))["result"]
+    denied = passed(Scene(ASKING.format("x")).answered(call, questions))["result"]
     assert denied["isError"] is True
     assert denied["resultType"] == "complete"
     assert "inputRequests" not in denied
@@ -360,10 +360,10 @@ def test_what_a_server_asks_within_a_result_is_decided(method: str) -> None:
 @pytest.mark.parametrize("method", ["prompts/get", "resources/read"])
 def test_a_prompt_or_resource_that_asks_what_is_denied_fails(method: str) -> None:
     scene = Scene(f'[[rule]]\naction = "allow"\ntool = "{method}"\n')
-    asked = {"inputRequests": {"a": {"method": "roots/list"}}}
+    questions = {"inputRequests": {"a": {"method": "roots/list"}}}
     params = modern({"name": "p", "uri": "x://y"})
 
-    assert passed(scene.answered(request(1, method, params), asked))["error"]["code"] == -31001
+    assert passed(scene.answered(request(1, method, params), questions))["error"]["code"] == -31001
 
 
 @pytest.mark.parametrize(
@@ -379,11 +379,11 @@ def test_a_prompt_or_resource_that_asks_what_is_denied_fails(method: str) -> Non
 )
 def test_questions_that_cannot_be_read_reach_nobody(result: dict[str, Any]) -> None:
     verdict = Scene(ALLOW).answered(request(1, "tools/call", {"name": "echo"}), result)
-    shown = passed(verdict)
+    answer = passed(verdict)
 
-    assert shown["id"] == 1
-    assert "inputRequests" not in shown.get("result", {})
-    assert shown.get("result", {}).get("isError") or shown["error"]["code"] == -31001
+    assert answer["id"] == 1
+    assert "inputRequests" not in answer.get("result", {})
+    assert answer.get("result", {}).get("isError") or answer["error"]["code"] == -31001
 
 
 def test_a_form_may_not_ask_for_secrets_and_a_prompt_not_quietly_for_the_context() -> None:
@@ -420,9 +420,9 @@ def test_an_answer_that_nobody_can_read_becomes_an_error_for_who_waits() -> None
     ):
         scene = Scene(ALLOW)
         scene.up(request(1, "tools/call", {"name": "echo"}))
-        shown = passed(scene.guard.from_server(raw))
+        answer = passed(scene.guard.from_server(raw))
 
-        assert (shown["id"], shown["error"]["code"]) == (1, -31001), raw
+        assert (answer["id"], answer["error"]["code"]) == (1, -31001), raw
         assert is_dropped(scene.down(response(1, {})))
 
 
@@ -470,19 +470,19 @@ def test_a_tool_that_is_denied_for_every_argument_is_not_listed_and_the_rest_is_
         b'{"id":1, "jsonrpc":"2.0","result":{"x":1.50,"tools":[ {"name":"read"}'
         b', {"name":"st\\u0061t","n":1.50} ],"nextCursor":null}}'
     )
-    (entry,) = [each for each in scene.audit.entries if each.sender == "server"]
+    (entry,) = [record for record in scene.audit.entries if record.sender == "server"]
     assert (entry.fields["listed"], entry.fields["removed"]) == (3, 1)
 
 
 @pytest.mark.parametrize(
-    ("allowed", "kept"),
+    ("allowed", "names"),
     [("", []), ("read", ["read"]), ("stat", ["stat"]), ("*", ["read", "write", "stat"])],
 )
-def test_any_number_of_tools_can_be_taken_from_a_list(allowed: str, kept: list[str]) -> None:
+def test_any_number_of_tools_can_be_taken_from_a_list(allowed: str, names: list[str]) -> None:
     text = f'[[rule]]\naction = "allow"\ntool = "{allowed}"\n' if allowed else ""
-    shown = passed(Scene(text).answered(request(1, "tools/list"), {"tools": TOOLS}))
+    answer = passed(Scene(text).answered(request(1, "tools/list"), {"tools": TOOLS}))
 
-    assert [each["name"] for each in shown["result"]["tools"]] == kept
+    assert [tool["name"] for tool in answer["result"]["tools"]] == names
 
 
 @pytest.mark.requirement("004.method.resources-list")
@@ -492,8 +492,8 @@ def test_other_lists_are_recorded_and_go_on() -> None:
     scene.up(request(1, "resources/list"))
 
     assert scene.guard.from_server(raw) == Forward(raw)
-    shown = {"resources": [{"uri": "x://z"}]}
-    passed(scene.answered(request(2, "resources/list"), shown))
+    listing = {"resources": [{"uri": "x://z"}]}
+    passed(scene.answered(request(2, "resources/list"), listing))
     assert [entry.fields["changed"] for entry in scene.audit.entries if entry.fields] == [
         False,
         True,
@@ -509,16 +509,16 @@ def test_a_list_that_is_none_reaches_nobody(result: dict[str, Any]) -> None:
 
 def test_a_long_list_takes_a_time_that_grows_with_its_length() -> None:
     # Looking for each place among all that are gone took a minute here.
-    shown = passed(Scene(ALLOW).answered(request(1, "tools/list"), {"tools": [{}] * 60_000}))
+    answer = passed(Scene(ALLOW).answered(request(1, "tools/list"), {"tools": [{}] * 60_000}))
 
-    assert shown["result"]["tools"] == []
+    assert answer["result"]["tools"] == []
 
 
 def test_what_is_no_tool_is_not_listed() -> None:
     listed = [TOOLS[0], {"name": 5}, "write", {}, TOOLS[2]]
-    shown = passed(Scene(ALLOW).answered(request(1, "tools/list"), {"tools": listed}))
+    answer = passed(Scene(ALLOW).answered(request(1, "tools/list"), {"tools": listed}))
 
-    assert shown["result"]["tools"] == [TOOLS[0], TOOLS[2]]
+    assert answer["result"]["tools"] == [TOOLS[0], TOOLS[2]]
 
 
 # Monitoring, and an audit that fails.
@@ -544,7 +544,7 @@ def test_without_an_audit_nothing_is_allowed() -> None:
     assert error_code(scene.up(request(2, "ping"))) == -31001
     assert is_dropped(scene.up(notification("notifications/x")))
     assert error_code(scene.down(request("q", "sampling/createMessage", SAMPLING))) == -1
-    assert all("disk is full" in each for each in scene.told)
+    assert all("disk is full" in line for line in scene.told)
 
 
 def test_what_cannot_be_recorded_reaches_neither_side() -> None:

@@ -14,7 +14,7 @@ from nacre.firewall.enforce.verdicts import Answer, Drop, Forward, Hold
 from nacre.firewall.rules.rule import Subject
 from tests.firewall.deciding import policy
 from tests.firewall.guarding import Scene, encoded, request, response
-from tests.laws import examples
+from tests.scaffolding.laws import examples
 
 RULES = (
     '[[rule]]\naction = "allow"\ntool = "ok"\nargs.path = "/ok/**"\n'
@@ -69,9 +69,7 @@ def mangled(rng: Random) -> bytes:
         if kind < 0.5:
             # Where a member may stand, half of the time.
             if rng.random() < 0.5:
-                place = rng.choice(
-                    [each + 1 for each in range(len(raw)) if raw[each] in b"{,"] or [0]
-                )
+                place = rng.choice([at + 1 for at in range(len(raw)) if raw[at] in b"{,"] or [0])
             raw = raw[:place] + rng.choice(PIECES) + raw[place:]
         elif kind < 0.7:
             raw = raw[:place] + raw[place + rng.randrange(1, 9) :]
@@ -105,19 +103,19 @@ def readings(raw: bytes) -> Iterator[Any]:
 def is_decided(value: Any, sender: str) -> bool:
     """Tell whether nothing in a forwarded message needed a no."""
     if isinstance(value, list):
-        return all(is_decided(each, sender) for each in value)
+        return all(is_decided(part, sender) for part in value)
     if not isinstance(value, dict) or not isinstance(value.get("method"), str):
         return True
     method, params = value["method"].strip().casefold(), value.get("params")
-    meant = next((each for each in DECIDED if each.casefold() == method), None)
+    decided = next((name for name in DECIDED if name.casefold() == method), None)
     decides = ("tools/call", "resources/read", "prompts/get")
-    if meant is None or (meant in decides) != (sender == "client"):
+    if decided is None or (decided in decides) != (sender == "client"):
         return True
     if "id" not in value or not isinstance(params, dict | None):
         return False
     params = params or {}
-    subject = Subject("method", meant, "fs", params)
-    if meant == "tools/call":
+    subject = Subject("method", decided, "fs", params)
+    if decided == "tools/call":
         subject = Subject("tool", params.get("name", ""), "fs", params.get("arguments") or {})
     return POLICY.decide(subject).action == "allow"
 
@@ -131,14 +129,14 @@ def check(scene: Scene, raw: bytes) -> None:
                 assert b"\n" not in raw
                 assert all(is_decided(value, sender) for value in readings(raw)), (sender, raw)
             case Forward(sent):  # a list that is shorter, or an error in an answer's place
-                told = json.loads(sent)
-                for each in told if isinstance(told, list) else [told]:
-                    assert "inputRequests" not in each.get("result", {}), raw
+                answer = json.loads(sent)
+                for part in answer if isinstance(answer, list) else [answer]:
+                    assert "inputRequests" not in part.get("result", {}), raw
             case Answer(sent):
                 answer = json.loads(sent)
                 assert all(
-                    "error" in each or each["result"].get("isError") or "action" in each["result"]
-                    for each in (answer if isinstance(answer, list) else [answer])
+                    "error" in part or part["result"].get("isError") or "action" in part["result"]
+                    for part in (answer if isinstance(answer, list) else [answer])
                 )
             case Drop():
                 pass

@@ -184,12 +184,12 @@ def test_a_yes_does_not_outlive_the_policy_that_asked(by: Any) -> None:
     source.policy = policy('[[rule]]\naction = "deny"\ntool = "**"\n')
     if verdict.ask is None:
         (release,) = scene.guard.poll()
-        said = json.loads(release.raw)
+        answer = json.loads(release.raw)
     else:
-        said = told(scene.up(response(json.loads(verdict.ask)["id"], YES)))
+        answer = told(scene.up(response(json.loads(verdict.ask)["id"], YES)))
 
-    assert said["result"]["isError"] is True
-    assert "the policy has changed" in said["result"]["content"][0]["text"]
+    assert answer["result"]["isError"] is True
+    assert "the policy has changed" in answer["result"]["content"][0]["text"]
 
 
 class Changing:
@@ -310,12 +310,12 @@ def test_the_rounds_of_an_approved_call_are_approved_once() -> None:
     text = f'[[rule]]\naction = "allow"\ntool = "elicitation/create"\n{ASK}'
     scene = Scene(text, approver=person)
     scene.up(second_round(first_round(scene), YES))
-    asked = {
+    questions = {
         "resultType": "input_required",
         "inputRequests": {"a": {"method": "elicitation/create", "params": {"message": "m"}}},
         "requestState": "theirs",
     }
-    assert isinstance(scene.down(response(2, asked)), Forward)
+    assert isinstance(scene.down(response(2, questions)), Forward)
     third = modern(CALL, elicitation={}) | {"requestState": "theirs", "inputResponses": {"a": YES}}
 
     assert isinstance(scene.up(request(3, "tools/call", third)), Forward)
@@ -330,12 +330,13 @@ def test_the_state_of_an_approved_call_approves_no_other() -> None:
     scene = Scene(ASK, approver=person)
     scene.up(second_round(first_round(scene), YES))
     scene.down(response(2, {"resultType": "input_required", "requestState": "theirs"}))
-    other = modern({"name": "rm", "arguments": {"n": 2}}, elicitation={}) | {
+    second_call = modern({"name": "rm", "arguments": {"n": 2}}, elicitation={}) | {
         "requestState": "theirs"
     }
 
     assert (
-        told(scene.up(request(3, "tools/call", other)))["result"]["resultType"] == "input_required"
+        told(scene.up(request(3, "tools/call", second_call)))["result"]["resultType"]
+        == "input_required"
     )
 
 
@@ -349,6 +350,6 @@ def test_a_batch_waits_for_nobody() -> None:
 
 def test_a_refusal_is_told_in_its_own_words() -> None:
     scene = Scene(ASK, approver=Person(None, Refused("Too many questions. Wait a minute.")))
-    shown = told(scene.up(request(1, "tools/call", {"name": "rm"})))["result"]["content"]
+    content = told(scene.up(request(1, "tools/call", {"name": "rm"})))["result"]["content"]
 
-    assert shown == [{"type": "text", "text": "Too many questions. Wait a minute."}]
+    assert content == [{"type": "text", "text": "Too many questions. Wait a minute."}]

@@ -16,7 +16,7 @@ from nacre.firewall.rules.globs.matching import matches
 from nacre.firewall.rules.rule import NOWHERE, Surroundings
 from tests.firewall.deciding import call, policy
 from tests.firewall.guarding import FORM, Person, Scene, encoded, request
-from tests.laws import examples
+from tests.scaffolding.laws import examples
 
 ALLOW_ALL = '[[rule]]\naction = "allow"\ntool = "*"\n'
 GUIDE = """
@@ -267,15 +267,15 @@ def opened(value: str, base: str) -> list[str]:
     Nobody has a folder that is called `~`, so what would be in it counts for nothing.
     """
     decoded = value.replace("\\", "/").replace("%2e", ".")
-    texts = [each for each in (value, decoded) if not posixpath.normpath(each).startswith("~")]
-    texts += [HOME + each[1:] for each in (value, decoded) if each == "~" or each[:2] == "~/"]
-    files = [posixpath.normpath(posixpath.join(base, each)) for each in texts]
-    return ["/" + each.lstrip("/") for each in files]
+    texts = [text for text in (value, decoded) if not posixpath.normpath(text).startswith("~")]
+    texts += [HOME + text[1:] for text in (value, decoded) if text == "~" or text[:2] == "~/"]
+    files = [posixpath.normpath(posixpath.join(base, text)) for text in texts]
+    return ["/" + text.lstrip("/") for text in files]
 
 
-def meant(written: list[tuple[str, str, str]], file: str) -> str:
+def meant(servers: list[tuple[str, str, str]], file: str) -> str:
     """Return the decision about an absolute path, by the plain meaning of the rules."""
-    for action, place, pattern in written:
+    for action, place, pattern in servers:
         plain = HOME + pattern[1:] if pattern.startswith("~") else pattern
         if not place or matches(plain, file):
             return action
@@ -285,7 +285,7 @@ def meant(written: list[tuple[str, str, str]], file: str) -> str:
 @settings(max_examples=examples(400), deadline=None)
 @given(rules, values, spellings, st.lists(bases, min_size=1, max_size=3), st.booleans())
 def test_no_value_is_allowed_that_opens_a_file_which_is_not(
-    written: list[tuple[str, str, str]],
+    servers: list[tuple[str, str, str]],
     value: str,
     spelt: Any,
     folders: list[str],
@@ -293,14 +293,14 @@ def test_no_value_is_allowed_that_opens_a_file_which_is_not(
 ) -> None:
     text = "".join(
         f'[[rule]]\naction = "{action}"\ntool = "*"\n' + (f"{place} = '{glob}'\n" if place else "")
-        for action, place, glob in written
+        for action, place, glob in servers
     )
     where = Surroundings(home=HOME, bases=tuple(folders) if is_declared else ())
     value = spelt(value)
     if policy(text).decide(call("read", {"path": value}), where).action == "allow":
         for base in folders:
             for file in opened(value, base):
-                assert meant(written, file) == "allow", (file, base)
+                assert meant(servers, file) == "allow", (file, base)
 
 
 def test_the_proxy_knows_the_schemas_that_a_server_listed() -> None:

@@ -22,7 +22,7 @@ PROJECTS = Surroundings(home="/home/user", bases=("/home/user/projects",))
 
 
 def roots(*uris: str) -> dict[str, Any]:
-    return {"roots": [{"uri": each} for each in uris]}
+    return {"roots": [{"uri": uri} for uri in uris]}
 
 
 def call(path: str, id_: int) -> bytes:
@@ -35,8 +35,8 @@ def test_roots_join_the_declared_bases_before_the_server_has_them() -> None:
     scene.opened("2025-11-25", {"roots": {}})
     guard = scene.guard
     assert isinstance(guard.from_client(call("notes.md", 10)), Forward)
-    asked = {"jsonrpc": "2.0", "id": "r", "method": "roots/list"}
-    assert isinstance(guard.from_server(encoded(asked)), Forward)
+    question = {"jsonrpc": "2.0", "id": "r", "method": "roots/list"}
+    assert isinstance(guard.from_server(encoded(question)), Forward)
 
     answer = {"jsonrpc": "2.0", "id": "r", "result": roots("file:///home/user")}
     assert isinstance(guard.from_client(encoded(answer)), Forward)
@@ -48,13 +48,13 @@ def test_roots_join_the_declared_bases_before_the_server_has_them() -> None:
 def test_another_conversation_of_the_caller_knows_the_roots() -> None:
     scene = Scene(RULES, where=PROJECTS)
     scene.opened("2025-11-25", {"roots": {}})
-    beside = scene.guard.beside()
-    asked = {"jsonrpc": "2.0", "id": "r", "method": "roots/list"}
-    assert isinstance(scene.guard.from_server(encoded(asked)), Forward)
+    second = scene.guard.for_another_conversation()
+    question = {"jsonrpc": "2.0", "id": "r", "method": "roots/list"}
+    assert isinstance(scene.guard.from_server(encoded(question)), Forward)
     answer = {"jsonrpc": "2.0", "id": "r", "result": roots("file:///home/user")}
     assert isinstance(scene.guard.from_client(encoded(answer)), Forward)
 
-    assert isinstance(beside.from_client(call("notes.md", 11)), Answer)
+    assert isinstance(second.from_client(call("notes.md", 11)), Answer)
 
 
 @pytest.mark.parametrize(
@@ -75,5 +75,5 @@ def test_a_root_that_cannot_be_read_makes_the_bases_unknown() -> None:
     assert with_roots(PROJECTS, ["/a"]).bases == ("/home/user/projects", "/a")
     assert with_roots(PROJECTS, ["~/b"]).bases == ("/home/user/projects", "/home/user/b")
     assert with_roots(PROJECTS, ["https://x"]).bases == ()
-    assert with_roots(PROJECTS, [f"/{each}" for each in range(40)]).bases == ()
+    assert with_roots(PROJECTS, [f"/{number}" for number in range(40)]).bases == ()
     assert with_roots(Surroundings(), ["/a"]).bases == ()

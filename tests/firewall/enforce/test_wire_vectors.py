@@ -22,10 +22,10 @@ def sent(which: str, row: dict[str, Any]) -> tuple[bytes, Verdict, Scene]:
         call = row.get("call", READ)
         assert isinstance(scene.guard.from_client(encoded(request(1, "tools/call", call))), Forward)
         return raw, scene.guard.from_server(raw), scene
-    held = json.loads(raw) if b'"headers"' in raw else None
-    if held is not None:
-        body = encoded(held["body"])
-        headers = {name.lower(): value for name, value in held["headers"].items()}
+    envelope = json.loads(raw) if b'"headers"' in raw else None
+    if envelope is not None:
+        body = encoded(envelope["body"])
+        headers = {name.lower(): value for name, value in envelope["headers"].items()}
         return body, scene.guard.from_client(body, headers), scene
     return raw, scene.guard.from_client(raw), scene
 
@@ -39,8 +39,8 @@ def as_expected(which: str, row: dict[str, Any]) -> bool:
     if expected.startswith("drop"):
         return isinstance(verdict, Drop) and is_audited
     if row["direction"] == "server_to_client":
-        shown = json.loads(verdict.raw)["result"] if isinstance(verdict, Forward) else {}
-        return shown.get("isError") is True and "inputRequests" not in shown
+        result = json.loads(verdict.raw)["result"] if isinstance(verdict, Forward) else {}
+        return result.get("isError") is True and "inputRequests" not in result
     if not isinstance(verdict, Answer) or not is_audited:
         return False
     answer = json.loads(verdict.raw)
@@ -52,6 +52,6 @@ def as_expected(which: str, row: dict[str, Any]) -> bool:
 
 @pytest.mark.parametrize("which", SETS)
 def test_every_message_is_handled_as_the_vectors_expect(which: str) -> None:
-    wrong = [row["id"] for row in rows(which, "wire_cases") if not as_expected(which, row)]
+    failed = [row["id"] for row in rows(which, "wire_cases") if not as_expected(which, row)]
 
-    assert wrong == []
+    assert failed == []

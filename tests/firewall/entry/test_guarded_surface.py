@@ -19,9 +19,8 @@ from nacre.firewall.policies.live_policy import PolicyFile
 from nacre.firewall.policies.loader import read_policy
 from nacre.protocol.caller import Caller, Peer
 from nacre.protocol.context import Silence
-from nacre.protocol.messages import Request
+from nacre.protocol.messages import Answer, Request
 from nacre.protocol.principal import FULL, READ_ONLY, Principal
-from nacre.protocol.replies import Answer
 from nacre.wiring.laptop import first_being, open_laptop
 from nacre.wiring.settings import Settings
 from tests.firewall.guarding import MODERN
@@ -47,9 +46,9 @@ class Entry:
         return dict(json.loads(answer.body))
 
     def records(self) -> list[dict[str, Any]]:
-        kept = JsonlRecords(self.folder / "audit")
-        assert [chain.writer for chain in kept.chains() if verify_chain(chain).problem] == []
-        return [json.loads(line) for chain in kept.chains() for line in chain.lines]
+        stored = JsonlRecords(self.folder / "audit")
+        assert [chain.writer for chain in stored.chains() if verify_chain(chain).problem] == []
+        return [json.loads(line) for chain in stored.chains() for line in chain.lines]
 
 
 @contextmanager
@@ -62,7 +61,7 @@ def entry(folder: Path, policy: str | None, *, scopes: frozenset[str] = FULL) ->
     )
     laptop = open_laptop(folder / "data", settings)
     try:
-        being = first_being(laptop.home)
+        being = first_being(laptop)
         assert being is not None
         yield Entry(laptop.application, Principal("t1", being.being_id, scopes), folder / "data")
     finally:
@@ -76,20 +75,22 @@ def nobodys_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_without_a_policy_the_own_tools_resources_and_prompts_are_open(tmp_path: Path) -> None:
-    with entry(tmp_path, None) as own:
-        assert "isError" not in own.ask("tools/call", NOW)["result"]
-        assert own.ask("resources/read", {"uri": "nacre://context/snapshot"})["result"]["contents"]
-        (prompt, *_) = own.ask("prompts/list", {})["result"]["prompts"]
-        own.ask("prompts/get", {"name": prompt["name"], "arguments": {}})
-        records = own.records()
+    with entry(tmp_path, None) as server:
+        assert "isError" not in server.ask("tools/call", NOW)["result"]
+        assert server.ask("resources/read", {"uri": "nacre://context/snapshot"})["result"][
+            "contents"
+        ]
+        (prompt, *_) = server.ask("prompts/list", {})["result"]["prompts"]
+        server.ask("prompts/get", {"name": prompt["name"], "arguments": {}})
+        records = server.records()
 
-    assert [(each["outcome"], each["method"], each.get("tool")) for each in records] == [
+    assert [(record["outcome"], record["method"], record.get("tool")) for record in records] == [
         ("allow", "tools/call", "get_current_time"),
         ("allow", "resources/read", None),
         ("allow", "prompts/get", None),
     ]
-    assert {each["principal"] for each in records} == {"t1"}
-    assert {each["server"] for each in records} == {"nacre"}
+    assert {record["principal"] for record in records} == {"t1"}
+    assert {record["server"] for record in records} == {"nacre"}
     assert records[0]["shape"] == {"timezone": "text 3"}
 
 
@@ -99,11 +100,11 @@ def test_a_policy_denies_and_hides_a_tool(tmp_path: Path) -> None:
         '[[rule]]\naction = "deny"\nresource = "nacre://context/**"\n'
         '[[rule]]\naction = "allow"\ntool = "**"\n'
     )
-    with entry(tmp_path, text) as own:
-        denied = own.ask("tools/call", NOW)["result"]
-        names = [tool["name"] for tool in own.ask("tools/list", {})["result"]["tools"]]
-        read = own.ask("resources/read", {"uri": "nacre://context/snapshot"})
-        records = own.records()
+    with entry(tmp_path, text) as server:
+        denied = server.ask("tools/call", NOW)["result"]
+        names = [tool["name"] for tool in server.ask("tools/list", {})["result"]["tools"]]
+        read = server.ask("resources/read", {"uri": "nacre://context/snapshot"})
+        records = server.records()
 
     assert denied["isError"] is True
     assert denied["content"] == [{"type": "text", "text": "No clocks"}]
@@ -112,20 +113,20 @@ def test_a_policy_denies_and_hides_a_tool(tmp_path: Path) -> None:
     assert "get_current_time" not in names
     assert "update_notes" in names
     assert (read["error"]["code"], read["error"]["data"]["rule"]) == (-31001, 2)
-    assert [each["outcome"] for each in records] == ["deny", "deny"]
+    assert [record["outcome"] for record in records] == ["deny", "deny"]
 
 
 def test_a_policy_may_want_errors(tmp_path: Path) -> None:
     text = '[settings]\ndeny_style = "error"\n'
-    with entry(tmp_path, text) as own:
-        assert own.ask("tools/call", NOW)["error"]["code"] == -31001
+    with entry(tmp_path, text) as server:
+        assert server.ask("tools/call", NOW)["error"]["code"] == -31001
 
 
 def test_monitoring_denies_and_hides_nothing(tmp_path: Path) -> None:
-    with entry(tmp_path, '[settings]\nmode = "monitor"\n') as own:
-        assert "isError" not in own.ask("tools/call", NOW)["result"]
-        assert len(own.ask("tools/list", {})["result"]["tools"]) == 12
-        (record,) = own.records()
+    with entry(tmp_path, '[settings]\nmode = "monitor"\n') as server:
+        assert "isError" not in server.ask("tools/call", NOW)["result"]
+        assert len(server.ask("tools/list", {})["result"]["tools"]) == 12
+        (record,) = server.records()
 
     assert (record["outcome"], record["enforced"]) == ("deny", False)
 
@@ -135,15 +136,15 @@ ASK += "[settings]\nwait_seconds = 0\n"
 
 
 def test_the_person_behind_the_client_is_asked(tmp_path: Path) -> None:
-    with entry(tmp_path, ASK) as own:
-        first = own.ask("tools/call", NOW, {"elicitation": {}})["result"]
+    with entry(tmp_path, ASK) as server:
+        first = server.ask("tools/call", NOW, {"elicitation": {}})["result"]
         ((name, question),) = first["inputRequests"].items()
         again = {"requestState": first["requestState"], "inputResponses": {name: YES}}
-        second = own.ask("tools/call", {**NOW, **again}, {"elicitation": {}})["result"]
-        replayed = own.ask("tools/call", {**NOW, **again}, {"elicitation": {}})
-        other = {**NOW, **again, "arguments": {"timezone": "Asia/Tokyo"}}
-        changed = own.ask("tools/call", other, {"elicitation": {}})
-        outcomes = [each["outcome"] for each in own.records()]
+        second = server.ask("tools/call", {**NOW, **again}, {"elicitation": {}})["result"]
+        replayed = server.ask("tools/call", {**NOW, **again}, {"elicitation": {}})
+        elsewhere = {**NOW, **again, "arguments": {"timezone": "Asia/Tokyo"}}
+        changed = server.ask("tools/call", elsewhere, {"elicitation": {}})
+        outcomes = [record["outcome"] for record in server.records()]
 
     assert question["method"] == "elicitation/create"
     assert "Ask first" in question["params"]["message"]
@@ -154,28 +155,28 @@ def test_the_person_behind_the_client_is_asked(tmp_path: Path) -> None:
 
 
 def test_a_no_denies(tmp_path: Path) -> None:
-    with entry(tmp_path, ASK) as own:
-        first = own.ask("tools/call", NOW, {"elicitation": {}})["result"]
+    with entry(tmp_path, ASK) as server:
+        first = server.ask("tools/call", NOW, {"elicitation": {}})["result"]
         (name,) = first["inputRequests"]
         answer = {"inputResponses": {name: {"action": "decline"}}}
         again = {**NOW, **answer, "requestState": first["requestState"]}
-        second = own.ask("tools/call", again, {"elicitation": {}})["result"]
+        second = server.ask("tools/call", again, {"elicitation": {}})["result"]
 
     assert second["isError"] is True
 
 
 def test_where_nobody_can_be_asked_the_denial_says_how_to_approve(tmp_path: Path) -> None:
-    with entry(tmp_path, ASK) as own:
-        denied = own.ask("tools/call", NOW)["result"]
+    with entry(tmp_path, ASK) as server:
+        denied = server.ask("tools/call", NOW)["result"]
 
     assert denied["isError"] is True
     assert " approvals allow " in denied["content"][0]["text"]
 
 
 def test_an_audit_that_cannot_be_written_denies(tmp_path: Path) -> None:
-    with entry(tmp_path, None) as own:
-        (own.folder / "audit").write_text("in the way")
-        denied = own.ask("tools/call", NOW)["result"]
+    with entry(tmp_path, None) as server:
+        (server.folder / "audit").write_text("in the way")
+        denied = server.ask("tools/call", NOW)["result"]
 
     assert denied["isError"] is True
     assert "the audit cannot be written" in denied["content"][0]["text"]
@@ -183,13 +184,13 @@ def test_an_audit_that_cannot_be_written_denies(tmp_path: Path) -> None:
 
 def test_what_a_read_only_token_may_not_do_its_scope_says_before_the_policy(tmp_path: Path) -> None:
     write = {"name": "update_notes", "arguments": {"action": "get"}}
-    with entry(tmp_path, None, scopes=READ_ONLY) as own:
-        refused = own.ask("tools/call", write)
-        assert "isError" not in own.ask("tools/call", NOW)["result"]
-        records = own.records()
+    with entry(tmp_path, None, scopes=READ_ONLY) as server:
+        refused = server.ask("tools/call", write)
+        assert "isError" not in server.ask("tools/call", NOW)["result"]
+        records = server.records()
 
     assert refused["error"]["code"] == 403
-    assert [each["tool"] for each in records] == ["get_current_time"]
+    assert [record["tool"] for record in records] == ["get_current_time"]
 
 
 def test_a_wrong_policy_is_told_of_at_the_start(tmp_path: Path) -> None:
@@ -216,18 +217,18 @@ class Watch:
 
 def digests(path: Path, *texts: str | None) -> tuple[list[bool], list[str]]:
     """Return for each change of the file whether the policy changed, and what was told."""
-    told: list[str] = []
+    warnings: list[str] = []
     watch = Watch()
-    source = PolicyFile(path, read_policy, tell=told.append, tick=watch.tick, now=watch.now)
-    known = source.current().digest
+    source = PolicyFile(path, read_policy, tell=warnings.append, tick=watch.tick, now=watch.now)
+    digest = source.current().digest
     changes = []
     for text in texts:
         path.unlink() if text is None else path.write_text(text)
-        assert source.current().digest == known
+        assert source.current().digest == digest
         watch.passed += 1.0
-        changes.append(source.current().digest != known)
-        known = source.current().digest
-    return changes, told
+        changes.append(source.current().digest != digest)
+        digest = source.current().digest
+    return changes, warnings
 
 
 GOOD = '[[rule]]\naction = "allow"\ntool = "a"\n'
@@ -247,26 +248,32 @@ def test_a_policy_that_becomes_wrong_or_goes_away_leaves_the_last_good_one(tmp_p
     path = tmp_path / "p.toml"
     path.write_text(GOOD)
 
-    changes, told = digests(path, "[[rule]]\naction = 1\n", None, "[settings]\nmode = 'monitor'\n")
+    changes, warnings = digests(
+        path, "[[rule]]\naction = 1\n", None, "[settings]\nmode = 'monitor'\n"
+    )
 
     assert changes == [False, False, True]
-    assert [each.rpartition("; ")[2] for each in told[:2]] == [
+    assert [warning.rpartition("; ")[2] for warning in warnings[:2]] == [
         "the last good policy stays in force"
     ] * 2
-    assert "rule 1" in told[0]
-    assert told[1].startswith(f"{path}: is gone")
+    assert "rule 1" in warnings[0]
+    assert warnings[1].startswith(f"{path}: is gone")
 
 
 def test_a_policy_that_is_being_written_is_read_when_it_is_done(tmp_path: Path) -> None:
     path = tmp_path / "p.toml"
     path.write_text("")
     watch = Watch()
-    written = path.stat().st_mtime
+    changed_at = path.stat().st_mtime
     source = PolicyFile(
-        path, read_policy, tell=lambda _: None, tick=watch.tick, now=lambda: written + watch.passed
+        path,
+        read_policy,
+        tell=lambda _: None,
+        tick=watch.tick,
+        now=lambda: changed_at + watch.passed,
     )
     path.write_text(GOOD)
-    written = path.stat().st_mtime - 0.45
+    changed_at = path.stat().st_mtime - 0.45
     watch.passed = 0.5
 
     before = source.current().digest

@@ -50,7 +50,7 @@ def test_the_digest_is_over_the_meaning() -> None:
     ],
 )
 def test_what_is_no_compiled_policy_is_refused(text: str) -> None:
-    with pytest.raises(PolicyError, match="compile it anew"):
+    with pytest.raises(PolicyError, match="compile it again"):
         from_json(text)
 
 

@@ -13,7 +13,7 @@ from nacre.core.errors import PolicyError
 from nacre.firewall.policies.laptop_policy import LaptopPolicies
 from nacre.firewall.policies.loader import load_policy
 from nacre.firewall.policies.stored_policy import StoredPolicies
-from nacre.firewall.policies.version_store import Documents
+from nacre.firewall.policies.version_store import PolicyVersions
 from nacre.firewall.rules.rule import Subject
 from nacre.ports.items.table import Key
 
@@ -40,7 +40,7 @@ class Laptop:
         os.utime(self.path, ns=(self.written * 10**9, self.written * 10**9))
 
     def push(self, text: str) -> None:
-        documents = Documents(self.table, clock=system_clock)
+        documents = PolicyVersions(self.table, clock=system_clock)
         current = documents.current("global")
         based_on = current.number if current else 0
         documents.push("global", text, source="p.toml", based_on=based_on, by="ann")

@@ -103,8 +103,8 @@ def test_every_section_is_read() -> None:
         (OK + 'args = "/x"\n', 1, "args is a text (write args.path ="),
         (OK + "args.day = 2026-01-01\n", 1, "args.day is a date or a time"),
         (OK + "args.n = nan\n", 1, "args.n is a number"),
-        (OK + 'args."*".x = "y"\n', 1, "stands for every value below it"),
-        (OK + 'args.path = "a\\u0000"\n', 1, "holds a NUL"),
+        (OK + 'args."*".x = "y"\n', 1, "matches every value below it"),
+        (OK + 'args.path = "a\\u0000"\n', 1, "contains a NUL"),
         (OK + "description = 3\n", 1, "description is a number"),
         (OK + 'description = " "\n', 1, "description is a text"),
         (OK + "tool = 'y'\n", 1, "is not valid TOML: Cannot overwrite a value"),
@@ -181,7 +181,7 @@ def test_a_mistake_is_refused_with_its_place_and_what_to_write(
     [
         (f"{OK}args.{'a.' * 3000}b = 'x'", "rule 1: args nests deeper than any call"),
         (f"{OK}args.{'a.' * 100}b = 'x'", "rule 1: args nests deeper than any call"),
-        (f"{OK}args.n = {'9' * 5000}", "holds a number with too many digits"),
+        (f"{OK}args.n = {'9' * 5000}", "contains a number with too many digits"),
         (f"a = {'[' * 5000}", "nests too deep"),
     ],
 )

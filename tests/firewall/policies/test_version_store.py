@@ -9,7 +9,7 @@ from nacre.core.errors import ConflictError, PolicyError, TooLargeError, Unavail
 from nacre.core.limits import POLICY_TTL_SECONDS
 from nacre.firewall.policies.loader import load_policy
 from nacre.firewall.policies.stored_policy import ScopedPolicy, StoredPolicies, current_key
-from nacre.firewall.policies.version_store import Documents
+from nacre.firewall.policies.version_store import PolicyVersions
 from nacre.firewall.rules.policy import Policy
 from nacre.firewall.rules.rule import Subject
 from nacre.ports.items.table import Change, Key, Table
@@ -22,11 +22,11 @@ PROMPT = '[[rule]]\naction = "prompt"\ntool = "*"\n'
 
 
 @pytest.fixture
-def documents(table: Table, clock: StillClock) -> Documents:
-    return Documents(table, clock=clock)
+def documents(table: Table, clock: StillClock) -> PolicyVersions:
+    return PolicyVersions(table, clock=clock)
 
 
-def push(documents: Documents, text: str, *, scope: str = "global", based_on: int = 0) -> int:
+def push(documents: PolicyVersions, text: str, *, scope: str = "global", based_on: int = 0) -> int:
     return documents.push(scope, text, source="p.toml", based_on=based_on, by="ann").number
 
 
@@ -67,7 +67,7 @@ def reading(table: Table) -> Reading:
     return Reading(table)
 
 
-def test_versions_are_counted_and_kept(documents: Documents, clock: StillClock) -> None:
+def test_versions_are_counted_and_kept(documents: PolicyVersions, clock: StillClock) -> None:
     push(documents, DENY)
     clock.move(60)
     push(documents, ALLOW, based_on=1)
@@ -83,14 +83,14 @@ def test_versions_are_counted_and_kept(documents: Documents, clock: StillClock) 
     assert documents.version("global", 1).pushed < current.pushed
 
 
-def test_a_history_is_longer_than_a_page(documents: Documents) -> None:
+def test_a_history_is_longer_than_a_page(documents: PolicyVersions) -> None:
     for number in range(105):
         push(documents, f"# {number}\n{DENY}", based_on=number)
 
     assert [each.number for each in documents.history("global")] == list(range(105, 0, -1))
 
 
-def test_of_pushes_at_once_one_counts(documents: Documents) -> None:
+def test_of_pushes_at_once_one_counts(documents: PolicyVersions) -> None:
     outcomes: list[str] = []
     gate = threading.Barrier(4)
 
@@ -113,7 +113,7 @@ def test_of_pushes_at_once_one_counts(documents: Documents) -> None:
     assert [each.number for each in documents.history("global")] == [1]
 
 
-def test_what_does_not_load_or_is_too_long_is_refused(documents: Documents) -> None:
+def test_what_does_not_load_or_is_too_long_is_refused(documents: PolicyVersions) -> None:
     with pytest.raises(PolicyError, match=r"p\.toml: rule 1: unknown action"):
         push(documents, DENY.replace("deny", "never"))
     with pytest.raises(TooLargeError):
@@ -122,7 +122,7 @@ def test_what_does_not_load_or_is_too_long_is_refused(documents: Documents) -> N
     assert documents.current("global") is None
 
 
-def test_the_longest_policy_fits_an_item(documents: Documents, reading: Reading) -> None:
+def test_the_longest_policy_fits_an_item(documents: PolicyVersions, reading: Reading) -> None:
     from random import Random
 
     rng = Random(1)
@@ -138,7 +138,7 @@ def test_without_a_document_the_built_in_policy_counts(reading: Reading) -> None
     assert reading.decides() == ("prompt", "built-in", 0)
 
 
-def test_a_beings_own_document_comes_first(documents: Documents, reading: Reading) -> None:
+def test_a_beings_own_document_comes_first(documents: PolicyVersions, reading: Reading) -> None:
     push(documents, DENY)
     push(documents, ALLOW, scope=BEING)
 
@@ -148,7 +148,7 @@ def test_a_beings_own_document_comes_first(documents: Documents, reading: Readin
     assert ScopedPolicy(reading.policies, BEING).current().source == "p.toml"
 
 
-def test_a_push_counts_after_a_moment(documents: Documents, reading: Reading) -> None:
+def test_a_push_counts_after_a_moment(documents: PolicyVersions, reading: Reading) -> None:
     push(documents, DENY)
     first = reading.decides(None)
     push(documents, ALLOW, based_on=1)
@@ -164,7 +164,7 @@ def test_a_push_counts_after_a_moment(documents: Documents, reading: Reading) ->
     assert reading.reads == 2
 
 
-def test_the_same_version_is_not_loaded_again(documents: Documents, reading: Reading) -> None:
+def test_the_same_version_is_not_loaded_again(documents: PolicyVersions, reading: Reading) -> None:
     push(documents, DENY)
     first = reading.policies.of(None).policy
     reading.later()
@@ -173,7 +173,7 @@ def test_the_same_version_is_not_loaded_again(documents: Documents, reading: Rea
 
 
 def test_while_the_store_is_silent_the_last_good_policy_counts(
-    documents: Documents, reading: Reading
+    documents: PolicyVersions, reading: Reading
 ) -> None:
     push(documents, DENY)
     reading.decides(None)
@@ -205,7 +205,7 @@ def test_a_silent_store_at_the_start_is_an_error(reading: Reading) -> None:
     ids=["bytes", "kind", "newer"],
 )
 def test_a_document_that_does_not_load_leaves_the_one_before_in_force(
-    documents: Documents, reading: Reading, table: Table, damage: dict[str, Any]
+    documents: PolicyVersions, reading: Reading, table: Table, damage: dict[str, Any]
 ) -> None:
     push(documents, DENY)
     reading.decides(None)
@@ -219,11 +219,12 @@ def test_a_document_that_does_not_load_leaves_the_one_before_in_force(
 
 
 def test_many_beings_do_not_fill_the_memory(
-    documents: Documents, reading: Reading, monkeypatch: pytest.MonkeyPatch
+    documents: PolicyVersions, table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("nacre.firewall.policies.stored_policy.MAX_POLICY_SCOPES", 4)
+    reading = Reading(table)
     push(documents, DENY)
 
     beings = [f"0191f6a0-0000-7000-8000-{number:012d}" for number in range(20)]
     assert {reading.decides(being) for being in beings} == {("deny", "global", 1)}
-    assert len(reading.policies._kept) <= 4
+    assert len(reading.policies._cache) <= 4

@@ -11,18 +11,18 @@ import httpx2
 
 from nacre.firewall.proxy.http.http_proxy import ReverseProxy
 from nacre.firewall.proxy.http.http_server import Connections
-from nacre.firewall.proxy.upstream.address import parse_address
-from nacre.firewall.proxy.upstream.upstream_client import Upstream
+from nacre.firewall.proxy.upstream.remote_server import RemoteServer
+from nacre.http_client.address import parse_address
 from nacre.protocol.http.allowed_origins import Fences
 from tests.firewall.guarding import MODERN, Scene, request
-from tests.http_crowd import crowd
+from tests.scaffolding.http_crowd import crowd
 
 Json = dict[str, Any]
 NAMES = frozenset({"127.0.0.1"})
 
 
 @dataclass
-class Asked:
+class Received:
     """A request as it reached the remote server, and the way back."""
 
     method: str
@@ -75,18 +75,18 @@ class Asked:
         self.writer.transport.abort()
 
 
-Play = Callable[[Asked], Awaitable[None]]
+Play = Callable[[Received], Awaitable[None]]
 
 
-async def echo(asked: Asked) -> None:
+async def echo(received: Received) -> None:
     """Answer every request with what was asked, and take note of the rest."""
-    message = asked.json if asked.body else {}
-    if asked.method != "POST":
-        await asked.say(405, kind="", allow="POST")
+    message = received.json if received.body else {}
+    if received.method != "POST":
+        await received.say(405, kind="", allow="POST")
     elif "id" in message and "method" in message:
-        await asked.result(answer_of(message))
+        await received.result(answer_of(message))
     else:
-        await asked.say(202, kind="")
+        await received.say(202, kind="")
 
 
 def answer_of(message: Json) -> Json:
@@ -112,26 +112,26 @@ class Insisting:
         self.waiting = self.most = 0
         self.answered: set[str] = set()
 
-    async def play(self, asked: Asked) -> None:
-        message = asked.json
+    async def play(self, received: Received) -> None:
+        message = received.json
         if message.get("method") == "tools/call":
-            await asked.begin()
+            await received.begin()
             for number in range(20):
                 params = {"messages": [], "maxTokens": 1}
-                await asked.event(request(f"s{number}", "sampling/createMessage", params))
+                await received.event(request(f"s{number}", "sampling/createMessage", params))
             while len(self.answered) < 20:
                 await asyncio.sleep(0.005)
-            await asked.event(answer_to(message, {"content": []}))
-            await asked.end()
+            await received.event(answer_to(message, {"content": []}))
+            await received.end()
         elif "error" in message:
             self.waiting += 1
             self.most = max(self.most, self.waiting)
             await asyncio.sleep(0.01)
             self.waiting -= 1
             self.answered.add(message["id"])
-            await asked.say(202, kind="")
+            await received.say(202, kind="")
         else:
-            await echo(asked)
+            await echo(received)
 
 
 @dataclass
@@ -139,12 +139,12 @@ class Remote:
     """The remote server; `play` answers, `asked` is what reached it."""
 
     play: Play = echo
-    asked: list[Asked] = field(default_factory=list)
+    received: list[Received] = field(default_factory=list)
     port: int = 0
 
     def messages(self) -> list[Any]:
         """Return the messages that reached it."""
-        return [each.json for each in self.asked if each.body]
+        return [received.json for received in self.received if received.body]
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -157,11 +157,11 @@ class Remote:
                     assert name.lower() not in headers, f"{name} is sent twice"
                     headers[name.lower()] = value.strip()
                 body = await reader.readexactly(int(headers.get("content-length", "0")))
-                asked = Asked(method, target, headers, body, writer)
-                self.asked.append(asked)
-                playing = asyncio.ensure_future(self.play(asked))
+                received = Received(method, target, headers, body, writer)
+                self.received.append(received)
+                playing = asyncio.ensure_future(self.play(received))
                 # Only one request at a time is sent on a connection, so what ends it is its end.
-                ended = asyncio.ensure_future(self._until_gone(reader, asked, playing))
+                ended = asyncio.ensure_future(self._until_gone(reader, received, playing))
                 await playing
                 ended.cancel()
         except (asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
@@ -170,24 +170,24 @@ class Remote:
             writer.close()
 
     async def _until_gone(
-        self, reader: asyncio.StreamReader, asked: Asked, playing: "asyncio.Future[None]"
+        self, reader: asyncio.StreamReader, received: Received, playing: "asyncio.Future[None]"
     ) -> None:
         while not reader.at_eof() and reader.exception() is None:
             await asyncio.sleep(0.005)
-        asked.is_gone = True
+        received.is_gone = True
         playing.cancel()
 
 
 @dataclass
 class World:
-    """What a test has in hand."""
+    """The remote server, the proxy and the client of a test."""
 
     remote: Remote
     scene: Scene
     client: httpx2.AsyncClient
     url: str
     proxy: ReverseProxy
-    said: list[str]
+    warnings: list[str]
     faults: list[BaseException]
 
     async def post(self, message: Any, **headers: str) -> httpx2.Response:
@@ -256,8 +256,8 @@ async def serving(remote: Remote) -> AsyncIterator[None]:
         yield
     finally:
         server.close()
-        for each in remote.asked:
-            each.cut()
+        for received in remote.received:
+            received.cut()
 
 
 @asynccontextmanager
@@ -271,14 +271,14 @@ async def opened(
     cors: frozenset[str],
 ) -> AsyncIterator[World]:
     """Run a proxy before the remote server."""
-    said: list[str] = []
+    warnings: list[str] = []
     faults: list[BaseException] = []
     address = parse_address(f"http://127.0.0.1:{remote.port}{path}")
     proxy = ReverseProxy(
-        Upstream(address, headers=headers, seconds=seconds),
+        RemoteServer(address, headers=headers, seconds=seconds),
         lambda caller: scene.new_guard(),
         fences=Fences(hosts=NAMES, origins=NAMES, cors=cors),
-        say=said.append,
+        warn=warnings.append,
         with_credentials=with_credentials,
     )
     connections = Connections(proxy.handle, faults.append, crowd())
@@ -289,7 +289,7 @@ async def opened(
     try:
         async with httpx2.AsyncClient(timeout=60) as client:
             url = f"http://127.0.0.1:{port}{path}"
-            yield World(remote, scene, client, url, proxy, said, faults)
+            yield World(remote, scene, client, url, proxy, warnings, faults)
     finally:
         watching.cancel()
         server.close()

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 
 from tests.firewall.proxy.programs import ROOT
 from tests.firewall.proxy.test_relative_paths import KEY, NOTES, Client, Home, client
-from tests.third_party import NODE
+from tests.scaffolding.third_party import NODE
 
 SWAP = """
 import os, sys

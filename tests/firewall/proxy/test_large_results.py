@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 
 from nacre.adapters.screening.process_pool import ScreeningProcesses
-from nacre.firewall.enforce.large_results import LargeMessage, Looked
+from nacre.firewall.enforce.large_results import LargeFindings, LargeMessage
 from nacre.firewall.enforce.verdicts import Forward
-from nacre.firewall.proxy.http.screening import decided
+from nacre.firewall.proxy.http.decisions import decide_response
 from nacre.firewall.proxy.stdio.relay import Relay
-from nacre.firewall.proxy.upstream.message_ids import answered_by, answered_ids
+from nacre.firewall.proxy.upstream.message_ids import find_response_ids, response_ids
 from tests.firewall.guarding import ALLOW, Scene, encoded, notification, response
 from tests.gateway.test_large_answers import message
 
@@ -59,7 +59,7 @@ def test_over_stdio_other_messages_pass_while_a_large_result_is_screened(
     scene = scene_with(helpers)
     may_go_on, woken = threading.Event(), threading.Event()
 
-    def look(raw: bytes, large: LargeMessage) -> Looked | None:
+    def look(raw: bytes, large: LargeMessage) -> LargeFindings | None:
         assert may_go_on.wait(PATIENCE)
         return helpers.look(raw, large.method, large.sections, lines=large.lines)
 
@@ -80,7 +80,7 @@ def test_over_stdio_other_messages_pass_while_a_large_result_is_screened(
 
     may_go_on.set()
     assert woken.wait(PATIENCE)
-    relay.take_screened()
+    relay.relay_screened()
     assert passed[2] == response(big, result(LARGE + "[redacted: github-token]"))
     assert not relay.is_screening
 
@@ -101,7 +101,7 @@ def test_the_helper_decides_as_the_guard_would(
     verdicts = []
     for scene in (elsewhere, here):
         raw = encoded(response(asked(scene), result(text)))
-        verdict = asyncio.run(decided(scene.guard, raw))
+        verdict = asyncio.run(decide_response(scene.guard, raw))
         assert isinstance(verdict, Forward)
         assert (verdict.raw == raw) is (shown == text)
         verdicts.append(json.loads(verdict.raw))
@@ -126,7 +126,7 @@ def test_a_helper_decides_about_any_answer_as_the_guard_would(
             raw = answer.replace(b"ID", str(asked(scene)).encode())
             monkeypatch.setattr("nacre.firewall.enforce.guard.LARGE_RESULT_BYTES", 1)
             looked += scene.guard.large(raw) is not None
-            verdict = asyncio.run(decided(scene.guard, raw))
+            verdict = asyncio.run(decide_response(scene.guard, raw))
             verdicts.append((verdict, getattr(verdict, "raw", None) == raw))
             monkeypatch.undo()
         assert verdicts[0] == verdicts[1], answer
@@ -155,8 +155,8 @@ def test_which_request_a_large_message_answers_is_known_without_reading_it(spell
     short = spelled.encode()
     large = spelled.replace("X", LARGE).encode()
 
-    assert asyncio.run(answered_by(large)) == answered_ids(short)
-    assert asyncio.run(answered_by(short)) == answered_ids(short)
+    assert asyncio.run(find_response_ids(large)) == response_ids(short)
+    assert asyncio.run(find_response_ids(short)) == response_ids(short)
 
 
 def test_what_is_more_than_a_result_is_decided_here(helpers: ScreeningProcesses) -> None:
@@ -164,7 +164,7 @@ def test_what_is_more_than_a_result_is_decided_here(helpers: ScreeningProcesses)
     forms = {"a": {"method": "elicitation/create", "params": {"message": LARGE}}}
     questions = {"resultType": "input_required", "inputRequests": forms}
     raw = encoded(response(asked(scene), questions))
-    assert asyncio.run(decided(scene.guard, raw)) == Forward(raw)
+    assert asyncio.run(decide_response(scene.guard, raw)) == Forward(raw)
     assert ("allow", "elicitation/create") in scene.audit.outcomes()
 
     listing = scene.request("tools/list")
@@ -181,7 +181,7 @@ def test_a_helper_that_fails_leaves_the_decision_here(
     monkeypatch.setattr("nacre.adapters.screening.process_pool._COMMAND", ("false",))
     scene = scene_with(helpers)
     verdict = asyncio.run(
-        decided(scene.guard, encoded(response(asked(scene), result(LARGE + TOKEN))))
+        decide_response(scene.guard, encoded(response(asked(scene), result(LARGE + TOKEN))))
     )
 
     assert isinstance(verdict, Forward)

@@ -8,7 +8,7 @@ import pytest
 
 from tests.firewall.proxy.link_race import counted
 from tests.firewall.proxy.test_relative_paths import Home
-from tests.third_party import SERVERS as THIRD_PARTY
+from tests.scaffolding.third_party import SERVERS as THIRD_PARTY
 
 
 @pytest.fixture

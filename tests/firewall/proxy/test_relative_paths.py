@@ -12,7 +12,7 @@ import pytest
 
 from tests.firewall.proxy.conftest import Proxy
 from tests.firewall.proxy.programs import ROOT, proxied
-from tests.third_party import SERVERS
+from tests.scaffolding.third_party import SERVERS
 
 KEY = "PRIVATE-KEY-OF-A-USER"
 NOTES = "the notes of a project"

@@ -5,10 +5,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nacre.firewall.rules.arguments.arguments import JsonNumber
-from nacre.firewall.rules.evaluate import MALFORMED, NO_RULE, is_well_formed
+from nacre.firewall.rules.evaluate import MALFORMED, NO_RULE
+from nacre.firewall.rules.policy import is_well_formed
 from nacre.firewall.rules.rule import NOWHERE, Decision, Subject, Surroundings
 from tests.firewall.deciding import PROJECTS, call, decide, linear, method, policy, rule
-from tests.laws import examples
+from tests.scaffolding.laws import examples
 
 SEED = """
 [[rule]]

@@ -7,10 +7,8 @@ import pytest
 
 from nacre.firewall.policies.compiled import from_json, to_json
 from nacre.firewall.policies.loader import load_policy
-from nacre.firewall.rules.evaluate import is_well_formed
-from nacre.firewall.rules.globs.automaton import Automaton
-from nacre.firewall.rules.globs.matching import matches
-from nacre.firewall.rules.policy import Policy
+from nacre.firewall.rules.globs.matching import Automaton, matches
+from nacre.firewall.rules.policy import Policy, is_well_formed
 from nacre.firewall.rules.rule import Subject, Surroundings
 from tests.firewall.deciding import call, linear
 from tests.vectors import sets

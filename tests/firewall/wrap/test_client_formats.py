@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 import yaml
 
-from nacre.firewall.wrap.client_entries import places
 from nacre.firewall.wrap.client_formats import (
     CLIENTS,
     Client,
@@ -23,6 +22,7 @@ from nacre.firewall.wrap.config_tree import value_of
 from nacre.firewall.wrap.file_edit import (
     DIALECTS,
     Change,
+    entries,
     restored_text,
     servers,
     unwrap_text,
@@ -81,7 +81,7 @@ def read(text: str, config: Config) -> Any:
 def entries_of(text: str, client: Client) -> dict[str, dict[str, Any]]:
     root = DIALECTS[client.format].parse(text)
     found: dict[str, dict[str, Any]] = {}
-    for place in places(root, client):
+    for place in entries(root, client):
         value = value_of(place.node)
         assert isinstance(value, dict)
         found[place.name] = value

@@ -117,7 +117,7 @@ def test_what_is_no_utf8_text_is_refused(files: LocalConfigFiles, file: Path) ->
     for content, told in (
         ("é".encode("latin-1"), "it is not in UTF-8; save it so"),
         ("{}".encode("utf-16"), "it is not in UTF-8; save it so"),
-        ("{}".encode("utf-16-le"), "it holds bytes that are no text"),
+        ("{}".encode("utf-16-le"), "it contains bytes that are not text"),
     ):
         file.write_bytes(content)
         with pytest.raises(ConfigurationError, match=told):

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from nacre.core.errors import ConfigurationError
 from nacre.firewall.wrap.client_formats import CLIENTS
 from nacre.firewall.wrap.command_line import Launcher
-from nacre.firewall.wrap.config_tree import Literal, Value, value_of
+from nacre.firewall.wrap.config_tree import RawValue, Value, value_of
 from nacre.firewall.wrap.file_edit import DIALECTS, restored_text, servers, unwrap_text, wrap_text
 from nacre.firewall.wrap.json_tree import Json
 from nacre.firewall.wrap.toml_tree import Toml
 from nacre.firewall.wrap.yaml_tree import Yaml
 from tests.firewall.wrap.printed import json5_files, toml_files, yaml_files
-from tests.laws import examples
+from tests.scaffolding.laws import examples
 
 LAUNCHER = Launcher(("/opt/python", "-m", "nacre.cli"), ("--policy", "/p.toml"))
 CURSOR, CONTINUE, CODEX = (
@@ -30,7 +30,7 @@ CURSOR, CONTINUE, CODEX = (
 
 def plain(value: Value, literal: Callable[[str], Any] = json.loads) -> Any:
     match value:
-        case Literal(text):
+        case RawValue(text):
             return literal(text.removeprefix("+"))
         case list():
             return [plain(each, literal) for each in value]
@@ -115,7 +115,7 @@ def test_what_leads_to_no_container_is_kept_as_it_is_written(
     assert isinstance(partly, dict)
     assert partly["mcpServers"] == every["mcpServers"]
     history = partly["history"]
-    assert isinstance(history, Literal)
+    assert isinstance(history, RawValue)
     assert json.loads(history.text) == document["history"]
     check(text, "claude-code")
 
@@ -154,7 +154,7 @@ def test_very_many_toml_files(text: str) -> None:
     ],
 )
 def test_what_only_python_cannot_read_is_refused_too(name: str, text: str) -> None:
-    with pytest.raises(ConfigurationError, match=r"no YAML|too many digits"):
+    with pytest.raises(ConfigurationError, match=r"not YAML|too many digits"):
         DIALECTS[name].parse(text)
 
 

@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 
 from tests.cli.conftest import Nacre, folder, nacre
 from tests.firewall.proxy.programs import environment
+from tests.scaffolding.server_threads import answering
 
 __all__ = ["folder", "nacre"]
 
@@ -41,12 +41,8 @@ class Remote(BaseHTTPRequestHandler):
 @pytest.fixture
 def remote() -> Iterator[str]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Remote)
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with answering(server):
+        yield f"http://127.0.0.1:{server.server_port}"
 
 
 @pytest.fixture

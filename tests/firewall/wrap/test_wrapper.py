@@ -14,12 +14,18 @@ from nacre.adapters.files.config_files import LocalConfigFiles
 from nacre.adapters.files.wrap_records import FolderWrapRecords
 from nacre.core.errors import ConfigurationError, InvalidInputError
 from nacre.firewall.wrap.client_formats import CLIENTS, Machine, managed_files
-from nacre.firewall.wrap.client_servers import Found, by_file, choose, look, namesakes
+from nacre.firewall.wrap.client_servers import (
+    ClientServer,
+    by_file,
+    find_servers,
+    select_servers,
+    shared_names,
+)
 from nacre.firewall.wrap.command_line import Launcher
 from nacre.firewall.wrap.file_edit import servers, wrap_text
 from nacre.firewall.wrap.proxied_url import may_hold_secret
 from nacre.firewall.wrap.redacted_entry import shown_entry
-from nacre.firewall.wrap.wrapper import Done, Wrapper
+from nacre.firewall.wrap.wrapper import FileOutcome, Wrapper
 from nacre.ports.config_files import WrapRecord
 
 BY_NAME = {client.name: client for client in CLIENTS}
@@ -50,14 +56,14 @@ class World:
         file.write_bytes(text.encode())
         return file
 
-    def found(self, *names: str, project: bool = False) -> list[Found]:
-        found, _ = look(self.files, self.records, self.machine)
-        return choose(found, names, project=project)
+    def found(self, *names: str, project: bool = False) -> list[ClientServer]:
+        found, _ = find_servers(self.files, self.records, self.machine)
+        return select_servers(found, names, project=project)
 
-    def wrap(self, *names: str, **options: Any) -> list[Done]:
+    def wrap(self, *names: str, **options: Any) -> list[FileOutcome]:
         return [self.wrapper.wrap(group, **options) for group in by_file(self.found(*names))]
 
-    def unwrap(self, *names: str, **options: bool) -> list[Done]:
+    def unwrap(self, *names: str, **options: bool) -> list[FileOutcome]:
         return [self.wrapper.unwrap(group, **options) for group in by_file(self.found(*names))]
 
 
@@ -66,7 +72,7 @@ def world(tmp_path: Path) -> World:
     return World(tmp_path)
 
 
-def told(done: list[Done]) -> list[tuple[str, str]]:
+def told(done: list[FileOutcome]) -> list[tuple[str, str]]:
     return [(each.result, each.note) for one in done for each in one.outcomes]
 
 
@@ -79,22 +85,28 @@ def refusal(client: str, text: str, path: tuple[str, ...] = ("mcpServers", "s"))
 @pytest.mark.parametrize(
     ("entry", "reason"),
     [
-        ('{"command": ["a"]}', "its command is no text; write the program there"),
-        ('{"command": ""}', "its command is no text; write the program there"),
-        ('{"command": "a", "args": "b"}', "its 'args' is no list of texts; put quotes around each"),
-        ('{"command": "a", "args": [1]}', "its 'args' is no list of texts; put quotes around each"),
+        ('{"command": ["a"]}', "its command is not a string; write the program there"),
+        ('{"command": ""}', "its command is not a string; write the program there"),
+        (
+            '{"command": "a", "args": "b"}',
+            "its 'args' is not a list of strings; put quotes around each",
+        ),
+        (
+            '{"command": "a", "args": [1]}',
+            "its 'args' is not a list of strings; put quotes around each",
+        ),
         ('{"command": "a", "url": "http://b"}', "it has both 'command' and 'url'; remove one"),
-        ('{"command": "a", "command": "b"}', "'command' stands there twice; remove one of them"),
+        ('{"command": "a", "command": "b"}', "'command' is there twice; remove one of them"),
         (
             '{"command": "a", "env": {"A": "1", "\\u0041": "2"}}',
-            "'A' stands there twice; remove one of them",
+            "'A' is there twice; remove one of them",
         ),
-        ('{"env": {}}', "the client brings this server itself; there is no command to wrap"),
-        ('{"url": "unix:///run/mcp"}', "its 'url' is no http or https URL"),
+        ('{"env": {}}', "this server is built into the client; there is no command to wrap"),
+        ('{"url": "unix:///run/mcp"}', "its 'url' is not an http or https URL"),
         ('{"url": "https://a:b@c"}', "its 'url' holds a name and a password"),
         ('{"type": "ws", "url": "https://a"}', "its 'type' is neither http nor sse"),
         ('{"url": "https://a", "auth": {"CLIENT_ID": "x"}}', "the client signs in to it (OAuth)"),
-        ('{"url": "https://a", "headersHelper": "x"}', "the client makes its headers anew"),
+        ('{"url": "https://a", "headersHelper": "x"}', "the client generates its headers"),
         ('{"url": "https://a", "headers": {"A b": "x"}}', "its 'headers' are not texts by name"),
         ('{"url": "https://a", "headers": {"A": 1}}', "its 'headers' are not texts by name"),
         ('{"url": "https://a", "env": {"NACRE_URL": "x"}}', "its 'env' cannot be added to"),
@@ -111,31 +123,31 @@ def test_what_cannot_be_wrapped_is_refused_with_the_reason(entry: str, reason: s
             "cursor",
             '{"mcpServers": {"s": {"command": "a"}, "s": {"command": "b"}}}',
             ("mcpServers", "s"),
-            "'s' stands there twice",
+            "'s' is there twice",
         ),
         (
             "cursor",
             '{"mcpServers": {"s": {"command": "a"}}, "mcpServers": {}}',
             ("mcpServers", "s"),
-            "'mcpServers' stands there twice",
+            "'mcpServers' is there twice",
         ),
         (
             "continue",
             "mcpServers:\n- &a\n  name: s\n  command: x\n",
             ("mcpServers", "s"),
-            "an anchor, an alias or a tag stands in it",
+            "it has an anchor, an alias or a tag",
         ),
         (
             "continue",
             "mcpServers:\n- name: s\n  command: >-\n    a\n    b\n",
             ("mcpServers", "s"),
-            "a text in it stands on several lines",
+            "a text in it spans several lines",
         ),
         (
             "continue",
             "mcpServers:\n- {name: s, command: a}\n- {name: s, command: b}\n",
             ("mcpServers", "s"),
-            "'s' stands there twice",
+            "'s' is there twice",
         ),
         (
             "goose",
@@ -153,7 +165,7 @@ def test_what_cannot_be_wrapped_is_refused_with_the_reason(entry: str, reason: s
             "codex",
             '[mcp_servers.s]\nurl = "https://a"\n[x]\n[mcp_servers.s.http_headers]\nA = "1"\n',
             ("mcp_servers", "s"),
-            "parts of it stand after other tables",
+            "parts of it are after other tables",
         ),
     ],
 )
@@ -210,7 +222,7 @@ def test_what_is_nested_without_end_is_refused(
 
 
 def test_more_than_one_yaml_document_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="this is no YAML"):
+    with pytest.raises(ConfigurationError, match="this is not YAML"):
         servers("a: 1\n---\nb: 2\n", BY_NAME["continue"])
 
 
@@ -239,7 +251,7 @@ def test_what_a_client_adds_to_a_wrapped_entry_stays(world: World) -> None:
     file.write_text(file.read_text().replace('"args"', '"disabled": true, "args"'))
 
     assert told(world.unwrap("files")) == [
-        ("unwrapped", "its entry was changed since; what was changed stays")
+        ("unwrapped", "its entry was changed since then; the changes stay")
     ]
     assert json.loads(file.read_text()) == {
         "mcpServers": {"files": {"command": "npx", "disabled": True, "args": ["server"]}}
@@ -296,7 +308,10 @@ def test_without_the_note_the_command_comes_back(world: World) -> None:
         each.write_text("damaged")
 
     assert told(world.unwrap("files")) == [
-        ("unwrapped", "what it was is not noted here; its command is the proxy's")
+        (
+            "unwrapped",
+            "its old entry was not recorded; its command is the one that the proxy started",
+        )
     ]
     assert file.read_text() == FILES
 
@@ -372,9 +387,9 @@ def test_different_servers_of_one_name_are_noticed(world: World) -> None:
     world.write(".gemini/settings.json", FILES)
     world.write(".config/Claude/claude_desktop_config.json", other)
 
-    def noticed(name: str = "", wanted: list[Found] | None = None) -> dict[str, set[str]]:
+    def noticed(name: str = "", wanted: list[ClientServer] | None = None) -> dict[str, set[str]]:
         chosen = world.found("files") if wanted is None else wanted
-        groups = namesakes(world.found(), chosen, name)
+        groups = shared_names(world.found(), chosen, name)
         return {key: {each.client.name for each in group} for key, group in groups.items()}
 
     cursor, desktop = (
@@ -495,7 +510,7 @@ def test_servers_of_a_project_are_for_those_who_ask(world: World) -> None:
     (group,) = by_file(world.found("files", project=True))
     world.wrapper.wrap(group)
     elsewhere = replace(world.machine, project="/")
-    found, _ = look(world.files, world.records, elsewhere)
+    found, _ = find_servers(world.files, world.records, elsewhere)
     assert [each.file for each in found] == [str(file)]
 
 
@@ -504,7 +519,7 @@ def test_what_a_client_brings_itself_is_not_among_all(world: World) -> None:
 
     assert world.found() == []
     assert told(world.wrap("dev")) == [
-        ("refused", "the client brings this server itself; there is no command to wrap")
+        ("refused", "this server is built into the client; there is no command to wrap")
     ]
 
 
@@ -513,12 +528,12 @@ def test_what_a_client_brings_itself_is_not_among_all(world: World) -> None:
     [
         (
             '{"url": "https://a.example/mcp"}',
-            "if you signed in to it in the client, unwrap it: the proxy cannot do that",
+            "if you signed in to it in the client, unwrap it, because the proxy cannot sign in",
         ),
         ('{"url": "https://a.example/mcp", "headers": {"K": "v"}}', ""),
         (
             '{"command": "a", "autoApprove": ["x"]}',
-            "the client asks less for it ('autoApprove'); the policy decides all the same",
+            "'autoApprove' tells the client to ask less for it; the policy still decides",
         ),
         ('{"command": "a", "autoApprove": [], "trust": false}', ""),
     ],

@@ -7,11 +7,11 @@ import numpy as np
 
 from nacre.adapters.aws.dynamodb.attribute_values import decode_item, encode_item
 from nacre.adapters.aws.dynamodb.get import _kind
-from nacre.adapters.openai.chat_stream import Gathered
+from nacre.adapters.openai.chat_stream import StreamedAnswer
 from nacre.adapters.openai.embedder import OpenAIEmbedder
 from nacre.adapters.openai.faults import PassingError, _retry_after
 from nacre.adapters.openai.model import _answer_in, _Question
-from nacre.adapters.pdf.reader import _told
+from nacre.adapters.pdf.reader import _document_text
 from nacre.being.patrol.planning.answer_fields import UnusableError, answer_in
 from nacre.being.patrol.planning.model_answers import (
     diary_in,
@@ -102,10 +102,10 @@ def _whole(raw: bytes) -> None:
         assert error.output_tokens <= MAX_TOKENS_TOLD
     else:
         assert 0 <= plain.input_tokens <= MAX_TOKENS_TOLD
-    gathered = Gathered(5)
+    stream = StreamedAnswer(5)
     try:
-        gathered.whole(raw)
-        _check(gathered)
+        stream.read_body(raw)
+        _check(stream)
     except (ModelError, PassingError):
         return
 
@@ -113,19 +113,19 @@ def _whole(raw: bytes) -> None:
 def _stream(raw: bytes) -> None:
     said = []
     for size in (len(raw) or 1, 7):
-        gathered = Gathered(5)
+        stream = StreamedAnswer(5)
         try:
             for at in range(0, len(raw), size):
-                gathered.feed(raw[at : at + size])
-            gathered.end()
-            said.append(_check(gathered))
+                stream.feed(raw[at : at + size])
+            stream.end()
+            said.append(_check(stream))
         except (ModelError, PassingError) as error:
             said.append(type(error).__name__)
     assert said[0] == said[1]
 
 
-def _check(gathered: Gathered) -> str:
-    answer = gathered.answer()
+def _check(stream: StreamedAnswer) -> str:
+    answer = stream.answer()
     assert 0 <= answer.input_tokens <= MAX_TOKENS_TOLD
     assert 0 <= answer.output_tokens <= max(MAX_TOKENS_TOLD, len(answer.text))
     answer.text.encode()
@@ -188,7 +188,7 @@ def _small(raw: bytes) -> None:
     wait = _retry_after({"retry-after": raw.decode("latin-1")})
     assert wait is None or 0 <= wait < float("inf")
     try:
-        told = _told(raw)
+        told = _document_text(raw)
     except InvalidInputError:
         return
     assert told.read >= 0

@@ -11,7 +11,7 @@ from pathlib import Path
 from nacre.adapters.files.backup_file import BackupFile
 from nacre.being.memory.transfer.basic_memory import Page, read_basic_memory
 from nacre.being.memory.transfer.export_file import ExportFile
-from nacre.being.memory.transfer.foreign_records import Found, NotUnderstood
+from nacre.being.memory.transfer.foreign_records import ParsedPart, SkippedPart
 from nacre.being.memory.transfer.mem0 import read_mem0
 from nacre.being.memory.transfer.portable_records import StateHash, decode, encode
 from nacre.being.memory.transfer.server_memory import read_server_memory
@@ -117,13 +117,13 @@ def _record(raw: bytes) -> None:
     StateHash(BEING).add(record)
 
 
-def _foreign(read: Callable[[], list[Found]]) -> None:
+def _foreign(read: Callable[[], list[ParsedPart]]) -> None:
     try:
         found = read()
     except InvalidInputError:
         return
     for each in found:
-        if not isinstance(each, NotUnderstood):
+        if not isinstance(each, SkippedPart):
             line = json.loads(encode(each))
             assert decode(line, "line 1") == each
 

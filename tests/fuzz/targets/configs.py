@@ -7,7 +7,7 @@ import yaml
 
 from nacre.core.errors import ConfigurationError, InvalidInputError, NacreError
 from nacre.firewall.wrap.command_line import Launcher
-from nacre.firewall.wrap.config_tree import Dialect, Literal, Value, value_of
+from nacre.firewall.wrap.config_tree import Dialect, RawValue, Value, value_of
 from nacre.firewall.wrap.file_edit import DIALECTS, restored_text, servers, unwrap_text, wrap_text
 from nacre.firewall.wrap.redacted_entry import shown_entry
 from tests.firewall.wrap.client_configs import CONFIGS
@@ -71,7 +71,7 @@ def _is_json(text: str) -> bool:
 
 def _plain(value: Value) -> object:
     match value:
-        case Literal(text):
+        case RawValue(text):
             return _spelt(json.loads(text))
         case dict():
             return {key: _plain(each) for key, each in value.items()}
@@ -97,7 +97,7 @@ def _spelt(value: object) -> object:
 def _texts(value: Value) -> object:
     """Return a value with everything that is no text left out."""
     match value:
-        case Literal():
+        case RawValue():
             return None
         case dict():
             return {key: _texts(each) for key, each in value.items()}

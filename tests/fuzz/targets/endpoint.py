@@ -38,6 +38,7 @@ SEEDS = (
     b'POST /mcp\nmcp-protocol-version: 2025-06-18\n\n{"jsonrpc":"2.0","method":"notifications/x"}',
     b'{"method":"tools/call","params":{"name":"read","arguments":{"path":"/srv/a"}},'
     b'"server":"files"}',
+    b'{"method":"tools/call","params":{"name":"read","arguments":{"path":"srv/a"}},"server":"files"}',
     b'{"calls":[{"method":"resources/read","params":{"uri":"a"}}]}',
 )
 
@@ -109,5 +110,5 @@ def _evaluated(raw: bytes) -> None:
     status, answer = answered(raw)
     assert status in (200, 400)
     for verdict in answer.get("calls", [answer]):
-        assert verdict["decision"] in ("allow", "deny")
+        assert verdict["decision"] in ("allow", "prompt", "deny")
         assert verdict["decision"] == "deny" or status == 200

@@ -3,13 +3,13 @@
 import json
 
 from nacre.firewall.proxy.upstream.message_ids import (
-    addressed,
-    answered_ids,
     cancellation,
-    id_of,
+    is_initialize,
     is_response,
-    opens,
-    waiting_ids,
+    message_id,
+    request_ids,
+    response_ids,
+    with_id,
 )
 from tests.firewall.enforce.test_guard_fuzz import PIECES, check, conversation
 from tests.firewall.enforce.test_guard_fuzz import SEEDS as MESSAGES
@@ -29,12 +29,12 @@ def one(data: bytes) -> None:
     """Send the input from both ends; its first byte says whether batches are spoken."""
     raw = data[1:]
     check(SCENES[(data[:1] or b"\0")[0] % 2], raw)
-    assert not set(waiting_ids(raw)) & set(answered_ids(raw)) or raw.lstrip().startswith(b"[")
-    told = addressed(raw, "a")
+    assert not set(request_ids(raw)) & set(response_ids(raw)) or raw.lstrip().startswith(b"[")
+    told = with_id(raw, "a")
     if told is not raw:
         answer = json.loads(told)
         assert answer["id"] == "a"
         assert set(answer["error"]) >= {"code", "message"}
-    assert is_response(raw) != opens(raw) or not is_response(raw)
-    id_ = id_of(raw)
+    assert is_response(raw) != is_initialize(raw) or not is_response(raw)
+    id_ = message_id(raw)
     assert id_ is None or json.loads(cancellation(id_))["params"]["requestId"] is not None

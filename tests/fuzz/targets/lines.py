@@ -1,7 +1,7 @@
 """Lines and events: however a stream is cut, it says the same; and what goes on is read alike."""
 
-from nacre.firewall.proxy.stdio.lines import Lines
-from nacre.firewall.proxy.upstream.event_stream import BEAT, Event, EventReader
+from nacre.firewall.proxy.stdio.lines import LineSplitter
+from nacre.http_client.server_sent_events import HEARTBEAT, Event, EventReader
 
 MOST = 60
 LENGTH = 120
@@ -31,7 +31,7 @@ def one(data: bytes) -> None:
 def _check_lines(stream: bytes, ways: list[list[bytes]]) -> None:
     whole = [line.removesuffix(b"\r") for line in stream.split(b"\n") if line and line.strip()]
     for pieces in ways:
-        lines = Lines()
+        lines = LineSplitter()
         found = [line for piece in pieces for line in lines.feed(piece)]
         assert found + lines.end() == whole
         assert lines.end() == []
@@ -57,7 +57,7 @@ def _check_event(event: Event, most: int) -> None:
     assert not (event.too_long and event.data is not None)
     written = event.encode()
     again = list(EventReader(10_000).feed(written))
-    if written == BEAT:
+    if written == HEARTBEAT:
         assert again == [Event()]
     else:
         assert again == [Event(event.name, event.data, event.id, event.retry)]

@@ -4,17 +4,17 @@ import json
 import re
 from urllib.parse import urlsplit
 
-from nacre.access.oauth.audience import asked_scopes, meant_being
-from nacre.access.oauth.authorization_requests import answer_address, read_access_request
+from nacre.access.oauth.authorization_requests import read_access_request, requested_redirect
 from nacre.access.oauth.client_metadata import document_host, read_document, read_request
 from nacre.access.oauth.clients import OAuthClient
 from nacre.access.oauth.redirects import (
     LOOPBACK,
     checked_redirect,
-    is_own_scheme,
-    may_receive,
-    shown_host,
+    displayed_host,
+    is_private_scheme,
+    is_registered,
 )
+from nacre.access.oauth.server_metadata import being_of_resource, requested_scopes
 from nacre.access.tokens.token_check import admission, bearer_token
 from nacre.access.tokens.token_format import form, hint, kind_of
 from nacre.core.errors import InvalidInputError, OAuthError
@@ -86,22 +86,22 @@ def one(data: bytes) -> None:
 
 
 def _redirect(text: str) -> None:
-    is_registered = text in REGISTERED
+    is_listed = text in REGISTERED
     assert checked_redirect(text) == text
     parts = urlsplit(text)
     found = _BROWSER.match(text)
     assert found is not None
     host = re.sub(r":[0-9]*$", "", found[2]).strip("[]").lower()
     assert "@" not in parts.netloc
-    assert shown_host(text).isprintable()
-    if is_own_scheme(text):
+    assert displayed_host(text).isprintable()
+    if is_private_scheme(text):
         assert found[1].lower() not in ("http", "https", "javascript", "data", "file")
     else:
         assert host == (parts.hostname or "")
         assert host
         if found[1] == "http":
             assert host in LOOPBACK
-    if may_receive(text, REGISTERED) and not is_registered:
+    if is_registered(text, REGISTERED) and not is_listed:
         assert host == "127.0.0.1" or host in LOOPBACK
         assert (parts.path, parts.query) == ("/cb", "x=1")
 
@@ -111,7 +111,7 @@ def _metadata(raw: bytes) -> None:
     for uri in said.redirect_uris:
         assert checked_redirect(uri) == uri
     assert said.name.isprintable()
-    json.dumps(said.echoed()).encode()
+    json.dumps(said.as_registration_response()).encode()
     document = json.loads(raw) | {"client_id": "https://app.example/c"}
     document |= {"token_endpoint_auth_method": "none"}
     document.pop("client_secret", None)
@@ -134,8 +134,8 @@ def _fields(text: str) -> None:
     json.dumps(fields).encode()
     for name, value in fields.items():
         (name + value).encode()
-    address = answer_address(fields, CLIENT)
-    assert may_receive(address, CLIENT.redirect_uris)
+    address = requested_redirect(fields, CLIENT)
+    assert is_registered(address, CLIENT.redirect_uris)
     asked = read_access_request(fields, CLIENT, redirect_uri=address, base=BASE)
     assert READ in asked.scopes
     assert asked.resource == resource_of(BASE, asked.being_id)
@@ -173,7 +173,7 @@ def _host(text: str) -> None:
 
 
 def _resource(text: str) -> None:
-    assert asked_scopes(text)
-    being = meant_being(text, BASE)
+    assert requested_scopes(text)
+    being = being_of_resource(text, BASE)
     assert "nacre.example" in text.lower()
     assert being is None or being in text

@@ -5,11 +5,11 @@ from typing import Any
 
 from nacre.core.errors import HeaderMismatchError, InvalidSchemaError, NacreError
 from nacre.core.limits import MAX_ARGUMENT_ERROR, MAX_TOOL_NAME
-from nacre.firewall.enforce.mirrored_headers import encoded, made, mirrored
+from nacre.firewall.enforce.mirrored_headers import checked_mirrors, encoded, mirror_headers
 from nacre.firewall.enforce.verdicts import Answer, Forward
 from nacre.firewall.pins import fingerprint
-from nacre.gateway.calls.sanitize import sound
-from nacre.gateway.catalogue.merged_lists import Part, joined, place_of
+from nacre.gateway.calls.external_server import sanitize
+from nacre.gateway.catalogue.merged_lists import ServerOffer, merge_lists, place_of
 from nacre.ports.upstream import Offered
 from nacre.protocol.http.headers import annotated
 from nacre.protocol.versions import META_VERSION, MODERN
@@ -88,8 +88,8 @@ def _listed(raw: bytes) -> None:
 
 def _offered(values: list[Any]) -> None:
     every = tuple(values)
-    offered = sound(Offered(every, every, every, every))
-    lists = joined([Part("a", offered), Part("b", offered)])
+    offered = sanitize(Offered(every, every, every, every))
+    lists = merge_lists([ServerOffer("a", offered), ServerOffer("b", offered)])
     for definition in lists.tools:
         assert len(definition["name"]) <= MAX_TOOL_NAME
         assert lists.tool_places[definition["name"]][0] in ("a", "b")
@@ -125,7 +125,7 @@ def _mirrored(arguments: dict[str, Any]) -> None:
     message["params"]["_meta"] = {META_VERSION: MODERN}
     raw, schemas = line(message), {"t": SCHEMA}
     try:
-        headers = made(raw, schemas, MODERN)
+        headers = mirror_headers(raw, schemas, MODERN)
     except NacreError:
         return
     for name, value in headers.items():
@@ -135,11 +135,11 @@ def _mirrored(arguments: dict[str, Any]) -> None:
         assert name.startswith("mcp-")
     values = [arguments.get(each) for each in ("region", "n")]
     if all(value is None or isinstance(value, (str, int, float, bool)) for value in values):
-        assert mirrored(raw, headers, schemas) == headers
+        assert checked_mirrors(raw, headers, schemas) == headers
     for name in headers:
         bent = {**headers, name: headers[name] + "x"}
         try:
-            mirrored(raw, bent, schemas)
+            checked_mirrors(raw, bent, schemas)
         except HeaderMismatchError:
             continue
         raise AssertionError(name)

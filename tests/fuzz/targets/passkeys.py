@@ -15,7 +15,7 @@ from nacre.access.signin.webauthn import (
     to_text,
 )
 from nacre.core.errors import InvalidInputError
-from tests.passkeys import USER, Device, cbor, text
+from tests.scaffolding.passkeys import USER, Device, cbor, text
 
 SITE = Site("localhost", "http://localhost:8642")
 CHALLENGE = text(bytes([7]) * 32)

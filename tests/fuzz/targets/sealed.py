@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from nacre.adapters.files.vault import FileVault
-from nacre.adapters.items.item_json import decode_item, encode_item
 from nacre.adapters.items.item_query import decode_cursor, encode_cursor, make_query
-from nacre.cli.policy.audit import _told
+from nacre.adapters.items.values import decode_item, encode_item
+from nacre.cli.policy.audit import _summary
 from nacre.core.errors import BrokenSealError, InvalidInputError, InvalidParamsError
 from nacre.firewall.analysis.replay import read_records
 from nacre.firewall.audit.log import AuditTrail, moment_of, verify_chain, verify_lines
@@ -115,7 +115,7 @@ def _chain(lines: list[bytes]) -> None:
         (each.writer + str(each.problem)).encode("utf-8", "surrogatepass")
     for line in lines:
         moment_of(line)
-        _told(line)
+        _summary(line)
     try:
         read_records(lines, source="file")
     except InvalidInputError as error:

@@ -3,14 +3,13 @@
 import ipaddress
 import re
 
-from nacre.adapters.embeddings.bert_words import bert_words
-from nacre.adapters.http.public_addresses import is_public
+from nacre.adapters.embeddings.word_pieces import bert_words
 from nacre.being.memory.model.fields import cleaned_text
 from nacre.being.memory.store.targets import parse_rule
 from nacre.being.memory.text.memory_text import one_line as memory_line
 from nacre.being.orders.media.file_names import base_name
 from nacre.being.orders.order.agent import without_reasoning
-from nacre.being.orders.order.aggregate import combined
+from nacre.being.orders.order.answer import combined
 from nacre.being.patrol.planning.prompt_text import without_recalls
 from nacre.being.patrol.same_meaning.same_note import same_text
 from nacre.cli.access.token import Duration
@@ -18,16 +17,20 @@ from nacre.core.errors import ConfigurationError, InvalidInputError
 from nacre.core.limits import MAX_NAME_LENGTH, MAX_TOOL_NAME
 from nacre.core.names import checked_name, checked_order_name, name_key, one_line, order_slug
 from nacre.firewall.approvals.form import printable
-from nacre.firewall.proxy.command_name import name_of
-from nacre.firewall.proxy.http.forwarded_headers import downwards, upwards, version_of
-from nacre.firewall.proxy.upstream.address import Address, parse_address, parse_headers
-from nacre.firewall.proxy.url_name import name_of_url
+from nacre.firewall.proxy.http.forwarded_headers import (
+    headers_to_client,
+    headers_to_server,
+    version_header,
+)
+from nacre.firewall.proxy.server_name import name_of_command, name_of_url
+from nacre.firewall.proxy.upstream.server_options import parse_headers
 from nacre.firewall.wrap.proxied_url import may_hold_secret
 from nacre.gateway.catalogue.merged_lists import explicit_uri, read_explicit
 from nacre.gateway.qualified_names import exposed_name, server_name, server_of
 from nacre.gateway.servers.config import read_servers
-from nacre.gateway.servers.plain_secrets import written_secret
-from nacre.gateway.servers.references import References, has_reference, holds_secret
+from nacre.gateway.servers.references import References, has_reference, holds_secret, written_secret
+from nacre.http_client.address import Address, parse_address
+from nacre.http_client.public_addresses import is_public
 from nacre.sdk.tool_names import check_tool_name, qualified_name, split_name
 from nacre.sdk.uri_template import UriTemplate
 from nacre.text.analysis import fingerprint, mostly_cjk, terms
@@ -110,10 +113,10 @@ def _headers(text: str) -> None:
         assert not set(value) & set("\r\n\0")
     lines = [line.partition(":") for line in text.lower().split("\n")]
     headers = {name: value for name, _, value in lines}
-    sent = upwards(headers, with_credentials=False)
+    sent = headers_to_server(headers, with_credentials=False)
     assert not sent.keys() & {"authorization", "cookie", "host", "content-length", "connection"}
-    assert version_of(headers).keys() <= {"mcp-protocol-version"}
-    assert downwards(headers, with_credentials=False).keys() <= {
+    assert version_header(headers).keys() <= {"mcp-protocol-version"}
+    assert headers_to_client(headers, with_credentials=False).keys() <= {
         "cache-control",
         "retry-after",
         "allow",
@@ -126,7 +129,7 @@ def _names(text: str) -> None:
         lambda: check_tool_name(text),
         lambda: qualified_name(text, text),
         lambda: UriTemplate(text).values(text),
-        lambda: name_key(checked_name(checked_name(text, what="name"), what="name")),
+        lambda: name_key(checked_name(checked_name(text, kind="name"), kind="name")),
         lambda: order_slug(checked_order_name(text)),
     ):
         try:
@@ -144,7 +147,7 @@ def _names(text: str) -> None:
     assert read_explicit(explicit_uri(server, f"a:{text}")) == (server, f"a:{text}")
     read_explicit(text)
     TEMPLATE.values(text)
-    assert 0 < len(name_of(text.split() or ["x"])) <= MAX_NAME_LENGTH
+    assert 0 < len(name_of_command(text.split() or ["x"])) <= MAX_NAME_LENGTH
     assert one_line(text, 40).isprintable()
     assert len(one_line(text, 40)) <= 40
     assert printable(text).isprintable()

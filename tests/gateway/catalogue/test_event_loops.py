@@ -14,7 +14,7 @@ import pytest
 from nacre.gateway.catalogue.event_loops import OwnLoops
 from nacre.gateway.catalogue.own_code_errors import OwnCodeError
 from nacre.protocol.context import Context, Silence
-from tests.gateway_world import world
+from tests.scaffolding.gateway_world import world
 
 BLOCKS = '''
 import asyncio, threading, time

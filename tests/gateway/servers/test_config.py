@@ -9,8 +9,14 @@ from hypothesis import strategies as st
 
 from nacre.core.errors import ConfigurationError, InvalidInputError, UpstreamError
 from nacre.core.limits import MAX_TOOL_NAME
-from nacre.gateway.calls.circuit_breaker import Breaker
-from nacre.gateway.catalogue.merged_lists import Part, explicit_uri, joined, place_of, read_explicit
+from nacre.gateway.calls.external_server import CircuitBreaker
+from nacre.gateway.catalogue.merged_lists import (
+    ServerOffer,
+    explicit_uri,
+    merge_lists,
+    place_of,
+    read_explicit,
+)
 from nacre.gateway.qualified_names import exposed_name, server_name, server_of
 from nacre.gateway.servers.config import Problem, merged, read_servers, server_from
 from nacre.gateway.servers.references import References, holds_secret
@@ -106,7 +112,7 @@ def test_no_name_of_a_tool_makes_a_glob_slow() -> None:
 
 def test_a_name_belongs_to_the_place_that_comes_first() -> None:
     first, second = read(a={"command": "x"}), read(a={"command": "y"}, b={"command": "z"})
-    found = merged([first, second], taken=["b"])
+    found = merged([first, second], reserved=["b"])
 
     assert [(each.name, each.command) for each in found.servers] == [("a", "x")]
     told = "there are two servers of this name"
@@ -140,7 +146,9 @@ def test_our_own_name_is_taken() -> None:
 def test_a_resource_of_two_servers_is_read_from_the_first_and_by_name_from_the_other() -> None:
     one = ({"uri": "x://a", "name": "a"},)
     own = ({"uri": "nacre://notes", "name": "n"},)
-    lists = joined([Part("a", Offered(resources=one)), Part("b", Offered(resources=one + own))])
+    lists = merge_lists(
+        [ServerOffer("a", Offered(resources=one)), ServerOffer("b", Offered(resources=one + own))]
+    )
 
     assert place_of("x://a", lists) == ("a", "x://a")
     assert place_of(explicit_uri("b", "x://a"), lists) == ("b", "x://a")
@@ -178,7 +186,7 @@ def test_what_is_called_as_if_it_were_of_our_own_server_is_of_none() -> None:
 def test_no_server_lists_a_uri_that_only_this_one_gives_out(uri: str) -> None:
     hostile = Offered(resources=({"uri": uri, "name": "x"},), templates=({"uriTemplate": uri},))
     honest = Offered(resources=({"uri": "x:1", "name": "x"},))
-    lists = joined([Part("a", hostile), Part("b", honest)])
+    lists = merge_lists([ServerOffer("a", hostile), ServerOffer("b", honest)])
 
     assert place_of(uri, lists) != ("a", uri)
     assert place_of(explicit_uri("a", uri), lists) == ("a", uri)
@@ -188,7 +196,7 @@ def test_no_server_lists_a_uri_that_only_this_one_gives_out(uri: str) -> None:
 
 @pytest.mark.parametrize("template", ["{+uri}", "{scheme}://{+rest}", "{a}:{b}"])
 def test_a_template_that_fits_everything_takes_nothing(template: str) -> None:
-    lists = joined([Part("a", Offered(templates=({"uriTemplate": template},)))])
+    lists = merge_lists([ServerOffer("a", Offered(templates=({"uriTemplate": template},)))])
 
     assert place_of("file:///private", lists) is None
 
@@ -218,21 +226,21 @@ def test_a_credential_that_is_written_out_is_seen() -> None:
 
 def test_after_failures_in_a_row_one_call_is_let_by_after_each_pause() -> None:
     now = [0.0]
-    breaker = Breaker("s", lambda: now[0])
+    breaker = CircuitBreaker("s", lambda: now[0])
     for _ in range(3):
         breaker.check()
-        breaker.failed("is down")
+        breaker.record_failure("is down")
     with pytest.raises(UpstreamError, match="is down; it is tried again in 15 s"):
         breaker.check()
     now[0] = 15.0
     breaker.check()
     with pytest.raises(UpstreamError):
         breaker.check()
-    breaker.failed("is down")
+    breaker.record_failure("is down")
     now[0] = 44.0
     with pytest.raises(UpstreamError, match="in 1 s"):
         breaker.check()
     now[0] = 45.0
     breaker.check()
-    breaker.succeeded()
+    breaker.record_success()
     breaker.check()

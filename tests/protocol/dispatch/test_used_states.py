@@ -19,10 +19,10 @@ from nacre.protocol.dispatch.used_states import UsedStates
 from nacre.sdk.decorator import tool
 from nacre.sdk.tool_server import ToolServer
 from tests.adapters.conftest import StillClock
-from tests.attacks.rows import attack
+from tests.end_to_end.attacks.rows import attack
 from tests.faces.http.test_laptop_server import Wire, admit, modern_call
 from tests.protocol.surface import KEYS, elicit
-from tests.two_stores import clock, stack, table
+from tests.scaffolding.two_stores import clock, stack, table
 
 __all__ = ["clock", "stack", "table"]
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from nacre.core.errors import ForbiddenError
 from nacre.protocol.http.allowed_origins import Fences, hostname
-from tests.attacks.rows import attack
+from tests.end_to_end.attacks.rows import attack
 
 NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
 FENCES = Fences(hosts=NAMES, origins=NAMES)

@@ -4,7 +4,7 @@ import pytest
 
 from nacre.core import errors
 from nacre.protocol.http.error_map import explain, tool_error
-from nacre.protocol.replies import Failure
+from nacre.protocol.messages import Failure
 
 OWN = [
     kind

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from nacre.core.limits import ACCESS_TOKEN_SECONDS, GRANT_DAYS, REFRESH_TOKEN_DAYS
-from tests.oauth import (
+from tests.scaffolding.oauth import (
     asking,
     challenge_of,
     connected,
@@ -18,7 +18,7 @@ from tests.oauth import (
     tokens_of,
     told,
 )
-from tests.web_site import Browser, Site, site
+from tests.scaffolding.web_site import Browser, Site, site
 
 
 @pytest.fixture(params=["laptop", "gateway"])
@@ -63,7 +63,7 @@ def test_the_page_names_the_client_the_being_and_where_the_answer_goes(place: Si
     browser.sign_in()
     page = browser.get(asking(place, register(place)["client_id"])).text
 
-    for said in ("Editor", "nobody has verified this name", "127.0.0.1", "Ann", "Only read"):
+    for said in ("Editor", "nobody has verified this name", "127.0.0.1", "Ann", "Read only"):
         assert said in page
     assert "on your own machine" in page
 

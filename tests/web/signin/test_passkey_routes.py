@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from nacre.access.signin.passkeys import Signed
+from nacre.access.signin.passkeys import PasskeySignature
 from nacre.access.signin.webauthn import Site as Webauthn
 from nacre.core.errors import InvalidInputError, RateLimitedError
 from nacre.core.limits import (
@@ -18,8 +18,8 @@ from nacre.core.limits import (
     PASSWORD_ATTEMPTS,
     SIGN_IN_ATTEMPTS,
 )
-from tests.passkeys import USER, Device, add, ask, enter, said, text
-from tests.web_site import Browser, Site, form_of, site
+from tests.scaffolding.passkeys import USER, Device, add, ask, enter, said, text
+from tests.scaffolding.web_site import Browser, Site, form_of, site
 
 LOCAL = "http://localhost:8642"
 
@@ -81,7 +81,7 @@ BENT: list[tuple[dict[str, Any], str]] = [
     ({"flags": USER | 0x10}, "contradicts itself"),
     ({"crossOrigin": True}, "inside another site"),
     ({"topOrigin": "https://evil.example"}, "inside another site"),
-    ({"type": "webauthn.other"}, "another question"),
+    ({"type": "webauthn.other"}, "another kind of request"),
     ({"challenge": text(b"x" * 32)}, "took too long"),
     ({"challenge": 5}, "names no challenge"),
 ]
@@ -126,7 +126,7 @@ def test_a_challenge_counts_once(place: Site, owner: Browser, device: Device) ->
     again = browser.post("/sign-in/passkey", fields)
 
     assert (first.status, again.status) == (303, 401)
-    assert "answered before" in said(again)
+    assert "used already" in said(again)
 
 
 def test_a_challenge_ends_after_five_minutes(place: Site, owner: Browser, device: Device) -> None:
@@ -179,7 +179,7 @@ def test_what_was_changed_after_signing_does_not_count(
     answer = browser.post("/sign-in/passkey", {"csrf": asked["csrf"], **fields, part: other[part]})
 
     assert answer.status == 401
-    assert "signature is not right" in said(answer)
+    assert "signature is wrong" in said(answer)
 
 
 def test_rubbish_is_refused_clearly(place: Site, owner: Browser, device: Device) -> None:
@@ -208,7 +208,7 @@ def test_a_counter_never_goes_back(place: Site, owner: Browser, device: Device) 
         tries.append(enter(Browser(place), device))
 
     assert [answer.status for answer in tries] == [303, 401, 401, 401, 303]
-    assert "counted backwards" in said(tries[1])
+    assert "went backwards" in said(tries[1])
 
 
 def test_a_passkey_that_does_not_count_signs_in_again_and_again(
@@ -236,8 +236,8 @@ def test_another_owners_passkey_is_theirs(place: Site, owner: Browser, device: D
     pretended = enter(Browser(place), device)
 
     assert (taken.status, removed.status, pretended.status) == (400, 404, 401)
-    assert "known here already" in said(taken)
-    assert "not known here" in said(pretended)
+    assert "added already" in said(taken)
+    assert "unknown here" in said(pretended)
     assert place.authority.sign_in.passkeys.of_owner("me") == [mine]
 
 
@@ -293,7 +293,7 @@ def test_one_passkey_is_tried_ten_times_from_wherever(place: Site, device: Devic
     def attempt(number: int) -> None:
         challenge = ways.ask_passkey("sign-in", browser="one", address=f"{number}")
         fields = {**device.signed(challenge), "signature": ""}
-        ways.by_passkey(Signed(**fields), browser="one", address=f"{number}", site=here)
+        ways.by_passkey(PasskeySignature(**fields), browser="one", address=f"{number}", site=here)
 
     for number in range(PASSWORD_ATTEMPTS):
         with pytest.raises(InvalidInputError):
@@ -335,7 +335,7 @@ def test_under_a_bare_address_there_are_no_passkeys() -> None:
 
         assert "passkey" not in page.text
         assert (answer.status, "localhost" in answer.json["error"]) == (403, True)
-        assert "or under <code>localhost</code>" in browser.get("/account").text
+        assert "or for <code>localhost</code>" in browser.get("/account").text
 
 
 def test_no_name_of_an_owner_goes_to_a_device_as_its_handle_and_no_challenge_is_kept(

@@ -14,7 +14,7 @@ from nacre.core.limits import (
     SIGN_IN_ATTEMPTS,
     SIGN_IN_LINK_SECONDS,
 )
-from tests.web_site import ADDRESS, Browser, Site, form_of, site
+from tests.scaffolding.web_site import ADDRESS, Browser, Site, form_of, site
 
 PASSWORD = "four slow brown snails"
 
@@ -35,7 +35,7 @@ def test_a_link_signs_in_once(place: Site) -> None:
     assert (entered.status, entered["location"]) == (303, "/")
     assert first.get("/account").status == 200
     assert late.status == 401
-    assert "This link does not count" in late.text
+    assert "This link is not valid" in late.text
     assert second.get("/account")["location"] == "/sign-in?then=%2Faccount"
 
 
@@ -232,7 +232,7 @@ def test_signing_out_leads_nowhere_else(place: Site, then: str) -> None:
     ("password", "again", "said"),
     [
         ("short", "short", "12 to 256"),
-        (PASSWORD, PASSWORD + "!", "do not agree"),
+        (PASSWORD, PASSWORD + "!", "do not match"),
         ("aaaaaaaaaaaaaaaa", "aaaaaaaaaaaaaaaa", "too easy"),
     ],
 )

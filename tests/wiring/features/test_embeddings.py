@@ -1,4 +1,4 @@
-"""Which model NACRE_EMBEDDINGS chooses, what that costs before the first text, what it refuses."""
+"""The models that NACRE_EMBEDDINGS chooses, their cost before the first text, and errors."""
 
 import subprocess
 import sys

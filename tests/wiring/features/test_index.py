@@ -1,8 +1,9 @@
-"""Which index a store gets, and what is said where it cannot be had."""
+"""The search index of each deployment, and the error where its client is missing."""
 
 import sys
-from collections.abc import Callable
-from random import Random
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import boto3
@@ -10,33 +11,31 @@ import pytest
 
 from nacre.adapters.aws.ssm_secrets import SsmSecrets
 from nacre.adapters.qdrant.vectors import QdrantVectors
-from nacre.adapters.sqlite.database import SqliteDatabase
-from nacre.adapters.sqlite.queue import SqliteQueue
-from nacre.adapters.sqlite.table import SqliteTable
 from nacre.adapters.sqlite.vectors import LocalVectors
 from nacre.adapters.vectors.item_vectors import ItemVectors
-from nacre.core.clock import system_clock
 from nacre.core.errors import ConfigurationError
 from nacre.ports.vectors import VectorIndex
-from nacre.wiring.features.index import SearchIndex, laptop_index, stack_index, stack_secret
+from nacre.wiring.aws import StackPorts
+from nacre.wiring.features.index import search_index
+from nacre.wiring.laptop import LaptopPorts
+from nacre.wiring.ports import Ports
 from nacre.wiring.settings import Secret, Settings
-from tests.aws_stack import REGION
+from tests.scaffolding.aws_stack import REGION
 from tests.wiring.deployed import deployed
 
 EMB_ID = "test:words:8:1"
 QDRANT = Settings("/data", qdrant_url="https://127.0.0.1:9", qdrant_api_key=Secret("key"))
 
 
-def opened(settings: Settings, *, on_stack: bool) -> VectorIndex:
-    database = SqliteDatabase(":memory:")
-    queue = SqliteQueue(database, "jobs")
-    index: SearchIndex
+@contextmanager
+def opened(settings: Settings, folder: Path, *, on_stack: bool) -> Iterator[VectorIndex]:
+    laptop = LaptopPorts(folder)
+    ports: Ports = laptop
     if on_stack:
-        table = SqliteTable(database)
-        index = stack_index(table, queue, None, settings, clock=system_clock, rng=Random(1))
-    else:
-        index = laptop_index(database, queue, None, settings, clock=system_clock, rng=Random(1))
-    return index.indexing.index(EMB_ID)
+        ports = StackPorts(settings, clients=lambda _service: None)
+        vars(ports).update(data=laptop.data, queue=laptop.queue)
+    yield search_index(ports, settings, None).indexing.index(EMB_ID)
+    laptop.close()
 
 
 @pytest.mark.parametrize(
@@ -49,9 +48,10 @@ def opened(settings: Settings, *, on_stack: bool) -> VectorIndex:
     ],
 )
 def test_the_url_of_qdrant_decides(
-    settings: Settings, *, on_stack: bool, expected: type[VectorIndex]
+    settings: Settings, *, on_stack: bool, expected: type[VectorIndex], tmp_path: Path
 ) -> None:
-    assert isinstance(opened(settings, on_stack=on_stack), expected)
+    with opened(settings, tmp_path, on_stack=on_stack) as index:
+        assert isinstance(index, expected)
 
 
 def test_the_servers_key_is_read_from_the_stacks_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,16 +61,22 @@ def test_the_servers_key_is_read_from_the_stacks_secrets(monkeypatch: pytest.Mon
             "QDRANT_API_KEY", "k"
         )
 
-        assert stack_secret(client, "/nacre/one/QDRANT_API_KEY") == "k"
-        assert stack_secret(client, "") == ""
+        ports = StackPorts(Settings(""), clients=client)
+        assert ports.secret_at("/nacre/one/QDRANT_API_KEY") == "k"
+        assert ports.secret_at("") == ""
         with pytest.raises(ConfigurationError, match="nacre secret set OTHER --stack"):
-            stack_secret(client, "/nacre/one/OTHER")
+            ports.secret_at("/nacre/one/OTHER")
 
 
-def test_a_client_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [each for each in sys.modules if each.startswith("nacre.adapters.qdrant")]:
+def test_a_client_that_is_not_installed_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in [module for module in sys.modules if module.startswith("nacre.adapters.qdrant")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "qdrant_client", None)
 
-    with pytest.raises(ConfigurationError, match=r"pip install '\.\[qdrant\]'"):
-        opened(QDRANT, on_stack=False)
+    with (
+        pytest.raises(ConfigurationError, match=r"pip install '\.\[qdrant\]'"),
+        opened(QDRANT, tmp_path, on_stack=False),
+    ):
+        pass

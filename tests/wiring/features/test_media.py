@@ -1,4 +1,4 @@
-"""What turns media into text, by the settings."""
+"""The parts that turn media into text, by the settings."""
 
 import importlib.util
 import subprocess

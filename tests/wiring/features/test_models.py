@@ -11,29 +11,28 @@ from typing import Any
 import pytest
 
 from nacre.adapters.aws.dynamodb.table import DynamoTable
-from nacre.adapters.sqlite.database import SqliteDatabase
-from nacre.adapters.sqlite.table import SqliteTable
 from nacre.being.language_model.api_keys import LlmKeys
-from nacre.being.language_model.spending import Reservation
-from nacre.being.patrol.planning.model_choice import Thinkers
-from nacre.being.patrol.planning.plans import Digest, Thinking
+from nacre.being.language_model.daily_budget import Reservation
+from nacre.being.patrol.planning.model_choice import ModelAccess
+from nacre.being.patrol.planning.plans import Digest, Planner
 from nacre.core.errors import InvalidInputError
 from nacre.jobs.job import Job
 from nacre.ports.items.table import Table
+from nacre.wiring.aws import StackPorts
+from nacre.wiring.compose import compose
 from nacre.wiring.features.models import (
     ANTHROPIC_MODEL,
     ANTHROPIC_URL,
     OPENAI_MODEL,
     OPENAI_URL,
-    laptop_thinkers,
     provider,
-    stack_thinkers,
 )
+from nacre.wiring.laptop import LaptopPorts
 from nacre.wiring.settings import Secret, Settings
 from tests.adapters.conftest import StillClock
-from tests.aws_stack import aws_stack
-from tests.being.patrol.thinkers import being_in, nodes
-from tests.model_server import ModelServer, model_server, saying
+from tests.being.patrol.planner_world import being_in, nodes
+from tests.scaffolding.aws_stack import aws_stack
+from tests.scaffolding.model_server import ModelServer, model_server, saying
 
 DIGEST = {"label": "plants", "digest": "Ferns grow."}
 MANUAL, AUTO = {"trigger": "manual"}, {"trigger": "auto"}
@@ -46,7 +45,7 @@ class World:
     being_id: str
     keys: LlmKeys
     table: Table
-    thinkers: Thinkers
+    model_access: ModelAccess
     server: ModelServer
 
 
@@ -62,21 +61,21 @@ def server() -> Iterator[ModelServer]:
 
 @pytest.fixture(params=["laptop", "stack"])
 def world(request: pytest.FixtureRequest, server: ModelServer, tmp_path: Path) -> Iterator[Worlds]:
-    """Return what makes a world with a key of the deployment, or without one."""
+    """Return the function that makes a world with a key of the deployment, or without one."""
     clock = StillClock()
     if request.param == "laptop":
-        database = SqliteDatabase(":memory:")
+        ports = LaptopPorts(tmp_path, clock=clock)
 
         def laptop(deployment: str = "") -> World:
             settings = Settings(
                 "", llm_base_url=server.url, llm_api_key=Secret(deployment), llm_model="some-model"
             )
-            thinkers = laptop_thinkers(database, tmp_path / "vault.key", settings, clock)
-            table = SqliteTable(database, "data", now=clock)
-            return World(being_in(table, clock), thinkers.keys, table, thinkers, server)
+            model_access = compose(ports, settings).model_access
+            being_id = being_in(ports.data, clock)
+            return World(being_id, model_access.keys, ports.data, model_access, server)
 
         yield laptop
-        database.close()
+        ports.close()
         return
     with aws_stack() as stack:
         services: dict[str, Any] = {"dynamodb": stack.dynamodb, "kms": stack.kms}
@@ -102,14 +101,15 @@ def world(request: pytest.FixtureRequest, server: ModelServer, tmp_path: Path) -
                 key_arn=stack.ids["NacreKey"],
             )
             clients = services | {"ssm": ssm}
-            thinkers = stack_thinkers(lambda: clients.__getitem__, settings, clock)
+            ports = StackPorts(settings, clients=clients.__getitem__, clock=clock)
+            model_access = compose(ports, settings).model_access
             table = DynamoTable(stack.dynamodb, stack.ids["DataTable"], now=clock)
-            return World(being_in(table, clock), thinkers.keys, table, thinkers, server)
+            return World(being_in(table, clock), model_access.keys, table, model_access, server)
 
         yield deployed
 
 
-def key_used(world: World, thinking: Thinking | None) -> str:
+def key_used(world: World, thinking: Planner | None) -> str:
     """Return the key that the provider is shown when this thinks."""
     assert thinking is not None
     from nacre.being.memory.model.types import Cluster
@@ -125,7 +125,7 @@ def test_a_key_sent_with_the_call_counts_first(world: Worlds) -> None:
     ann = world(deployment="sk-deployment")
     ann.keys.set(ann.being_id, "sk-stored")
 
-    thinking = ann.thinkers.for_call(ann.being_id, " sk-header ")
+    thinking = ann.model_access.for_call(ann.being_id, " sk-header ")
 
     assert key_used(ann, thinking) == "sk-header"
     assert ann.keys.stored(ann.being_id) == "sk-stored"
@@ -137,17 +137,17 @@ def test_without_one_the_stored_key_is_used(world: Worlds) -> None:
     ann.keys.set(ann.being_id, "sk-stored")
 
     for sent in (None, "", "  "):
-        assert key_used(ann, ann.thinkers.for_call(ann.being_id, sent)) == "sk-stored"
+        assert key_used(ann, ann.model_access.for_call(ann.being_id, sent)) == "sk-stored"
     for refs in ({}, AUTO, MANUAL, {"trigger": "sweep"}, {"trigger": "backlog"}):
-        thinking = ann.thinkers.for_job(ann.being_id, Job("patrol", ann.being_id, refs))
+        thinking = ann.model_access.for_job(ann.being_id, Job("patrol", ann.being_id, refs))
         assert key_used(ann, thinking) == "sk-stored"
 
 
 def test_then_the_deployments(world: Worlds) -> None:
     ann = world(deployment="sk-deployment")
 
-    assert key_used(ann, ann.thinkers.for_call(ann.being_id, None)) == "sk-deployment"
-    asked = ann.thinkers.for_job(ann.being_id, Job("patrol", ann.being_id, MANUAL))
+    assert key_used(ann, ann.model_access.for_call(ann.being_id, None)) == "sk-deployment"
+    asked = ann.model_access.for_job(ann.being_id, Job("patrol", ann.being_id, MANUAL))
     assert key_used(ann, asked) == "sk-deployment"
 
 
@@ -157,48 +157,48 @@ def test_a_patrol_that_nobody_asked_for_leaves_the_deployments_key_alone(
 ) -> None:
     ann = world(deployment="sk-deployment")
 
-    assert ann.thinkers.for_job(ann.being_id, Job("patrol", ann.being_id, refs)) is None
+    assert ann.model_access.for_job(ann.being_id, Job("patrol", ann.being_id, refs)) is None
 
 
 @pytest.mark.requirement("003.llm-key.none")
 def test_without_any_key_nothing_thinks(world: Worlds) -> None:
     ann = world()
 
-    assert ann.thinkers.for_call(ann.being_id, None) is None
+    assert ann.model_access.for_call(ann.being_id, None) is None
     for refs in (AUTO, MANUAL):
-        assert ann.thinkers.for_job(ann.being_id, Job("patrol", ann.being_id, refs)) is None
+        assert ann.model_access.for_job(ann.being_id, Job("patrol", ann.being_id, refs)) is None
     assert ann.server.questions == []
 
 
 def test_a_key_sent_with_a_call_goes_with_its_job_and_ends_with_it(world: Worlds) -> None:
     ann = world(deployment="sk-deployment")
-    refs = ann.thinkers.hand_over(ann.being_id, "sk-header")
+    refs = ann.model_access.hand_over(ann.being_id, "sk-header")
     job = Job("patrol", ann.being_id, {**MANUAL, **refs})
 
     assert "sk-header" not in repr(job)
     for _ in range(2):  # a job comes again when its worker dies
-        assert key_used(ann, ann.thinkers.for_job(ann.being_id, job)) == "sk-header"
-    ann.thinkers.job_ended(ann.being_id, job)
-    ann.thinkers.job_ended(ann.being_id, job)
+        assert key_used(ann, ann.model_access.for_job(ann.being_id, job)) == "sk-header"
+    ann.model_access.job_ended(ann.being_id, job)
+    ann.model_access.job_ended(ann.being_id, job)
 
-    assert key_used(ann, ann.thinkers.for_job(ann.being_id, job)) == "sk-deployment"
+    assert key_used(ann, ann.model_access.for_job(ann.being_id, job)) == "sk-deployment"
     assert ann.keys.stored(ann.being_id) is None
     other = Job("patrol", ann.being_id, AUTO)
-    ann.thinkers.job_ended(ann.being_id, other)
-    assert ann.thinkers.hand_over(ann.being_id, None) == {}
+    ann.model_access.job_ended(ann.being_id, other)
+    assert ann.model_access.hand_over(ann.being_id, None) == {}
 
 
 def test_a_header_that_is_no_key_is_refused(world: Worlds) -> None:
     ann = world()
 
-    for take in (ann.thinkers.for_call, ann.thinkers.hand_over):
+    for take in (ann.model_access.for_call, ann.model_access.hand_over):
         with pytest.raises(InvalidInputError, match="not the key"):
             take(ann.being_id, "sk- 1")
 
 
 def test_a_key_that_does_not_open_is_a_reason_and_no_failure(world: Worlds) -> None:
     ann = world(deployment="sk-deployment")
-    refs = ann.thinkers.hand_over(ann.being_id, "sk-header")
+    refs = ann.model_access.hand_over(ann.being_id, "sk-header")
     for name in ("SECRET#LLM", f"SECRET#RUN#{refs['key']}"):
         ann.table.put(
             {
@@ -211,9 +211,9 @@ def test_a_key_that_does_not_open_is_a_reason_and_no_failure(world: Worlds) -> N
         )
 
     for found in (
-        ann.thinkers.for_call(ann.being_id, None),
-        ann.thinkers.for_job(ann.being_id, Job("patrol", ann.being_id, AUTO)),
-        ann.thinkers.for_job(ann.being_id, Job("patrol", ann.being_id, refs)),
+        ann.model_access.for_call(ann.being_id, None),
+        ann.model_access.for_job(ann.being_id, Job("patrol", ann.being_id, AUTO)),
+        ann.model_access.for_job(ann.being_id, Job("patrol", ann.being_id, refs)),
     ):
         assert found is not None
         thought = found.diary(ann.being_id, [])
@@ -247,33 +247,31 @@ def test_what_a_deployment_is_told_to_spend_is_the_bound(
     server: ModelServer, tmp_path: Path
 ) -> None:
     clock = StillClock()
-    database = SqliteDatabase(":memory:")
     settings = Settings("", llm_base_url=server.url, llm_daily_tokens=100)
-    thinkers = laptop_thinkers(database, tmp_path / "vault.key", settings, clock)
-    ann = being_in(SqliteTable(database, "data", now=clock), clock)
+    laptop = compose(LaptopPorts(tmp_path, clock=clock), settings)
+    model_access = laptop.model_access
+    ann = being_in(laptop.data, clock)
 
-    thinking = thinkers.for_call(ann, "sk-header")
+    thinking = model_access.for_call(ann, "sk-header")
 
     assert thinking is not None
     assert "spend cap of the day reached (100 tokens)" in str(thinking.diary(ann, []).reason)
     assert server.questions == []
-    database.close()
+    laptop.close()
 
 
 def test_choosing_loads_no_sdk() -> None:
     code = """
-import sys, pathlib, tempfile
-from nacre.adapters.sqlite.database import SqliteDatabase
-from nacre.core.clock import system_clock
+import sys, tempfile
+from nacre.wiring.compose import compose
+from nacre.wiring.laptop import LaptopPorts
 from nacre.wiring.settings import Settings
-from nacre.wiring.features.models import laptop_thinkers
-database = SqliteDatabase(":memory:")
-folder = pathlib.Path(tempfile.mkdtemp())
-thinkers = laptop_thinkers(database, folder / "key", Settings(""), system_clock)
+laptop = compose(LaptopPorts(tempfile.mkdtemp()), Settings(""))
+model_access = laptop.model_access
 being = "00000000-0000-4000-8000-000000000000"
-assert thinkers.for_call(being, None) is None
-assert thinkers.for_call(being, "sk-1").model == "gpt-4.1-mini"
-database.close()
+assert model_access.for_call(being, None) is None
+assert model_access.for_call(being, "sk-1").model == "gpt-4.1-mini"
+laptop.close()
 print(*sorted({"openai", "httpx", "httpx2", "numpy", "boto3", "cryptography"} & set(sys.modules)))
 """
     loaded = subprocess.run(
@@ -297,8 +295,9 @@ def test_a_stack_counts_what_its_questions_cost_and_what_there_was_no_room_for(
             llm_daily_tokens=1000,
             llm_prices=(0.5, 2.0),
         )
-        thinkers = stack_thinkers(lambda: services.__getitem__, settings, clock)
-        spending = thinkers.spending
+        ports = StackPorts(settings, clients=services.__getitem__, clock=clock)
+        model_access = compose(ports, settings).model_access
+        spending = model_access.spending
         ann = being_in(DynamoTable(stack.dynamodb, settings.data_table, now=clock), clock)
         held = spending.reserve(ann, input_tokens=300, output_tokens=600)
         spending.reserve(ann, input_tokens=300, output_tokens=600)

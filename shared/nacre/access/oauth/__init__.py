@@ -1,5 +1,5 @@
 """OAuth 2.1 for clients: registration, authorization requests, codes and grants.
 
-The routes in `web.oauth` call it. A grant issues the access tokens that `access.tokens` later
-checks.
+The routes in `web.oauth` call this package. A grant issues the access tokens that
+`access.tokens` checks.
 """

@@ -1,9 +1,7 @@
-"""The programs that may ask an owner for access: registered here, or known by their document."""
+"""OAuth clients: registered here, or identified by the document that they publish."""
 
-import hashlib
 import hmac
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from random import Random
 
 from nacre.access.oauth.client_metadata import (
@@ -13,6 +11,7 @@ from nacre.access.oauth.client_metadata import (
     read_request,
 )
 from nacre.access.rate_limits import RateLimits
+from nacre.access.tokens.token_format import digest
 from nacre.core.clock import Clock
 from nacre.core.errors import (
     ConditionFailedError,
@@ -22,6 +21,7 @@ from nacre.core.errors import (
     UnavailableError,
 )
 from nacre.core.ids import long_secret, short_id
+from nacre.core.lazy_dataclasses import asdict, dataclass, field
 from nacre.core.limits import (
     CLIENT_DAYS,
     CLIENT_DOCUMENT_SECONDS,
@@ -31,7 +31,17 @@ from nacre.core.limits import (
 )
 from nacre.ports.client_documents import ClientDocuments
 from nacre.ports.items.schema import ItemSchema
-from nacre.ports.items.table import EXPIRES_AT, SCHEMA, Absent, Change, Item, Key, Present, Table
+from nacre.ports.items.table import (
+    EXPIRES_AT,
+    SCHEMA,
+    Absent,
+    Change,
+    Item,
+    Key,
+    Present,
+    Table,
+    fields_in,
+)
 
 _SCHEMA = ItemSchema("client", 1)
 _DAY = 86_400
@@ -39,7 +49,7 @@ _DAY = 86_400
 
 @dataclass(frozen=True, slots=True)
 class OAuthClient:
-    """A client: `host` is who vouches for its name, None where it only says so of itself."""
+    """A client; `host` is where its document is published, None for one that registered itself."""
 
     client_id: str
     name: str
@@ -48,16 +58,16 @@ class OAuthClient:
     host: str | None = None
     secret_sha256: str | None = field(default=None, repr=False)
 
-    def knows(self, secret: str) -> bool:
-        """Whether this is the client's secret."""
+    def has_secret(self, secret: str) -> bool:
+        """Tell whether this is the client's secret."""
         return self.secret_sha256 is not None and hmac.compare_digest(
-            _digest(secret), self.secret_sha256
+            digest(secret), self.secret_sha256
         )
 
 
 @dataclass(frozen=True, slots=True)
-class Registered:
-    """A new client, with its secret where it has one, to be told once."""
+class Registration:
+    """A new client, with its secret if it has one; the secret is sent only once."""
 
     client: OAuthClient
     metadata: ClientMetadata
@@ -65,21 +75,21 @@ class Registered:
     secret: str | None = field(default=None, repr=False)
 
     def answer(self) -> Mapping[str, object]:
-        """Return what the client is told, as RFC 7591 has it."""
-        told: dict[str, object] = {
+        """Return the response to the client (RFC 7591)."""
+        fields: dict[str, object] = {
             "client_id": self.client.client_id,
             "client_id_issued_at": self.issued,
-            **self.metadata.echoed(),
+            **self.metadata.as_registration_response(),
         }
         if self.secret is not None:
-            told |= {"client_secret": self.secret, "client_secret_expires_at": 0}
-        return told
+            fields |= {"client_secret": self.secret, "client_secret_expires_at": 0}
+        return fields
 
 
 class OAuthClients:
     """Registers, finds and forgets clients.
 
-    Without `documents` a client that names one is unknown.
+    Without `documents`, clients that are identified by a document are unknown.
     """
 
     def __init__(
@@ -99,11 +109,11 @@ class OAuthClients:
 
     @property
     def takes_documents(self) -> bool:
-        """Whether a client may be known by its document."""
+        """Tell whether clients may be identified by a document."""
         return self._documents is not None
 
-    def register(self, body: bytes, *, address: str) -> Registered:
-        """Return a new client; raises OAuthError for what cannot be registered."""
+    def register(self, body: bytes, *, address: str) -> Registration:
+        """Register a client; raises OAuthError for metadata that cannot be accepted."""
         self._limits.take("registrations", address, most=REGISTRATIONS_A_MINUTE, seconds=60)
         metadata = read_request(body)
         now = int(self._clock().timestamp())
@@ -113,30 +123,31 @@ class OAuthClients:
             name=metadata.name,
             redirect_uris=metadata.redirect_uris,
             auth_method=metadata.auth_method,
-            secret_sha256=None if secret is None else _digest(secret),
+            secret_sha256=None if secret is None else digest(secret),
         )
         self._table.put(_to_item(client, until=now + CLIENT_DAYS * _DAY), when=Absent())
-        return Registered(client, metadata, now, secret)
+        return Registration(client, metadata, now, secret)
 
     def find(self, client_id: str, *, address: str) -> OAuthClient | None:
-        """Return the client, or None; raises OAuthError for a document that cannot be used."""
-        if not client_id or len(client_id) > MAX_CLIENT_ID or not client_id.isascii():
-            return None
-        if client_id.startswith("client_"):
-            item = self._table.get(_key(client_id))
-            return None if item is None else _from_item(item)
-        return self._of_document(client_id, address) if ":" in client_id else None
+        """Return the client, or None; raises OAuthError for a document that cannot be used.
 
-    def known(self, client_id: str) -> OAuthClient | None:
-        """Return who presents a code or a token; a document is not fetched for that.
-
-        A client that has one has no secret: what it presents was given to its name alone.
+        The fetch of a document counts against the limit of the caller's network `address`.
         """
-        if not client_id or len(client_id) > MAX_CLIENT_ID or not client_id.isascii():
+        if not _is_plausible(client_id):
             return None
         if client_id.startswith("client_"):
-            item = self._table.get(_key(client_id))
-            return None if item is None else _from_item(item)
+            return self._stored(client_id)
+        return self._from_document(client_id, address) if ":" in client_id else None
+
+    def identify(self, client_id: str) -> OAuthClient | None:
+        """Return the client that presents a code or a token, without fetching its document.
+
+        A client with a document has no secret, so there is nothing to look up.
+        """
+        if not _is_plausible(client_id):
+            return None
+        if client_id.startswith("client_"):
+            return self._stored(client_id)
         if self._documents is None:
             return None
         try:
@@ -145,8 +156,8 @@ class OAuthClients:
             return None
         return OAuthClient(client_id, host, (), "none", host)
 
-    def keep(self, client_id: str) -> None:
-        """Let a client that is in use not be forgotten."""
+    def extend(self, client_id: str) -> None:
+        """Postpone the expiry of a registered client that is in use."""
         until = int(self._clock().timestamp()) + CLIENT_DAYS * _DAY
         if client_id.startswith("client_"):
             try:
@@ -155,23 +166,27 @@ class OAuthClients:
                 return
 
     def forget(self, client_id: str) -> None:
-        """Remove a registration; a client that has a document can always come back."""
+        """Remove a client; one that has a document is found again when it returns."""
         self._table.delete(_key(client_id))
 
-    def _of_document(self, client_id: str, address: str) -> OAuthClient | None:
+    def _stored(self, client_id: str) -> OAuthClient | None:
+        item = self._table.get(_key(client_id))
+        return None if item is None else _from_item(item)
+
+    def _from_document(self, client_id: str, address: str) -> OAuthClient | None:
         if self._documents is None:
             return None
         host = document_host(client_id)
-        known = self._table.get(_key(client_id))
-        if known is not None:
-            return _from_item(known)
+        stored = self._stored(client_id)
+        if stored is not None:
+            return stored
         try:
             self._limits.take("client documents", address, most=CLIENT_FETCHES_A_MINUTE, seconds=60)
             body = self._documents.fetch(client_id)
         except RateLimitedError:
             raise
         except (ForbiddenError, UnavailableError):
-            # Which of the two, a stranger must not learn about this network.
+            # The error does not tell which of the two it was: that would describe this network.
             raise OAuthError(
                 "invalid_client", f"the client's metadata document at {host} cannot be fetched"
             ) from None
@@ -182,8 +197,8 @@ class OAuthClients:
         return client
 
 
-def _digest(secret: str) -> str:
-    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
+def _is_plausible(client_id: str) -> bool:
+    return 0 < len(client_id) <= MAX_CLIENT_ID and client_id.isascii()
 
 
 def _key(client_id: str) -> Key:
@@ -192,28 +207,15 @@ def _key(client_id: str) -> Key:
 
 def _to_item(client: OAuthClient, *, until: int) -> Item:
     return {
-        "pk": _key(client.client_id).pk,
-        "sk": _key(client.client_id).sk,
+        **_key(client.client_id).attributes(),
         SCHEMA: _SCHEMA.version,
-        "client_id": client.client_id,
-        "name": client.name,
+        **asdict(client),
         "redirect_uris": list(client.redirect_uris),
-        "auth_method": client.auth_method,
-        "host": client.host,
-        "secret_sha256": client.secret_sha256,
         EXPIRES_AT: until,
     }
 
 
 def _from_item(item: Item) -> OAuthClient:
     item = _SCHEMA.read(item)
-    uris, host, secret = (item[name] for name in ("redirect_uris", "host", "secret_sha256"))
-    assert isinstance(uris, list)
-    return OAuthClient(
-        client_id=str(item["client_id"]),
-        name=str(item["name"]),
-        redirect_uris=tuple(str(uri) for uri in uris),
-        auth_method=str(item["auth_method"]),
-        host=None if host is None else str(host),
-        secret_sha256=None if secret is None else str(secret),
-    )
+    values = fields_in(item, OAuthClient)
+    return OAuthClient(**{**values, "redirect_uris": tuple(values["redirect_uris"])})

@@ -1,42 +1,33 @@
-"""The codes that a client exchanges for its tokens: one minute, one use, one owner of the proof."""
+"""Authorization codes: a client exchanges one for its tokens, once and within a minute."""
 
 import base64
 import hashlib
 import hmac
 import re
-from dataclasses import dataclass
 from datetime import timedelta
 from random import Random
 
 from nacre.access.oauth.authorization_requests import AccessRequest
-from nacre.access.tokens.token_format import digest, kind_of, mint
+from nacre.access.tokens.secret_rows import SecretRows
+from nacre.access.tokens.token_format import kind_of, mint
 from nacre.core.clock import Clock
 from nacre.core.errors import ConditionFailedError, OAuthError
 from nacre.core.ids import short_id
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.core.limits import OAUTH_CODE_SECONDS
 from nacre.core.token_prefixes import OAUTH_CODE
-from nacre.ports.items.table import (
-    EXPIRES_AT,
-    SCHEMA,
-    Absent,
-    Change,
-    Every,
-    Item,
-    Key,
-    Present,
-    Table,
-)
+from nacre.ports.items.table import Item, Table, fields_in
 
-_SCHEMA_VERSION = 1
 _VERIFIER = re.compile(r"[A-Za-z0-9._~-]{43,128}")
-_KEPT = timedelta(minutes=10)  # so that a second use is known as one
+_ROW_LIFETIME = timedelta(minutes=10)  # longer than the code, to recognize a second use
 
 
 @dataclass(frozen=True, slots=True)
 class Consent:
-    """What an owner has allowed; the grant that follows has its id already.
+    """An owner's decision to give a client access.
 
-    `session` is where it was allowed.
+    `grant_id` is the id of the grant to create, and `session` the session in which the owner
+    decided.
     """
 
     grant_id: str
@@ -47,11 +38,11 @@ class Consent:
     client_host: str | None
     scopes: frozenset[str]
     resource: str
-    session: str = ""
+    session: str = ""  # absent from older rows
 
 
 class CodeUsedTwiceError(OAuthError):
-    """Somebody else has used the code: what came of it must end."""
+    """The code was used before, so the grant that was issued for it must be revoked."""
 
     def __init__(self, grant_id: str) -> None:
         super().__init__("invalid_grant", "the code was used before")
@@ -59,10 +50,10 @@ class CodeUsedTwiceError(OAuthError):
 
 
 class OAuthCodes:
-    """Issues codes and takes them back, once."""
+    """Issues codes and redeems each of them once."""
 
     def __init__(self, table: Table, *, clock: Clock, rng: Random) -> None:
-        self._table = table
+        self._rows = SecretRows(table, "OA", "CODE")
         self._clock = clock
         self._rng = rng
 
@@ -75,13 +66,10 @@ class OAuthCodes:
         scopes: frozenset[str],
         session: str,
     ) -> str:
-        """Return a new code for what an owner has allowed, stored by its hash only."""
+        """Return a new code for a request that the owner allowed; only its hash is stored."""
         code = mint(OAUTH_CODE, self._rng)
         now = self._clock()
-        item: Item = {
-            "pk": _key(code).pk,
-            "sk": _key(code).sk,
-            SCHEMA: _SCHEMA_VERSION,
+        fields: Item = {
             "grant_id": f"grant_{short_id(self._rng)}",
             "owner": owner,
             "being_id": being_id,
@@ -94,50 +82,38 @@ class OAuthCodes:
             "scopes": " ".join(sorted(scopes)),
             "session": session,
             "expires": int(now.timestamp()) + OAUTH_CODE_SECONDS,
-            EXPIRES_AT: int((now + _KEPT).timestamp()),
         }
-        self._table.put(item, when=Absent())
+        self._rows.add(code, fields, until=int((now + _ROW_LIFETIME).timestamp()))
         return code
 
     def redeem(self, code: str, *, client_id: str, redirect_uri: str, verifier: str) -> Consent:
-        """Return what was allowed; raises OAuthError, after which the code is of no use.
+        """Return the owner's consent; raises OAuthError when the code cannot be redeemed.
 
-        It is marked as used before anything about it is compared, so that of many who try
-        at once, and of many tries, one counts.
+        The code is marked as used before anything is compared, so only one attempt counts, even
+        if it fails.
         """
-        item = self._mark(code)
+        item = self._mark_used(code)
         expires = item["expires"]
         assert isinstance(expires, int | float)
         if item["client_id"] != client_id or item["redirect_uri"] != redirect_uri:
-            raise _refused("the code was given to another client, or for another redirect_uri")
+            raise _refused("the code was issued to another client, or for another redirect_uri")
         if expires <= self._clock().timestamp():
             raise _refused("the code has expired")
         if not _proves(verifier, str(item["challenge"])):
-            raise _refused("the code_verifier does not fit the code_challenge")
-        host = item["client_host"]
-        return Consent(
-            grant_id=str(item["grant_id"]),
-            owner=str(item["owner"]),
-            being_id=str(item["being_id"]),
-            client_id=client_id,
-            client_name=str(item["client_name"]),
-            client_host=None if host is None else str(host),
-            scopes=frozenset(str(item["scopes"]).split()),
-            resource=str(item["resource"]),
-            session=str(item.get("session", "")),  # of before there was one
-        )
+            raise _refused("the code_verifier does not match the code_challenge")
+        scopes = frozenset(str(item["scopes"]).split())
+        return Consent(**{**fields_in(item, Consent), "scopes": scopes})
 
-    def _mark(self, code: str) -> Item:
+    def _mark_used(self, code: str) -> Item:
         if kind_of(code) != OAUTH_CODE:
             raise _refused("there is no such code")
-        used = Change(set={"used": int(self._clock().timestamp())})
         try:
-            return self._table.update(_key(code), used, when=Every((Present(), Absent("used"))))
+            return self._rows.redeem(code, self._clock())
         except ConditionFailedError:
-            known = self._table.get(_key(code))
-            if known is None:
+            row = self._rows.get(code)
+            if row is None:
                 raise _refused("there is no such code") from None
-            raise CodeUsedTwiceError(str(known["grant_id"])) from None
+            raise CodeUsedTwiceError(str(row["grant_id"])) from None
 
 
 def _proves(verifier: str, challenge: str) -> bool:
@@ -149,7 +125,3 @@ def _proves(verifier: str, challenge: str) -> bool:
 
 def _refused(reason: str) -> OAuthError:
     return OAuthError("invalid_grant", reason)
-
-
-def _key(code: str) -> Key:
-    return Key(f"OA#{digest(code)}", "CODE")

@@ -2,17 +2,17 @@
 
 import hashlib
 import hmac
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from nacre.access.oauth.codes import Consent
 from nacre.access.tokens.store import TokenRecord, grants_of_being, token_item
 from nacre.access.tokens.token_check import token_key
 from nacre.access.tokens.token_format import digest, form, hint
+from nacre.core.lazy_dataclasses import dataclass, field
 from nacre.core.limits import ACCESS_TOKEN_SECONDS, GRANT_DAYS, REFRESH_TOKEN_DAYS
 from nacre.core.token_prefixes import OAUTH_ACCESS, OAUTH_REFRESH
 from nacre.ports.items.schema import ItemSchema
-from nacre.ports.items.table import EXPIRES_AT, SCHEMA, Item, Key, Value
+from nacre.ports.items.table import EXPIRES_AT, SCHEMA, Item, Key, Value, fields_in, read_time
 
 _SCHEMA = ItemSchema("grant", 1)
 
@@ -36,7 +36,7 @@ class Grant:
 
 @dataclass(frozen=True, slots=True)
 class TokenPair:
-    """New tokens of a grant, to be told once."""
+    """New tokens of a grant, sent to the client once."""
 
     access: str = field(repr=False)
     refresh: str = field(repr=False)
@@ -44,12 +44,12 @@ class TokenPair:
 
 
 def grant_key(grant_id: str) -> Key:
-    """Return where a grant lives."""
+    """Return the key of a grant's item."""
     return Key(f"OG#{grant_id}", "META")
 
 
 def grants_of_owner(owner: str) -> str:
-    """Return the partition that lists what an owner has allowed."""
+    """Return the index partition of an owner's grants."""
     return f"U#{owner}#OG"
 
 
@@ -57,8 +57,7 @@ def grant_item(consent: Consent, live: Value, now: datetime) -> Item:
     """Return the item of a new grant with its first access token."""
     key, expires = grant_key(consent.grant_id), now + timedelta(days=GRANT_DAYS)
     return {
-        "pk": key.pk,
-        "sk": key.sk,
+        **key.attributes(),
         SCHEMA: _SCHEMA.version,
         "gsi2pk": grants_of_owner(consent.owner),
         "gsi2sk": consent.grant_id,
@@ -81,11 +80,9 @@ def grant_item(consent: Consent, live: Value, now: datetime) -> Item:
 
 
 def tombstone(grant_id: str, now: datetime) -> Item:
-    """Return what keeps a grant from being made that was ended before."""
-    key = grant_key(grant_id)
+    """Return an item that prevents a grant from being created after it was ended."""
     return {
-        "pk": key.pk,
-        "sk": key.sk,
+        **grant_key(grant_id).attributes(),
         SCHEMA: _SCHEMA.version,
         "revoked": int(now.timestamp()),
         EXPIRES_AT: int((now + timedelta(days=1)).timestamp()),
@@ -95,7 +92,7 @@ def tombstone(grant_id: str, now: datetime) -> Item:
 def access_row(
     grant: Consent | Grant, token: str, token_id: str, scopes: frozenset[str], now: datetime
 ) -> tuple[Value, Item]:
-    """Return an access token's entry in its grant, and its row."""
+    """Return the entry of an access token in its grant's item, and the token's row."""
     sha256 = digest(token)
     record = TokenRecord(
         kind=OAUTH_ACCESS,
@@ -116,11 +113,9 @@ def access_row(
 
 def refresh_row(token: str, grant: Consent | Grant, now: datetime, end: datetime) -> Item:
     """Return a refresh token's row; it ends with its grant at the latest."""
-    pk, sk = token_key(digest(token))
     until = int(min(now + timedelta(days=REFRESH_TOKEN_DAYS), end).timestamp())
     return {
-        "pk": pk,
-        "sk": sk,
+        **Key(*token_key(digest(token))).attributes(),
         SCHEMA: _SCHEMA.version,
         "kind": OAUTH_REFRESH,
         "grant_id": grant.grant_id,
@@ -131,46 +126,33 @@ def refresh_row(token: str, grant: Consent | Grant, now: datetime, end: datetime
 
 
 def successor(token: str, seed: bytes) -> str:
-    """Return the refresh token that follows: told again by who has this one and the store."""
+    """Return the next refresh token; the same token and seed always give the same one."""
     bits = int.from_bytes(hmac.new(token.encode(), seed, hashlib.sha256).digest(), "big")
     return form(OAUTH_REFRESH, bits)
 
 
 def live_tokens(item: Item) -> list[tuple[str, int]]:
-    """Return the hashes of a grant's access tokens, and when each ends."""
+    """Return the hashes of a grant's access tokens, each with its expiry in epoch seconds."""
     entries = item.get("live")
-    found = []
+    tokens = []
     for entry in entries if isinstance(entries, list) else []:
         assert isinstance(entry, list)
-        found.append((str(entry[0]), whole(entry[1])))
-    return found
+        tokens.append((str(entry[0]), integer(entry[1])))
+    return tokens
 
 
-def whole(value: Value) -> int:
-    """Return a number of an item."""
+def integer(value: Value) -> int:
+    """Return a whole number from an item."""
     assert isinstance(value, int)
     return value
-
-
-def moment(value: Value) -> datetime:
-    """Return a moment of an item."""
-    return datetime.fromtimestamp(whole(value), UTC)
 
 
 def grant_of(item: Item) -> Grant:
     """Return the grant that an item holds."""
     item = _SCHEMA.read(item)
-    host = item["client_host"]
-    return Grant(
-        grant_id=str(item["pk"]).removeprefix("OG#"),
-        owner=str(item["owner"]),
-        being_id=str(item["being_id"]),
-        client_id=str(item["client_id"]),
-        client_name=str(item["client_name"]),
-        client_host=None if host is None else str(host),
-        scopes=frozenset(str(item["scopes"]).split()),
-        resource=str(item["resource"]),
-        created=moment(item["created"]),
-        used=moment(item["used"]),
-        expires=moment(item["expires"]),
-    )
+    values = {
+        "grant_id": str(item["pk"]).removeprefix("OG#"),
+        "scopes": frozenset(str(item["scopes"]).split()),
+        **{name: read_time(item[name]) for name in ("created", "used", "expires")},
+    }
+    return Grant(**{**fields_in(item, Grant), **values})

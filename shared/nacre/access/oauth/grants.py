@@ -1,7 +1,7 @@
-"""What owners have allowed clients: each grant with its tokens, which end together.
+"""Grants: the access that owners have given to clients, with the tokens of each grant.
 
-A grant's item lists its live access tokens, and every token is issued in one transaction with
-it, so that a revoked grant has no token that was missed.
+A grant's item lists its live access tokens, and issuing a token updates that item in the same
+transaction. So revoking a grant ends all of its tokens.
 """
 
 from datetime import datetime, timedelta
@@ -16,12 +16,11 @@ from nacre.access.oauth.grant_items import (
     grant_key,
     grant_of,
     grants_of_owner,
+    integer,
     live_tokens,
-    moment,
     refresh_row,
     successor,
     tombstone,
-    whole,
 )
 from nacre.access.tokens.token_check import token_key
 from nacre.access.tokens.token_format import digest, kind_of, mint
@@ -45,14 +44,15 @@ from nacre.ports.items.table import (
     Update,
     Value,
     Write,
+    read_time,
 )
 
-_TRIES = 8  # of a transaction that others get in the way of
+_TRIES = 8  # of a transaction that conflicts with other writers
 _SEED_BYTES = 32
 
 
 class Grants:
-    """Makes grants, renews their tokens, and ends them."""
+    """Creates grants, renews their tokens and ends them."""
 
     def __init__(self, table: Table, *, clock: Clock, rng: Random) -> None:
         self._table = table
@@ -60,12 +60,12 @@ class Grants:
         self._rng = rng
 
     def create(self, consent: Consent) -> TokenPair:
-        """Return the first tokens of what was allowed; raises OAuthError if it has ended."""
+        """Create a grant and return its first tokens; raises OAuthError if it was ended already."""
         now = self._now()
         access, refresh = mint(OAUTH_ACCESS, self._rng), mint(OAUTH_REFRESH, self._rng)
         entry, row = access_row(consent, access, self._token_id(), consent.scopes, now)
         item = grant_item(consent, entry, now)
-        first = refresh_row(refresh, consent, now, moment(item["expires"]))
+        first = refresh_row(refresh, consent, now, read_time(item["expires"]))
         try:
             self._table.transact([Put(item, Absent()), Put(row, Absent()), Put(first, Absent())])
         except ConditionFailedError:
@@ -80,11 +80,11 @@ class Grants:
         scopes: frozenset[str] | None = None,
         resource: str | None = None,
     ) -> TokenPair:
-        """Return new tokens for a refresh token, which is then of no use.
+        """Return new tokens for a refresh token, which then becomes invalid.
 
-        Within seconds the same one may come again, because an answer was lost or two
-        processes share it: it gets the same successor. Later, somebody has a copy, and the
-        grant ends. Raises OAuthError.
+        If the same token arrives again within seconds, because a response was lost or two
+        processes share it, it gets the same successor. If it arrives later, somebody has copied
+        it, and the grant ends. Raises OAuthError.
         """
         if kind_of(token) != OAUTH_REFRESH:
             raise _ended()
@@ -94,23 +94,24 @@ class Grants:
                 raise _ended()
             item = self._table.get(grant_key(str(row["grant_id"])))
             now = self._now()
-            if item is None or "revoked" in item or moment(row["expires"]) <= now:
+            if item is None or "revoked" in item or read_time(row["expires"]) <= now:
                 raise _ended()
             self._check_within(item, scopes, resource)
             used = row.get("used")
-            if used is not None and now - moment(used) > timedelta(seconds=REFRESH_GRACE_SECONDS):
+            grace = timedelta(seconds=REFRESH_GRACE_SECONDS)
+            if used is not None and now - read_time(used) > grace:
                 self.end(str(row["grant_id"]))
                 raise OAuthError("invalid_grant", "the refresh token was used before")
             pair, writes = self._renewal(token, row, item, scopes, now)
             try:
                 self._table.transact(writes)
             except ConditionFailedError:
-                continue  # another process was faster: what it wrote decides
+                continue  # another process was faster; read again
             return pair
         raise ConflictError("too many requests renew this grant at once; try again")
 
-    def end_by(self, token: str, *, client_id: str) -> None:
-        """End the grant of a token of the client's; nothing happens for any other token."""
+    def end_by_token(self, token: str, *, client_id: str) -> None:
+        """End the grant that one of the client's tokens belongs to; ignore any other token."""
         if kind_of(token) not in (OAUTH_ACCESS, OAUTH_REFRESH):
             return
         row = self._table.get(Key(*token_key(digest(token))))
@@ -118,17 +119,17 @@ class Grants:
             self.end(str(row["grant_id"]))
 
     def end(self, grant_id: str) -> None:
-        """End a grant and all its tokens now, even where it is only about to be made."""
+        """End a grant and all its tokens now, even one that is just being created."""
         key = grant_key(grant_id)
         now = self._now()
         mark = Change(set={"revoked": int(now.timestamp())}, add={"version": 1})
         try:
             item = self._table.update(key, mark, when=Present())
         except ConditionFailedError:
-            stone = tombstone(grant_id, now)
+            placeholder = tombstone(grant_id, now)
             try:
-                self._table.put(stone, when=Absent())
-            except ConditionFailedError:  # it was made at this very moment
+                self._table.put(placeholder, when=Absent())
+            except ConditionFailedError:  # it was created in the meantime
                 item = self._table.update(key, mark, when=Present())
             else:
                 return
@@ -136,7 +137,7 @@ class Grants:
             self._table.delete(Key(*token_key(sha256)))
 
     def revoke(self, grant_id: str, *, owner: str) -> Grant:
-        """End one of an owner's grants and return it; raises NotFoundError for another's."""
+        """End one of the owner's grants and return it; raises NotFoundError if they have none."""
         item = self._table.get(grant_key(grant_id))
         if item is None or "revoked" in item or item["owner"] != owner:
             raise NotFoundError(
@@ -146,12 +147,12 @@ class Grants:
         return grant_of(item)
 
     def of_owner(self, owner: str) -> list[Grant]:
-        """Return what an owner has allowed and not taken back, oldest first."""
+        """Return the owner's grants that are still valid, oldest first."""
         now = self._now()
         items = every_item(self._table, grants_of_owner(owner), index="gsi2")
-        found = [grant_of(item) for item in items if "revoked" not in item]
-        living = [grant for grant in found if grant.expires > now]
-        return sorted(living, key=lambda grant: (grant.created, grant.grant_id))
+        grants = [grant_of(item) for item in items if "revoked" not in item]
+        valid = [grant for grant in grants if grant.expires > now]
+        return sorted(valid, key=lambda grant: (grant.created, grant.grant_id))
 
     def _check_within(
         self, item: Item, scopes: frozenset[str] | None, resource: str | None
@@ -164,7 +165,7 @@ class Grants:
     def _renewal(
         self, token: str, row: Item, item: Item, scopes: frozenset[str] | None, now: datetime
     ) -> tuple[TokenPair, list[Write]]:
-        """Return the next tokens, and what must be written so that they count."""
+        """Return the next tokens, and the writes that make them valid."""
         grant = grant_of(item)
         granted = grant.scopes if scopes is None else scopes
         access = mint(OAUTH_ACCESS, self._rng)
@@ -172,26 +173,26 @@ class Grants:
         writes: list[Write] = []
         seed = row.get("seed")
         if isinstance(seed, bytes):
-            following = successor(token, seed)
+            next_refresh = successor(token, seed)
         else:
             seed = self._rng.randbytes(_SEED_BYTES)
-            following = successor(token, seed)
+            next_refresh = successor(token, seed)
             used = Change(set={"used": int(now.timestamp()), "seed": seed})
-            once = Every((Present(), Absent("used")))
+            unused = Every((Present(), Absent("used")))
             writes += [
-                Update(Key(str(row["pk"]), str(row["sk"])), used, once),
-                Put(refresh_row(following, grant, now, grant.expires), Absent()),
+                Update(Key.of(row), used, unused),
+                Put(refresh_row(next_refresh, grant, now, grant.expires), Absent()),
             ]
-        living = [each for each in live_tokens(item) if each[1] > now.timestamp()]
-        kept, dropped = living[-(LIVE_ACCESS_TOKENS - 1) :], living[: -(LIVE_ACCESS_TOKENS - 1)]
-        entries: list[Value] = [[sha256, until] for sha256, until in kept]
+        live = [(sha256, end) for sha256, end in live_tokens(item) if end > now.timestamp()]
+        newest, dropped = live[-(LIVE_ACCESS_TOKENS - 1) :], live[: -(LIVE_ACCESS_TOKENS - 1)]
+        entries: list[Value] = [[sha256, end] for sha256, end in newest]
         change = Change(
             set={"live": [*entries, entry], "used": int(now.timestamp())}, add={"version": 1}
         )
-        unchanged = Every((Absent("revoked"), Compare("version", "=", whole(item["version"]))))
+        unchanged = Every((Absent("revoked"), Compare("version", "=", integer(item["version"]))))
         writes += [Put(new_row, Absent()), Update(grant_key(grant.grant_id), change, unchanged)]
         writes += [Delete(Key(*token_key(sha256))) for sha256, _ in dropped]
-        return TokenPair(access, following, granted), writes
+        return TokenPair(access, next_refresh, granted), writes
 
     def _token_id(self) -> str:
         return f"tok_{short_id(self._rng)}"

@@ -1,4 +1,4 @@
-"""Where a client may have its answer sent: which addresses may be registered, and which match."""
+"""Redirect addresses: which ones a client may register, and which ones match."""
 
 import re
 from urllib.parse import SplitResult, urlsplit
@@ -9,8 +9,8 @@ from nacre.core.limits import MAX_URI_LENGTH
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]{1,63}")
 _HOST = re.compile(r"[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\]")
-_NEVER = frozenset(' "#*<>\\^`{|}')
-# A browser or a phone does something of its own with these instead of opening an application.
+_FORBIDDEN_CHARACTERS = frozenset(' "#*<>\\^`{|}')
+# A browser or a phone handles these itself instead of opening an application.
 _REFUSED_SCHEMES = frozenset(
     {
         *("about", "blob", "chrome", "content", "data", "edge", "file", "filesystem", "ftp"),
@@ -21,61 +21,61 @@ _REFUSED_SCHEMES = frozenset(
 
 
 def checked_redirect(uri: object) -> str:
-    """Return the address, or raise OAuthError: https, http on loopback, or an own scheme.
+    """Return the address if it may be registered, else raise OAuthError.
 
-    It stands alone: no fragment, no user, no wildcard, nothing that two readers could
-    understand differently.
+    It is https, http on loopback or a private scheme, and has no fragment, user name, wildcard or
+    anything else that two parsers could read differently.
     """
     if not isinstance(uri, str) or not uri or len(uri) > MAX_URI_LENGTH:
-        raise _refused(f"each is a text of 1 to {MAX_URI_LENGTH} characters")
-    if not uri.isascii() or not uri.isprintable() or set(uri) & _NEVER:
-        raise _refused("it holds a fragment, a wildcard or a character that no address has")
+        raise _refused(f"it must be a string of 1 to {MAX_URI_LENGTH} characters")
+    if not uri.isascii() or not uri.isprintable() or set(uri) & _FORBIDDEN_CHARACTERS:
+        raise _refused("it contains a fragment, a wildcard or a forbidden character")
     parts = _split(uri)
     scheme = parts.scheme
     if not uri.startswith(f"{scheme}:") or not _SCHEME.fullmatch(scheme):
-        raise _refused("it begins with a scheme such as https, in lower case")
+        raise _refused("it must begin with a scheme such as https, in lower case")
     if "@" in parts.netloc:
-        raise _refused("it names a user")
+        raise _refused("it contains a user name")
     if scheme in ("https", "http"):
         _check_host(parts)
     elif scheme in _REFUSED_SCHEMES or scheme.startswith(("ms-", "chrome-", "android-")):
         raise _refused("that scheme is not for applications")
     elif not (parts.netloc or parts.path.startswith("/")):
-        raise _refused("after its scheme it has no address")
+        raise _refused("nothing follows its scheme")
     return uri
 
 
-def may_receive(asked: str, registered: tuple[str, ...]) -> bool:
-    """Whether an answer may go to the address that a request names.
+def is_registered(address: str, registered: tuple[str, ...]) -> bool:
+    """Tell whether a request may redirect to this address.
 
-    It must be one of the registered ones to the letter, except for the port of a program on
-    the owner's machine, which takes whichever is free.
+    It must equal a registered address exactly. Only the port of a loopback address may differ,
+    because a program on the owner's machine listens on any free port.
     """
-    if asked in registered:
+    if address in registered:
         return True
-    loopback = _without_port(asked)
-    return loopback is not None and loopback in {_without_port(each) for each in registered}
+    loopback = _without_port(address)
+    return loopback is not None and loopback in {_without_port(uri) for uri in registered}
 
 
-def shown_host(uri: str) -> str:
-    """Return where an answer goes, as an owner reads it.
+def displayed_host(uri: str) -> str:
+    """Return the host of an address, as the consent page shows it.
 
-    What follows an own scheme is no host, whatever it looks like, so the scheme is said first.
+    A private scheme is shown too, because the text after it is not a host, whatever it looks like.
     """
     parts = _split(uri)
-    if is_own_scheme(uri):
+    if is_private_scheme(uri):
         return f"{parts.scheme}://{parts.netloc}" if parts.netloc else f"{parts.scheme}:"
     return parts.hostname or f"{parts.scheme}:"
 
 
 def is_loopback(uri: str) -> bool:
-    """Whether an answer goes to a program on the machine of whoever asks."""
+    """Tell whether the address is a program on the owner's machine."""
     parts = _split(uri)
     return parts.scheme == "http" and parts.hostname in LOOPBACK
 
 
-def is_own_scheme(uri: str) -> bool:
-    """Whether an answer goes to whichever application has claimed a scheme."""
+def is_private_scheme(uri: str) -> bool:
+    """Tell whether the address opens the application that has claimed its scheme."""
     return _split(uri).scheme not in ("http", "https")
 
 
@@ -84,7 +84,7 @@ def _check_host(parts: SplitResult) -> None:
     if not _HOST.fullmatch(host):
         raise _refused("it names no host")
     if parts.scheme == "http" and parts.hostname not in LOOPBACK:
-        raise _refused("without TLS only this machine can be meant: localhost or 127.0.0.1")
+        raise _refused("http is only allowed for this machine: localhost or 127.0.0.1")
 
 
 def _has_port(parts: SplitResult) -> bool:
@@ -101,7 +101,7 @@ def _without_port(uri: str) -> tuple[str, str, str] | None:
 def _split(uri: str) -> SplitResult:
     try:
         parts = urlsplit(uri)
-        _ = parts.port  # raises for a port that is none
+        _ = parts.port  # raises for an invalid port
     except ValueError:
         raise _refused("it cannot be read") from None
     return parts

@@ -1,4 +1,4 @@
-"""Sign-in of an owner: one-time links, passwords, passkeys and browser sessions.
+"""Sign-in of owners: one-time links, passwords, passkeys and browser sessions.
 
 The pages in `web.signin` call `sign_in_methods.SignIn`. A successful sign-in becomes a session
 in `browser_sessions`.

@@ -1,30 +1,33 @@
-"""CBOR as authenticators write it: definite lengths, shortest numbers, no key twice (RFC 8949)."""
+"""Decoding of the CBOR that authenticators write (RFC 8949).
+
+Only definite lengths, shortest numbers and unique keys are accepted.
+"""
 
 from nacre.core.errors import InvalidInputError
 
 Cbor = int | bytes | str | bool | None | list["Cbor"] | dict[int | str, "Cbor"]
 
-_MOST_DEPTH = 8
+_MAX_DEPTH = 8
 _CONSTANTS: dict[int, bool | None] = {20: False, 21: True, 22: None}
 
 
 def decode(data: bytes) -> Cbor:
-    """Return the one value that the bytes are; raises InvalidInputError for anything else."""
+    """Return the one value that the bytes encode; raises InvalidInputError."""
     value, end = decode_first(data)
     if end != len(data):
-        raise _broken("more follows its end")
+        raise _malformed("there is more after its end")
     return value
 
 
 def decode_first(data: bytes, start: int = 0, depth: int = 0) -> tuple[Cbor, int]:
-    """Return the value that begins at a place, and where it ends."""
-    if depth > _MOST_DEPTH:
-        raise _broken("it nests too deep")
+    """Return the value that begins at `start`, and the position of its end."""
+    if depth > _MAX_DEPTH:
+        raise _malformed("it nests too deep")
     [first] = _cut(data, start, 1)
     kind, small = first >> 5, first & 31
     if kind == 7:
         if small not in _CONSTANTS:
-            raise _broken("it has a kind of value that is not known")
+            raise _malformed("it has an unknown kind of value")
         return _CONSTANTS[small], start + 1
     number, at = _number(data, start + 1, small)
     match kind:
@@ -41,42 +44,42 @@ def decode_first(data: bytes, start: int = 0, depth: int = 0) -> tuple[Cbor, int
         case 5:
             return _map(data, at, number, depth + 1)
         case _:
-            raise _broken("it has a tag")
+            raise _malformed("it has a tag")
 
 
 def _number(data: bytes, at: int, small: int) -> tuple[int, int]:
     if small < 24:
         return small, at
     if small > 27:
-        raise _broken("a length is not definite")
+        raise _malformed("a length is not definite")
     size = 1 << (small - 24)
     number = int.from_bytes(_cut(data, at, size), "big")
     if number < (24 if size == 1 else 1 << (size * 4)):
-        raise _broken("a number is longer than it needs to be")
+        raise _malformed("a number is longer than it needs to be")
     return number, at + size
 
 
 def _list(data: bytes, at: int, count: int, depth: int) -> tuple[list[Cbor], int]:
-    found: list[Cbor] = []
-    for _ in range(count):  # a count that lies ends at the end of the bytes
+    values: list[Cbor] = []
+    for _ in range(count):  # a wrong count fails at the end of the bytes
         value, at = decode_first(data, at, depth)
-        found.append(value)
-    return found, at
+        values.append(value)
+    return values, at
 
 
 def _map(data: bytes, at: int, count: int, depth: int) -> tuple[dict[int | str, Cbor], int]:
-    found: dict[int | str, Cbor] = {}
+    values: dict[int | str, Cbor] = {}
     for _ in range(count):
         name, at = decode_first(data, at, depth)
-        if isinstance(name, bool) or not isinstance(name, int | str) or name in found:
-            raise _broken("a key is of another kind, or there twice")
-        found[name], at = decode_first(data, at, depth)
-    return found, at
+        if isinstance(name, bool) or not isinstance(name, int | str) or name in values:
+            raise _malformed("a key is of another kind, or there twice")
+        values[name], at = decode_first(data, at, depth)
+    return values, at
 
 
 def _cut(data: bytes, at: int, size: int) -> bytes:
     if at + size > len(data):
-        raise _broken("it ends too early")
+        raise _malformed("it ends too early")
     return data[at : at + size]
 
 
@@ -84,8 +87,8 @@ def _text(raw: bytes) -> str:
     try:
         return raw.decode()
     except UnicodeDecodeError:
-        raise _broken("a text is not UTF-8") from None
+        raise _malformed("a text is not UTF-8") from None
 
 
-def _broken(why: str) -> InvalidInputError:
-    return InvalidInputError(f"the passkey's data cannot be read: {why}")
+def _malformed(reason: str) -> InvalidInputError:
+    return InvalidInputError(f"the passkey's data cannot be read: {reason}")

@@ -1,4 +1,4 @@
-"""An owner's password: what scrypt makes of it, with a salt of its own."""
+"""Owners' passwords, stored as salted scrypt hashes."""
 
 import hashlib
 import hmac
@@ -12,14 +12,14 @@ from nacre.ports.items.schema import ItemSchema
 from nacre.ports.items.table import SCHEMA, Item, Key, Table, Value
 
 _SCHEMA = ItemSchema("password", 1)
-# 32 MB and about a tenth of a second: the parameters that OWASP names for scrypt.
+# 32 MB and about a tenth of a second: the parameters that OWASP recommends for scrypt.
 _COST, _BLOCK, _LANES = 2**15, 8, 3
 _MEMORY = 64 * 1024 * 1024
 _SALT_BYTES, _HASH_BYTES = 16, 32
 
 
 class Passwords:
-    """Keeps and checks the passwords of owners who have one."""
+    """Stores and checks the passwords of owners who have one."""
 
     def __init__(self, table: Table, *, clock: Clock, rng: Random) -> None:
         self._table = table
@@ -27,14 +27,13 @@ class Passwords:
         self._rng = rng
 
     def set(self, owner: str, password: str) -> None:
-        """Keep a new password; raises InvalidInputError for one that is too easy."""
+        """Store a new password; raises InvalidInputError if it is too easy to guess."""
         checked = _checked(password)
         if checked.casefold() in (owner, owner * 2) or len(set(checked)) < 5:
-            raise InvalidInputError("that password is too easy to guess; take several words")
+            raise InvalidInputError("that password is too easy to guess; use several words")
         salt = self._rng.randbytes(_SALT_BYTES)
         item: Item = {
-            "pk": _key(owner).pk,
-            "sk": _key(owner).sk,
+            **_key(owner).attributes(),
             SCHEMA: _SCHEMA.version,
             "salt": salt,
             "cost": _COST,
@@ -46,15 +45,15 @@ class Passwords:
         self._table.put(item)
 
     def remove(self, owner: str) -> None:
-        """Forget the password; a link signs in all the same."""
+        """Remove the password; sign-in links keep working."""
         self._table.delete(_key(owner))
 
     def has(self, owner: str) -> bool:
-        """Whether the owner has a password."""
+        """Tell whether the owner has a password."""
         return self._table.get(_key(owner)) is not None
 
     def match(self, owner: str, password: str) -> bool:
-        """Whether this is the owner's password; it takes as long where there is none."""
+        """Tell whether this is the owner's password, in the same time when there is none."""
         item = self._table.get(_key(owner))
         if len(password) > MAX_PASSWORD_LENGTH:
             return False
@@ -63,11 +62,11 @@ class Passwords:
             _scrypt(normal, bytes(_SALT_BYTES), _COST, _BLOCK, _LANES)
             return False
         item = _SCHEMA.read(item)
-        salt, kept = item["salt"], item["hash"]
+        salt, stored = item["salt"], item["hash"]
         assert isinstance(salt, bytes)
-        assert isinstance(kept, bytes)
+        assert isinstance(stored, bytes)
         cost, block, lanes = (_number(item[name]) for name in ("cost", "block", "lanes"))
-        return hmac.compare_digest(_scrypt(normal, salt, cost, block, lanes), kept)
+        return hmac.compare_digest(_scrypt(normal, salt, cost, block, lanes), stored)
 
 
 def _checked(password: str) -> str:

@@ -1,18 +1,17 @@
-"""How an owner proves who they are: by a link from the command line, a password or a passkey.
+"""The ways to sign in: a link from the command line, a password or a passkey.
 
-Another way is one more method here that counts its attempts and returns the owner's name or
-None; the session that follows is the same.
+To add a method, write one that counts its attempts and returns the owner's name or None. All
+methods lead to the same kind of session.
 """
-
-from dataclasses import dataclass
 
 from nacre.access.owners import Owners
 from nacre.access.rate_limits import RateLimits
-from nacre.access.signin.passkeys import Passkeys, Purpose, Signed
+from nacre.access.signin.passkeys import Passkeys, PasskeySignature, Purpose
 from nacre.access.signin.passwords import Passwords
 from nacre.access.signin.sign_in_links import SignInLinks
 from nacre.access.signin.webauthn import Site
 from nacre.core.errors import NotFoundError
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.core.limits import (
     PASSKEY_CHALLENGES,
     PASSWORD_ATTEMPTS,
@@ -25,7 +24,7 @@ _ATTEMPTS = "attempts to sign in"
 
 @dataclass(frozen=True, slots=True)
 class SignIn:
-    """The ways in; each raises RateLimitedError when it was tried too often."""
+    """The ways to sign in; each raises RateLimitedError after too many attempts."""
 
     owners: Owners
     links: SignInLinks
@@ -34,10 +33,10 @@ class SignIn:
     limits: RateLimits
 
     def by_link(self, secret: str, *, address: str) -> str | None:
-        """Return whose link it is, this once; None for one that does not count.
+        """Redeem a link and return its owner; None for an invalid link.
 
-        A link that counts is never refused for the attempts of others, who may share an
-        address with its owner: it cannot be guessed.
+        A valid link is accepted even when the address made too many attempts: others may share
+        the address, and links cannot be guessed.
         """
         owner = self.links.use(secret)
         if owner is not None and self._exists(owner):
@@ -48,8 +47,8 @@ class SignIn:
     def by_password(self, owner: str, password: str, *, address: str) -> str | None:
         """Return the owner whose password it is, or None.
 
-        Ten wrong ones close this way for a quarter of an hour, from wherever they came: a
-        link still lets the owner in.
+        Ten wrong passwords, from any address, block this way for 15 minutes. A link still signs
+        the owner in.
         """
         self._count("password", address)
         self.limits.take(
@@ -67,17 +66,19 @@ class SignIn:
         )
         return self.passkeys.ask(purpose, browser)
 
-    def by_passkey(self, signed: Signed, *, browser: str, address: str, site: Site) -> str | None:
-        """Return the owner whose passkey has signed, or None for an owner who is gone.
+    def by_passkey(
+        self, signature: PasskeySignature, *, browser: str, address: str, site: Site
+    ) -> str | None:
+        """Return the owner whose passkey has signed, or None if that owner was removed.
 
-        Raises InvalidInputError, which says why, for a passkey that does not count. Ten such
-        answers close this one passkey for a quarter of an hour, from wherever they came.
+        Raises InvalidInputError with the reason for a passkey that cannot be accepted. Ten such
+        answers, from any address, block this passkey for 15 minutes.
         """
         self._count("passkey", address)
-        who = f"credential {signed.credential}"
-        self.limits.take(_ATTEMPTS, who, most=PASSWORD_ATTEMPTS, seconds=SIGN_IN_WINDOW_SECONDS)
-        owner = self.passkeys.match(signed, browser=browser, site=site)
-        self.limits.forget(_ATTEMPTS, who, seconds=SIGN_IN_WINDOW_SECONDS)
+        caller = f"credential {signature.credential}"
+        self.limits.take(_ATTEMPTS, caller, most=PASSWORD_ATTEMPTS, seconds=SIGN_IN_WINDOW_SECONDS)
+        owner = self.passkeys.match(signature, browser=browser, site=site)
+        self.limits.forget(_ATTEMPTS, caller, seconds=SIGN_IN_WINDOW_SECONDS)
         return owner if self._exists(owner) else None
 
     def _count(self, way: str, address: str) -> None:

@@ -1,5 +1,5 @@
-"""Tokens: their format, their stored rows, and the decision who is let in.
+"""Tokens: their format, their stored rows, and the check of a caller's token.
 
-`authentication.Gate` receives the header of a request and returns the caller or an error. On
-AWS the authorizer function calls `token_check` with the stored row.
+`token_check` checks a token against its stored row. `authentication.Gate` calls it on a laptop,
+the authorizer function on AWS.
 """

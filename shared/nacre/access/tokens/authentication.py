@@ -1,4 +1,4 @@
-"""Who may come in: from a header and a URL to a principal, or a refusal."""
+"""Authentication: from the header and URL of a request to a principal, or an error."""
 
 import re
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ def is_being_id(text: str) -> bool:
 
 
 class Gate:
-    """Admits callers of the laptop server; on AWS the authorizer does the first half."""
+    """Admits callers of the laptop server; on AWS the authorizer function checks the token."""
 
     def __init__(self, lookup: Lookup, clock: Clock = system_clock) -> None:
         self._lookup = lookup
@@ -49,7 +49,7 @@ class Gate:
         return admit_context(context, path_being=path_being, query_being=query_being, base=base)
 
     def holder(self, *, authorization: str | None) -> Principal:
-        """Return whose token it is, where no URL names a Being; raises UnauthorizedError."""
+        """Return the holder of a token when no URL names a Being; raises UnauthorizedError."""
         if authorization is None:
             raise UnauthorizedError(_NOTHING_SENT, presented=False)
         context = admission(authorization, self._lookup, now=self._clock().timestamp())
@@ -68,18 +68,17 @@ def admit_context(
 ) -> Principal:
     """Return the caller that an authorizer context names.
 
-    `base` is the address that was called, where it is known: an OAuth token is for one.
+    `base` is the address that was called, if it is known; an OAuth token is for one address.
 
-    Raises UnauthorizedError on anything but an `ok` context or for a token that is for
-    something else, UnknownBeingError when a Being
-    in the URL is malformed, and ForbiddenError when path, query and token do not agree on
-    the Being (with one text for Beings that exist and that do not) or when an API token
-    comes without one.
+    Raises UnauthorizedError unless the context is `ok` and the token is for this resource.
+    Raises UnknownBeingError when a Being's id in the URL is malformed. Raises ForbiddenError when
+    path, query and token name different Beings (with the same text whether or not the Being
+    exists), or when an API token comes without a Being.
     """
     if context is None:
         raise UnauthorizedError(_NOTHING_SENT, presented=False)
     principal = _principal(context)
-    if principal is None or not _is_for_this(context, principal.being_id, base):
+    if principal is None or not _is_for_this_resource(context, principal.being_id, base):
         raise UnauthorizedError(_NOT_VALID, presented=True)
     named = {being.lower() for being in (path_being, query_being) if being}
     if not all(is_being_id(being) for being in named):
@@ -91,19 +90,19 @@ def admit_context(
     return principal
 
 
-def _is_for_this(context: Mapping[str, object], being_id: str, base: str | None) -> bool:
-    """Whether this endpoint, or its Being's, is what an OAuth token was given for."""
+def _is_for_this_resource(context: Mapping[str, object], being_id: str, base: str | None) -> bool:
+    """Tell whether a token may be used here; an OAuth token was issued for one resource."""
     if context["kind"] != OAUTH_ACCESS:
         return True
     resource = context.get("resource")
     if not isinstance(resource, str):
         return False
-    whole, own = resource_of(base or ""), resource_of(base or "", being_id)
-    return resource in (whole, own) if base else resource.endswith((whole, own))
+    resources = resource_of(base or ""), resource_of(base or "", being_id)
+    return resource in resources if base else resource.endswith(resources)
 
 
 def _principal(context: Mapping[str, object]) -> Principal | None:
-    """Return the principal of a context that is complete in every field, else None."""
+    """Return the principal of a complete context, else None."""
     if context.get("auth") != "ok" or context.get("kind") not in (API, OAUTH_ACCESS):
         return None
     token_id, being_id, scopes = (context.get(name) for name in ("token_id", "being_id", "scopes"))

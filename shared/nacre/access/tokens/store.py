@@ -1,7 +1,6 @@
-"""The tokens that were issued: rows under the hash of the token, listed by Being."""
+"""Issued tokens: one row each under the token's hash, listed by Being."""
 
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from random import Random
 
 from nacre.access.tokens.token_check import TOKEN_SCHEMA, token_key
@@ -9,6 +8,7 @@ from nacre.access.tokens.token_format import digest, hint, mint
 from nacre.core.clock import Clock
 from nacre.core.errors import ConditionFailedError, InvalidInputError, NotFoundError
 from nacre.core.ids import short_id
+from nacre.core.lazy_dataclasses import dataclass, field
 from nacre.core.limits import LONGEST_TOKEN_DAYS, TOKEN_ROW_DAYS
 from nacre.core.names import checked_name
 from nacre.core.token_prefixes import API
@@ -25,15 +25,17 @@ from nacre.ports.items.table import (
     Present,
     Range,
     Table,
-    Value,
+    fields_in,
+    read_time,
 )
 
 _SCHEMA = ItemSchema("token", TOKEN_SCHEMA)
+_TIMES = ("created", "expires", "revoked")
 
 
 @dataclass(frozen=True, slots=True)
 class TokenRecord:
-    """What is known of an issued token; never the token itself."""
+    """The stored facts about an issued token, without the token itself."""
 
     kind: str
     token_id: str
@@ -56,7 +58,7 @@ class TokenRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class Issued:
+class NewToken:
     """A new token, to be shown once."""
 
     token: str = field(repr=False)
@@ -82,77 +84,72 @@ class TokenStore:
         label: str = "",
         client: str | None = None,
         resource: str | None = None,
-    ) -> Issued:
-        """Return a new token, stored by its hash only."""
+    ) -> NewToken:
+        """Issue a new token; only its hash is stored."""
         if not timedelta(0) < lifetime <= timedelta(days=LONGEST_TOKEN_DAYS):
             raise InvalidInputError(
                 f"a token lives between 1 second and {LONGEST_TOKEN_DAYS} days; choose a "
                 "lifetime such as 90d"
             )
         token = mint(kind, self._rng)
-        now = self._clock().replace(microsecond=0)
+        now = self._clock()
         record = TokenRecord(
             kind=kind,
             token_id=f"tok_{short_id(self._rng)}",
             being_id=being_id,
             owner=owner,
             scopes=scopes,
-            created=now,
-            expires=now + lifetime,
+            created=now.replace(microsecond=now.microsecond // 1000 * 1000),
+            expires=now.replace(microsecond=0) + lifetime,
             hint=hint(token),
-            label=checked_name(label, what="label") if label else "",
+            label=checked_name(label, kind="label") if label else "",
             client=client,
             resource=resource,
         )
         self._table.put(token_item(record, digest(token)), when=Absent())
-        return Issued(token, record)
+        return NewToken(token, record)
 
     def lookup(self, sha256: str) -> Item | None:
-        """Return the stored row of a token's hash: one read, as the gate wants it."""
+        """Return the row of the token with this hash, with a single read."""
         return self._table.get(Key(*token_key(sha256)))
 
     def of_being(self, being_id: str) -> list[TokenRecord]:
-        """Return the Being's tokens, oldest first, ended ones included for a while."""
+        """Return the Being's tokens, oldest first, including recently ended ones."""
         items = every_item(self._table, _being_index(being_id), index="gsi2")
         records = map(_from_item, items)
         return sorted(records, key=lambda record: (record.created, record.token_id))
 
     def revoke(self, token_id: str, *, being_id: str) -> TokenRecord:
-        """End a token now, and return it; the row stays, marked, until it would have gone.
+        """End a token now and return it; its row is kept, marked as revoked, until it expires.
 
-        Revoking again changes nothing. Raises NotFoundError for a token that the Being
+        Revoking a token again changes nothing. Raises NotFoundError for a token that the Being
         does not have.
         """
         only = Range(low=token_id, high=token_id)
-        found = self._table.query(_being_index(being_id), index="gsi2", keys=only).items
-        if not found:
+        rows = self._table.query(_being_index(being_id), index="gsi2", keys=only).items
+        if not rows:
             raise NotFoundError(
                 f"there is no token {token_id[:80]!r} for this Being; see 'nacre token list'"
             )
-        key = Key(str(found[0]["pk"]), str(found[0]["sk"]))
+        key = Key.of(rows[0])
         mark = Change(set={"revoked": int(self._clock().timestamp())})
         try:
             item = self._table.update(key, mark, when=Every((Present(), Absent("revoked"))))
         except ConditionFailedError:
-            item = self._table.get(key) or found[0]
+            item = self._table.get(key) or rows[0]
         return _from_item(item)
 
     def erase(self, being_id: str) -> int:
-        """End all tokens of a Being now, and remove their rows; return how many there were.
+        """Remove all tokens of a Being and return how many there were.
 
-        What clients were allowed goes too, so that none of them gets another one.
+        The grants of the Being are removed too, so that no client gets another token.
         """
-        grants = self._table.query(grants_of_being(being_id), index="gsi3")
-        while grants.items:
-            for item in grants.items:
-                self._table.delete(Key(str(item["pk"]), str(item["sk"])))
-            if grants.next is None:
-                break
-            grants = self._table.query(grants_of_being(being_id), index="gsi3", start=grants.next)
+        for item in every_item(self._table, grants_of_being(being_id), index="gsi3"):
+            self._table.delete(Key.of(item))
         count = 0
-        # On AWS the list may lag behind the writes, so a row may be there once more.
+        # On AWS the index may lag behind the writes, so a removed row may be listed again.
         while items := self._table.query(_being_index(being_id), index="gsi2", limit=50).items:
-            keys = {Key(str(item["pk"]), str(item["sk"])) for item in items}
+            keys = {Key.of(item) for item in items}
             removed = [self._table.delete(key) for key in keys]
             count += sum(item is not None for item in removed)
             if not any(removed):
@@ -165,18 +162,17 @@ def _being_index(being_id: str) -> str:
 
 
 def grants_of_being(being_id: str) -> str:
-    """Return the partition that lists what clients were allowed of a Being."""
+    """Return the index partition of the grants for a Being."""
     return f"B#{being_id}#OG"
 
 
 def token_item(record: TokenRecord, sha256: str) -> Item:
     """Return the row of a token."""
-    pk, sk = token_key(sha256)
-    # An API token's end is explained for a while; a client renews its own, and many end a day.
-    kept = timedelta(days=TOKEN_ROW_DAYS if record.kind == API else 0)
+    # The row of an ended API token is kept for a while, for `nacre token list`. Clients renew
+    # their tokens many times a day, so theirs are not.
+    retention = timedelta(days=TOKEN_ROW_DAYS if record.kind == API else 0)
     item: Item = {
-        "pk": pk,
-        "sk": sk,
+        **Key(*token_key(sha256)).attributes(),
         SCHEMA: _SCHEMA.version,
         "gsi2pk": _being_index(record.being_id),
         "gsi2sk": record.token_id,
@@ -185,14 +181,15 @@ def token_item(record: TokenRecord, sha256: str) -> Item:
         "being_id": record.being_id,
         "owner": record.owner,
         "scopes": " ".join(sorted(record.scopes)),
-        "created": int(record.created.timestamp()),
+        # With milliseconds: a list shows the tokens of one second in their order.
+        "created": record.created.timestamp(),
         "expires": int(record.expires.timestamp()),
         "hint": record.hint,
         "label": record.label,
-        EXPIRES_AT: int((record.expires + kept).timestamp()),
+        EXPIRES_AT: int((record.expires + retention).timestamp()),
     }
     if record.client is not None:
-        # A client's tokens end together when one of its refresh tokens is used twice.
+        # Lists the tokens of one client.
         item |= {
             "client": record.client,
             "gsi1pk": f"UC#{record.owner}#{record.client}",
@@ -205,23 +202,6 @@ def token_item(record: TokenRecord, sha256: str) -> Item:
 
 def _from_item(item: Item) -> TokenRecord:
     item = _SCHEMA.read(item)
-    revoked, client, resource = (item.get(name) for name in ("revoked", "client", "resource"))
-    return TokenRecord(
-        kind=str(item["kind"]),
-        token_id=str(item["token_id"]),
-        being_id=str(item["being_id"]),
-        owner=str(item["owner"]),
-        scopes=frozenset(str(item["scopes"]).split()),
-        created=_moment(item["created"]),
-        expires=_moment(item["expires"]),
-        hint=str(item["hint"]),
-        label=str(item["label"]),
-        client=None if client is None else str(client),
-        resource=None if resource is None else str(resource),
-        revoked=None if revoked is None else _moment(revoked),
-    )
-
-
-def _moment(value: Value) -> datetime:
-    assert isinstance(value, int | float)
-    return datetime.fromtimestamp(value, UTC)
+    times = {name: read_time(item[name]) for name in _TIMES if item.get(name) is not None}
+    scopes = frozenset(str(item["scopes"]).split())
+    return TokenRecord(**{**fields_in(item, TokenRecord), **times, "scopes": scopes})

@@ -1,7 +1,7 @@
-"""What a token says about its caller, decided from the token and its stored row alone.
+"""The check of a token against its stored row.
 
-The decision is the same in the authorizer function and in the laptop server. It never
-looks at the path, because API Gateway reuses it for every path while it is cached.
+It is the same in the authorizer function and in the laptop server. It never looks at the path,
+because API Gateway caches the result and reuses it for every path.
 """
 
 from collections.abc import Callable, Mapping
@@ -10,13 +10,13 @@ from nacre.access.tokens.token_format import digest, kind_of
 from nacre.core.token_prefixes import API, OAUTH_ACCESS
 
 Lookup = Callable[[str], Mapping[str, object] | None]
-"""From a token's SHA-256 to its stored row; raises UnavailableError, never guesses."""
+"""Returns the stored row for a token's SHA-256; raises UnavailableError if it cannot tell."""
 
 TOKEN_SCHEMA = 1
-"""The version of a stored row: a newer one may bound its token in ways not known here."""
+"""The version of a stored row. Newer rows are refused: they may restrict their token further."""
 
 INVALID: Mapping[str, str] = {"auth": "invalid"}
-_LONGEST_HEADER = 256  # a scheme, blanks and 53 characters; longer ones are not worth parsing
+_MAX_HEADER = 256  # a scheme, blanks and 53 characters; longer ones are not parsed
 
 
 def token_key(sha256: str) -> tuple[str, str]:
@@ -25,7 +25,7 @@ def token_key(sha256: str) -> tuple[str, str]:
 
 
 def admission(authorization: str | None, lookup: Lookup, *, now: float) -> Mapping[str, str]:
-    """Return the authorizer context: `auth` is `ok` with the caller's facts, or `invalid`."""
+    """Return the authorizer context: `auth` is `ok`, with facts about the caller, or `invalid`."""
     token = bearer_token(authorization)
     if token is None:
         return INVALID
@@ -49,20 +49,19 @@ def admission(authorization: str | None, lookup: Lookup, *, now: float) -> Mappi
 
 
 def bearer_token(authorization: str | None) -> str | None:
-    """Return what follows the Bearer scheme, or None when the header is not of that form."""
-    if authorization is None or len(authorization) > _LONGEST_HEADER:
+    """Return the token of a Bearer header, or None when the header has another form."""
+    if authorization is None or len(authorization) > _MAX_HEADER:
         return None
-    scheme, _, rest = authorization.strip(" \t").partition(" ")
-    token = rest.strip(" \t")
+    scheme, _, credentials = authorization.strip(" \t").partition(" ")
+    token = credentials.strip(" \t")
     return token if scheme.lower() == "bearer" and token else None
 
 
 def is_live(row: Mapping[str, object], *, now: float) -> bool:
-    """Tell whether a stored token may be used at this moment, neither revoked nor expired.
+    """Tell whether a stored token is neither revoked nor expired.
 
-    There is no leeway for clocks that differ: a token ends when the clock of the machine
-    that checks it says so. When it was created is not compared, so a token made on a
-    machine whose clock runs ahead works at once.
+    A token expires by the clock of the machine that checks it, without leeway. Its creation time
+    is not compared, so a token from a machine whose clock runs ahead works at once.
     """
     expires = row.get("expires")
     if row.get("revoked") is not None or isinstance(expires, str | bool) or expires is None:

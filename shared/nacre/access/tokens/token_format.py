@@ -1,6 +1,6 @@
 """The form of a token: a prefix, 256 random bits and a checksum, 53 characters in all.
 
-The authorizer loads this module on every cold start, so it imports next to nothing.
+The authorizer loads this module on every cold start, so it imports very little.
 """
 
 import hashlib
@@ -8,7 +8,7 @@ import zlib
 
 from nacre.core.token_prefixes import CHECKSUM_LENGTH, KINDS, RANDOM_LENGTH
 
-TYPE_CHECKING = False  # `typing` itself would be the dearest import of the authorizer
+TYPE_CHECKING = False  # importing `typing` would slow the authorizer most of all
 if TYPE_CHECKING:
     from random import Random
 
@@ -26,13 +26,13 @@ def mint(kind: str, rng: "Random") -> str:
 
 
 def form(kind: str, bits: int) -> str:
-    """Return the token that holds these 256 bits."""
+    """Return the token of a kind that encodes these 256 bits."""
     body = f"{kind}_{_base62(bits, RANDOM_LENGTH)}"
     return body + _checksum(body)
 
 
 def kind_of(token: str) -> str | None:
-    """Return the kind of a well-formed token whose checksum holds, else None."""
+    """Return the kind of a well-formed token with a correct checksum, else None."""
     if len(token) != LENGTH or token[3] != "_" or token[:3] not in KINDS:
         return None
     if not _ALPHABET.issuperset(token[_PREFIX_LENGTH:]):
@@ -42,8 +42,9 @@ def kind_of(token: str) -> str | None:
 
 
 def digest(token: str) -> str:
-    """Return the SHA-256 under which a token is stored, in hexadecimal."""
-    return hashlib.sha256(token.encode()).hexdigest()
+    """Return the SHA-256 under which a token or another secret is stored, in hexadecimal."""
+    # A header or a form may send text that is not valid Unicode.
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def hint(token: str) -> str:

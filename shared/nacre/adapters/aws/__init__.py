@@ -1,1 +1,4 @@
-"""Ports on AWS services: S3, SQS, KMS, Systems Manager, CloudFormation and CloudWatch."""
+"""Ports on AWS services: S3, SQS, KMS, Systems Manager, CloudFormation and CloudWatch.
+
+`wiring.aws` opens a client of each service; every call goes through `calls.AwsCalls`.
+"""

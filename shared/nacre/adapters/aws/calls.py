@@ -1,8 +1,9 @@
-"""Calls to AWS: what is repeated, how long, and which error comes out at the end."""
+"""Calls to AWS, repeated where that is safe, with our errors."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from random import Random, SystemRandom
+from types import MappingProxyType
 from typing import Any
 
 from botocore.exceptions import (
@@ -35,8 +36,9 @@ _REFUSED = frozenset(
 _UNCLEAR = frozenset(
     {"InternalError", "InternalFailure", "InternalServerError", "ServiceUnavailable"}
 )
+REFUSALS = ("AccessDeniedException", "UnrecognizedClientException", "ExpiredTokenException")
 _CALLS = 8
-_LONGEST_PAUSE = 2.0
+_MAX_PAUSE = 2.0
 
 
 class AwsCalls:
@@ -53,38 +55,60 @@ class AwsCalls:
         self._sleep = sleep
         self.rng = rng or SystemRandom()
 
-    def call(self, operation: str, *, twice: bool, **parameters: Any) -> Any:
-        """Call an operation; `twice` says that doing it twice is as good as once.
+    def call(self, operation: str, *, repeatable: bool, **parameters: Any) -> Any:
+        """Call an operation; `repeatable` says that doing it twice is as good as once.
 
         Raises ClientError when AWS refuses for good, UnavailableError when it does not answer.
         """
-        for done in range(_CALLS):
-            if done:
-                self.pause(done)
+        for attempt in range(_CALLS):
+            if attempt:
+                self.pause(attempt)
             try:
                 return getattr(self._client, operation)(**parameters)
             except ClientError as error:
                 last: Exception = error
                 code = error_code(error)
-                if code not in _REFUSED and not (twice and _is_unclear(error)):
+                if code not in _REFUSED and not (repeatable and _is_unclear(error)):
                     raise
             except (ConnectTimeoutError, EndpointConnectionError) as error:
                 last = error
             except HTTPClientError as error:
                 last = error
-                if not twice:
+                if not repeatable:
                     break
             except BotoCoreError as error:
                 raise UnavailableError(f"AWS {operation}: {type(error).__name__}") from error
         raise unavailable(operation, last) from last
 
-    def pause(self, done: int) -> None:
-        """Wait before repeating, longer each time and never as long as the others."""
-        self._sleep(self.rng.random() * min(_LONGEST_PAUSE, 0.05 * 2**done))
+    def ask(
+        self,
+        operation: str,
+        errors: Mapping[str, Exception | None] = MappingProxyType({}),
+        *,
+        repeatable: bool = True,
+        **parameters: Any,
+    ) -> Any:
+        """Call an operation, and raise the error that `errors` has for AWS's code.
+
+        Returns None for a code whose error is None; every other code raises UnavailableError.
+        """
+        try:
+            return self.call(operation, repeatable=repeatable, **parameters)
+        except ClientError as error:
+            # SQS writes "AWS.SimpleQueueService.MessageNotInflight" for some codes.
+            code = error_code(error).rpartition(".")[2]
+            ours = errors.get(code, unavailable(operation, error))
+            if ours is not None:
+                raise ours from error
+            return None
+
+    def pause(self, attempt: int) -> None:
+        """Wait before a repeat: longer each time, and for a random part of that."""
+        self._sleep(self.rng.random() * min(_MAX_PAUSE, 0.05 * 2**attempt))
 
 
 def _is_unclear(error: ClientError) -> bool:
-    """Tell whether it was perhaps done; what stands before a service fails without its words."""
+    """Tell whether the call was perhaps done; a proxy before a service gives no error code."""
     status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
     return error_code(error) in _UNCLEAR or status >= 500
 
@@ -96,5 +120,5 @@ def error_code(error: ClientError) -> str:
 
 def unavailable(operation: str, error: Exception) -> UnavailableError:
     """Return our error for one of AWS's, without its text, which may quote values."""
-    what = error_code(error) if isinstance(error, ClientError) else type(error).__name__
-    return UnavailableError(f"AWS {operation} does not answer now ({what})")
+    reason = error_code(error) if isinstance(error, ClientError) else type(error).__name__
+    return UnavailableError(f"AWS {operation} does not answer now ({reason})")

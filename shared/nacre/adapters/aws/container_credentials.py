@@ -1,7 +1,7 @@
 """Credentials that the machine hands out over HTTP, for functions that start from a snapshot.
 
-Such a function finds no keys in its environment, because they would have run out by the time it
-is restored. It is told whom to ask instead.
+Such a function has no keys in its environment, because they would have expired by the time it
+is restored. It has a URL to fetch them from instead.
 """
 
 import json
@@ -19,7 +19,7 @@ _RENEW_SECONDS = 300  # before they run out
 
 
 class ContainerCredentials:
-    """Asks when it has none, and again before they run out."""
+    """Fetches credentials when there are none, and again before they run out."""
 
     def __init__(self, url: str, token: str, *, clock: Callable[[], float] = time.time) -> None:
         self._url = urlsplit(url)
@@ -41,10 +41,10 @@ class ContainerCredentials:
             body = answer.read()
             if answer.status != 200:
                 raise UnavailableError(f"Lambda gave no credentials: {answer.status}")
-            told = json.loads(body)
-            until = datetime.fromisoformat(str(told["Expiration"]))
+            fields = json.loads(body)
+            until = datetime.fromisoformat(str(fields["Expiration"]))
             return until.timestamp(), Credentials(
-                str(told["AccessKeyId"]), str(told["SecretAccessKey"]), str(told["Token"])
+                str(fields["AccessKeyId"]), str(fields["SecretAccessKey"]), str(fields["Token"])
             )
         except (OSError, HTTPException, ValueError, KeyError) as error:
             raise UnavailableError(f"Lambda gave no credentials: {type(error).__name__}") from error

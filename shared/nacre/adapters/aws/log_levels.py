@@ -9,10 +9,11 @@ from collections.abc import Callable, Mapping
 from hashlib import sha256
 from typing import Any, Protocol
 
+from nacre.core.bounded_cache import BoundedCache
 from nacre.core.clock import Clock
 from nacre.core.errors import NacreError
 from nacre.core.limits import LOG_LEVEL_DAYS, LOG_LEVEL_SECONDS, REMEMBERED_PEERS
-from nacre.ports.items.table import EXPIRES_AT, SCHEMA, Item, Put
+from nacre.ports.items.table import EXPIRES_AT, SCHEMA, Item, Key, Put
 
 _SCHEMA_1 = 1
 _DAY = 24 * 60 * 60
@@ -22,7 +23,7 @@ class Reads(Protocol):
     """Reads one item."""
 
     def get(self, key: tuple[str, str]) -> Mapping[str, Any] | None:
-        """Return the item, None where there is none."""
+        """Return the item, or None."""
         ...
 
 
@@ -49,14 +50,16 @@ class StoredLogLevels:
         self._writes = writes
         self._clock = clock
         self._tick = tick
-        self._known: dict[tuple[str, str], tuple[float, str | None]] = {}
+        self._known: BoundedCache[tuple[str, str], tuple[float, str | None]] = BoundedCache(
+            REMEMBERED_PEERS
+        )
 
     def chosen(self, subject: str, client: str) -> str | None:
-        """Return the client's level; None where it chose none, or the store is away."""
+        """Return the client's level; None if it chose none, or the store does not answer."""
         key = _key(subject, client)
-        known = self._known.get(key)
-        if known is not None and self._tick() - known[0] < LOG_LEVEL_SECONDS:
-            return known[1]
+        entry = self._known.get(key)
+        if entry is not None and self._tick() - entry[0] < LOG_LEVEL_SECONDS:
+            return entry[1]
         try:
             item = self._reads.get(key)
         except NacreError:
@@ -69,16 +72,13 @@ class StoredLogLevels:
         """Keep the client's level."""
         key = _key(subject, client)
         expires = int(self._clock().timestamp()) + LOG_LEVEL_DAYS * _DAY
-        pk, sk = key
-        item: Item = {"pk": pk, "sk": sk, SCHEMA: _SCHEMA_1, "level": level, EXPIRES_AT: expires}
-        self._writes.transact([Put(item)])
+        level_now: Item = {SCHEMA: _SCHEMA_1, "level": level, EXPIRES_AT: expires}
+        self._writes.transact([Put({**key.attributes(), **level_now})])
         self._remember(key, level)
 
     def _remember(self, key: tuple[str, str], level: str | None) -> None:
-        if len(self._known) >= REMEMBERED_PEERS:
-            self._known.clear()
         self._known[key] = (self._tick(), level)
 
 
-def _key(subject: str, client: str) -> tuple[str, str]:
-    return f"CLIENT#{subject}", f"LOG#{sha256(client.encode()).hexdigest()[:32]}"
+def _key(subject: str, client: str) -> Key:
+    return Key(f"CLIENT#{subject}", f"LOG#{sha256(client.encode()).hexdigest()[:32]}")

@@ -2,14 +2,13 @@
 
 import time
 from datetime import datetime
-from random import Random
 from typing import TYPE_CHECKING, Any
 
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import BotoCoreError
 from urllib3.exceptions import HTTPError
 
-from nacre.adapters.aws.calls import AwsCalls, Sleep, error_code, unavailable
-from nacre.adapters.rules.blob_rules import blob_end, check_blob_name
+from nacre.adapters.aws.calls import AwsCalls, Sleep, unavailable
+from nacre.adapters.input_checks import blob_end, check_blob_name
 from nacre.core.clock import Clock, system_clock
 from nacre.core.errors import ConfigurationError, UnavailableError
 
@@ -30,15 +29,14 @@ class S3Blobs:
         kms_key_id: str,
         now: Clock = system_clock,
         sleep: Sleep = time.sleep,
-        rng: Random | None = None,
     ) -> None:
-        self._aws = AwsCalls(client, sleep=sleep, rng=rng)
+        self._aws = AwsCalls(client, sleep=sleep)
         self._bucket = bucket
         self._kms_key_id = kms_key_id
         self._clock = now
 
     def put(self, name: str, data: bytes, *, until: datetime | None = None) -> None:
-        """Keep the bytes under the name, in place of what was there, all or nothing."""
+        """Store the bytes under the name, atomically; older bytes of that name are replaced."""
         check_blob_name(name)
         end = blob_end(data, until, self._clock())
         self._call(
@@ -71,8 +69,8 @@ class S3Blobs:
         """Remove everything whose name begins with this part and a slash."""
         check_blob_name(folder)
         while True:
-            found = self._call("list_objects_v2", Prefix=f"{folder}/") or {}
-            names = [{"Key": each["Key"]} for each in found.get("Contents", [])]
+            page = self._call("list_objects_v2", Prefix=f"{folder}/") or {}
+            names = [{"Key": entry["Key"]} for entry in page.get("Contents", [])]
             if not names:
                 return
             answer = self._call("delete_objects", Delete={"Objects": names, "Quiet": True})
@@ -81,15 +79,8 @@ class S3Blobs:
                 raise UnavailableError(f"S3 did not delete {len(answer['Errors'])} blobs ({code})")
 
     def _call(self, operation: str, **parameters: Any) -> Any:
-        try:
-            return self._aws.call(operation, twice=True, Bucket=self._bucket, **parameters)
-        except ClientError as error:
-            match error_code(error):
-                case "NoSuchKey" | "404":
-                    return None
-                case "NoSuchBucket":
-                    raise ConfigurationError(
-                        f"the bucket {self._bucket} does not exist; is the stack deployed?"
-                    ) from error
-                case _:
-                    raise unavailable(operation, error) from error
+        missing = ConfigurationError(
+            f"the bucket {self._bucket} does not exist; is the stack deployed?"
+        )
+        errors = {"NoSuchKey": None, "404": None, "NoSuchBucket": missing}
+        return self._aws.ask(operation, errors, Bucket=self._bucket, **parameters)

@@ -3,16 +3,12 @@
 import time
 from typing import TYPE_CHECKING, Any
 
-from botocore.exceptions import ClientError
-
-from nacre.adapters.aws.calls import AwsCalls, Sleep, error_code, unavailable
+from nacre.adapters.aws.calls import REFUSALS, AwsCalls, Sleep
 from nacre.core.errors import ForbiddenError
 from nacre.core.names import checked_secret_name
 
 if TYPE_CHECKING:
     from mypy_boto3_ssm import SSMClient
-
-_REFUSALS = ("AccessDeniedException", "UnrecognizedClientException", "ExpiredTokenException")
 
 
 class SsmSecrets:
@@ -31,7 +27,7 @@ class SsmSecrets:
         return None if answer is None else str(answer["Parameter"]["Value"])
 
     def set(self, name: str, value: str) -> None:
-        """Keep the secret, in place of what was there."""
+        """Store the secret, replacing an older value."""
         self._call(
             "put_parameter",
             Name=self._path(name),
@@ -42,30 +38,27 @@ class SsmSecrets:
         )
 
     def unset(self, name: str) -> bool:
-        """Forget the secret; False when it was not set."""
+        """Delete the secret; return False if it was not set."""
         return self._call("delete_parameter", Name=self._path(name)) is not None
 
     def names(self) -> list[str]:
-        """Return the names that are set, in order."""
+        """Return the names of the stored secrets, sorted."""
         names: list[str] = []
-        more: dict[str, str] = {}
+        next_page: dict[str, str] = {}
         while True:
-            answer = self._call("get_parameters_by_path", Path=self._prefix, **more) or {}
-            names += [found["Name"].rpartition("/")[2] for found in answer.get("Parameters", [])]
+            answer = self._call("get_parameters_by_path", Path=self._prefix, **next_page) or {}
+            names += [
+                parameter["Name"].rpartition("/")[2] for parameter in answer.get("Parameters", [])
+            ]
             if not (token := answer.get("NextToken")):
                 return sorted(names)
-            more = {"NextToken": token}
+            next_page = {"NextToken": token}
 
     def _path(self, name: str) -> str:
         return f"{self._prefix}/{checked_secret_name(name)}"
 
     def _call(self, operation: str, **parameters: Any) -> Any:
         """Return AWS's answer, or None when there is no such parameter."""
-        try:
-            return self._aws.call(operation, twice=True, **parameters)
-        except ClientError as error:
-            if error_code(error) == "ParameterNotFound":
-                return None
-            if error_code(error) in _REFUSALS:
-                raise ForbiddenError(f"these AWS credentials may not do {operation}") from error
-            raise unavailable(operation, error) from error
+        forbidden = ForbiddenError(f"these AWS credentials are not allowed to call {operation}")
+        errors = {"ParameterNotFound": None, **dict.fromkeys(REFUSALS, forbidden)}
+        return self._aws.ask(operation, errors, **parameters)

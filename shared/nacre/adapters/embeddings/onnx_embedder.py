@@ -1,4 +1,4 @@
-"""Texts as vectors of a sentence encoder that onnxruntime runs, from a folder."""
+"""Vectors of texts from a sentence encoder in a folder, run by onnxruntime."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -13,8 +13,8 @@ from nacre.adapters.embeddings.vector_rules import Floats, WrongDimensionError, 
 from nacre.core.errors import UnavailableError
 from nacre.ports.embedder import Vector
 
-_BATCH = 16  # texts of like length: less padding than in larger ones, and no slower
-_ONLY_FATAL = 4  # onnxruntime's log level; what fails is said by an exception
+_BATCH = 16  # texts of similar length; larger batches need more padding and are not faster
+_FATAL = 4  # the log level of onnxruntime; failures raise exceptions
 
 
 class OnnxEmbedder:
@@ -27,17 +27,17 @@ class OnnxEmbedder:
         self.dimension = folder.dimension
 
     def documents(self, texts: Sequence[str]) -> list[Vector]:
-        """Return a vector for each text, in their order."""
-        return self._vectors(texts, self._folder.manners.document_prefix)
+        """Return a vector for each text, in order."""
+        return self._vectors(texts, self._folder.options.document_prefix)
 
     def query(self, text: str) -> Vector:
         """Return the vector of a query, after the model's prefix for queries."""
-        return self._vectors([text], self._folder.manners.query_prefix)[0]
+        return self._vectors([text], self._folder.options.query_prefix)[0]
 
     def _vectors(self, texts: Sequence[str], prefix: str) -> list[Vector]:
         rows = np.zeros((len(texts), self.dimension), np.float32)
-        chosen = [(place, text) for place, raw in enumerate(texts) if (text := embeddable(raw))]
-        ids = {place: self._ids(prefix + text) for place, text in chosen}
+        readable = [(place, text) for place, raw in enumerate(texts) if (text := embeddable(raw))]
+        ids = {place: self._ids(prefix + text) for place, text in readable}
         places = sorted(ids, key=lambda place: len(ids[place]))
         for start in range(0, len(places), _BATCH):
             batch = places[start : start + _BATCH]
@@ -45,53 +45,55 @@ class OnnxEmbedder:
         return packed(rows, dimension=self.dimension, model=self.emb_id)
 
     def _ids(self, text: str) -> list[int]:
-        pieces, marks = self._words
-        room = self._folder.manners.max_tokens - 2
-        return [marks["[CLS]"], *pieces.ids(text)[:room], marks["[SEP]"]]
+        pieces, marks = self._tokenizer
+        limit = self._folder.options.max_tokens - 2
+        return [marks["[CLS]"], *pieces.ids(text)[:limit], marks["[SEP]"]]
 
     def _run(self, ids: list[list[int]]) -> Floats:
         width = max(map(len, ids))
-        tokens = np.full((len(ids), width), self._words[1]["[PAD]"], np.int64)
+        tokens = np.full((len(ids), width), self._tokenizer[1]["[PAD]"], np.int64)
         mask = np.zeros_like(tokens)
         for place, row in enumerate(ids):
             tokens[place, : len(row)] = row
             mask[place, : len(row)] = 1
-        given = {
+        inputs = {
             "input_ids": tokens,
             "attention_mask": mask,
             "token_type_ids": np.zeros_like(tokens),
         }
         session = self._session
-        wanted = {one.name: given[one.name] for one in session.get_inputs() if one.name in given}
+        names = [entry.name for entry in session.get_inputs() if entry.name in inputs]
         try:
-            answer = np.asarray(session.run(None, wanted)[0], np.float32)
-        except Exception as error:  # onnxruntime raises many kinds, of no common parent
+            answer = np.asarray(
+                session.run(None, {name: inputs[name] for name in names})[0], np.float32
+            )
+        except Exception as error:  # onnxruntime's errors have no common base class
             raise UnavailableError(f"the model in '{self._folder.path}' failed") from error
         if answer.shape[-1] != self.dimension:
-            found = answer.shape[-1]
-            raise WrongDimensionError(self.emb_id, expected=self.dimension, found=found)
+            actual = answer.shape[-1]
+            raise WrongDimensionError(self.emb_id, expected=self.dimension, actual=actual)
         return self._pooled(answer, mask) if answer.ndim == 3 else answer
 
     def _pooled(self, states: Floats, mask: Any) -> Floats:
-        if self._folder.manners.pooling == "cls":
+        if self._folder.options.pooling == "cls":
             return states[:, 0]
         weights = mask[:, :, None].astype(np.float32)
         pooled: Floats = (states * weights).sum(axis=1) / weights.sum(axis=1)
         return pooled
 
     @cached_property
-    def _words(self) -> Any:
+    def _tokenizer(self) -> Any:
         return self._folder.word_pieces()
 
     @cached_property
     def _session(self) -> Any:
         options = onnxruntime.SessionOptions()
-        options.log_severity_level = _ONLY_FATAL
+        options.log_severity_level = _FATAL
         path = self._folder.model
         with self._lock:
             try:
                 return onnxruntime.InferenceSession(path, options, ["CPUExecutionProvider"])
             except Exception as error:
                 raise UnavailableError(
-                    f"'{path}' is no model that onnxruntime {onnxruntime.__version__} can run"
+                    f"'{path}' is not a model that onnxruntime {onnxruntime.__version__} can run"
                 ) from error

@@ -1,80 +1,82 @@
-"""What a folder says about the sentence encoder in it: weights, words, prefixes, pooling.
+"""The folder of a sentence encoder: its weights, its vocabulary and its options.
 
-Read are the files that sentence-transformers publishes; `nacre.json` wins over them:
+It reads the files that sentence-transformers publishes; `nacre.json` overrides them:
 {"query_prefix": "", "document_prefix": "", "pooling": "mean" or "cls", "max_tokens": 512}
 """
 
 import hashlib
 import json
 import zlib
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from nacre.adapters.embeddings.word_pieces import WordPieces
 from nacre.core.errors import ConfigurationError
+from nacre.core.lazy_dataclasses import dataclass
 
 _MODELS = ("model.onnx", "onnx/model.onnx", "model_quantized.onnx", "onnx/model_quantized.onnx")
-_MOST_TOKENS = 512  # BERT's own window
+_MAX_TOKENS = 512  # BERT's window
 _MARKS = ("[CLS]", "[SEP]", "[PAD]", "[UNK]")
 
 
 @dataclass(frozen=True, slots=True)
-class Manners:
-    """How a model wants its texts and how its answer becomes one vector."""
+class EncoderOptions:
+    """The prefixes of texts, their length, and how the output becomes one vector."""
 
     query_prefix: str = ""
     document_prefix: str = ""
     pooling: str = "mean"
-    max_tokens: int = _MOST_TOKENS
+    max_tokens: int = _MAX_TOKENS
 
     @property
     def version(self) -> str:
-        """Return eight digits that change when vectors would."""
-        said = json.dumps([self.query_prefix, self.document_prefix, self.pooling, self.max_tokens])
-        return f"{zlib.crc32(said.encode()):08x}"
+        """A hash of eight digits that changes when vectors would."""
+        values = json.dumps(
+            [self.query_prefix, self.document_prefix, self.pooling, self.max_tokens]
+        )
+        return f"{zlib.crc32(values.encode()):08x}"
 
 
-# Families whose prefix and pooling are known, by a word of the folder's or the model's name.
+# Families with known prefixes and pooling, by a word in the name of the folder or the model.
 _FAMILIES = {
-    "arctic": Manners(
+    "arctic": EncoderOptions(
         query_prefix="Represent this sentence for searching relevant passages: ", pooling="cls"
     ),
-    "e5": Manners(query_prefix="query: ", document_prefix="passage: "),
-    "bge": Manners(
+    "e5": EncoderOptions(query_prefix="query: ", document_prefix="passage: "),
+    "bge": EncoderOptions(
         query_prefix="Represent this sentence for searching relevant passages: ", pooling="cls"
     ),
 }
 
 
 class OnnxFolder:
-    """A folder with a sentence encoder; a file that lacks or is not understood is named."""
+    """A folder with a sentence encoder; errors name the file that is missing or malformed."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        found = [path / name for name in _MODELS if (path / name).is_file()]
-        if not found:
+        models = [path / name for name in _MODELS if (path / name).is_file()]
+        if not models:
             raise ConfigurationError(
                 f"NACRE_EMBEDDINGS: there is no {' or '.join(_MODELS)} in '{path}'"
             )
-        self.model = found[0]
+        self.model = models[0]
         self.dimension = self._dimension()
-        self.manners = self._manners()
+        self.options = self._options()
 
     @cached_property
     def emb_id(self) -> str:
-        """Return the id of these weights and manners, wherever the folder lies."""
+        """The id of these weights and options, wherever the folder is."""
         with self.model.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
-        return f"onnx:{digest[:16]}:{self.dimension}:{self.manners.version}"
+        return f"onnx:{digest[:16]}:{self.dimension}:{self.options.version}"
 
     def check(self) -> None:
-        """Raise ConfigurationError where the words are not ones that can be read."""
+        """Raise ConfigurationError if the vocabulary cannot be read."""
         self._vocabulary()
 
     def word_pieces(self) -> tuple[WordPieces, dict[str, int]]:
-        """Return what cuts texts, and the ids of the marks that BERT sets around them."""
+        """Return the tokenizer, and the ids of the marks that BERT sets around texts."""
         vocabulary = self._vocabulary()
         marks = {mark: vocabulary[mark] for mark in _MARKS}
         return WordPieces(vocabulary, unknown=marks["[UNK]"]), marks
@@ -110,45 +112,47 @@ class OnnxFolder:
             )
         return size
 
-    def _manners(self) -> Manners:
+    def _options(self) -> EncoderOptions:
         names = f"{self.path.name} {self._json('config.json').get('_name_or_path', '')}".lower()
-        known = next((m for family, m in _FAMILIES.items() if family in names), Manners())
+        family_options = next(
+            (m for family, m in _FAMILIES.items() if family in names), EncoderOptions()
+        )
         prompts = self._json("config_sentence_transformers.json").get("prompts") or {}
         pooling = self._json("1_Pooling/config.json")
-        longest = self._json("sentence_bert_config.json").get("max_seq_length")
-        said = {
-            "query_prefix": prompts.get("query", known.query_prefix),
+        max_tokens = self._json("sentence_bert_config.json").get("max_seq_length")
+        values = {
+            "query_prefix": prompts.get("query", family_options.query_prefix),
             "document_prefix": prompts.get(
-                "document", prompts.get("passage", known.document_prefix)
+                "document", prompts.get("passage", family_options.document_prefix)
             ),
-            "pooling": known.pooling,
-            "max_tokens": min(longest or _MOST_TOKENS, _MOST_TOKENS),
+            "pooling": family_options.pooling,
+            "max_tokens": min(max_tokens or _MAX_TOKENS, _MAX_TOKENS),
         }
         if pooling:
-            said["pooling"] = "cls" if pooling.get("pooling_mode_cls_token") else "mean"
-        said |= self._json("nacre.json")
-        return self._checked(said)
+            values["pooling"] = "cls" if pooling.get("pooling_mode_cls_token") else "mean"
+        values |= self._json("nacre.json")
+        return self._checked(values)
 
-    def _checked(self, said: dict[str, Any]) -> Manners:
+    def _checked(self, values: dict[str, Any]) -> EncoderOptions:
         try:
-            manners = Manners(**said)
+            options = EncoderOptions(**values)
         except TypeError:
             raise ConfigurationError(
                 f"NACRE_EMBEDDINGS: nacre.json in '{self.path}' has a name that is not one of "
                 "query_prefix, document_prefix, pooling, max_tokens"
             ) from None
-        texts = (manners.query_prefix, manners.document_prefix)
+        texts = (options.query_prefix, options.document_prefix)
         if (
             not all(isinstance(text, str) for text in texts)
-            or manners.pooling not in ("mean", "cls")
-            or type(manners.max_tokens) is not int
-            or not 8 <= manners.max_tokens <= 8192
+            or options.pooling not in ("mean", "cls")
+            or type(options.max_tokens) is not int
+            or not 8 <= options.max_tokens <= 8192
         ):
             raise ConfigurationError(
-                f"NACRE_EMBEDDINGS: in '{self.path}' a prefix is no text, pooling is neither "
+                f"NACRE_EMBEDDINGS: in '{self.path}' a prefix is not a string, pooling is neither "
                 "mean nor cls, or max_tokens is not a number from 8 to 8192"
             )
-        return manners
+        return options
 
     def _json(self, name: str) -> dict[str, Any]:
         try:

@@ -1,11 +1,9 @@
-"""Texts as the mean of their words' vectors, from a table that ships with Nacre.
+"""Vectors of texts as the mean of their words' vectors, from a table that ships with Nacre.
 
-No model runs: a row for each piece, as int8 with a scale, read from a mapped file. The
-rows' lengths grow with how much a piece says, so the mean needs no weights of its own,
-and MaxSim has the ones it needs.
+No model runs. Each piece has a row of int8 numbers with a scale, read from a mapped file. Rows of
+meaningful pieces are longer, so the mean needs no other weights, and MaxSim uses their lengths.
 """
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import chain
@@ -18,14 +16,15 @@ import numpy as np
 import nacre_tables
 from nacre.adapters.embeddings.static_tables import Pieces, TableKind
 from nacre.adapters.embeddings.vector_rules import Floats, embeddable, packed
+from nacre.core.bounded_cache import BoundedCache
 from nacre.ports.embedder import Vector
 
 Rows = np.ndarray[Any, np.dtype[np.intp]]
 
-_QUERY_PIECES = 64  # of one query in MaxSim: more words do not make it clearer
-_TEXT_PIECES = 512  # of one candidate: two hundred of them stay within 30 MB
-_REMEMBERED_TEXTS = 2048  # candidates come again with the next query: about 2 MB
-_REMEMBERED_LENGTH = 500  # longer texts are cut anew
+_QUERY_PIECES = 64  # of one query in MaxSim; more do not improve the ranking
+_TEXT_PIECES = 512  # of one candidate; two hundred candidates take up to 30 MB
+_CACHED_TEXTS = 2048  # candidates recur with later queries; about 2 MB
+_CACHED_LENGTH = 500  # longer texts are not cached
 
 
 class _Loaded(NamedTuple):
@@ -36,28 +35,26 @@ class _Loaded(NamedTuple):
 
 
 class StaticTable:
-    """One table in a folder, read when it is first needed; threads may share it."""
+    """One table in a folder, read on first use; threads may share it."""
 
     def __init__(self, kind: TableKind, folder: Path | None = None) -> None:
         self.kind = kind
         self._folder = folder
         self._lock = Lock()
-        self._remembered: OrderedDict[str, tuple[int, ...]] = OrderedDict()
+        self._cache: BoundedCache[str, tuple[int, ...]] = BoundedCache(_CACHED_TEXTS)
 
     def piece_ids(self, text: str) -> tuple[int, ...]:
-        """Return the rows of a text's pieces, in order; what the table lacks is left out."""
+        """Return the rows of a text's pieces, in order; unknown pieces are left out."""
         with self._lock:
-            ids = self._remembered.get(text)
+            ids = self._cache.get(text)
             if ids is None:
                 ids = tuple(row for row in self._loaded.pieces.ids(embeddable(text)) if row >= 0)
-                if len(text) <= _REMEMBERED_LENGTH:
-                    self._remembered[text] = ids
-                if len(self._remembered) > _REMEMBERED_TEXTS:
-                    self._remembered.popitem(last=False)
+                if len(text) <= _CACHED_LENGTH:
+                    self._cache[text] = ids
             return ids
 
     def mean(self, ids: Sequence[int]) -> Floats:
-        """Return the sum of these rows, which points where their mean does."""
+        """Return the sum of these rows, which has the direction of their mean."""
         if not ids:
             return np.zeros(self.kind.dimension, np.float32)
         loaded = self._loaded
@@ -66,7 +63,7 @@ class StaticTable:
         return result
 
     def units(self, ids: Rows) -> Floats:
-        """Return these rows, each of unit length; a row of zeros stays one."""
+        """Return these rows with unit length; a row of zeros stays zero."""
         loaded = self._loaded
         rows = loaded.rows[ids].astype(np.float32)
         lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
@@ -74,7 +71,7 @@ class StaticTable:
         return units
 
     def norms(self, ids: Rows) -> Floats:
-        """Return how long these rows were, which is how much their pieces say."""
+        """Return the original lengths of these rows, which weigh their pieces."""
         return self._loaded.norms[ids]
 
     @cached_property
@@ -100,48 +97,48 @@ class StaticEmbedder:
         self.dimension = table.kind.dimension
 
     def documents(self, texts: Sequence[str]) -> list[Vector]:
-        """Return a vector for each text, in their order."""
+        """Return a vector for each text, in order."""
         if not texts:
             return []
         rows = np.stack([self._table.mean(self._table.piece_ids(text)) for text in texts])
         return packed(rows, dimension=self.dimension, model=self.emb_id)
 
     def query(self, text: str) -> Vector:
-        """Return the vector of a query, which is that of a text."""
+        """Return the vector of a query, computed as for any text."""
         return self.documents([text])[0]
 
 
 class StaticTokenSimilarity:
-    """MaxSim over a table: for each piece of the query, how near the nearest of a text comes.
+    """MaxSim over a table: the best match in a text for each piece of the query.
 
-    The nearness is squared, so that a good match outweighs several poor ones, and weighted
-    by the length of the query piece's row, which is small for words that say little.
+    Cosines are squared, so that a good match counts more than several poor ones. They are
+    weighted by the length of the query piece's row, which is small for common words.
     """
 
     def __init__(self, table: StaticTable) -> None:
         self._table = table
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
-        """Return a number from 0 to 1 for each text, in their order."""
-        asked = _distinct(np.asarray(self._table.piece_ids(query)[:_QUERY_PIECES], np.intp))
-        weights = self._table.norms(asked)
-        held = [self._table.piece_ids(text)[:_TEXT_PIECES] for text in texts]
-        filled = [place for place, ids in enumerate(held) if ids]
+        """Return a number from 0 to 1 for each text, in order."""
+        query_ids = _distinct(np.asarray(self._table.piece_ids(query)[:_QUERY_PIECES], np.intp))
+        weights = self._table.norms(query_ids)
+        piece_ids = [self._table.piece_ids(text)[:_TEXT_PIECES] for text in texts]
+        nonempty = [place for place, ids in enumerate(piece_ids) if ids]
         scores = np.zeros(len(texts), np.float32)
-        if not filled or not weights.sum() > 0:
+        if not nonempty or not weights.sum() > 0:
             return scores.tolist()
-        flat = np.fromiter(chain.from_iterable(held), np.intp)
+        flat = np.fromiter(chain.from_iterable(piece_ids), np.intp)
         distinct = _distinct(flat)
-        near = self._table.units(distinct) @ self._table.units(asked).T
-        np.square(np.clip(near, 0, 1, out=near), out=near)
-        starts = np.cumsum([0, *(len(held[place]) for place in filled[:-1])])
-        best = np.maximum.reduceat(near[np.searchsorted(distinct, flat)], starts, axis=0)
-        scores[filled] = best @ weights / weights.sum()
+        nearness = self._table.units(distinct) @ self._table.units(query_ids).T
+        np.square(np.clip(nearness, 0, 1, out=nearness), out=nearness)
+        starts = np.cumsum([0, *(len(piece_ids[place]) for place in nonempty[:-1])])
+        best = np.maximum.reduceat(nearness[np.searchsorted(distinct, flat)], starts, axis=0)
+        scores[nonempty] = best @ weights / weights.sum()
         return [min(1.0, score) for score in scores.tolist()]
 
 
 def _distinct(rows: Rows) -> Rows:
-    """Return the rows once each, in order; np.unique would first load masked arrays, 25 ms."""
+    """Return the distinct rows, sorted; np.unique would first import masked arrays (25 ms)."""
     ordered = np.sort(rows)
-    once: Rows = ordered[np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]]
-    return once
+    distinct: Rows = ordered[np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]]
+    return distinct

@@ -1,4 +1,7 @@
-"""The embedding tables that ship: their names, sizes and ways to cut texts; nothing is read."""
+"""The names, sizes and tokenizers of the embedding tables that ship with Nacre.
+
+No file is read here.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
@@ -8,15 +11,15 @@ from nacre.adapters.embeddings.word_pieces import WordPieces
 
 
 class Pieces(Protocol):
-    """Cuts texts into numbered pieces."""
+    """A tokenizer: cuts texts into numbered pieces."""
 
     def ids(self, text: str) -> list[int]:
-        """Return the numbers of a text's pieces, in order; negative where there is none."""
+        """Return the numbers of a text's pieces, in order; negative for unknown ones."""
         ...
 
 
 class TableKind(NamedTuple):
-    """A table: its folder, what its vectors are filed under, how texts are cut for it."""
+    """One table: its folder, the id of its vectors, and its tokenizer."""
 
     folder: str
     emb_id: str

@@ -1,50 +1,47 @@
-"""Unigram: words as the likeliest pieces of a vocabulary, in any script.
+"""Unigram tokenizer: splits words into their likeliest pieces, in any script.
 
-The vocabulary lists its pieces from the most to the least frequent and gives no
-frequencies, so Zipf's law stands in for them.
+The vocabulary is ordered from the most to the least frequent piece and has no frequencies, so
+Zipf's law replaces them.
 """
 
 import math
 import unicodedata
 from collections.abc import Sequence
+from functools import lru_cache
 
-from nacre.adapters.embeddings.bert_words import is_punctuation
+from nacre.adapters.embeddings.word_pieces import is_punctuation
 from nacre.text.characters import Replacements
 
-_WORD_START = "\u2581"  # how SentencePiece writes the blank before a word
-_HEAD = 10  # Mandelbrot's shift: the first ranks are less far apart than 1/rank says
-_REMEMBERED_WORDS = 30_000
-_REMEMBERED_LENGTH = 24  # longer words are sentences without blanks, which do not come again
+_WORD_START = "\u2581"  # SentencePiece's sign for the blank before a word
+_HEAD = 10  # Mandelbrot's shift: the first ranks differ less than 1/rank
+_CACHED_WORDS = 30_000
+_CACHED_LENGTH = 24  # longer words are sentences without blanks, which do not recur
 
 
 class UnigramPieces:
-    """Turns texts into the row numbers of `pieces`; punctuation and unknown letters drop out."""
+    """Turns texts into row numbers of `pieces`; punctuation and unknown letters are dropped."""
 
     def __init__(self, pieces: Sequence[str]) -> None:
         self._ids = {piece: row for row, piece in enumerate(pieces)}
         self._scores = [zipf_score(row) for row in range(len(pieces))]
         self._unknown = zipf_score(len(pieces)) - 10  # as SentencePiece does
-        # How long a piece that begins with this letter can be: most can only be short.
+        # The longest piece by its first letter; most letters begin only short ones.
         self._reach: dict[str, int] = {}
         for piece in pieces:
             self._reach[piece[:1]] = max(self._reach.get(piece[:1], 1), len(piece))
-        self._known: dict[str, tuple[int, ...]] = {}
+        self._cached_pieces = lru_cache(_CACHED_WORDS)(self._pieces)
 
     def ids(self, text: str) -> list[int]:
         """Return the row numbers of a text's pieces, in order."""
-        found: list[int] = []
-        known = self._known
+        numbers: list[int] = []
+        cached_pieces = self._cached_pieces
         for word in _words(text):
-            pieces = known.get(word)
-            if pieces is None:
-                pieces = self._pieces(_WORD_START + word)
-                if len(known) < _REMEMBERED_WORDS and len(word) <= _REMEMBERED_LENGTH:
-                    known[word] = pieces
-            found += pieces
-        return found
+            numbers += cached_pieces(word) if len(word) <= _CACHED_LENGTH else self._pieces(word)
+        return numbers
 
     def _pieces(self, word: str) -> tuple[int, ...]:
-        """Return the likeliest pieces: Viterbi, the best way to each letter from the left."""
+        """Return the likeliest pieces by Viterbi, from left to right."""
+        word = _WORD_START + word
         length = len(word)
         best = [0.0] + [-math.inf] * length
         last: list[tuple[int, int | None]] = [(0, None)] * (length + 1)
@@ -60,17 +57,17 @@ class UnigramPieces:
                 if row is not None and so_far + scores[row] > best[end]:
                     best[end] = so_far + scores[row]
                     last[end] = (start, row)
-        found: list[int] = []
+        numbers: list[int] = []
         end = length
         while end:
             end, row = last[end]
             if row is not None:
-                found.append(row)
-        return tuple(reversed(found))
+                numbers.append(row)
+        return tuple(reversed(numbers))
 
 
 def zipf_score(row: int) -> float:
-    """Return the log-frequency, up to a constant, of the piece at this place of the list."""
+    """Return the log-frequency of the piece at this place, up to a constant."""
     return -math.log(row + _HEAD)
 
 

@@ -1,4 +1,4 @@
-"""What every embedder does to texts before its model and to numbers after it."""
+"""Rules that all embedders share: the texts they read and the vectors they return."""
 
 from typing import Any
 
@@ -12,20 +12,20 @@ Floats = np.ndarray[Any, np.dtype[np.float32]]
 
 
 def embeddable(text: str) -> str:
-    """Return the beginning of a text, as much of it as models read; blank texts become empty."""
-    # Half a character at the cut, or a lone surrogate, is nothing that a model could read.
+    """Return the beginning of a text up to the limit of models; blank texts become empty."""
+    # Models cannot read lone surrogates or half a character at the cut.
     text = text.encode("utf-8", "ignore")[:MAX_EMBEDDED_BYTES].decode("utf-8", "ignore")
     return text if text.strip() else ""
 
 
 def packed(rows: Floats, *, dimension: int, model: str) -> list[Vector]:
-    """Return rows as vectors of unit length; a row of zeros stays one.
+    """Return rows as vectors of unit length; a row of zeros stays zero.
 
-    Anything but finite numbers in rows of the right length raises UnavailableError.
+    Raises UnavailableError unless the rows have the right length and finite numbers.
     """
     if rows.ndim != 2 or rows.shape[1] != dimension:
-        found = rows.shape[-1] if rows.ndim else 0
-        raise WrongDimensionError(model, expected=dimension, found=found)
+        actual = rows.shape[-1] if rows.ndim else 0
+        raise WrongDimensionError(model, expected=dimension, actual=actual)
     lengths = np.linalg.norm(rows.astype(np.float64), axis=1, keepdims=True)
     if not np.isfinite(lengths).all():
         raise UnavailableError(f"{model} answered with numbers that are not finite")
@@ -34,13 +34,13 @@ def packed(rows: Floats, *, dimension: int, model: str) -> list[Vector]:
 
 
 class WrongDimensionError(UnavailableError):
-    """A model answered with vectors of another length than the ones that are stored."""
+    """A model answered with vectors of another length than the stored ones."""
 
-    def __init__(self, model: str, *, expected: int, found: int) -> None:
+    def __init__(self, model: str, *, expected: int, actual: int) -> None:
         super().__init__(
-            f"{model} answered with vectors of {found} dimensions instead of {expected}, and "
-            f"nothing was stored; if {found} is right, set it as NACRE_EMBEDDING_DIMENSIONS of "
+            f"{model} answered with vectors of {actual} dimensions instead of {expected}, and "
+            f"nothing was stored; if {actual} is right, set it as NACRE_EMBEDDING_DIMENSIONS of "
             "an endpoint, or as hidden_size in the config.json of a folder"
         )
         self.expected = expected
-        self.found = found
+        self.actual = actual

@@ -1,1 +1,4 @@
-"""Ports as files of this machine: blobs, secrets, vault, audit and backups."""
+"""Ports as files of this machine: blobs, secrets, vault, audit and backups.
+
+`private_files` writes all of them, readable for their owner only.
+"""

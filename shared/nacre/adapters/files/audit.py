@@ -1,8 +1,8 @@
-"""The audit on the laptop: a folder of JSON lines, one file after another for each writer.
+"""The audit on a laptop: a folder of JSON Lines files, with one chain of files per writer.
 
-A writer is a process, for as long as it runs: it holds the lock of a number that no other
-process holds, and goes on where the last holder of that number ended. Where a chain ends
-stands in a small file beside it, so that lines missing from its end are missed.
+Each running process locks a writer number that is free, and continues the chain of that number.
+A small head file next to each chain names its last record, so that lines missing from the end
+are noticed.
 """
 
 import heapq
@@ -26,7 +26,7 @@ _LINES = ".jsonl"
 _HEAD = ".head"
 _LOCK = ".lock"
 _HEAD_BYTES = 20 + 1 + 64 + 1
-_WRITERS = 1000  # processes at once, and chains that a damaged end has closed
+_WRITERS = 1000  # running processes, and chains that are closed because their end is damaged
 _BLOCK = 1 << 16
 
 
@@ -46,7 +46,7 @@ class JsonlAudit:
         self._slot: _Slot | None = None
 
     def open(self) -> Head:
-        """Return the head of a chain that no other process writes."""
+        """Lock a chain that no other process writes, and return its head."""
         self.close()
         try:
             private_folder(self._folder)
@@ -72,34 +72,34 @@ class JsonlAudit:
             raise _unwritable(self._folder, error) from error
 
     def close(self) -> None:
-        """Let the number go."""
+        """Unlock the chain."""
         slot, self._slot = self._slot, None
         if slot is not None:
             slot.close()
 
 
 class JsonlRecords:
-    """Reads a folder of chains; `anchored` gives the heads that were noted elsewhere."""
+    """Reads a folder of chains; `anchored` returns the heads that are also stored elsewhere."""
 
     def __init__(self, folder: Path, anchored: Callable[[], dict[str, Head]] = dict) -> None:
         self._folder = folder
         self._anchored = anchored
 
     def chains(self) -> Iterator[Chain]:
-        """Return the chains by writer, also those of which only a head is left."""
+        """Yield the chain of each writer, also if only its head is left."""
         anchored = self._anchored()
         writers = self._writers()
         writers |= {path.name.removesuffix(_HEAD) for path in self._folder.glob(f"laptop-*{_HEAD}")}
-        for writer in sorted(writers | set(anchored), key=_in_order):
-            # Heads before lines: what is written meanwhile is more, never less.
-            beside = _read_head(self._folder / f"{writer}{_HEAD}", writer)
-            heads = tuple(head for head in (beside, anchored.get(writer)) if head is not None)
+        for writer in sorted(writers | set(anchored), key=_writer_order):
+            # Read heads before lines: a line written in between is one more, never one less.
+            stored = _read_head(self._folder / f"{writer}{_HEAD}", writer)
+            heads = tuple(head for head in (stored, anchored.get(writer)) if head is not None)
             yield Chain(writer, _lines(_files(self._folder, writer)), heads)
 
     def newest(self, before: str = "") -> Iterator[bytes]:
-        """Yield the lines of all writers, the newest first; each file is read when it is due."""
-        each = [_backwards(_files(self._folder, writer)) for writer in sorted(self._writers())]
-        for moment, line in heapq.merge(*each, key=itemgetter(0), reverse=True):
+        """Yield the lines of all writers, newest first; read each file only when it is needed."""
+        streams = [_backwards(_files(self._folder, writer)) for writer in sorted(self._writers())]
+        for moment, line in heapq.merge(*streams, key=itemgetter(0), reverse=True):
             if not before or moment < before:
                 yield line
 
@@ -108,9 +108,9 @@ class JsonlRecords:
 
 
 def copy_heads(folder: Path, target: Path) -> dict[str, Path]:
-    """Copy the note of each chain's end into another folder; return the copies by file name.
+    """Copy the head file of each chain into another folder; return the copies by file name.
 
-    Whoever copies the lines afterwards gets at least the records that the notes speak of.
+    Copy the lines afterwards: they then include at least the records that the heads name.
     """
     copies: dict[str, Path] = {}
     for path in sorted(folder.glob(f"laptop-*{_HEAD}")):
@@ -120,7 +120,7 @@ def copy_heads(folder: Path, target: Path) -> dict[str, Path]:
 
 
 def is_head(name: str) -> bool:
-    """Tell whether a file of the audit's folder notes the end of a chain."""
+    """Tell whether a file of the audit folder holds the head of a chain."""
     return name.endswith(_HEAD)
 
 
@@ -142,34 +142,34 @@ class _Slot:
 
     @classmethod
     def take(cls, folder: Path, writer: str) -> "_Slot | None":
-        """Return the writer's chain, unless it is in use or its end is not as it was noted."""
+        """Lock the writer's chain; None if it is in use or does not end as its head says."""
         lock = os.open(folder / f"{writer}{_LOCK}", os.O_RDWR | os.O_CREAT | _BINARY, 0o600)
         if locks(lock):
-            noted = _read_head(folder / f"{writer}{_HEAD}", writer)
-            if _is_last(noted, _files(folder, writer)):
-                return cls(folder, noted or Head(writer, 0, GENESIS), lock)
+            head = _read_head(folder / f"{writer}{_HEAD}", writer)
+            if _ends_with(head, _files(folder, writer)):
+                return cls(folder, head or Head(writer, 0, GENESIS), lock)
         os.close(lock)
         return None
 
     def write(self, line: bytes, after: Head, file_bytes: int, now: float) -> None:
-        """Write the line and note the head; what was written in part is taken back."""
+        """Write the line and its head; after an error neither is kept."""
         if self._size and self._size + len(line) >= file_bytes:
-            self._turn_over()
+            self._start_next_file()
         try:
             if now - self._checked >= AUDIT_CHECK_SECONDS:
                 self._checked = now
-                if not os.fstat(self._lines).st_nlink:  # what is written there, nobody can read
+                if not os.fstat(self._lines).st_nlink:  # nobody could read a line in it
                     raise OSError(2, "the file was removed")  # noqa: TRY301 - as below
-            whole = line + b"\n"
-            if os.write(self._lines, whole) != len(whole):
-                raise OSError(28, "the disk is full")  # noqa: TRY301 - as a whole write says it
-            _write_at_start(self._heads, _noted(after))
+            row = line + b"\n"
+            if os.write(self._lines, row) != len(row):
+                raise OSError(28, "the disk is full")  # noqa: TRY301 - as a failed write
+            _write_at_start(self._heads, _encoded_head(after))
         except OSError:
             with suppress(OSError):
                 os.ftruncate(self._lines, self._size)
-                _write_at_start(self._heads, _noted(self.head))
+                _write_at_start(self._heads, _encoded_head(self.head))
             raise
-        self._size += len(whole)
+        self._size += len(row)
         self.head = after
 
     def close(self) -> None:
@@ -177,10 +177,10 @@ class _Slot:
             with suppress(OSError):
                 os.close(descriptor)
 
-    def _turn_over(self) -> None:
+    def _start_next_file(self) -> None:
         self._number += 1
-        # Opened first: where that fails, `close` closes each descriptor once, as another thread
-        # may have got the number of one that is closed already.
+        # Open the new file first. If that fails, `close` closes each descriptor only once: the
+        # number of a closed one may already belong to another thread.
         before, self._lines = self._lines, self._open_lines()
         os.close(before)
         self._size = 0
@@ -204,48 +204,48 @@ else:
         os.pwrite(descriptor, content, 0)
 
 
-def _noted(head: Head) -> bytes:
+def _encoded_head(head: Head) -> bytes:
     return f"{head.sequence:020d} {head.hash}\n".encode() if head.sequence else b""
 
 
 def _read_head(path: Path, writer: str) -> Head | None:
-    """Return what is noted; a damaged note is of a record that nobody can show."""
+    """Return the stored head; for a damaged file, the head of a record that cannot exist."""
     try:
-        noted = path.read_bytes()
+        content = path.read_bytes()
     except FileNotFoundError:
         return None
-    if not noted:
+    if not content:
         return None
-    sequence, _, own = noted.rstrip(b"\n").partition(b" ")
-    if len(noted) != _HEAD_BYTES or not sequence.isdigit():
+    sequence, _, digest = content.rstrip(b"\n").partition(b" ")
+    if len(content) != _HEAD_BYTES or not sequence.isdigit():
         return Head(writer, sys.maxsize, "damaged")
-    return Head(writer, int(sequence), own.decode("ascii", "replace"))
+    return Head(writer, int(sequence), digest.decode("ascii", "replace"))
 
 
 def _files(folder: Path, writer: str) -> list[Path]:
     return sorted(folder.glob(f"{writer}.*{_LINES}"))
 
 
-def _is_last(noted: Head | None, files: list[Path]) -> bool:
-    """Tell whether the files end with the record that was noted."""
+def _ends_with(head: Head | None, files: list[Path]) -> bool:
+    """Tell whether the files end with the record that the head names."""
     last = next((path for path in reversed(files) if path.stat().st_size), None)
-    if noted is None or last is None:
-        return noted is None and last is None
+    if head is None or last is None:
+        return head is None and last is None
     with last.open("rb") as file:
         file.seek(max(0, last.stat().st_size - 80))
-        return file.read().endswith(f'"hash":"{noted.hash}"}}\n'.encode())
+        return file.read().endswith(f'"hash":"{head.hash}"}}\n'.encode())
 
 
 def _lines(files: list[Path]) -> Iterator[bytes]:
     for path in files:
         with path.open("rb", buffering=_BLOCK) as file:
             for line in file:
-                # A last line without its end was cut; the stray byte shows that it is no record.
+                # A line without a line end was cut off; the added byte makes it invalid.
                 yield line[:-1] if line.endswith(b"\n") else line + b"?"
 
 
 def _backwards(files: list[Path]) -> Iterator[tuple[str, bytes]]:
-    """Yield lines with their moments; one that is damaged stands where its neighbour does."""
+    """Yield lines and their times, newest first; a damaged line gets the time of the line after."""
     moment = "~"
     for path in reversed(files):
         for line in reversed(list(_lines([path]))):
@@ -253,12 +253,13 @@ def _backwards(files: list[Path]) -> Iterator[tuple[str, bytes]]:
             yield moment, line
 
 
-def _in_order(writer: str) -> tuple[int, str]:
+def _writer_order(writer: str) -> tuple[int, str]:
     return len(writer), writer
 
 
 def _unwritable(folder: Path, error: OSError) -> UnavailableError:
     return UnavailableError(
-        f"{folder}: the audit cannot be written ({error.strerror}); make room or make it yours",
+        f"{folder}: the audit cannot be written ({error.strerror}); "
+        "free disk space, or change the owner of the folder",
         public="the audit cannot be written, so nothing is allowed; the server's log says why",
     )

@@ -1,4 +1,4 @@
-"""A backup as one tar file: parts in any order, and at its end a list of all with their hashes."""
+"""A backup as one tar file: its parts in any order, then a manifest with their hashes."""
 
 import hashlib
 import io
@@ -8,21 +8,21 @@ import tarfile
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, BinaryIO
 
 from nacre.adapters.files.private_files import private_folder, sync_folder
 from nacre.core.errors import InvalidInputError, NewerSchemaError
+from nacre.core.lazy_dataclasses import asdict, dataclass, field
 
 FORMAT = 1
 _TYPE = "nacre-backup"
-_LIST = "backup.json"
+_MANIFEST = "backup.json"
 _CHUNK = 1024 * 1024
-_LONGEST_LIST = 64 * _CHUNK
+_MAX_MANIFEST_BYTES = 64 * _CHUNK
 _LINE_TRIES = 20
 _LINE_WAIT = 0.005  # seconds
-# What a list that somebody else wrote may raise: Infinity is no whole number.
+# Errors that a manifest from elsewhere may cause; `int(Infinity)` is an OverflowError.
 _UNREADABLE = (AttributeError, KeyError, OverflowError, RecursionError, TypeError, ValueError)
 
 
@@ -36,7 +36,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a backup holds, and what wrote it."""
+    """The contents of a backup, and the version of Nacre that wrote it."""
 
     made: str
     nacre: str
@@ -46,16 +46,16 @@ class Manifest:
 
     @property
     def size(self) -> int:
-        """Return how many bytes the parts have."""
+        """Return the size of all parts in bytes."""
         return sum(part.size for part in self.parts.values())
 
 
 def write_backup(
     target: BinaryIO, files: Iterable[tuple[str, Path]], manifest: Manifest
 ) -> Manifest:
-    """Write files under their names, then the manifest with the parts; return that.
+    """Write files under their names and a manifest of all parts; return the manifest.
 
-    A file that is gone by its turn is left out: files come and go while a server runs.
+    A file that no longer exists is left out: files come and go while a server runs.
     """
     parts: dict[str, Part] = {}
     with tarfile.open(fileobj=target, mode="w|", format=tarfile.PAX_FORMAT) as archive:
@@ -66,12 +66,12 @@ def write_backup(
                 continue
             with content:
                 parts[name] = _add(archive, name, content, _size(name, content))
-        whole = Manifest(
+        complete = Manifest(
             manifest.made, manifest.nacre, manifest.has_secrets, manifest.counts, parts
         )
-        text = json.dumps({"type": _TYPE, "format": FORMAT, **asdict(whole)}, indent=1).encode()
-        _add(archive, _LIST, io.BytesIO(text), len(text))
-    return whole
+        text = json.dumps({"type": _TYPE, "format": FORMAT, **asdict(complete)}, indent=1).encode()
+        _add(archive, _MANIFEST, io.BytesIO(text), len(text))
+    return complete
 
 
 class BackupFile:
@@ -81,73 +81,74 @@ class BackupFile:
         self._content = content
 
     def check(self) -> Manifest:
-        """Return the manifest of a file that is whole and unaltered; raise InvalidInputError."""
-        with _readable():
-            found, listed = self._found()
-        if listed is None:
+        """Return the manifest; raise InvalidInputError if the file is cut off or was altered."""
+        with _reading_errors():
+            parts, manifest_json = self._hashed_parts()
+        if manifest_json is None:
             raise InvalidInputError(
-                "the backup is cut off, or this is none (its list is missing);"
-                " make or fetch it again"
+                "the file is cut off, or not a backup (its list is missing); make or fetch it again"
             )
-        manifest = _manifest(listed)
-        for name in sorted(found.keys() | manifest.parts.keys()):
-            if found.get(name) != manifest.parts.get(name):
+        manifest = _manifest(manifest_json)
+        for name in sorted(parts.keys() | manifest.parts.keys()):
+            if parts.get(name) != manifest.parts.get(name):
                 raise InvalidInputError(f"the backup was altered: {name} is not what was written")
         return manifest
 
     def unpack(self, folder: Path) -> None:
-        """Write the parts into a folder, each for its owner alone (0600) and on the disk."""
+        """Write the parts into a folder, readable by their owner alone (0600), and sync them."""
         folders = {folder}
-        with _readable():
+        with _reading_errors():
             for name, part in self._parts():
-                if name != _LIST:
+                if name != _MANIFEST:
                     path = folder.joinpath(*PurePosixPath(name).parts)
-                    _unpacked(part, path)
-                    folders.update(each for each in path.parents if each.is_relative_to(folder))
-        for each in sorted(folders, reverse=True):
-            sync_folder(each)
+                    _unpack_part(part, path)
+                    folders.update(
+                        parent for parent in path.parents if parent.is_relative_to(folder)
+                    )
+        for parent in sorted(folders, reverse=True):
+            sync_folder(parent)
 
-    def _found(self) -> tuple[dict[str, Part], bytes | None]:
-        found: dict[str, Part] = {}
-        listed: bytes | None = None
+    def _hashed_parts(self) -> tuple[dict[str, Part], bytes | None]:
+        parts: dict[str, Part] = {}
+        manifest_json: bytes | None = None
         for name, part in self._parts():
-            if listed is not None:
+            if manifest_json is not None:
                 raise InvalidInputError("this is not a backup: something follows its end")
-            if name == _LIST:
-                listed = part.read(_LONGEST_LIST)
-            elif name in found:
+            if name == _MANIFEST:
+                manifest_json = part.read(_MAX_MANIFEST_BYTES)
+            elif name in parts:
                 raise InvalidInputError(f"the backup was altered: {name} is in it twice")
             else:
-                found[name] = _hashed(part)
-        return found, listed
+                parts[name] = _hashed(part)
+        return parts, manifest_json
 
     def _parts(self) -> Iterator[tuple[str, IO[bytes]]]:
         self._content.seek(0)
         with tarfile.open(fileobj=self._content, mode="r:") as archive:
             for member in archive:
-                # A sparse file says how long it is, and may say anything.
+                # A sparse file states its own length, which may be false.
                 is_plain = member.isreg() and not member.issparse()
                 part = archive.extractfile(member) if is_plain else None
                 if part is None:
-                    raise InvalidInputError(f"this is not a backup: {member.name!r} is no file")
+                    raise InvalidInputError(f"this is not a backup: {member.name!r} is not a file")
                 _check_name(member.name)
                 yield member.name, part
 
 
 @contextmanager
-def _readable() -> Iterator[None]:
+def _reading_errors() -> Iterator[None]:
     try:
         yield
     except (tarfile.TarError, EOFError, UnicodeError) as error:
         raise InvalidInputError(
-            f"the backup is cut off, or this is none ({error}); make or fetch it again"
+            f"the file is cut off, or not a backup ({error}); make or fetch it again"
         ) from error
 
 
 def _add(archive: tarfile.TarFile, name: str, content: IO[bytes], size: int) -> Part:
     entry = tarfile.TarInfo(name)
     entry.size, entry.mode = size, 0o600
-    # What is appended meanwhile is not in it: the size was said before.
+    # The size is in the header already, so bytes that are appended meanwhile are left out.
     reader = _Hashing(content)
     archive.addfile(entry, reader)
     return Part(size, reader.digest.hexdigest())
@@ -173,7 +174,7 @@ def _ends_a_line(content: BinaryIO, size: int) -> bool:
 
 
 class _Hashing(io.RawIOBase):
-    """Reads from a file and hashes what was read."""
+    """Reads from a file and hashes the bytes."""
 
     def __init__(self, content: IO[bytes]) -> None:
         self._content = content
@@ -193,20 +194,20 @@ def _hashed(part: IO[bytes]) -> Part:
     return Part(size, digest.hexdigest())
 
 
-def _manifest(listed: bytes) -> Manifest:
+def _manifest(manifest_json: bytes) -> Manifest:
     try:
-        told: dict[str, Any] = json.loads(listed)
-        if told["type"] != _TYPE:
+        fields: dict[str, Any] = json.loads(manifest_json)
+        if fields["type"] != _TYPE:
             raise InvalidInputError("this is not a backup of Nacre")
-        found = int(told["format"])
-        if found > FORMAT:
-            raise NewerSchemaError("The backup", found=found, known=FORMAT)
+        version = int(fields["format"])
+        if version > FORMAT:
+            raise NewerSchemaError("The backup", version=version, newest=FORMAT)
         return Manifest(
-            made=str(told["made"]),
-            nacre=str(told["nacre"]),
-            has_secrets=bool(told["has_secrets"]),
-            counts={str(name): int(count) for name, count in told["counts"].items()},
-            parts={str(name): Part(**part) for name, part in told["parts"].items()},
+            made=str(fields["made"]),
+            nacre=str(fields["nacre"]),
+            has_secrets=bool(fields["has_secrets"]),
+            counts={str(name): int(count) for name, count in fields["counts"].items()},
+            parts={str(name): Part(**part) for name, part in fields["parts"].items()},
         )
     except _UNREADABLE as error:
         raise InvalidInputError("the backup was altered: its list cannot be read") from error
@@ -218,7 +219,7 @@ def _check_name(name: str) -> None:
         raise InvalidInputError(f"this is not a backup: {name!r} leads out of its folder")
 
 
-def _unpacked(part: IO[bytes], path: Path) -> None:
+def _unpack_part(part: IO[bytes], path: Path) -> None:
     private_folder(path.parent)
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "wb") as file:

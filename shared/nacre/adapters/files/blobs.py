@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 
 from nacre.adapters.files.private_files import TEMPORARY, private_folder, write_private
-from nacre.adapters.rules.blob_rules import blob_end, check_blob_name
+from nacre.adapters.input_checks import blob_end, check_blob_name
 from nacre.core.clock import Clock, system_clock
 from nacre.core.errors import UnavailableError
 
@@ -28,7 +28,7 @@ class FileBlobs:
         self._purged_at: datetime | None = None
 
     def put(self, name: str, data: bytes, *, until: datetime | None = None) -> None:
-        """Keep the bytes under the name, in place of what was there, all or nothing."""
+        """Store the bytes under the name, atomically; older bytes of that name are replaced."""
         path = self._path(name)
         now = self._clock()
         header = _HEADER.pack(_MAGIC, blob_end(data, until, now))
@@ -70,7 +70,7 @@ class FileBlobs:
         self._purged_at = self._clock()
         removed = 0
         with self._translated():
-            for path in [each for each in self._folder.rglob("*") if each.is_file()]:
+            for path in [file for file in self._folder.rglob("*") if file.is_file()]:
                 if self._is_rubbish(path):
                     path.unlink(missing_ok=True)
                     removed += 1

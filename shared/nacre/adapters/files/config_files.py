@@ -40,15 +40,15 @@ class LocalConfigFiles:
 
     def find(self, patterns: Sequence[str]) -> list[str]:
         """Return the files that there are, without links, each once and in the order given."""
-        found: dict[str, None] = {}
+        files: dict[str, None] = {}
         for pattern in patterns:
             for match in _matches(pattern):
                 with suppress(OSError, ValueError, RuntimeError):
-                    found[str(Path(match).resolve(strict=True))] = None
-        return list(found)
+                    files[str(Path(match).resolve(strict=True))] = None
+        return list(files)
 
     def read(self, file: str) -> str:
-        """Return a file's text; ConfigurationError for what cannot be a configuration."""
+        """Return a file's text; raise ConfigurationError if it cannot be a configuration."""
         with _translated(file):
             return _decoded(_content(Path(file)))
 
@@ -59,8 +59,8 @@ class LocalConfigFiles:
             self._check(path)
             key = hashlib.sha256(str(path).encode("utf-8", "surrogateescape")).hexdigest()[:16]
             private_folder(self._folder)
-            with locked(self._folder / f"{key}.lock", seconds=CONFIG_LOCK_SECONDS) as held:
-                if not held:
+            with locked(self._folder / f"{key}.lock", seconds=CONFIG_LOCK_SECONDS) as has_lock:
+                if not has_lock:
                     raise ConflictError("another nacre is changing it; try again")
                 return self._replace(path, key, change)
 
@@ -89,7 +89,7 @@ class LocalConfigFiles:
         folder = self._folder / "backups" / key
         private_folder(folder)
         write_private(folder / self._now().strftime("%Y%m%dT%H%M%S.%fZ"), content)
-        for old in sorted(each.name for each in folder.iterdir())[:-CONFIG_BACKUPS]:
+        for old in sorted(backup.name for backup in folder.iterdir())[:-CONFIG_BACKUPS]:
             (folder / old).unlink(missing_ok=True)
 
 
@@ -131,18 +131,18 @@ def _take_after(path: Path, temporary: Path) -> None:
 
 
 def _sweep(path: Path) -> None:
-    """Remove what commands left that were killed; who holds the lock is alone."""
+    """Remove files that killed commands have left; the caller must hold the lock."""
     prefix = f".{path.name}.nacre-"
-    for each in path.parent.iterdir():
-        if each.name.startswith(prefix):
-            each.unlink(missing_ok=True)
+    for neighbour in path.parent.iterdir():
+        if neighbour.name.startswith(prefix):
+            neighbour.unlink(missing_ok=True)
 
 
 def _content(path: Path) -> bytes:
     descriptor = os.open(path, os.O_RDONLY | _NO_WAIT | _BINARY)
     with os.fdopen(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise ConfigurationError("it is no plain file")
+            raise ConfigurationError("it is not a regular file")
         content = file.read(MAX_CONFIG_BYTES + 1)
     if len(content) > MAX_CONFIG_BYTES:
         raise ConfigurationError(f"it has more than {MAX_CONFIG_BYTES} bytes")
@@ -155,7 +155,7 @@ def _decoded(content: bytes) -> str:
     except UnicodeDecodeError:
         raise ConfigurationError("it is not in UTF-8; save it so") from None
     if "\0" in text:
-        raise ConfigurationError("it holds bytes that are no text; save it in UTF-8")
+        raise ConfigurationError("it contains bytes that are not text; save it in UTF-8")
     return text
 
 

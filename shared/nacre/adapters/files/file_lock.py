@@ -1,4 +1,4 @@
-"""One process at a time: a lock that ends with whoever holds it."""
+"""A lock for one process at a time; it is released when the process ends."""
 
 import os
 import sys
@@ -39,10 +39,10 @@ def locked(path: Path, *, seconds: float) -> Iterator[bool]:
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | binary, 0o600)
     try:
         deadline = time.monotonic() + seconds
-        held = locks(descriptor)
-        while not held and time.monotonic() < deadline:
+        has_lock = locks(descriptor)
+        while not has_lock and time.monotonic() < deadline:
             time.sleep(_PAUSE_SECONDS)
-            held = locks(descriptor)
-        yield held
+            has_lock = locks(descriptor)
+        yield has_lock
     finally:
         os.close(descriptor)

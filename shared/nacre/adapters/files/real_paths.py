@@ -1,4 +1,4 @@
-"""Paths with their links followed, by few questions to the kernel."""
+"""The real paths of files, with few calls to the kernel."""
 
 import os
 import sys
@@ -17,7 +17,7 @@ _ENCODING = sys.getfilesystemencoding()
 
 
 def resolved(place: str) -> str | None:
-    """Return where a path leads, None where that has to be found out step by step.
+    """Return the target of a path; None if its links must be followed one by one.
 
     A path that exists and has no link is returned itself. The last part need not exist.
     Nothing is opened for reading, so a pipe or a device may be there.
@@ -27,42 +27,42 @@ def resolved(place: str) -> str | None:
     try:
         if _is_without_links(place):
             return place
-        found = _opened(place)
-        if found is not None:
-            return found
+        target = _opened(place)
+        if target is not None:
+            return target
         folder, _, name = place.rpartition("/")
         if not folder or name in ("", ".", "..") or _is_there(place):
             return None
-        found = _opened(folder)
+        target = _opened(folder)
     except (OSError, ValueError):
         return None
-    return None if found is None else f"{found.rstrip('/')}/{name}"
+    return None if target is None else f"{target.rstrip('/')}/{name}"
 
 
 def _opened(place: str) -> str | None:
-    """Return where a path leads, None if it does not exist or that depends on who asks."""
-    asks = _asker()
-    handle = -1 if asks is None else _handle(asks, place, _NO_PROCESS_LINKS)
+    """Return the target of a path; None if there is none, or if it differs between processes."""
+    call = _openat2()
+    handle = -1 if call is None else _handle(call, place, _NO_PROCESS_LINKS)
     if handle < 0:
         return None
     try:
-        found = os.readlink(f"/proc/self/fd/{handle}")  # noqa: PTH115 - in a third of the time
+        target = os.readlink(f"/proc/self/fd/{handle}")  # noqa: PTH115 - in a third of the time
     finally:
         os.close(handle)
-    return None if found.startswith("/proc/") else found
+    return None if target.startswith("/proc/") else target
 
 
 def _is_without_links(place: str) -> bool:
-    """Tell, in half the time of finding out where a path leads, that it is there and has no link.
+    """Tell whether a path exists and has no link, in half the time of following it.
 
-    Python has no function for it, and an older kernel or a container may not let us ask.
+    Python has no function for this, and an older kernel or a container may refuse the call.
     """
-    asks = _asker()
-    if asks is None or not place or place[0] != "/" or place[-1] == "/":
+    call = _openat2()
+    if call is None or not place or place[0] != "/" or place[-1] == "/":
         return False
     if "//" in place or "/." in place:  # without links, yet spelled otherwise
         return False
-    handle = _handle(asks, place, _NO_SYMLINKS)
+    handle = _handle(call, place, _NO_SYMLINKS)
     if handle < 0:
         return False
     os.close(handle)
@@ -70,7 +70,7 @@ def _is_without_links(place: str) -> bool:
 
 
 def _is_there(place: str) -> bool:
-    """Tell whether something stands there after all: a link that leads nowhere."""
+    """Tell whether there is something after all, such as a link that leads nowhere."""
     try:
         os.close(os.open(place, _LINK))
     except FileNotFoundError:
@@ -81,13 +81,13 @@ def _is_there(place: str) -> bool:
 
 
 def _handle(call: Callable[..., int], place: str, how: int) -> int:
-    """Return a handle of what a path leads to, less than 0 where there is none."""
+    """Return a handle of the target of a path, or a number below 0 if there is none."""
     return call(_OPENAT2, _HERE, place.encode(_ENCODING, "surrogateescape"), _HOWS[how], 24)
 
 
 @cache
-def _asker() -> Callable[..., int] | None:
-    """Return what asks the kernel by openat2."""
+def _openat2() -> Callable[..., int] | None:
+    """Return the function that calls openat2, or None if this system does not have it."""
     if not sys.platform.startswith("linux"):
         return None
     try:

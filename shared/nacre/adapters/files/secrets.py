@@ -25,7 +25,7 @@ class FileSecrets:
                 return None
 
     def set(self, name: str, value: str) -> None:
-        """Keep the secret, in place of what was there."""
+        """Store the secret, and replace the old one."""
         with self._translated():
             path = self._path(name)
             private_folder(self._folder)

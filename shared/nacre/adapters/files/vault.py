@@ -11,7 +11,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from nacre.adapters.files.private_files import private_folder, write_private
-from nacre.adapters.rules.vault_rules import broken_seal, check_secret
+from nacre.adapters.input_checks import broken_seal, check_secret
 from nacre.core.errors import StoreError
 
 _VERSION = b"\x01"
@@ -20,19 +20,19 @@ _NONCE_BYTES = 12
 
 
 class FileVault:
-    """A Vault whose key is made on first use; who loses the file loses the secrets."""
+    """A Vault whose key is created on first use; without the file the secrets are lost."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def seal(self, plaintext: bytes, *, context: Mapping[str, str]) -> bytes:
-        """Return the wrapped form."""
+        """Return the sealed form."""
         check_secret(plaintext, context)
         nonce = secrets.token_bytes(_NONCE_BYTES)
         return _VERSION + nonce + self._cipher().encrypt(nonce, plaintext, _bound(context))
 
     def open(self, sealed: bytes, *, context: Mapping[str, str]) -> bytes:
-        """Return what was wrapped; raise BrokenSealError when it does not open."""
+        """Return the plain form; raise BrokenSealError when it does not open."""
         version, nonce = sealed[:1], sealed[1 : 1 + _NONCE_BYTES]
         if version != _VERSION or len(nonce) < _NONCE_BYTES:
             raise broken_seal()
@@ -47,14 +47,14 @@ class FileVault:
             return AESGCM(self._key())
         except OSError as error:
             raise StoreError(
-                f"{self._path}: the key of the secrets cannot be read or made ({error.strerror})."
-                " Make the file and its folder yours."
+                f"{self._path}: the key of the secrets cannot be read or created"
+                f" ({error.strerror}). Make the file and its folder yours."
             ) from error
 
     def _key(self) -> bytes:
         if not self._path.exists():
             private_folder(self._path.parent)
-            with suppress(FileExistsError):  # another process was faster: its key counts
+            with suppress(FileExistsError):  # another process has just created the key
                 write_private(self._path, secrets.token_bytes(_KEY_BYTES), replace=False)
         if os.name == "posix" and self._path.stat().st_mode & 0o077:
             raise StoreError(

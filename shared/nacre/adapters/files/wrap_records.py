@@ -1,14 +1,14 @@
-"""What was changed in which client's file: one private file for each entry."""
+"""The changes to files of clients: one private file for each entry."""
 
 import hashlib
 import json
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import asdict
 from pathlib import Path
 
 from nacre.adapters.files.private_files import private_folder, write_private
 from nacre.core.errors import StoreError
+from nacre.core.lazy_dataclasses import asdict
 from nacre.ports.config_files import WrapRecord
 
 _SUFFIX = ".json"
@@ -21,7 +21,7 @@ class FolderWrapRecords:
         self._folder = folder
 
     def get(self, file: str, path: tuple[str, ...]) -> WrapRecord | None:
-        """Return the record of one entry; None where there is none, or one that is damaged."""
+        """Return the record of one entry, or None if there is none or it is damaged."""
         return _read(self._at(file, path))
 
     def put(self, record: WrapRecord) -> None:
@@ -43,8 +43,8 @@ class FolderWrapRecords:
 
     def all(self) -> Iterator[WrapRecord]:
         """Yield every record that can be read."""
-        for each in sorted(self._folder.glob(f"*{_SUFFIX}")):
-            record = _read(each)
+        for file in sorted(self._folder.glob(f"*{_SUFFIX}")):
+            record = _read(file)
             if record is not None:
                 yield record
 
@@ -55,8 +55,8 @@ class FolderWrapRecords:
 
 def _read(path: Path) -> WrapRecord | None:
     try:
-        found = json.loads(path.read_bytes())
-        found["path"] = tuple(found["path"])
-        return WrapRecord(**found)
+        fields = json.loads(path.read_bytes())
+        fields["path"] = tuple(fields["path"])
+        return WrapRecord(**fields)
     except (OSError, ValueError, TypeError, KeyError):
         return None

@@ -1,1 +1,4 @@
-"""Shared parts of the item stores: values, conditions, queries and writes."""
+"""Shared parts of the item stores: values, conditions, queries and writes.
+
+The tables on SQLite and DynamoDB extend `checked_table.CheckedTable`.
+"""

@@ -1,16 +1,16 @@
-"""What a query asks, and where its pages end, in every item store."""
+"""Checked queries and the cursors of their pages, for every item store."""
 
 import json
-from dataclasses import dataclass
 
 from nacre.adapters.items.values import PARTITION_KEYS, check_key_attribute
 from nacre.core.errors import InvalidInputError
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.ports.items.table import Index, Range
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One question, checked; its pages differ only in where they start."""
+    """A checked query; its pages differ only in their start."""
 
     partition: str
     index: Index | None
@@ -19,30 +19,18 @@ class Query:
     high: str | None
     descending: bool
     limit: int | None
-
-    @property
-    def partition_key(self) -> str:
-        """The attribute that names the partition."""
-        return f"{self.index or ''}pk"
-
-    @property
-    def sort_key(self) -> str:
-        """The attribute that orders the partition."""
-        return f"{self.index or ''}sk"
-
-    @property
-    def position(self) -> tuple[str, ...]:
-        """The attributes that tell an item's place in the order from all others."""
-        return ("sk",) if self.index is None else (self.sort_key, "pk", "sk")
+    partition_key: str  # the attribute that names the partition
+    sort_key: str  # the attribute that orders the partition
+    position: tuple[str, ...]  # the attributes that tell an item's place in the order
 
     @property
     def has_bounds(self) -> bool:
-        """Whether the range leaves anything out."""
+        """True if the range leaves anything out."""
         return bool(self.prefix or self.low or self.high is not None)
 
     @property
     def is_empty(self) -> bool:
-        """Whether no item can answer."""
+        """True if no item can match."""
         return self.high is not None and (not self.high or self.high < self.low)
 
 
@@ -54,7 +42,7 @@ def make_query(
     descending: bool,
     limit: int | None,
 ) -> Query:
-    """Check a question; refuse one that no store can answer."""
+    """Check a query; refuse one that no store can answer."""
     if index is not None and f"{index}pk" not in PARTITION_KEYS:
         raise InvalidInputError(f"there is no index '{index}' (gsi1, gsi2 or gsi3)")
     check_key_attribute(f"{index or ''}pk", partition)
@@ -74,11 +62,14 @@ def make_query(
         high=keys.high,
         descending=descending,
         limit=limit,
+        partition_key=f"{index or ''}pk",
+        sort_key=f"{index or ''}sk",
+        position=("sk",) if index is None else (f"{index}sk", "pk", "sk"),
     )
 
 
 def encode_cursor(query: Query, position: list[str]) -> str:
-    """Return text from which the same query can go on after an item."""
+    """Return a cursor with which the same query continues after an item."""
     return json.dumps([query.index, query.partition, *position], separators=(",", ":"))
 
 
@@ -88,12 +79,12 @@ def decode_cursor(query: Query, cursor: str) -> list[str]:
     Cursors travel in addresses of pages, where anybody may change them.
     """
     try:
-        index, partition, *given = json.loads(cursor)
+        index, partition, *parts = json.loads(cursor)
     except (ValueError, TypeError, RecursionError) as error:
         raise InvalidInputError("this is not where a page ended; start without it") from error
-    if (index, partition) != (query.index, query.partition) or len(given) != len(query.position):
+    if (index, partition) != (query.index, query.partition) or len(parts) != len(query.position):
         raise InvalidInputError("this page ended another query; start without it")
-    position: list[str] = given
+    position: list[str] = parts
     for name, part in zip(query.position, position, strict=True):
         check_key_attribute(name, part)
     if not _is_within(query, position[0]):  # DynamoDB refuses it as a fault of ours

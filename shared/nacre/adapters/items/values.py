@@ -1,7 +1,10 @@
-"""What an item may hold, and how large it is, in every item store."""
+"""The values of an item: what every item store can hold, how large it is, and its JSON."""
 
+import json
 import math
+from base64 import b64decode, b64encode
 from collections.abc import Mapping
+from typing import Any
 
 from nacre.core.errors import InvalidInputError
 from nacre.core.limits import (
@@ -15,6 +18,10 @@ from nacre.ports.items.table import EXPIRES_AT, SCHEMA, Item, Key, Value
 
 PARTITION_KEYS = frozenset({"pk", "gsi1pk", "gsi2pk", "gsi3pk"})
 SORT_KEYS = frozenset({"sk", "gsi1sk", "gsi2sk", "gsi3sk"})
+
+_BYTES = "$bytes"
+_MAP = "$map"  # around a map that would read as one of these two
+_MARKS = (f'"{_BYTES}"', f'"{_MAP}"')
 
 
 def normal_number(value: float) -> int | float:
@@ -48,9 +55,11 @@ def normal_value(value: object, depth: int = 1) -> Value:
     if depth >= MAX_ITEM_DEPTH:
         raise InvalidInputError(f"values nest at most {MAX_ITEM_DEPTH} deep")
     if isinstance(value, list):
-        return [normal_value(each, depth + 1) for each in value]
+        return [normal_value(element, depth + 1) for element in value]
     if isinstance(value, dict):
-        return {check_name(name): normal_value(each, depth + 1) for name, each in value.items()}
+        return {
+            check_name(name): normal_value(element, depth + 1) for name, element in value.items()
+        }
     raise InvalidInputError(f"a value of type {type(value).__name__} cannot be stored")
 
 
@@ -129,8 +138,8 @@ def size_of(value: Value) -> int:
     if isinstance(value, int | float):
         return len(repr(value)) // 2 + 2
     if isinstance(value, list):
-        return 3 + sum(1 + size_of(each) for each in value)
-    return 3 + sum(1 + size_of(name) + size_of(each) for name, each in value.items())
+        return 3 + sum(1 + size_of(element) for element in value)
+    return 3 + sum(1 + size_of(name) + size_of(element) for name, element in value.items())
 
 
 def item_size(item: Mapping[str, Value]) -> int:
@@ -148,3 +157,44 @@ def is_expired(item: Item, now: int) -> bool:
     """Tell whether the item counts as absent."""
     expires_at = item.get(EXPIRES_AT)
     return isinstance(expires_at, int) and expires_at <= now
+
+
+def encode_item(item: Item) -> str:
+    """Return the item as JSON text."""
+    return json.dumps(
+        {name: _packed(value) for name, value in item.items()},
+        ensure_ascii=False,
+        separators=(",", ":"),
+    )
+
+
+def decode_item(text: str) -> Item:
+    """Return the item that `encode_item` was given."""
+    packed: dict[str, Any] = json.loads(text)
+    if not any(mark in text for mark in _MARKS):  # most items: nothing to look for
+        return packed
+    return {name: _unpacked(value) for name, value in packed.items()}
+
+
+def _packed(value: Value) -> Any:
+    if isinstance(value, bytes):
+        return {_BYTES: b64encode(value).decode("ascii")}
+    if isinstance(value, list):
+        return [_packed(entry) for entry in value]
+    if isinstance(value, dict):
+        packed = {name: _packed(entry) for name, entry in value.items()}
+        return {_MAP: packed} if _BYTES in value or _MAP in value else packed
+    return value
+
+
+def _unpacked(value: Any) -> Value:
+    if isinstance(value, list):
+        return [_unpacked(entry) for entry in value]
+    if isinstance(value, dict):
+        if len(value) == 1:
+            if _BYTES in value:
+                return b64decode(value[_BYTES])
+            if _MAP in value:
+                value = value[_MAP]
+        return {name: _unpacked(entry) for name, entry in value.items()}
+    return value  # type: ignore[no-any-return]  # what is left is a scalar

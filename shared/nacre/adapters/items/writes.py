@@ -1,20 +1,22 @@
-"""What writes and transactions do to items, in every item store."""
+"""Writes, their conditions and transactions, as every item store checks and applies them."""
 
 from collections.abc import Callable, Sequence
 from typing import assert_never
 
-from nacre.adapters.items.conditions import check_condition
 from nacre.adapters.items.values import (
     PARTITION_KEYS,
     SORT_KEYS,
     check_key,
     check_name,
     check_size,
+    decode_item,
+    encode_item,
     item_size,
     key_of,
     normal_attributes,
     normal_item,
     normal_number,
+    normal_value,
     size_of,
 )
 from nacre.core.errors import ConditionFailedError, InvalidInputError
@@ -29,17 +31,21 @@ from nacre.ports.items.table import (
     Absent,
     Change,
     Check,
+    Compare,
     Condition,
     Delete,
+    Either,
     Every,
     Item,
     Key,
     Present,
     Put,
     Update,
+    Value,
     Write,
 )
 
+ORDERED = frozenset({"<", "<=", ">", ">="})
 _NO_COUNTERS = PARTITION_KEYS | SORT_KEYS | {EXPIRES_AT, SCHEMA}
 
 
@@ -49,7 +55,7 @@ def normal_change(change: Change) -> Change:
     if not names:
         raise InvalidInputError("a change must set, add or remove something")
     if len(set(names)) < len(names):
-        raise InvalidInputError("a change names an attribute once")
+        raise InvalidInputError("a change may name an attribute only once")
     if not {"pk", "sk"}.isdisjoint(names):
         raise InvalidInputError("'pk' and 'sk' cannot be changed; write another item")
     if SCHEMA in change.remove:
@@ -71,7 +77,7 @@ def normal_change(change: Change) -> Change:
 
 
 def needed(change: Change, when: Condition | None) -> Condition | None:
-    """Return what an update requires: only a change that sets `schema` may create."""
+    """Return the condition of an update: only a change that sets `schema` may create an item."""
     if SCHEMA in change.set:
         return when
     return Present() if when is None else Every((Present(), when))
@@ -79,7 +85,7 @@ def needed(change: Change, when: Condition | None) -> Condition | None:
 
 def changed(key: Key, item: Item | None, change: Change) -> Item:
     """Return the item after the change; refuse a sum or a size that cannot be stored."""
-    result: Item = {"pk": key.pk, "sk": key.sk} if item is None else dict(item)
+    result: Item = key.attributes() if item is None else dict(item)
     result.update(change.set)
     for name, amount in change.add.items():
         before = result.get(name, 0)
@@ -110,6 +116,34 @@ def normal_write(write: Write) -> Write:
             assert_never(write)
 
 
+def apply_writes(
+    writes: Sequence[Write], bodies: Sequence[str | None]
+) -> list[tuple[Item | None, Item | None, str | None]]:
+    """Return for each write the item before, the item after and its JSON, from stored JSON.
+
+    Raises ConditionFailedError with the place of the first write whose condition does not hold.
+    """
+    before = [None if body is None else decode_item(body) for body in bodies]
+    for place, (write, item) in enumerate(zip(writes, before, strict=True)):
+        if not holds(write.when, item):
+            raise ConditionFailedError(place)
+    after = [_result(write, item) for write, item in zip(writes, before, strict=True)]
+    encoded = [None if item is None else encode_item(item) for item in after]
+    return list(zip(before, after, encoded, strict=True))
+
+
+def _result(write: Write, item: Item | None) -> Item | None:
+    match write:
+        case Put(new, _):
+            return new
+        case Update(key, change, _):
+            return changed(key, item, change)
+        case Delete() | Check():
+            return None
+        case _:
+            assert_never(write)
+
+
 def write_key(write: Write) -> Key:
     """Return the key of the item that a write is about."""
     return key_of(write.item) if isinstance(write, Put) else write.key
@@ -133,13 +167,13 @@ def apply_once(
     except ConditionFailedError as error:
         if token is None:
             raise
-        if error.place > 0:
-            raise ConditionFailedError(error.place - 1) from error
-        # The token's own mark was there: the transaction was applied before.
+        if error.index > 0:
+            raise ConditionFailedError(error.index - 1) from error
+        # The write that records the token failed: the transaction was applied before.
 
 
 def _normal_writes(writes: Sequence[Write], *, token: str | None, now: int) -> list[Write]:
-    # With the mark of the token in front.
+    """Return the checked writes, after the write that records the token."""
     result = [normal_write(write) for write in writes]
     if not result:
         raise InvalidInputError("a transaction needs at least one write")
@@ -150,7 +184,7 @@ def _normal_writes(writes: Sequence[Write], *, token: str | None, now: int) -> l
             f"a transaction has at most {MAX_TRANSACTION_WRITES} writes, its token included"
         )
     if len({write_key(write) for write in result}) < len(result):
-        raise InvalidInputError("a transaction names an item once")
+        raise InvalidInputError("a transaction may name an item only once")
     if sum(map(_write_size, result)) > MAX_TRANSACTION_BYTES:
         raise InvalidInputError(f"a transaction is at most {MAX_TRANSACTION_BYTES} bytes")
     return result
@@ -174,3 +208,96 @@ def _write_size(write: Write) -> int:
             return size_of(key.pk) + size_of(key.sk)
         case _:
             assert_never(write)
+
+
+def check_condition(condition: Condition) -> None:
+    """Raise InvalidInputError for a condition that a store cannot check."""
+    match condition:
+        case Absent(attribute) | Present(attribute):
+            if attribute is not None:
+                check_name(attribute)
+        case Compare(attribute, relation, value):
+            check_name(attribute)
+            if not isinstance(value, str | bytes | int | float | None):
+                raise InvalidInputError(
+                    "only text, bytes, numbers, booleans and None can be compared"
+                )
+            normal_value(value)
+            if relation in ORDERED and kind_of(value) not in ("S", "N"):
+                raise InvalidInputError("only text and numbers have an order")
+        case Every(conditions) | Either(conditions):
+            for part in conditions:
+                check_condition(part)
+        case _:
+            assert_never(condition)
+
+
+def holds(condition: Condition | None, item: Item | None) -> bool:
+    """Tell whether an item, or its absence, meets a condition."""
+    match condition:
+        case None:
+            return True
+        case Absent(attribute):
+            return item is None or (attribute is not None and attribute not in item)
+        case Present(attribute):
+            return item is not None and (attribute is None or attribute in item)
+        case Compare():
+            return item is not None and _compares(condition, item)
+        case Every(conditions):
+            return all(holds(part, item) for part in conditions)
+        case Either(conditions):
+            return any(holds(part, item) for part in conditions)
+        case _:
+            assert_never(condition)
+
+
+def _compares(compare: Compare, item: Item) -> bool:
+    if compare.attribute not in item:
+        return False
+    stored, expected = item[compare.attribute], compare.value
+    same_kind = kind_of(stored) == kind_of(expected)
+    if compare.relation == "=":
+        return same_kind and stored == expected
+    if compare.relation == "<>":
+        return not (same_kind and stored == expected)
+    if not same_kind:
+        return False
+    order = _order(stored, expected)
+    match compare.relation:
+        case "<":
+            return order < 0
+        case "<=":
+            return order <= 0
+        case ">":
+            return order > 0
+        case ">=":
+            return order >= 0
+        case _:
+            assert_never(compare.relation)
+
+
+def _order(stored: Value, expected: Value) -> int:
+    if isinstance(stored, str) and isinstance(expected, str):
+        return (stored > expected) - (stored < expected)  # code points sort as their UTF-8 bytes do
+    if isinstance(stored, int | float) and isinstance(expected, int | float):
+        return (stored > expected) - (stored < expected)
+    raise InvalidInputError("only text and numbers have an order")
+
+
+def kind_of(value: Value) -> str:
+    """Return the kind of a value, in DynamoDB's words."""
+    match value:
+        case None:
+            return "NULL"
+        case bool():
+            return "BOOL"
+        case str():
+            return "S"
+        case int() | float():
+            return "N"
+        case bytes():
+            return "B"
+        case list():
+            return "L"
+        case _:
+            return "M"

@@ -1,5 +1,5 @@
 """Other MCP servers, through the official client.
 
-The gateway calls `upstream` through its port. `client_session` holds one open connection, and
-`transports` starts a program or connects to a URL.
+The gateway calls `upstream` through its port. `upstream_session` holds one open session, and
+`transports` starts a program (`stdio_transport`) or connects to a URL (`http_transport`).
 """

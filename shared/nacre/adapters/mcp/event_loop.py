@@ -1,4 +1,4 @@
-"""The event loop on which sessions with other servers live, in a thread of its own."""
+"""The event loop of the sessions with other servers, in a separate thread."""
 
 import asyncio
 import contextlib
@@ -12,33 +12,33 @@ from nacre.core.limits import UPSTREAM_CLOSE_SECONDS
 
 T = TypeVar("T")
 
-# The client tells its loggers what we tell our callers, with addresses and contents besides.
-_CHATTY = ("mcp", "client", "httpx2")
+# The official client logs what callers learn anyway, together with addresses and contents.
+_SILENCED_LOGGERS = ("mcp", "client", "httpx2")
 
 
 class UpstreamLoop:
-    """Starts with the first call; ends when it is closed."""
+    """An event loop that the first call starts and `close` ends."""
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
-        for name in _CHATTY:
+        for name in _SILENCED_LOGGERS:
             logger = logging.getLogger(name)
             logger.addHandler(logging.NullHandler())
             logger.propagate = False
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> "Future[T]":
-        """Run a coroutine on the loop."""
+        """Run a coroutine in the loop."""
         return asyncio.run_coroutine_threadsafe(coroutine, self.loop())
 
     def soon(self, action: Callable[..., object], *arguments: Any) -> None:
-        """Call a function on the loop; nothing happens where the loop has ended."""
+        """Call a function in the loop; does nothing once the loop has ended."""
         with contextlib.suppress(RuntimeError):
             self.loop().call_soon_threadsafe(action, *arguments)
 
     def loop(self) -> asyncio.AbstractEventLoop:
-        """Return the loop, started."""
+        """Return the loop, after starting it if necessary."""
         with self._guard:
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
@@ -49,7 +49,7 @@ class UpstreamLoop:
             return self._loop
 
     def close(self) -> None:
-        """End what runs, and the loop."""
+        """Cancel the tasks, and end the loop."""
         with self._guard:
             loop, thread = self._loop, self._thread
         if loop is None or thread is None or not thread.is_alive():

@@ -1,4 +1,4 @@
-"""One call of another server, between the thread that waits for it and the loop it runs on."""
+"""One call of another server, between the loop that it runs in and the loop of its caller."""
 
 import asyncio
 import contextlib
@@ -17,8 +17,8 @@ from nacre.core.limits import (
 from nacre.ports.upstream import Asked, Event, Logged, Progressed
 
 
-class LiveCall:
-    """A call that runs on the sessions' loop; whoever made it hears of it where he is."""
+class RemoteCall:
+    """A call that runs in the sessions' loop; its events are delivered in the caller's loop."""
 
     def __init__(
         self,
@@ -34,8 +34,8 @@ class LiveCall:
         session: int = 0,
     ) -> None:
         self.method = method
-        self.session = session  # whose offers were compared
-        self.changes = changes  # how often the server's offers had changed when it was made
+        self.session = session  # the one whose offer was compared
+        self.changes = changes  # how often the server's lists had changed when the call was made
         self.params = params
         self.wants_progress = wants_progress
         self.log_level = log_level
@@ -47,7 +47,7 @@ class LiveCall:
         self._guard = threading.Lock()
         self._events: deque[Event | Exception] = deque()
         self._waiter: tuple[asyncio.AbstractEventLoop, asyncio.Future[None]] | None = None
-        # What only the loop touches.
+        # Used in the sessions' loop only.
         self._reason: str | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._until: float | None = None
@@ -55,10 +55,10 @@ class LiveCall:
         self._number = 0
         self._is_over = False
 
-    # Whoever made the call.
+    # The caller.
 
     async def next(self) -> Event:
-        """Return what happens next."""
+        """Return the next event."""
         while True:
             with self._guard:
                 if self._events:
@@ -72,20 +72,20 @@ class LiveCall:
             raise event
         return event
 
-    def answer(self, asked: Asked, result: Mapping[str, Any] | None) -> None:
-        """Give the server what it asked for."""
-        self._loop.soon(self._answered, asked.number, result)
+    def answer(self, question: Asked, result: Mapping[str, Any] | None) -> None:
+        """Send the client's answer to the server."""
+        self._loop.soon(self._answered, question.number, result)
 
     def cancel(self) -> None:
-        """Give the call up."""
+        """Cancel the call."""
         self._loop.soon(self._cancelled)
 
-    # The loop.
+    # The sessions' loop.
 
     def deliver(self, event: Event | Exception) -> None:
-        """Tell of an event; the last one is `Done` or an exception.
+        """Deliver an event to the caller; the last one is `Done` or an exception.
 
-        What is only said by the way is let go where nobody reads as fast.
+        Progress and log entries are dropped if the caller does not read fast enough.
         """
         with self._guard:
             is_full = len(self._events) >= UPSTREAM_UNREAD_EVENTS
@@ -98,7 +98,7 @@ class LiveCall:
                 waiting[0].call_soon_threadsafe(_wake, waiting[1])
 
     def start_clock(self) -> None:
-        """Give the call its time, from now on."""
+        """Start the call's timeout again."""
         self.stop_clock()
         loop = asyncio.get_running_loop()
         if self._until is None:
@@ -107,19 +107,19 @@ class LiveCall:
         self._timer = loop.call_later(seconds, self._expired)
 
     def stop_clock(self) -> None:
-        """Let it take as long as it takes."""
+        """Stop the call's timeout."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
     async def progressed(self, progress: float, total: float | None, message: str | None) -> None:
-        """Tell how far the call is, which shows that it is alive."""
+        """Deliver the progress of the call, which also restarts its timeout."""
         if not self._asked:
             self.start_clock()
         self.deliver(Progressed(progress, total, message))
 
     async def ask(self, method: str, params: dict[str, Any]) -> Mapping[str, Any] | None:
-        """Return the client's answer to a question of the server; None declines."""
+        """Return the client's answer to a question of the server; None declines it."""
         if self._number >= UPSTREAM_QUESTIONS:
             return None
         self._number += 1
@@ -129,29 +129,29 @@ class LiveCall:
         self.stop_clock()  # a person may take longer than a server
         self.deliver(Asked(number, method, params))
         try:
-            found: Mapping[str, Any] | None = await waiting
+            answer: Mapping[str, Any] | None = await waiting
         finally:
             self._asked.pop(number, None)
         if not self._is_over and not self._asked:
             self.start_clock()
-        return found
+        return answer
 
     def lose(self, reason: str) -> None:
-        """End the call, because its session is over."""
+        """End the call, because its session has ended."""
         if self.task is not None and not self.task.done():
             self._reason = self._reason or reason
             self.task.cancel()
 
     def ending(self) -> UpstreamError:
-        """Return why the call was ended from outside."""
+        """Return the error of a call that was cancelled."""
         return UpstreamError(
             self._server, self._reason or "was given up", is_fault=self._reason is not None
         )
 
     def over(self) -> None:
-        """Let go of everything; nobody answers any more.
+        """Stop the timeout, and decline the open questions.
 
-        Not by cancelling: whoever waits for an answer is a task of the session's.
+        Cancelling would not do: the waiting tasks belong to the session.
         """
         self._is_over = True
         self.stop_clock()

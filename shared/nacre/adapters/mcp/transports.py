@@ -1,28 +1,28 @@
-"""How each kind of server is reached: a program, streamable HTTP, or the older SSE."""
+"""The connections to servers: to a program, over streamable HTTP, or over the older SSE."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, Self
 
 import httpx2
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
-from nacre.adapters.http.public_addresses import Network, checked_addresses, resolved
-from nacre.adapters.mcp.http_client import Addresses, UpstreamClient, UpstreamHttp
-from nacre.adapters.mcp.large_answers import LargeAnswers, Reading, Shorten
-from nacre.adapters.mcp.server_process import program
+from nacre.adapters.mcp.http_transport import HttpTransport, PlainClient
+from nacre.adapters.mcp.large_answers import LargeAnswers, Reading, Shorten, WrappedStream
+from nacre.adapters.mcp.stdio_transport import program
 from nacre.core.errors import ConfigurationError
 from nacre.core.limits import UPSTREAM_ANSWER_BYTES
 from nacre.gateway.servers.config import ServerConfig
 from nacre.gateway.servers.references import References
+from nacre.http_client.public_addresses import Network, Resolve, checked_addresses, resolved
 
-_SILENT_SECONDS = 3600.0  # a stream may say nothing for so long; each call has its own bound
+_SILENT_SECONDS = 3600.0  # for a silent stream; each call has a shorter limit
 Ended = Callable[[str | None], None]
 
 
 class Transports:
-    """Opens connections to servers; a stack starts no programs, and reaches public hosts only."""
+    """Opens connections. A stack starts no programs, and connects to public addresses only."""
 
     def __init__(
         self,
@@ -35,32 +35,36 @@ class Transports:
         self.reading = reading
         self._references = references
         self._is_stack = is_stack
-        self._addresses: Addresses = resolved
+        self._resolve: Resolve = resolved
         if is_stack:
-            self._addresses = lambda host, port: checked_addresses(host, port, allowed=allowed)
+            self._resolve = lambda host, port: checked_addresses(host, port, allowed=allowed)
 
-    def new_http(self, shorten: Shorten) -> UpstreamHttp:
-        """Return what sends the requests of one session."""
-        return UpstreamHttp(self._addresses, None if self.reading is None else shorten)
+    def new_http(self, config: ServerConfig, shorten: Shorten) -> HttpTransport:
+        """Return the HTTP transport of one session."""
+        return HttpTransport(
+            self._resolve,
+            connect_seconds=config.open_timeout,
+            shorten=None if self.reading is None else shorten,
+        )
 
     @asynccontextmanager
     async def opened(
-        self, config: ServerConfig, http: UpstreamHttp, ended: Ended, large: LargeAnswers
+        self, config: ServerConfig, http: HttpTransport, ended: Ended, large: LargeAnswers
     ) -> AsyncIterator[tuple[Any, Any]]:
-        """Give the streams of a new connection; `ended` hears when it is over."""
+        """Yield the streams of a new connection; `ended` is called at its end."""
         async with self._opened(config, http, ended, large.shortened) as (reading, writing):
             yield reading, large.watching(writing)
 
     @asynccontextmanager
     async def _opened(
-        self, config: ServerConfig, http: UpstreamHttp, ended: Ended, shorten: Shorten
+        self, config: ServerConfig, http: HttpTransport, ended: Ended, shorten: Shorten
     ) -> AsyncIterator[tuple[Any, Any]]:
         filled = self._references.filled
         if config.kind == "stdio":
             if self._is_stack:
                 raise ConfigurationError("a stack starts no programs; give it a 'url'")
             environment = {name: filled(value) for name, value in config.env.items()}
-            arguments = [filled(each) for each in config.args]
+            arguments = [filled(argument) for argument in config.args]
             async with program(
                 filled(config.command), arguments, environment, filled(config.cwd), ended, shorten
             ) as streams:
@@ -73,7 +77,12 @@ class Transports:
             async with self._events(url, headers, http, ended) as streams:
                 yield streams
             return
-        client = _client(http, headers, config.open_timeout)
+        client = PlainClient(
+            transport=http,
+            headers=headers,
+            timeout=httpx2.Timeout(config.open_timeout, read=_SILENT_SECONDS),
+            trust_env=False,
+        )
         async with (
             client,
             streamable_http_client(
@@ -84,7 +93,7 @@ class Transports:
 
     @asynccontextmanager
     async def _events(
-        self, url: str, headers: dict[str, str], http: UpstreamHttp, ended: Ended
+        self, url: str, headers: dict[str, str], http: HttpTransport, ended: Ended
     ) -> AsyncIterator[tuple[Any, Any]]:
         def client(
             headers: dict[str, str] | None = None,
@@ -99,36 +108,17 @@ class Transports:
             reading,
             writing,
         ):
-            yield _Watched(reading, ended), writing
+            yield _EndingStream(reading, ended), writing
 
 
-def _client(http: UpstreamHttp, headers: dict[str, str], seconds: float) -> httpx2.AsyncClient:
-    return UpstreamClient(
-        transport=http,
-        headers=headers,
-        timeout=httpx2.Timeout(seconds, read=_SILENT_SECONDS),
-        trust_env=False,
-    )
-
-
-class _Watched:
-    """A stream of messages that tells when it is over."""
+class _EndingStream(WrappedStream):
+    """A stream of messages that calls `ended` at its end."""
 
     def __init__(self, stream: Any, ended: Ended) -> None:
-        self._stream = stream
+        super().__init__(stream)
         self._ended = ended
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
-
-    async def __aenter__(self) -> "_Watched":
-        await self._stream.__aenter__()
-        return self
-
-    async def __aexit__(self, *what: Any) -> Any:
-        return await self._stream.__aexit__(*what)
-
-    def __aiter__(self) -> "_Watched":
+    def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> Any:

@@ -1,4 +1,4 @@
-"""Other servers through the official client: opened when needed, kept, opened again."""
+"""Other servers through the official client: sessions are opened when needed, and reused."""
 
 import asyncio
 import contextlib
@@ -7,17 +7,17 @@ from typing import Any
 
 import mcp_types as types
 
-from nacre.adapters.mcp.client_session import AS_IT_IS, Session
 from nacre.adapters.mcp.event_loop import UpstreamLoop
-from nacre.adapters.mcp.faults import (
+from nacre.adapters.mcp.remote_call import RemoteCall
+from nacre.adapters.mcp.transports import Transports
+from nacre.adapters.mcp.upstream_errors import (
     call_fault,
     is_session_gone,
     needs_listing,
     opening_fault,
 )
-from nacre.adapters.mcp.remote_call import LiveCall
-from nacre.adapters.mcp.transports import Transports
-from nacre.core.errors import NacreError, UncomparedError, UpstreamError
+from nacre.adapters.mcp.upstream_session import ANY_OBJECT, UpstreamSession
+from nacre.core.errors import NacreError, NewSessionError, UpstreamError
 from nacre.core.limits import (
     OFFERED_BYTES,
     OFFERED_PAGES,
@@ -38,7 +38,7 @@ _LISTS: Mapping[str, tuple[Any, str, str]] = {
 
 
 class McpUpstream:
-    """One server."""
+    """One server, as the port `Upstream`."""
 
     def __init__(
         self,
@@ -53,29 +53,29 @@ class McpUpstream:
         self._loop = loop
         self._transports = transports
         self._seconds = seconds
-        self._tell_changed = changed
-        self._changes = 0  # how often the server said that it offers something else
-        # What only the loop touches.
-        self._session: Session | None = None
-        self._sessions = 0  # how many were opened
+        self._on_change = changed
+        self._changes = 0  # how often the server announced changed lists
+        # Used in the sessions' loop only.
+        self._session: UpstreamSession | None = None
+        self._sessions_opened = 0
         self._opening: asyncio.Lock | None = None
         self._slots: asyncio.Semaphore | None = None
         self._waiting = 0
 
-    # Whoever uses the server.
+    # Called from the caller's thread.
 
     def offered(self) -> Offered:
-        """Return what the server lists now; blocks."""
-        asked = self._loop.run(self._listed())
+        """Return the server's lists; blocks."""
+        listing = self._loop.run(self._list())
         try:
-            return asked.result(self._config.open_timeout + self._seconds)
+            return listing.result(self._config.open_timeout + self._seconds)
         except TimeoutError as error:
-            asked.cancel()
+            listing.cancel()
             raise UpstreamError(self._config.name, "did not answer in time") from error
 
     @property
     def session(self) -> int:
-        """The number of the session that is open; 0 without one."""
+        """The number of the open session, 0 without one."""
         session = self._session
         return 0 if session is None or session.is_over else session.number
 
@@ -87,9 +87,9 @@ class McpUpstream:
         session: int,
         wants_progress: bool = False,
         log_level: str | None = None,
-    ) -> LiveCall:
-        """Start a request; it ends with UncomparedError when its session is not open any more."""
-        call = LiveCall(
+    ) -> RemoteCall:
+        """Start a request; it ends with NewSessionError if its session is no longer open."""
+        call = RemoteCall(
             self._loop,
             self._config.name,
             self._seconds,
@@ -106,27 +106,27 @@ class McpUpstream:
     def close(self) -> None:
         """End the session."""
         with contextlib.suppress(Exception):
-            self._loop.run(self._closed()).result(UPSTREAM_CLOSE_SECONDS)
+            self._loop.run(self._close()).result(UPSTREAM_CLOSE_SECONDS)
 
-    # The loop.
+    # Runs in the sessions' event loop.
 
-    def _begin(self, call: LiveCall) -> None:
+    def _begin(self, call: RemoteCall) -> None:
         call.task = asyncio.create_task(self._run(call))
 
-    async def _run(self, call: LiveCall) -> None:
+    async def _run(self, call: RemoteCall) -> None:
         try:
             call.start_clock()
-            call.deliver(Done(await self._in_turn(call)))
+            call.deliver(Done(await self._run_in_slot(call)))
         except asyncio.CancelledError:
             call.deliver(call.ending())
         except NacreError as error:
             call.deliver(error)
-        except Exception as error:  # noqa: BLE001 - whoever waits for the call must hear of it
+        except Exception as error:  # noqa: BLE001 - delivered to the caller
             call.deliver(call_fault(self._config.name, error, self._refused()))
         finally:
             call.over()
 
-    async def _in_turn(self, call: LiveCall) -> Mapping[str, Any]:
+    async def _run_in_slot(self, call: RemoteCall) -> Mapping[str, Any]:
         self._slots = self._slots or asyncio.Semaphore(self._config.concurrency)
         if self._waiting >= UPSTREAM_WAITING_CALLS:
             raise UpstreamError(
@@ -139,12 +139,12 @@ class McpUpstream:
             self._waiting -= 1
         try:
             self._refuse_outdated(call)
-            return await self._requested(call)
+            return await self._request(call)
         finally:
             self._slots.release()
 
-    def _refuse_outdated(self, call: LiveCall) -> None:
-        """Refuse a call that was decided before the server said that it offers something else."""
+    def _refuse_outdated(self, call: RemoteCall) -> None:
+        """Refuse a call that was decided before the server announced changed lists."""
         if call.changes != self._changes:
             raise UpstreamError(
                 self._config.name,
@@ -152,29 +152,29 @@ class McpUpstream:
                 is_fault=False,
             )
 
-    def _changed(self) -> None:
+    def _announce_change(self) -> None:
         self._changes += 1
-        self._tell_changed()
+        self._on_change()
 
-    async def _requested(self, call: LiveCall) -> Mapping[str, Any]:
+    async def _request(self, call: RemoteCall) -> Mapping[str, Any]:
         for attempt in (1, 2):
             session = self._session
             if session is None or session.is_over or session.number != call.session:
-                raise UncomparedError(self._config.name)
+                raise NewSessionError(self._config.name)
             session.calls.add(call)
             try:
                 return await session.request(call)
             except asyncio.CancelledError:
                 if call.was_cancelled:
-                    session.gave_up()
+                    session.ignore_questions()
                 raise
             except Exception as error:
                 if attempt == 1 and needs_listing(error):
                     await _relist(session)
                 elif is_session_gone(error):
-                    session.calls.discard(call)  # it goes on in the next session
-                    await self._dropped(session)
-                    raise UncomparedError(self._config.name) from error
+                    session.calls.discard(call)  # it is made again in the next session
+                    await self._drop(session)
+                    raise NewSessionError(self._config.name) from error
                 else:
                     if session.is_over:
                         self._forget(session)
@@ -185,60 +185,62 @@ class McpUpstream:
                 session.calls.discard(call)
         raise AssertionError
 
-    async def _listed(self) -> Offered:
+    async def _list(self) -> Offered:
         for attempt in (1, 2):
-            session = await self._opened()
+            session = await self._open_session()
             try:
                 return await self._all_lists(session)
             except NacreError:
                 raise
             except Exception as error:
                 if session.is_over or is_session_gone(error):
-                    await self._dropped(session)
+                    await self._drop(session)
                     if attempt == 1:
                         continue
                 raise call_fault(self._config.name, error, session.http.refused) from error
         raise AssertionError
 
-    async def _all_lists(self, session: Session) -> Offered:
+    async def _all_lists(self, session: UpstreamSession) -> Offered:
         offers = session.client.server_capabilities
-        room = OFFERED_BYTES
+        bytes_left = OFFERED_BYTES
         lists: dict[str, tuple[Any, ...]] = {}
         for name, (request, capability, key) in _LISTS.items():
             if getattr(offers, capability, None) is None:
                 continue
-            found, size = await self._pages(session, request, key, room)
-            room -= size
-            lists[name] = tuple(found)
-        if session.is_modern and any(_mirrors(tool) for tool in lists.get("tools", ())):
+            entries, size = await self._pages(session, request, key, bytes_left)
+            bytes_left -= size
+            lists[name] = tuple(entries)
+        if session.is_modern and any(
+            _has_header_arguments(tool) for tool in lists.get("tools", ())
+        ):
             await _relist(session)
         version = session.client.protocol_version or ""
         return Offered(**lists, version=version, session=session.number)
 
     async def _pages(
-        self, session: Session, request: Any, key: str, room: int
+        self, session: UpstreamSession, request: Any, key: str, bytes_left: int
     ) -> tuple[list[Any], int]:
-        """Return what a list holds, and its size; each page is weighed before the next."""
-        found: list[Any] = []
+        """Return the entries of a list, and their size, which is checked after each page."""
+        entries: list[Any] = []
         size = 0
         cursor: str | None = None
         for _ in range(OFFERED_PAGES):
             params = types.PaginatedRequestParams(cursor=cursor) if cursor else None
             async with asyncio.timeout(self._seconds):
-                page = await session.client.session.send_request(request(params=params), AS_IT_IS)
+                page = await session.client.session.send_request(request(params=params), ANY_OBJECT)
             listed = page.get(key)
             if isinstance(listed, list):
                 size += len(strict_json.encode(listed))
-                if size > room:
-                    raise UpstreamError(self._config.name, "offers more than can be listed")
-                found += listed
+                if size > bytes_left:
+                    raise UpstreamError(self._config.name, "lists more than this gateway accepts")
+                entries += listed
             following = page.get("nextCursor")
             if not isinstance(following, str) or following == cursor:
                 break
             cursor = following
-        return found, size
+        return entries, size
 
-    async def _opened(self) -> Session:
+    async def _open_session(self) -> UpstreamSession:
         session = self._session
         if session is not None and not session.is_over:
             return session
@@ -249,8 +251,10 @@ class McpUpstream:
                 return session
             if session is not None:
                 await session.close()
-            self._sessions += 1
-            session = Session(self._config, self._transports, self._changed, number=self._sessions)
+            self._sessions_opened += 1
+            session = UpstreamSession(
+                self._config, self._transports, self._announce_change, number=self._sessions_opened
+            )
             try:
                 await session.open()
             except asyncio.CancelledError:
@@ -261,11 +265,11 @@ class McpUpstream:
             self._session = session
             return session
 
-    async def _dropped(self, session: Session) -> None:
+    async def _drop(self, session: UpstreamSession) -> None:
         self._forget(session)
         await session.close()
 
-    def _forget(self, session: Session) -> None:
+    def _forget(self, session: UpstreamSession) -> None:
         if self._session is session:
             self._session = None
         session.end_soon()
@@ -273,14 +277,14 @@ class McpUpstream:
     def _refused(self) -> int | None:
         return None if self._session is None else self._session.http.refused
 
-    async def _closed(self) -> None:
+    async def _close(self) -> None:
         session, self._session = self._session, None
         if session is not None:
             await session.close()
 
 
-async def _relist(session: Session) -> None:
-    """Let the client see all tools: it takes from them which arguments are headers too."""
+async def _relist(session: UpstreamSession) -> None:
+    """Let the client list all tools, because their schemas say which arguments become headers."""
     cursor: str | None = None
     for _ in range(OFFERED_PAGES):
         page = await session.client.list_tools(cursor=cursor, cache_mode="bypass")
@@ -289,6 +293,6 @@ async def _relist(session: Session) -> None:
             return
 
 
-def _mirrors(tool: Any) -> bool:
+def _has_header_arguments(tool: Any) -> bool:
     schema = tool.get("inputSchema") if isinstance(tool, dict) else None
     return isinstance(schema, dict) and any(annotated(schema))

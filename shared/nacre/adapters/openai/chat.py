@@ -4,81 +4,80 @@ import asyncio
 import ssl
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
 from random import Random
 from typing import Any, NamedTuple, cast
 
 import openai
 
-from nacre.adapters.openai.chat_stream import Gathered
+from nacre.adapters.openai.chat_stream import StreamedAnswer
 from nacre.adapters.openai.faults import (
     NEW_LIMIT,
     OLD_LIMIT,
     OPENAI,
     PassingError,
-    RefusedFormError,
+    RefusedVariantError,
     timed_out,
+    too_long_answer,
     translated,
 )
 from nacre.adapters.openai.json_pieces import JsonPieces
-from nacre.core.errors import ModelError
+from nacre.core.lazy_dataclasses import replace
 from nacre.core.limits import CHAT_RETRIES, MAX_CHAT_STREAM_BYTES
 from nacre.ports.chat import ChatAnswer, tokens_of
 
-# As the SDK's `with_streaming_response` asks for an answer that it does not read. That takes no
-# body but one that is whole in memory, as text and as bytes, and attachments are large.
+# The header by which the SDK's `with_streaming_response` leaves an answer unread. That method keeps
+# the whole body in memory, as text and as bytes, and attachments are large.
 _STREAMED = {"X-Stainless-Raw-Response": "stream"}
-_FIRST_PAUSE = 0.5  # seconds; somebody waits
+_FIRST_PAUSE = 0.5  # seconds; a client is waiting
 
 
-class _Form(NamedTuple):
-    """What a request may look like."""
+class _Variant(NamedTuple):
+    """One variant of a request."""
 
     streams: bool
-    counts: bool  # asks the stream to end with what it cost
-    limit: str | None  # how it names the bound of the answer
-    calls: bool = True  # offers tools, where there are some; small local models refuse them
+    includes_usage: bool  # whether the stream is to end with its token counts
+    limit: str | None  # the name of the limit of the answer
+    offers_tools: bool = True  # small local models refuse them
 
 
-# What is refused is tried in the next form. The first that is taken is kept.
-_FORMS = (
-    _Form(True, True, OLD_LIMIT),
-    _Form(True, True, NEW_LIMIT),
-    _Form(True, False, OLD_LIMIT),
-    _Form(False, False, OLD_LIMIT),
-    _Form(False, False, NEW_LIMIT),
-    _Form(False, False, None),
-    _Form(True, True, OLD_LIMIT, calls=False),
+# A refused request is tried in the next variant. The first accepted variant is remembered.
+_VARIANTS = (
+    _Variant(True, True, OLD_LIMIT),
+    _Variant(True, True, NEW_LIMIT),
+    _Variant(True, False, OLD_LIMIT),
+    _Variant(False, False, OLD_LIMIT),
+    _Variant(False, False, NEW_LIMIT),
+    _Variant(False, False, None),
+    _Variant(True, True, OLD_LIMIT, offers_tools=False),
 )
-_FORMS_OF_OPENAI = (_FORMS[1], _FORMS[0], *_FORMS[2:])
+_VARIANTS_OF_OPENAI = (_VARIANTS[1], _VARIANTS[0], *_VARIANTS[2:])
 
 
 class OpenAIChats:
-    """Opens conversations; remembers for each endpoint and model what form it takes."""
+    """Opens conversations, and remembers the accepted variant for each endpoint and model."""
 
     def __init__(self) -> None:
-        self._taken: dict[tuple[str, str], int] = {}
+        self._accepted_variants: dict[tuple[str, str], int] = {}
         self._context: ssl.SSLContext | None = None
 
     def open(self, name: str, *, key: str, base_url: str, **options: Any) -> "OpenAIChat":
-        """Return a conversation with a model; its lines are its own and end with it."""
+        """Return a conversation with a model; it has its own connections, which end with it."""
         if self._context is None:
-            self._context = ssl.create_default_context()  # costs more than all the rest
+            self._context = ssl.create_default_context()  # slow, so it is shared
         client = openai.AsyncOpenAI(
             api_key=key or "none",
             base_url=base_url,
             max_retries=0,
             http_client=openai.DefaultAsyncHttpxClient(verify=self._context),
         )
-        return OpenAIChat(name, client, base_url, self._taken, **options)
+        return OpenAIChat(name, client, base_url, self._accepted_variants, **options)
 
 
 class OpenAIChat:
     """A Chat over one endpoint with one key.
 
-    An attempt that failed in passing is repeated after a growing, uneven pause, or as long after
-    as the endpoint asks. Whatever goes wrong, the key, what was said and the endpoint's own words
-    stay out of the error.
+    A temporary failure is retried after a growing, random pause, or after the time that the
+    endpoint asks for. Errors never contain the key, the messages or the endpoint's own words.
     """
 
     def __init__(
@@ -86,7 +85,7 @@ class OpenAIChat:
         name: str,
         client: openai.AsyncOpenAI,
         base_url: str,
-        taken: dict[tuple[str, str], int],
+        accepted_variants: dict[tuple[str, str], int],
         *,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         monotonic: Callable[[], float] = time.monotonic,
@@ -94,12 +93,12 @@ class OpenAIChat:
     ) -> None:
         self.name = name
         self._client = client
-        self._forms = _FORMS_OF_OPENAI if base_url.startswith(OPENAI) else _FORMS
-        self._place = (base_url, name)
-        self._taken = taken
+        self._variants = _VARIANTS_OF_OPENAI if base_url.startswith(OPENAI) else _VARIANTS
+        self._model_key = (base_url, name)
+        self._accepted_variants = accepted_variants
         self._sleep = sleep
         self._monotonic = monotonic
-        self._rng = rng or Random()  # noqa: S311  spreads repeats; no secret hangs on it
+        self._rng = rng or Random()  # noqa: S311  jitter for retries; not for secrets
 
     async def complete(
         self,
@@ -110,128 +109,119 @@ class OpenAIChat:
         max_tokens: int,
         seconds: float,
     ) -> ChatAnswer:
-        """Return the next answer; raise ModelError when there is none to be had."""
-        asked = _Asked(messages, tools, may_call=may_call, max_tokens=max_tokens)
-        until = self._monotonic() + seconds
-        pause, lost = _FIRST_PAUSE, 0
-        for left in reversed(range(CHAT_RETRIES + 1)):
+        """Return the next answer; raises ModelError if there is no answer."""
+        question = _Question(messages, tools, may_call, max_tokens, tokens_of(messages, tools))
+        deadline = self._monotonic() + seconds
+        pause, lost_tokens = _FIRST_PAUSE, 0
+        for retries_left in reversed(range(CHAT_RETRIES + 1)):
             try:
-                answer = await self._answered(asked, until)
+                answer = await self._try_variants(question, deadline)
             except PassingError as error:
-                # A provider that had begun to answer sends a bill for it.
-                lost += error.reported.input_tokens
+                # A provider charges for an answer that it had begun.
+                lost_tokens += error.reported.input_tokens
                 wait = pause * self._rng.uniform(0.5, 1.5) if error.wait is None else error.wait
-                if not left or self._monotonic() + wait >= until:
-                    error.reported.input_tokens = lost
+                if not retries_left or self._monotonic() + wait >= deadline:
+                    error.reported.input_tokens = lost_tokens
                     raise error.reported from None
             else:
-                return replace(answer, input_tokens=answer.input_tokens + lost)
+                return replace(answer, input_tokens=answer.input_tokens + lost_tokens)
             await self._sleep(wait)
             pause *= 2
         raise AssertionError("the last attempt returns or raises")
 
     async def close(self) -> None:
-        """End what lines are open."""
+        """Close the connections."""
         await self._client.close()
 
-    async def _answered(self, asked: "_Asked", until: float) -> ChatAnswer:
-        last = len(self._forms) - (1 if asked.can_do_without_tools else 2)
-        for place in range(min(last, self._taken.get(self._place, 0)), last + 1):
+    async def _try_variants(self, question: "_Question", deadline: float) -> ChatAnswer:
+        last = len(self._variants) - (1 if question.can_do_without_tools else 2)
+        for place in range(min(last, self._accepted_variants.get(self._model_key, 0)), last + 1):
             try:
-                answer = await self._once(asked, self._forms[place], until)
-            except RefusedFormError as error:
+                answer = await self._try_variant(question, self._variants[place], deadline)
+            except RefusedVariantError as error:
                 if place == last:
-                    # It was not the form, so the best one is tried first again.
-                    self._taken.pop(self._place, None)
+                    # The variant was not the reason, so the best one is tried first again.
+                    self._accepted_variants.pop(self._model_key, None)
                     raise error.reported from None
             else:
-                self._taken[self._place] = place
+                self._accepted_variants[self._model_key] = place
                 return answer
-        raise AssertionError("the last form returns or raises")
+        raise AssertionError("the last variant returns or raises")
 
-    async def _once(self, asked: "_Asked", form: _Form, until: float) -> ChatAnswer:
-        left = until - self._monotonic()
-        with translated(asked.tokens):
+    async def _try_variant(
+        self, question: "_Question", variant: _Variant, deadline: float
+    ) -> ChatAnswer:
+        seconds = deadline - self._monotonic()
+        with translated(question.tokens):
             try:
-                # The timeout of the request is for each read: an endpoint that sends a byte now
-                # and then would never meet it.
-                async with asyncio.timeout(max(0.001, left)):
-                    return await self._read(asked, form, left)
+                # The timeout of a request is for each read, so an endpoint that sends a byte now
+                # and then would never exceed it.
+                async with asyncio.timeout(max(0.001, seconds)):
+                    return await self._request(question, variant, seconds)
             except TimeoutError:
-                raise timed_out(asked.tokens) from None
+                raise timed_out(question.tokens) from None
 
-    async def _read(self, asked: "_Asked", form: _Form, left: float) -> ChatAnswer:
-        body = JsonPieces({"model": self.name, **asked.body(form)})
-        answered = await self._client.post(
+    async def _request(
+        self, question: "_Question", variant: _Variant, seconds: float
+    ) -> ChatAnswer:
+        body = JsonPieces({"model": self.name, **question.body(variant)})
+        raw = await self._client.post(
             "/chat/completions",
             content=body,
             cast_to=object,
-            options={"headers": {**body.headers, **_STREAMED}, "timeout": max(0.001, left)},
+            options={"headers": {**body.headers, **_STREAMED}, "timeout": max(0.001, seconds)},
         )
-        response = cast("openai.AsyncAPIResponse[object]", answered)
+        response = cast("openai.AsyncAPIResponse[object]", raw)
         try:
-            return await self._gathered(response, asked)
+            return await self._read_answer(response, question)
         finally:
             await response.close()
 
-    async def _gathered(
-        self, response: "openai.AsyncAPIResponse[object]", asked: "_Asked"
+    async def _read_answer(
+        self, response: "openai.AsyncAPIResponse[object]", question: "_Question"
     ) -> ChatAnswer:
-        gathered = Gathered(asked.tokens)
-        streams = "event-stream" in response.headers.get("content-type", "")
-        size, whole = 0, bytearray()
+        stream = StreamedAnswer(question.tokens)
+        is_stream = "event-stream" in response.headers.get("content-type", "")
+        size, body = 0, bytearray()
         async for chunk in response.iter_bytes():
             size += len(chunk)
             if size > MAX_CHAT_STREAM_BYTES:
-                raise ModelError(
-                    "truncated",
-                    f"it is longer than {MAX_CHAT_STREAM_BYTES} bytes",
-                    input_tokens=asked.tokens,
-                    output_tokens=asked.max_tokens,
-                )
-            if streams:
-                gathered.feed(chunk)
+                raise too_long_answer(MAX_CHAT_STREAM_BYTES, question.tokens, question.max_tokens)
+            if is_stream:
+                stream.feed(chunk)
             else:
-                whole += chunk
-        if streams:
-            gathered.end()
+                body += chunk
+        if is_stream:
+            stream.end()
         else:
-            gathered.whole(bytes(whole))
-        return gathered.answer()
+            stream.read_body(bytes(body))
+        return stream.answer()
 
 
-class _Asked:
-    """One question, in the forms in which it may be put."""
+class _Question(NamedTuple):
+    """One question, in every variant that a request may have."""
 
-    def __init__(
-        self,
-        messages: Sequence[Mapping[str, Any]],
-        tools: Sequence[Mapping[str, Any]],
-        *,
-        may_call: bool,
-        max_tokens: int,
-    ) -> None:
-        self._messages = messages
-        self._tools = tools
-        self._may_call = may_call
-        self.max_tokens = max_tokens
-        self.tokens = tokens_of(messages, tools)
+    messages: Sequence[Mapping[str, Any]]
+    tools: Sequence[Mapping[str, Any]]
+    may_call: bool
+    max_tokens: int
+    tokens: int  # an estimate
 
     @property
     def can_do_without_tools(self) -> bool:
-        """Whether tools are offered, and none was called yet."""
-        return bool(self._tools) and not any(each.get("tool_calls") for each in self._messages)
+        """True if tools are offered, and none has been called yet."""
+        return bool(self.tools) and not any(message.get("tool_calls") for message in self.messages)
 
-    def body(self, form: _Form) -> dict[str, Any]:
-        body: dict[str, Any] = {"messages": list(self._messages)}
-        if form.limit:
-            body[form.limit] = self.max_tokens
-        if form.streams:
+    def body(self, variant: _Variant) -> dict[str, Any]:
+        body: dict[str, Any] = {"messages": list(self.messages)}
+        if variant.limit:
+            body[variant.limit] = self.max_tokens
+        if variant.streams:
             body["stream"] = True
-        if form.counts:
+        if variant.includes_usage:
             body["stream_options"] = {"include_usage": True}
-        if self._tools and form.calls:
-            body["tools"] = list(self._tools)
-            if not self._may_call:
+        if self.tools and variant.offers_tools:
+            body["tools"] = list(self.tools)
+            if not self.may_call:
                 body["tool_choice"] = "none"
         return body

@@ -1,4 +1,4 @@
-"""A JSON body in pieces, for requests too large to be in memory as one text."""
+"""Send a JSON body in pieces, for requests too large for one string in memory."""
 
 import json
 from collections.abc import AsyncIterator, Iterator
@@ -8,7 +8,7 @@ _PIECE = 64 * 1024
 
 
 class JsonPieces:
-    """The bytes of a JSON value, as often as they are asked for; only texts may be large.
+    """The bytes of a JSON value, which can be read more than once; only strings may be large.
 
     client.post(path, content=pieces, options={"headers": pieces.headers}, cast_to=...)
     """
@@ -18,18 +18,18 @@ class JsonPieces:
 
     @property
     def headers(self) -> dict[str, str]:
-        """What says how long the body is, so that it need not be sent in chunks."""
+        """The headers with the length of the body, so that it is not sent in chunks."""
         length = sum(map(len, _pieces(self._value)))
         return {"Content-Type": "application/json", "Content-Length": str(length)}
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        """Yield the body's bytes."""
+        """Yield the bytes of the body."""
         for piece in _pieces(self._value):
             yield piece
 
 
 def _pieces(value: Any) -> Iterator[bytes]:
-    # What holds no large text goes at once: a system call for each comma costs more than memory.
+    # A value without large strings is one piece: a system call for each comma is too slow.
     if not _is_large(value):
         yield json.dumps(value, allow_nan=False, separators=(",", ":")).encode()
         return
@@ -55,7 +55,7 @@ def _pieces(value: Any) -> Iterator[bytes]:
 
 
 def _is_large(value: Any) -> bool:
-    """Whether a text in the value is large."""
+    """Return whether a string in the value is large."""
     match value:
         case str():
             return len(value) > _PIECE

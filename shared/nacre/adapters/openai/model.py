@@ -4,7 +4,7 @@ import json
 import time
 from collections.abc import Callable, Mapping
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 import openai
 
@@ -14,13 +14,14 @@ from nacre.adapters.openai.faults import (
     OPENAI,
     UNCLEAR,
     PassingError,
-    RefusedFormError,
+    RefusedVariantError,
     text_of,
     timed_out,
-    tokens_told,
+    token_count,
+    too_long_answer,
     translated,
+    whole_body,
 )
-from nacre.adapters.openai.whole_body import BodyTooLateError, BodyTooLongError, whole_body
 from nacre.core.errors import ModelError, ModelFault
 from nacre.core.limits import (
     MAX_MODEL_ANSWER_BYTES,
@@ -33,18 +34,18 @@ from nacre.ports.model import ModelAnswer
 
 _FIRST_PAUSE = 1.0  # seconds; each further one is twice as long
 
-# What a request may look like, whether it asks for a format and how it names the bound. What is
-# refused is tried in the next form, and the first that is taken is kept.
-_FORMS = ((True, OLD_LIMIT), (True, NEW_LIMIT), (False, OLD_LIMIT), (False, NEW_LIMIT))
-_FORMS_OF_OPENAI = ((True, NEW_LIMIT), (True, OLD_LIMIT), (False, OLD_LIMIT), (False, NEW_LIMIT))
+# The variants of a request: whether it asks for a format, and the name of its limit. A refused
+# request is tried in the next variant, and the first accepted variant is remembered.
+_VARIANTS = ((True, OLD_LIMIT), (True, NEW_LIMIT), (False, OLD_LIMIT), (False, NEW_LIMIT))
+_VARIANTS_OF_OPENAI = ((True, NEW_LIMIT), (True, OLD_LIMIT), (False, OLD_LIMIT), (False, NEW_LIMIT))
 
 
 class OpenAIModel:
     """A Model over one endpoint with one key.
 
-    An attempt that failed in passing is repeated with growing, uneven pauses, or as long after
-    as the endpoint asks, and all of it ends within a bounded time. Whatever goes wrong, the key,
-    the question and the endpoint's own words stay out of the error.
+    A temporary failure is retried with growing, random pauses, or after the time that the endpoint
+    asks for, within an overall time limit. Errors never contain the key, the question or the
+    endpoint's own words.
     """
 
     def __init__(
@@ -64,93 +65,86 @@ class OpenAIModel:
         self._attempt_seconds = attempt_seconds
         self._sleep = sleep
         self._monotonic = monotonic
-        self._rng = rng or Random()  # noqa: S311  spreads repeats; no secret hangs on it
-        self._forms = _FORMS_OF_OPENAI if base_url.startswith(OPENAI) else _FORMS
-        self._form = 0
+        self._rng = rng or Random()  # noqa: S311  jitter for retries; not for secrets
+        self._variants = _VARIANTS_OF_OPENAI if base_url.startswith(OPENAI) else _VARIANTS
+        self._variant = 0
         self._client = openai.OpenAI(
             api_key=key or "none",
             base_url=base_url,
             max_retries=0,
-            # A model is made for a run and nobody ends it: no line is left open for later.
+            # A model is made for one run and never closed, so no connection may stay open.
             default_headers={"Connection": "close"},
         )
 
     def ask(
         self, *, system: str, user: str, schema: Mapping[str, Any], max_tokens: int
     ) -> ModelAnswer:
-        """Return the answer; raise ModelError when there is none to be had."""
-        asked = _Question(system, user, schema, max_tokens)
-        until = self._monotonic() + self._seconds
+        """Return the answer; raises ModelError if there is no answer."""
+        question = _Question(system, user, schema, max_tokens)
+        deadline = self._monotonic() + self._seconds
         pause = _FIRST_PAUSE
-        for left in reversed(range(MODEL_RETRIES + 1)):
+        for retries_left in reversed(range(MODEL_RETRIES + 1)):
             try:
-                return self._answered(asked, until)
+                return self._try_variants(question, deadline)
             except PassingError as error:
                 wait = pause * self._rng.uniform(0.5, 1.5) if error.wait is None else error.wait
-                if not left or self._monotonic() + wait >= until:
+                if not retries_left or self._monotonic() + wait >= deadline:
                     raise error.reported from None
             self._sleep(wait)
             pause *= 2
         raise AssertionError("the last attempt returns or raises")
 
-    def _answered(self, asked: "_Question", until: float) -> ModelAnswer:
-        for form in range(self._form, len(self._forms)):
+    def _try_variants(self, question: "_Question", deadline: float) -> ModelAnswer:
+        for variant in range(self._variant, len(self._variants)):
             try:
-                answer = _answer_in(self._body(asked, form, until), asked)
-            except RefusedFormError as error:
-                if form == len(self._forms) - 1:
-                    self._form = 0
+                answer = _answer_in(self._body(question, variant, deadline), question)
+            except RefusedVariantError as error:
+                if variant == len(self._variants) - 1:
+                    self._variant = 0
                     raise error.reported from None
             else:
-                self._form = form
+                self._variant = variant
                 return answer
-        raise AssertionError("the last form returns or raises")
+        raise AssertionError("the last variant returns or raises")
 
-    def _body(self, asked: "_Question", form: int, until: float) -> bytes:
-        end = min(until, self._monotonic() + self._attempt_seconds)
+    def _body(self, question: "_Question", variant: int, deadline: float) -> bytes:
+        end = min(deadline, self._monotonic() + self._attempt_seconds)
         ask = self._client.chat.completions.with_streaming_response.create
         with (
-            translated(asked.tokens),
+            translated(question.tokens),
             ask(
                 model=self.name,
                 messages=[
-                    {"role": "system", "content": asked.system},
-                    {"role": "user", "content": asked.user},
+                    {"role": "system", "content": question.system},
+                    {"role": "user", "content": question.user},
                 ],
                 timeout=max(0.001, end - self._monotonic()),
-                extra_body=asked.details(*self._forms[form]),
+                extra_body=question.details(*self._variants[variant]),
             ) as response,
         ):
-            try:
-                return whole_body(
-                    response.iter_bytes(),
-                    most=MAX_MODEL_ANSWER_BYTES,
-                    end=end,
-                    monotonic=self._monotonic,
-                )
-            except BodyTooLongError:
-                raise ModelError(
-                    "truncated",
-                    f"it is longer than {MAX_MODEL_ANSWER_BYTES} bytes",
-                    input_tokens=asked.tokens,
-                    output_tokens=asked.max_tokens,
-                ) from None
-            except BodyTooLateError:
-                raise timed_out(asked.tokens) from None
+            return whole_body(
+                response.iter_bytes(),
+                most=MAX_MODEL_ANSWER_BYTES,
+                too_long=too_long_answer(
+                    MAX_MODEL_ANSWER_BYTES, question.tokens, question.max_tokens
+                ),
+                end=end,
+                too_late=timed_out(question.tokens),
+                monotonic=self._monotonic,
+            )
 
 
-class _Question:
-    """One question, in the forms in which it may be put."""
+class _Question(NamedTuple):
+    """One question, in every variant of a request."""
 
-    def __init__(self, system: str, user: str, schema: Mapping[str, Any], max_tokens: int) -> None:
-        self.system = system
-        self.user = user
-        self.schema = schema
-        self.max_tokens = max_tokens
+    system: str
+    user: str
+    schema: Mapping[str, Any]
+    max_tokens: int
 
     @property
     def tokens(self) -> int:
-        """About how many tokens it has, where the endpoint does not say."""
+        """An estimate of the number of tokens, for endpoints that do not report it."""
         return (len(self.system.encode()) + len(self.user.encode())) // TOKEN_BYTES + 1
 
     def details(self, asks_format: bool, limit: str) -> dict[str, Any]:
@@ -161,26 +155,26 @@ class _Question:
         return details
 
 
-def _answer_in(body: bytes, asked: _Question) -> ModelAnswer:
+def _answer_in(body: bytes, question: _Question) -> ModelAnswer:
     try:
-        found = json.loads(body)
-        choice = found["choices"][0]
+        answer = json.loads(body)
+        choice = answer["choices"][0]
         message = choice["message"]
         text = text_of(message.get("content"))
         refusal, ending = message.get("refusal"), choice.get("finish_reason")
-        usage = found.get("usage")
+        usage = answer.get("usage")
     except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
-        raise ModelError("unavailable", UNCLEAR, input_tokens=asked.tokens) from None
-    told = usage if isinstance(usage, dict) else {}
-    spent_in = tokens_told(told.get("prompt_tokens"), asked.tokens)
-    spent_out = tokens_told(
-        told.get("completion_tokens"), len(text.encode(errors="replace")) // TOKEN_BYTES + 1
+        raise ModelError("unavailable", UNCLEAR, input_tokens=question.tokens) from None
+    counts = usage if isinstance(usage, dict) else {}
+    input_tokens = token_count(counts.get("prompt_tokens"), question.tokens)
+    output_tokens = token_count(
+        counts.get("completion_tokens"), len(text.encode(errors="replace")) // TOKEN_BYTES + 1
     )
     fault: tuple[ModelFault, str] | None = None
     if refusal or ending == "content_filter":
         fault = ("refused", "it refused")
     elif ending == "length":
-        fault = ("truncated", "it did not come to an end within the tokens it had")
+        fault = ("truncated", "its answer was cut off at the token limit")
     if fault is not None:
-        raise ModelError(*fault, input_tokens=spent_in, output_tokens=spent_out)
-    return ModelAnswer(text, spent_in, spent_out)
+        raise ModelError(*fault, input_tokens=input_tokens, output_tokens=output_tokens)
+    return ModelAnswer(text, input_tokens, output_tokens)

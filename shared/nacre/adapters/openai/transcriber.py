@@ -1,4 +1,4 @@
-"""Speech as text by an endpoint that speaks OpenAI's protocol."""
+"""Transcription by an endpoint that speaks OpenAI's protocol."""
 
 import json
 import math
@@ -8,7 +8,7 @@ from typing import Any
 
 import openai
 
-from nacre.adapters.openai.whole_body import BodyTooLateError, BodyTooLongError, whole_body
+from nacre.adapters.openai.faults import whole_body
 from nacre.core.errors import UnavailableError
 from nacre.core.limits import (
     MAX_MODEL_ANSWER_BYTES,
@@ -17,7 +17,7 @@ from nacre.core.limits import (
 )
 from nacre.ports.transcriber import Transcript
 
-# Endpoints go by the name's end, and know these. Opus comes in an Ogg file.
+# Endpoints recognize the format by the extension. Opus comes in an Ogg file.
 _EXTENSIONS = {
     "audio/mpeg": "mp3",
     "audio/wav": "wav",
@@ -30,11 +30,10 @@ _EXTENSIONS = {
 
 
 class OpenAITranscriber:
-    """A Transcriber over one endpoint; the key is asked for with the first sound.
+    """A Transcriber over one endpoint; the first audio file reads the key.
 
-    A sound is sent once and waited for within a bounded time: somebody waits for all of it.
-    Whatever goes wrong, the key, the file's name and the endpoint's own words stay out of the
-    error.
+    A file is sent once, with one timeout for everything, because a client is waiting. Errors never
+    contain the key, the file's name or the endpoint's answer.
     """
 
     def __init__(
@@ -53,24 +52,24 @@ class OpenAITranscriber:
         self._monotonic = monotonic
 
     def transcribe(self, audio: bytes, *, name: str, mime_type: str) -> Transcript:
-        """Return the words; raise UnavailableError when there are none to be had."""
-        del name  # may say who speaks; the endpoint needs to know the format alone
+        """Return the transcript; raises UnavailableError if there is none."""
+        del name  # it may name the speaker; the endpoint only needs the format
         file = (f"sound.{_EXTENSIONS.get(mime_type, 'bin')}", audio, mime_type)
         try:
-            told = json.loads(self._answer(file))
-            text = told["text"]
+            answer = json.loads(self._answer(file))
+            text = answer["text"]
         except UnavailableError:
             raise
         except openai.APIStatusError as error:
             raise UnavailableError(_refusal(error.status_code)) from None
         except (ValueError, RecursionError, LookupError, TypeError):
             raise UnavailableError(_UNCLEAR) from None
-        except Exception as error:  # noqa: BLE001  the SDK's HTTP library has errors of its own
-            late = "Timeout" in type(error).__name__
-            raise UnavailableError(_LATE if late else _UNREACHED) from None
+        except Exception as error:  # noqa: BLE001  errors of the SDK's HTTP library
+            is_timeout = "Timeout" in type(error).__name__
+            raise UnavailableError(_TIMEOUT if is_timeout else _UNREACHED) from None
         if not isinstance(text, str):
             raise UnavailableError(_UNCLEAR)
-        return Transcript(text.strip(), _tokens(told.get("usage")))
+        return Transcript(text.strip(), _tokens(answer.get("usage")))
 
     def _answer(self, file: tuple[str, bytes, str]) -> bytes:
         end = self._monotonic() + self._seconds
@@ -85,21 +84,18 @@ class OpenAITranscriber:
                 model=self._model, file=file, response_format="json"
             ) as response,
         ):
-            try:
-                return whole_body(
-                    response.iter_bytes(),
-                    most=MAX_MODEL_ANSWER_BYTES,
-                    end=end,
-                    monotonic=self._monotonic,
-                )
-            except BodyTooLongError:
-                raise UnavailableError(_UNCLEAR) from None
-            except BodyTooLateError:
-                raise UnavailableError(_LATE) from None
+            return whole_body(
+                response.iter_bytes(),
+                most=MAX_MODEL_ANSWER_BYTES,
+                too_long=UnavailableError(_UNCLEAR),
+                end=end,
+                too_late=UnavailableError(_TIMEOUT),
+                monotonic=self._monotonic,
+            )
 
 
 def _tokens(usage: Any) -> int | None:
-    """Return what a sound was counted as, by tokens or by its length; None for what is neither."""
+    """Return the tokens of a sound, as reported or by its length; None if neither is known."""
     match usage:
         case {"type": "duration", "seconds": int() | float() as seconds}:
             tokens = seconds * SOUND_TOKENS_A_SECOND
@@ -107,12 +103,12 @@ def _tokens(usage: Any) -> int | None:
             pass
         case _:
             return None
-    return math.ceil(tokens) if 0 <= tokens <= _MOST_TOKENS else None
+    return math.ceil(tokens) if 0 <= tokens <= _MAX_TOKENS else None
 
 
-_MOST_TOKENS = 10_000_000  # eleven days of sound: more is no number that an endpoint means
+_MAX_TOKENS = 10_000_000  # eleven days of sound; a larger number must be an error
 _UNCLEAR = "the transcriber's answer was not understood"
-_LATE = "the transcriber did not answer in time"
+_TIMEOUT = "the transcriber did not answer in time"
 _UNREACHED = "the transcriber cannot be reached; see NACRE_TRANSCRIBE_BASE_URL"
 
 

@@ -1,4 +1,4 @@
-"""The text of PDFs by pypdf, in a process that a hostile document may bring down."""
+"""Read the text of PDFs with pypdf, in a separate process that a hostile document may crash."""
 
 import json
 import math
@@ -18,9 +18,9 @@ _PROGRAM = Path(__file__).with_name("process.py")
 
 
 class PypdfReader:
-    """A DocumentReader; each document has a process without secrets, files and patience.
+    """A DocumentReader. Each document gets its own process, without secrets, and with a timeout.
 
-    `environment` is what the interpreter needs on this system to start at all.
+    `environment` has the variables that the interpreter needs to start on this system.
     """
 
     def __init__(
@@ -31,10 +31,10 @@ class PypdfReader:
         self._program = _PROGRAM
 
     def read(self, document: bytes) -> DocumentText:
-        """Return the text; raise InvalidInputError for a document that cannot be read."""
-        # -P: what stands beside the program is none of its libraries.
-        bounds = (ATTACHED_TEXT_BYTES, PDF_PAGES, math.ceil(self._seconds), PDF_MEMORY_BYTES)
-        command = [sys.executable, "-P", str(self._program), *map(str, bounds)]
+        """Return the text; raises InvalidInputError if the document cannot be read."""
+        # -P: modules beside the program must not be imported.
+        limits = (ATTACHED_TEXT_BYTES, PDF_PAGES, math.ceil(self._seconds), PDF_MEMORY_BYTES)
+        command = [sys.executable, "-P", str(self._program), *map(str, limits)]
         try:
             process = subprocess.Popen(  # noqa: S603  our own program
                 command,
@@ -47,23 +47,23 @@ class PypdfReader:
             raise UnavailableError("no process could be started to read it") from None
         with process:
             try:
-                said, _ = process.communicate(document, timeout=self._seconds)
+                output, _ = process.communicate(document, timeout=self._seconds)
             except subprocess.TimeoutExpired:
                 process.kill()
-                said, _ = process.communicate()
+                output, _ = process.communicate()
             except BaseException:
                 process.kill()
                 raise
-        return _told(said)
+        return _document_text(output)
 
 
 def _libraries() -> str:
     return os.pathsep.join(filter(os.path.isabs, sys.path))
 
 
-def _told(said: bytes) -> DocumentText:
-    # Of a line without its end, the process was stopped in the middle.
-    head, *pages = [_line(line) for line in said.split(b"\n")[:-1]] or [{}]
+def _document_text(output: bytes) -> DocumentText:
+    # A last line without a line end was cut off when the process was stopped.
+    head, *pages = [_line(line) for line in output.split(b"\n")[:-1]] or [{}]
     if head.get("error") == LOCKED:
         raise InvalidInputError("it is protected by a password")
     if not isinstance(head.get("pages"), int):
@@ -74,7 +74,7 @@ def _told(said: bytes) -> DocumentText:
 
 def _line(line: bytes) -> dict[str, Any]:
     try:
-        found = json.loads(line)
+        value = json.loads(line)
     except ValueError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return value if isinstance(value, dict) else {}

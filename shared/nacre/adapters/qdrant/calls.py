@@ -1,4 +1,4 @@
-"""Calls to Qdrant: what is repeated, how long, and which error comes out at the end."""
+"""Calls to Qdrant: retries, timeouts and errors."""
 
 import json
 import time
@@ -20,37 +20,42 @@ from nacre.core.limits import MAX_QDRANT_ANSWER_BYTES, QDRANT_REST_SECONDS, QDRA
 Result = TypeVar("Result")
 
 _PAUSES = (0.1, 0.4)  # before the second and the third attempt
-_NOT_NOW = frozenset({408, 429, 500, 502, 503, 504})
+_RETRYABLE_STATUSES = frozenset({408, 429, 500, 502, 503, 504})
 
 
 class MissingCollectionError(NacreError):
-    """The collection is not there: never made, or somebody removed it."""
+    """The collection does not exist: it was never created, or somebody removed it."""
 
 
 def connect(url: str, api_key: str = "") -> QdrantClient:
-    """Return a client over REST, which does nothing before its first call."""
+    """Return a client over REST, which sends nothing before its first call."""
     return QdrantClient(
         url=url,
         api_key=api_key or None,
         timeout=QDRANT_SECONDS,
-        check_compatibility=False,  # that would be a request more, in a thread of its own
-        event_hooks={"response": [_bound]},
+        check_compatibility=False,  # it would send another request, in another thread
+        event_hooks={"response": [_limit_stream]},
     )
 
 
-def not_understood(what: str) -> UnavailableError:
-    """Return that an answer is none, which says nothing of what is in it."""
-    return UnavailableError(f"Qdrant's answer was not understood ({what}); check NACRE_QDRANT_URL")
+def not_understood(operation: str) -> UnavailableError:
+    """Build the error for a malformed response of Qdrant, without quoting its body."""
+    return UnavailableError(
+        f"Qdrant's answer was not understood ({operation}); check NACRE_QDRANT_URL"
+    )
 
 
-def _bound(response: Response) -> None:
-    """Let an answer that has begun be read within a bound of bytes and of time."""
+def _limit_stream(response: Response) -> None:
+    """Limit the size of a response, and the time for reading it."""
     if isinstance(response.stream, SyncByteStream):
-        response.stream = _Bounded(response.stream, time.monotonic() + QDRANT_SECONDS)
+        response.stream = _LimitedStream(response.stream, time.monotonic() + QDRANT_SECONDS)
 
 
-class _Bounded(SyncByteStream):
-    """The client's time limit is for each read: a byte now and then would never meet it."""
+class _LimitedStream(SyncByteStream):
+    """A response body with limits for its size and time.
+
+    The timeout of the client applies to each read, not to the whole body.
+    """
 
     def __init__(self, stream: SyncByteStream, end: float) -> None:
         self._stream = stream
@@ -63,7 +68,7 @@ class _Bounded(SyncByteStream):
             if size > MAX_QDRANT_ANSWER_BYTES:
                 raise DecodingError("the answer is too long")
             if time.monotonic() >= self._end:
-                raise ReadTimeout("the answer did not come to its end in time")
+                raise ReadTimeout("the answer was not complete in time")
             yield piece
 
     def close(self) -> None:
@@ -71,11 +76,10 @@ class _Bounded(SyncByteStream):
 
 
 class QdrantCalls:
-    """Does what the client offers, in at most three attempts.
+    """Runs operations of the client, with up to three attempts.
 
-    A server that let one wait is left alone for a while: until then a call fails at once,
-    so that whoever writes and reads does not wait each time. One that refuses the connection
-    costs half a second and is asked each time.
+    After a timeout, all calls fail at once for a while, so that callers do not wait each time.
+    A server that refuses connections is tried each time, because that takes half a second only.
     """
 
     def __init__(
@@ -86,55 +90,57 @@ class QdrantCalls:
     ) -> None:
         self._sleep = sleep
         self._now = now
-        self._rests_until = 0.0  # read and written whole, so threads need no lock
+        self._paused_until = 0.0  # reads and writes are atomic, so no lock is needed
 
-    def __call__(self, what: str, action: Callable[[], Result]) -> Result:
-        """Return what an action on the client returns; it may be done more than once.
+    def __call__(self, operation: str, action: Callable[[], Result]) -> Result:
+        """Return the result of an action on the client, which may be repeated.
 
-        Raises MissingCollectionError, or UnavailableError. Neither quotes Qdrant's answer,
-        which may hold what a user wrote.
+        Raises MissingCollectionError or UnavailableError. Neither quotes Qdrant's answer, which may
+        contain a user's text.
         """
-        left = self._rests_until - self._now()
-        if left > 0:
+        seconds = self._paused_until - self._now()
+        if seconds > 0:
             raise UnavailableError(
-                f"Qdrant did not answer in time ({what}); it is asked again in {left:.0f} s"
+                f"Qdrant did not answer in time ({operation}); "
+                f"the next attempt is in {seconds:.0f} s"
             )
         for pause in (*_PAUSES, None):
             try:
                 return action()
             except (ApiException, ResourceExhaustedResponse) as error:
-                failure, may_pass = _judged(what, error)
+                failure, is_retryable = _translated(operation, error)
                 if _was_slow(error):
-                    self._rests_until = self._now() + QDRANT_REST_SECONDS
-                if pause is None or not may_pass:
+                    self._paused_until = self._now() + QDRANT_REST_SECONDS
+                if pause is None or not is_retryable:
                     raise failure from error
             except (json.JSONDecodeError, UnicodeDecodeError, RecursionError, AssertionError):
-                # What the client makes of a foreign body.
-                raise not_understood(what) from None
-            except ValueError as error:  # the client's own local mode
+                # The client raises these for a body that is not Qdrant's.
+                raise not_understood(operation) from None
+            except ValueError as error:  # the client's local mode
                 if " not found" in str(error):
-                    raise MissingCollectionError("the collection is not there") from None
+                    raise MissingCollectionError("the collection does not exist") from None
                 raise
             self._sleep(pause)
         raise AssertionError("the last attempt returns or raises")
 
 
-def _judged(what: str, error: Exception) -> tuple[NacreError, bool]:
-    """Return our error for one of the client's, and whether another attempt makes sense."""
+def _translated(operation: str, error: Exception) -> tuple[NacreError, bool]:
+    """Return the error to raise for an error of the client, and whether to try again."""
     if isinstance(error, ResponseHandlingException):
         failure = UnavailableError(
-            f"Qdrant does not answer ({what}: {type(error.source).__name__});"
+            f"Qdrant does not answer ({operation}: {type(error.source).__name__});"
             " check NACRE_QDRANT_URL and that the server runs"
         )
-        # A server that lets one wait will not be faster at once.
+        # A slow server will not be faster at once.
         return failure, not _was_slow(error)
     status = error.status_code if isinstance(error, UnexpectedResponse) else 429
     if status == 404:
-        return MissingCollectionError("the collection is not there"), False
+        return MissingCollectionError("the collection does not exist"), False
     if status in (401, 403):
-        refusal = f"Qdrant refuses the API key ({what}: {status}); check NACRE_QDRANT_API_KEY"
+        refusal = f"Qdrant refuses the API key ({operation}: {status}); check NACRE_QDRANT_API_KEY"
         return UnavailableError(refusal), False
-    return UnavailableError(f"Qdrant cannot do it now ({what}: {status})"), status in _NOT_NOW
+    refusal = f"Qdrant cannot handle the request now ({operation}: {status})"
+    return UnavailableError(refusal), status in _RETRYABLE_STATUSES
 
 
 def _was_slow(error: Exception) -> bool:

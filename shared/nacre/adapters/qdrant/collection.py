@@ -1,4 +1,4 @@
-"""One collection of Qdrant for each embedding, behind an alias that says which."""
+"""One collection of Qdrant for each embedding, behind an alias with its name."""
 
 import hashlib
 import re
@@ -13,17 +13,14 @@ from nacre.ports.vectors import dimension_of
 DENSE = "dense"
 SPARSE = "sparse"
 
-_LAYOUT = 1  # what follows from this file; another one gets a collection of its own
+_LAYOUT = 1  # the layout of this file; another layout needs another collection
 _KEYWORDS = ("kind", "state", "cluster_id")
-# No graph over all points: each Being gets one of its own, as every question names a Being.
+# No graph over all points: each Being has a graph, because every question names a Being.
 _GRAPH = models.HnswConfigDiff(m=0, payload_m=16)
 
 
 def alias_of(emb_id: str, *, prefix: str) -> str:
-    """Return the name under which an embedding's collection is reached.
-
-    It can be read, and no two embeddings share it.
-    """
+    """Return the alias of an embedding's collection: readable, and different for each embedding."""
     readable = re.sub(r"[^a-z0-9]+", "-", emb_id.lower()).strip("-")[:60]
     return f"{prefix}-{readable}-{hashlib.sha256(emb_id.encode()).hexdigest()[:8]}"
 
@@ -31,15 +28,15 @@ def alias_of(emb_id: str, *, prefix: str) -> str:
 def make_collection(
     client: QdrantClient, emb_id: str, *, prefix: str, call: QdrantCalls | None = None
 ) -> None:
-    """Make an embedding's collection where it is not; the alias comes last, so it means ready."""
+    """Create an embedding's collection if it is missing; the alias comes last, when it is ready."""
     call = call or QdrantCalls()
     alias = alias_of(emb_id, prefix=prefix)
     name = f"{alias}-v{_LAYOUT}"
     if not call("collection_exists", lambda: client.collection_exists(name)):
         _create(client, name, dimension_of(emb_id), call)
     _index_payload(client, name, call)
-    there = call("get_aliases", client.get_aliases).aliases
-    if not any(each.alias_name == alias for each in there):
+    aliases = call("get_aliases", client.get_aliases).aliases
+    if not any(entry.alias_name == alias for entry in aliases):
         operation = models.CreateAliasOperation(
             create_alias=models.CreateAlias(collection_name=name, alias_name=alias)
         )
@@ -47,7 +44,7 @@ def make_collection(
 
 
 def _create(client: QdrantClient, name: str, dimension: int, call: QdrantCalls) -> None:
-    # Vectors have length 1, so DOT is the cosine and leaves a vector of zeros alone.
+    # Vectors have length 1, so DOT is the cosine, also for a vector of zeros.
     dense = models.VectorParams(size=dimension, distance=models.Distance.DOT)
     sparse = models.SparseVectorParams(modifier=models.Modifier.IDF)
     try:
@@ -61,7 +58,7 @@ def _create(client: QdrantClient, name: str, dimension: int, call: QdrantCalls) 
             ),
         )
     except UnavailableError:
-        # Another process may have been faster, and the server then refuses.
+        # The server also refuses if another process has just created it.
         if not call("collection_exists", lambda: client.collection_exists(name)):
             raise
 
@@ -72,7 +69,7 @@ def _index_payload(client: QdrantClient, name: str, call: QdrantCalls) -> None:
     fields |= dict.fromkeys(_KEYWORDS, models.PayloadSchemaType.KEYWORD)
     fields["days"] = models.PayloadSchemaType.INTEGER
     with warnings.catch_warnings():
-        # The client's local mode says each time that it has no use for these.
+        # The client's local mode warns each time that it ignores these.
         warnings.filterwarnings("ignore", "Payload indexes have no effect")
         for field, schema in fields.items():
             call(

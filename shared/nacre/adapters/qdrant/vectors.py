@@ -1,7 +1,7 @@
 """The vector index in Qdrant: a server by URL, or Qdrant Cloud by URL and API key.
 
-Only what a server 1.16 and the client's local mode do alike is used: two named vectors, exact
-filters, one batch for both lists.
+It uses only features that a server of version 1.16 and the client's local mode share: two named
+vectors, exact filters, and one batch for both lists.
 """
 
 import json
@@ -23,26 +23,26 @@ from nacre.adapters.vectors.point_rules import (
     check_question,
     day_number,
     iso_day,
+    term_counts,
 )
-from nacre.adapters.vectors.term_hashes import term_counts
 from nacre.ports.embedder import Vector
-from nacre.ports.vectors import Candidates, Filter, Hit, Kind, Point, dimension_of
+from nacre.ports.vectors import Candidates, Filter, Hit, Kind, Point, Question, dimension_of
 
-_POINTS = uuid.UUID("6f1d0a0e-7c0b-5b0e-9a39-2f5a3c1f4f10")  # where our point ids come from
-_TERM_BITS = 32  # an index of a sparse vector
-_AT_ONCE = 100  # points in a request: half a megabyte to two
-_TIES = 16  # more hits than wanted, so that equal scores at the end can be put in order
+_POINTS = uuid.UUID("6f1d0a0e-7c0b-5b0e-9a39-2f5a3c1f4f10")  # the namespace of our point ids
+_TERM_BITS = 32  # the size of an index in a sparse vector
+_BATCH = 100  # points in a request: half a megabyte to two
+_TIES = 16  # extra hits, so that equal scores at the end can be sorted
 _DECIMALS = 6
 
-# BM25 as Qdrant can do it: the rarity of terms is its own, over all Beings of the collection,
-# and an average length that does not move. Measured, both cost nothing in quality.
+# BM25 with the means of Qdrant: the rarity of terms is over all Beings of the collection, and the
+# average length is fixed. By measurement, neither reduces the quality.
 _K1 = 0.9
 _B = 0.4
 _AVERAGE_TERMS = 16.0
 
 
 class QdrantVectors:
-    """A VectorIndex in a collection of its own, which the first write makes."""
+    """A VectorIndex in one collection, which the first write creates."""
 
     is_derived = True
 
@@ -62,11 +62,11 @@ class QdrantVectors:
         self._call = call or QdrantCalls()
 
     def upsert(self, being_id: str, points: Sequence[Point]) -> None:
-        """Write points, replacing those with the same ids."""
+        """Write points, and replace those with the same ids."""
         check_points(being_id, points, self._dimension)
-        last = list({point.id: point for point in points}.values())
-        for start in range(0, len(last), _AT_ONCE):
-            structs = [_struct(being_id, point) for point in last[start : start + _AT_ONCE]]
+        latest = list({point.id: point for point in points}.values())
+        for start in range(0, len(latest), _BATCH):
+            structs = [_struct(being_id, point) for point in latest[start : start + _BATCH]]
             write = partial(self._client.upsert, self._alias, structs, wait=True)
             try:
                 self._call("upsert", write)
@@ -81,55 +81,47 @@ class QdrantVectors:
             raise not_understood("upsert") from None
 
     def delete(self, being_id: str, ids: Sequence[str]) -> None:
-        """Remove points; ids that are not there do no harm."""
+        """Remove points; unknown ids are ignored."""
         check_names(being_id, *ids)
         if ids:
             self._remove(models.PointIdsList(points=[_point_id(being_id, id_) for id_ in ids]))
 
-    def search(
-        self,
-        being_id: str,
-        *,
-        dense: Vector | None,
-        sparse: Sequence[str],
-        where: Filter,
-        limit: int,
-    ) -> Candidates:
+    def search(self, being_id: str, question: Question) -> Candidates:
         """Return up to `limit` hits for a vector and as many for terms, from one request."""
-        check_question(being_id, dense, self._dimension, limit)
-        passing = _filter(being_id, where)
-        nothing = Candidates((), ())
-        if passing is None:
-            return nothing
-        wanted: dict[str, Any] = {}
-        if dense is not None:
-            wanted[DENSE] = _numbers(dense)
-        if sparse:
-            numbers = list(term_counts(sorted(set(sparse)), bits=_TERM_BITS))
-            wanted[SPARSE] = models.SparseVector(indices=numbers, values=[1.0] * len(numbers))
-        if not wanted:
-            return nothing
+        check_question(being_id, question, self._dimension)
+        filter_ = _filter(being_id, question.where)
+        no_hits = Candidates((), ())
+        if filter_ is None:
+            return no_hits
+        queries: dict[str, Any] = {}
+        if question.dense is not None:
+            queries[DENSE] = _numbers(question.dense)
+        if question.sparse:
+            numbers = list(term_counts(sorted(set(question.sparse)), bits=_TERM_BITS))
+            queries[SPARSE] = models.SparseVector(indices=numbers, values=[1.0] * len(numbers))
+        if not queries:
+            return no_hits
         requests = [
             models.QueryRequest(
                 query=query,
                 using=name,
-                filter=passing,
-                limit=limit + _TIES,
+                filter=filter_,
+                limit=question.limit + _TIES,
                 with_payload=["being_id", "id", "kind", "days", "cluster_id"],
             )
-            for name, query in wanted.items()
+            for name, query in queries.items()
         ]
         try:
             answers = self._call(
                 "query", lambda: self._client.query_batch_points(self._alias, requests)
             )
         except MissingCollectionError:
-            return nothing
-        if len(answers) != len(wanted):
+            return no_hits
+        if len(answers) != len(queries):
             raise not_understood("query")
         lists = {
-            name: _hits(answer.points, being_id, limit)
-            for name, answer in zip(wanted, answers, strict=True)
+            name: _hits(answer.points, being_id, question.limit)
+            for name, answer in zip(queries, answers, strict=True)
         }
         return Candidates(lists.get(DENSE, ()), lists.get(SPARSE, ()))
 
@@ -142,7 +134,7 @@ class QdrantVectors:
                 lambda: self._client.scroll(
                     self._alias,
                     scroll_filter=_filter(being_id, Filter()),
-                    limit=limit + 1,  # it starts with the last one of the page before
+                    limit=limit + 1,  # the page begins with the last point of the page before
                     offset=None if after is None else _point_id(being_id, after),
                     with_payload=["being_id", "id", "text_sha"],
                 ),
@@ -151,26 +143,26 @@ class QdrantVectors:
             return []
         numbers = [str(record.id) for record in records]
         before = "" if after is None else _point_id(being_id, after)
-        # A server that began anew with each page would be read for ever.
+        # Without this check, a server that repeats its first page would be read for ever.
         if numbers != sorted(set(numbers)) or (numbers and numbers[0] < before):
             raise not_understood("scroll")
         payloads = [record.payload or {} for record in records]
         try:
-            found = [
-                (str(each["id"]), str(each["text_sha"]))
-                for each in payloads
-                if _is_of(being_id, each)
+            points = [
+                (str(payload["id"]), str(payload["text_sha"]))
+                for payload in payloads
+                if _belongs_to(being_id, payload)
             ]
         except LookupError:
             raise not_understood("scroll") from None
-        return [each for each in found if each[0] != after][:limit]
+        return [point for point in points if point[0] != after][:limit]
 
     def erase(self, being_id: str) -> None:
         """Remove all points of a Being."""
         check_names(being_id)
-        passing = _filter(being_id, Filter())
-        assert passing is not None
-        self._remove(models.FilterSelector(filter=passing))
+        filter_ = _filter(being_id, Filter())
+        assert filter_ is not None
+        self._remove(models.FilterSelector(filter=filter_))
 
     def _remove(self, selector: models.PointsSelector) -> None:
         with suppress(MissingCollectionError):
@@ -181,7 +173,7 @@ class QdrantVectors:
 
 
 def _point_id(being_id: str, id_: str) -> str:
-    # JSON, because in it no two pairs of ids read the same.
+    # As JSON, because no two pairs of ids have the same JSON.
     return str(uuid.uuid5(_POINTS, json.dumps([being_id, id_])))
 
 
@@ -216,7 +208,7 @@ def _weights(terms: Sequence[str]) -> models.SparseVector:
 
 
 def _filter(being_id: str, where: Filter) -> models.Filter | None:
-    """Return the question's filter, which always names the Being; None where nothing passes."""
+    """Return the filter of a question, which always names the Being; None if nothing can match."""
     if where.kinds == frozenset() or where.states == frozenset():
         return None
     return models.Filter(must=list(_conditions(being_id, where)))
@@ -241,33 +233,33 @@ def _conditions(being_id: str, where: Filter) -> Iterator[models.FieldCondition]
         yield models.FieldCondition(key="days", range=days)
 
 
-def _is_of(being_id: str, payload: Mapping[str, Any] | None) -> bool:
-    """Tell whose a point is: the question's filter is the server's to keep, and this is ours."""
+def _belongs_to(being_id: str, payload: Mapping[str, Any] | None) -> bool:
+    """Return whether a point is the Being's, in case the server ignored the filter."""
     return (payload or {}).get("being_id") == being_id
 
 
 def _hits(points: Sequence[models.ScoredPoint], being_id: str, limit: int) -> tuple[Hit, ...]:
     try:
-        hits = [_hit(point) for point in points if _is_of(being_id, point.payload)]
+        hits = [_hit(point) for point in points if _belongs_to(being_id, point.payload)]
     except (LookupError, TypeError, ValueError):
         raise not_understood("query") from None
     return tuple(sorted(hits, key=lambda hit: (-hit.score, hit.id))[:limit])
 
 
 def _hit(point: models.ScoredPoint) -> Hit:
-    found: Mapping[str, Any] = point.payload or {}
+    payload: Mapping[str, Any] = point.payload or {}
     hit = Hit(
-        id=found["id"],
-        kind=found["kind"],
+        id=payload["id"],
+        kind=payload["kind"],
         score=round(point.score, _DECIMALS) + 0.0,
-        days=tuple(iso_day(number) for number in found["days"]),
-        cluster_id=found["cluster_id"],
+        days=tuple(iso_day(number) for number in payload["days"]),
+        cluster_id=payload["cluster_id"],
     )
     if not (
-        all(isinstance(each, str) for each in (hit.id, hit.cluster_id or ""))
+        all(isinstance(id_, str) for id_ in (hit.id, hit.cluster_id or ""))
         and hit.kind in get_args(Kind)
         and isfinite(hit.score)
-        and all(isinstance(number, int) for number in found["days"])
+        and all(isinstance(number, int) for number in payload["days"])
     ):
         raise ValueError(hit.id)
     return hit

@@ -1,1 +1,4 @@
-"""Separate processes that check large results, so that this process stays responsive."""
+"""Separate processes that check large results, so that this process stays responsive.
+
+`process_pool.ScreeningProcesses` starts them, `process` is the program that they run.
+"""

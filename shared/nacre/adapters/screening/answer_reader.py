@@ -1,4 +1,4 @@
-"""A large answer of another server, read as the official client reads it, in a helper."""
+"""Read a large answer of another server in a helper process, as the official client would."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,8 +18,8 @@ _EMPTY: Mapping[type, Any] = {dict: {}, list: [], str: ""}
 def read_answer(raw: bytes, sent: Mapping[str | int, str], version: str) -> LargeAnswer | None:
     """Return a server's answer to one of the requests that were `sent`.
 
-    None for any message that the client should read itself: one that is no answer, that breaks
-    the protocol, or that asks for input.
+    Return None if the client should read the message itself: it is not an answer, breaks the
+    protocol or asks for input.
     """
     try:
         message = types.jsonrpc_message_adapter.validate_json(raw, by_name=False)
@@ -28,14 +28,14 @@ def read_answer(raw: bytes, sent: Mapping[str | int, str], version: str) -> Larg
         result, method = message.result, sent[message.id]
         if "inputRequests" in result or result.get("resultType") == "input_required":
             return None
-        whole = spelled(result)
-        shown = {
-            name: inner if len(whole.members[name]) <= _SMALL else _EMPTY[type(inner)]
+        encoded = spelled(result)
+        shortened = {
+            name: inner if len(encoded.members[name]) <= _SMALL else _EMPTY[type(inner)]
             for name, inner in result.items()
         }
-        for each in (result, shown):
-            methods.validate_server_result(method, version, each)
+        for candidate in (result, shortened):
+            methods.validate_server_result(method, version, candidate)
     except (ValidationError, ValueError, TypeError, KeyError, RecursionError):
         return None
     uris = list(dict.fromkeys(named_uris(result)))[-REMEMBERED_LINKS:]
-    return LargeAnswer(message.id, shown, Spelled(whole.members, uris))
+    return LargeAnswer(message.id, shortened, Spelled(encoded.members, uris))

@@ -36,7 +36,7 @@ def receive(stream: BinaryIO) -> tuple[dict[str, Any], bytes] | None:
 
 
 def main() -> None:
-    """Do what is asked until nothing is asked any more."""
+    """Answer requests until the input ends."""
     reading, writing = sys.stdin.buffer, sys.stdout.buffer
     while (message := receive(reading)) is not None:
         head, body = message
@@ -48,29 +48,29 @@ Answer = tuple[dict[str, Any], bytes]
 
 
 def _screened(head: dict[str, Any], body: bytes) -> Answer | None:
-    # Whoever sends needs none of it.
+    # The process that sends requests needs none of these modules.
     from nacre.firewall.enforce.large_results import look, look_at_message  # noqa: PLC0415
     from nacre.firewall.rules.arguments.arguments import JsonNumber  # noqa: PLC0415
 
     method, sections, lines = head["method"], head["sections"], head["lines"]
-    found = (
+    findings = (
         look(body, method, sections)
         if lines is None
         else look_at_message(body, method, sections, lines=lines)
     )
-    if found is None:
+    if findings is None:
         return None
     facts = {
         "is_other": False,
-        "id": found.id,
-        "is_number": type(found.id) is JsonNumber,
-        "objection": found.objection,
-        "doubt": found.doubt,
-        "note": found.note,
-        "is_changed": found.changed is not None,
-        "members": found.members,
+        "id": findings.id,
+        "is_number": type(findings.id) is JsonNumber,
+        "objection": findings.objection,
+        "doubt": findings.doubt,
+        "note": findings.note,
+        "is_changed": findings.changed is not None,
+        "members": findings.members,
     }
-    return facts, found.changed or b""
+    return facts, findings.changed or b""
 
 
 def _read(head: dict[str, Any], body: bytes) -> Answer | None:
@@ -85,7 +85,7 @@ def _read(head: dict[str, Any], body: bytes) -> Answer | None:
         "id": read.id,
         "shown": read.shown,
         "uris": read.result.uris,
-        "members": [(name, len(each)) for name, each in members.items()],
+        "members": [(name, len(member)) for name, member in members.items()],
     }
     return facts, b"".join(members.values())
 

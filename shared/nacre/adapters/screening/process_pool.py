@@ -1,4 +1,4 @@
-"""Helpers that read and screen large results, so that this process goes on answering."""
+"""Helper processes that read and screen large results, so that this process stays responsive."""
 
 import contextlib
 import subprocess
@@ -9,7 +9,7 @@ from typing import Any, BinaryIO, cast
 
 from nacre.adapters.screening.process import receive, send
 from nacre.core.limits import SCREENING_PROCESSES
-from nacre.firewall.enforce.large_results import Looked
+from nacre.firewall.enforce.large_results import LargeFindings
 from nacre.firewall.rules.arguments.arguments import JsonNumber
 from nacre.protocol.encoded_results import LargeAnswer, Spelled, apart
 
@@ -20,20 +20,20 @@ class ScreeningProcesses:
     """Starts a helper when one is needed and none is idle, and keeps it for the next result."""
 
     def __init__(self, most: int = SCREENING_PROCESSES) -> None:
-        self._room = threading.Semaphore(most)
-        self._guard = threading.Lock()
+        self._slots = threading.Semaphore(most)
+        self._lock = threading.Lock()
         self._idle: list[subprocess.Popen[bytes]] = []
         self._is_closed = False
 
     def look(
         self, body: bytes, method: str, sections: dict[str, Any], *, lines: bool | None = None
-    ) -> Looked | None:
-        """Return what is found in a result, None where no helper could look; blocks."""
+    ) -> LargeFindings | None:
+        """Return the findings in a result, or None if no helper could screen it; blocks."""
         answer = self._answer({"method": method, "sections": sections, "lines": lines}, body)
         if answer is None:
             return None
         facts, changed = answer
-        return Looked(
+        return LargeFindings(
             facts["objection"],
             facts["doubt"],
             facts["note"],
@@ -45,7 +45,7 @@ class ScreeningProcesses:
     def read(self, raw: bytes, sent: Mapping[str | int, str], version: str) -> LargeAnswer | None:
         """Return a server's answer to one of the requests that were sent; blocks.
 
-        None where no helper could read it, or for any other message.
+        Return None if no helper could read it, or for any other message.
         """
         answer = self._answer({"sent": list(sent.items()), "version": version}, raw)
         if answer is None:
@@ -56,16 +56,16 @@ class ScreeningProcesses:
 
     def close(self) -> None:
         """End the helpers."""
-        with self._guard:
+        with self._lock:
             self._is_closed = True
             idle, self._idle = self._idle, []
         for helper in idle:
             _end(helper)
 
     def _answer(self, head: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes] | None:
-        """Return what a helper says, None where it has nothing to say or none could be asked."""
-        with self._room:
-            helper = self._taken()
+        """Return the answer of a helper, or None if it has none or no helper could be started."""
+        with self._slots:
+            helper = self._take()
             if helper is None:
                 return None
             try:
@@ -75,14 +75,14 @@ class ScreeningProcesses:
                 answer = receive(cast("BinaryIO", helper.stdout))
             except (OSError, ValueError):
                 answer = None
-            if answer is None:  # it has ended; whoever asked looks for himself
+            if answer is None:  # the helper died: the caller screens the result itself
                 _end(helper)
                 return None
             self._keep(helper)
         return None if answer[0]["is_other"] else answer
 
-    def _taken(self) -> "subprocess.Popen[bytes] | None":
-        with self._guard:
+    def _take(self) -> "subprocess.Popen[bytes] | None":
+        with self._lock:
             if self._idle:
                 return self._idle.pop()
         try:
@@ -98,7 +98,7 @@ class ScreeningProcesses:
             return None
 
     def _keep(self, helper: "subprocess.Popen[bytes]") -> None:
-        with self._guard:
+        with self._lock:
             if not self._is_closed:
                 self._idle.append(helper)
                 return
@@ -106,13 +106,13 @@ class ScreeningProcesses:
 
 
 def _environment() -> dict[str, str]:
-    """Return what a helper needs to know: where the packages are, and none of our secrets."""
+    """Return the environment of a helper: where the packages are, and none of our secrets."""
     return {"PYTHONPATH": ":".join(path for path in sys.path if path)}
 
 
 def _end(helper: "subprocess.Popen[bytes]") -> None:
     for pipe in (helper.stdin, helper.stdout):
-        with contextlib.suppress(OSError):  # what it did not read any more
+        with contextlib.suppress(OSError):  # closing flushes bytes that the helper no longer reads
             if pipe is not None:
                 pipe.close()
     helper.kill()

@@ -1,1 +1,4 @@
-"""The laptop's store: items, queue and search index in one SQLite file."""
+"""The laptop's store: items, queue and search index in one SQLite file.
+
+`wiring.laptop` opens `database`; the other modules work on it.
+"""

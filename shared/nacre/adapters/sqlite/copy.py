@@ -1,4 +1,4 @@
-"""A copy of a store that others go on writing to: its state at one moment, in one file."""
+"""A copy of a store while others write to it: its state at one moment, in one file."""
 
 import sqlite3
 from contextlib import closing
@@ -11,9 +11,9 @@ _COUNTED = ("data", "tokens", "messages")
 
 
 def copy_database(source: Path, target: Path) -> None:
-    """Write what the store holds at this moment to a new file, without what was deleted.
+    """Write the present content of the store to a new file, without deleted rows.
 
-    Writers go on meanwhile, and nothing of theirs is in it from then on.
+    Writers are not blocked; their later writes are not in the copy.
     """
     database = SqliteDatabase(source)
     try:
@@ -30,7 +30,7 @@ def _vacuum(connection: sqlite3.Connection, target: Path) -> None:
     try:
         connection.execute("VACUUM INTO ?", (str(target),))
     except sqlite3.Error as error:
-        # It is the target's disk that is full: a copy writes nothing beside the store.
+        # The disk of the target is full: a copy writes nothing next to the store.
         if getattr(error, "sqlite_errorcode", None) != sqlite3.SQLITE_FULL:
             raise
         raise UnavailableError(

@@ -1,9 +1,7 @@
 """One SQLite file that several threads and processes use at once."""
 
 import os
-import shutil
 import sqlite3
-import tempfile
 import threading
 import time
 import weakref
@@ -42,7 +40,7 @@ CREATE TABLE message_repeats (
     PRIMARY KEY (queue, repeat)
 );
 """
-# What the store has seen of the clock; see sqlite_purging.
+# What the store has seen of the clock; see purging.
 _PURGING = """
 CREATE TABLE purging (
     id INTEGER PRIMARY KEY CHECK (id = 1), seen INTEGER NOT NULL, since INTEGER NOT NULL,
@@ -116,18 +114,12 @@ class SqliteDatabase:
             self._one_writer(),
             self._connection() as connection,
             _waiting_for_disk(connection, wait=durable),
+            _transaction(connection),
         ):
-            connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield connection
-                connection.execute("COMMIT")
-            except BaseException:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-                raise
+            yield connection
 
     def problems(self) -> list[str]:
-        """Read the whole file and return what is damaged in it, if anything."""
+        """Read the whole file and return a description of the damage, if there is any."""
         with self.read() as connection:
             rows = connection.execute("PRAGMA integrity_check(20)").fetchall()
         return [row[0] for row in rows if row[0] != "ok"]
@@ -210,7 +202,10 @@ class SqliteDatabase:
         self._readable = f"{path.absolute().as_uri()}?mode=ro"
         if not _can_be_read(self._readable):
             if has_log:
-                # SQLite needs a file beside the log. The copy goes with this object.
+                import shutil  # noqa: PLC0415 - loads every compression that there is
+                import tempfile  # noqa: PLC0415 - for this copy alone
+
+                # SQLite needs a file next to the log. The copy is removed with this object.
                 folder = Path(tempfile.mkdtemp(prefix="nacre-"))
                 weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
                 for file in (path, log):
@@ -244,7 +239,7 @@ class SqliteDatabase:
     def _check_version(self, connection: sqlite3.Connection) -> None:
         version = self._version(connection)
         if version > SCHEMA_VERSION:
-            raise NewerSchemaError(f"The store {self.path}", found=version, known=SCHEMA_VERSION)
+            raise NewerSchemaError(f"The store {self.path}", version=version, newest=SCHEMA_VERSION)
 
     def _into_wal_mode(self, connection: sqlite3.Connection) -> None:
         # SQLite does not wait by itself when two processes switch at once.
@@ -260,32 +255,20 @@ class SqliteDatabase:
                 return
 
     def _create(self, connection: sqlite3.Connection) -> None:
-        connection.execute("BEGIN IMMEDIATE")
-        try:
+        with _transaction(connection):
             if self._version(connection) == 0:  # no other process was faster
                 for statement in _SCHEMA.split(";"):
                     connection.execute(statement)
                 connection.execute(f"PRAGMA application_id={_APPLICATION_ID}")
                 connection.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
-            connection.execute("COMMIT")
-        except BaseException:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            raise
 
     def _upgrade(self, connection: sqlite3.Connection) -> None:
         """Bring the tables up to date: all steps or none, and by one process alone."""
-        connection.execute("BEGIN IMMEDIATE")
-        try:
+        with _transaction(connection):
             for step in range(self._version(connection), SCHEMA_VERSION):
                 for statement in _UPGRADES[step].split(";"):
                     connection.execute(statement)
             connection.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
-            connection.execute("COMMIT")
-        except BaseException:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            raise
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
@@ -338,6 +321,19 @@ def _close_all(connections: list[sqlite3.Connection]) -> None:
 
 
 _NO_ANSWER = "the store does not answer now; try again in a moment"
+
+
+@contextmanager
+def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """Apply all statements of a block, or none if it raises."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
 
 
 @contextmanager

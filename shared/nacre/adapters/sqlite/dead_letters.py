@@ -1,4 +1,4 @@
-"""The dead letters on SQLite."""
+"""The dead letters of a queue in SQLite: jobs that failed too often."""
 
 from collections.abc import Generator
 from datetime import UTC, datetime
@@ -8,11 +8,11 @@ from nacre.core.clock import Clock, system_clock
 from nacre.ports.dead_letters import DeadLetter
 
 _PAGE = 100
-_LYING = """
+_SELECT = """
 SELECT place, id, "group", body, receives, dead_at FROM messages
 WHERE queue = ? AND dead_at IS NOT NULL AND place > ? ORDER BY place LIMIT ?
 """
-# A new place, because at its old one it would overtake what is being worked on in its group.
+# The copy gets a new place: at the old one it would overtake a running job of its group.
 _COPY = """
 INSERT INTO messages (queue, id, "group", body, visible_at, receives)
 SELECT queue, id, "group", body, ?, 0 FROM messages
@@ -21,7 +21,7 @@ WHERE place = ? AND queue = ? AND id = ? AND dead_at IS NOT NULL
 
 
 class SqliteDeadLetters:
-    """The DeadLetters of the queue of that name in the database."""
+    """The DeadLetters of the queue with this name."""
 
     def __init__(self, database: SqliteDatabase, name: str, *, now: Clock = system_clock) -> None:
         self._database = database
@@ -29,11 +29,11 @@ class SqliteDeadLetters:
         self._clock = now
 
     def look(self) -> Generator[DeadLetter]:
-        """Yield what lies there, in the order in which it was sent."""
+        """Yield the letters in the order in which they were sent."""
         place = 0
         while True:
             with self._database.read() as connection:
-                rows = connection.execute(_LYING, (self._name, place, _PAGE)).fetchall()
+                rows = connection.execute(_SELECT, (self._name, place, _PAGE)).fetchall()
             for place, message_id, group, body, receives, dead_at in rows:
                 died_at = datetime.fromtimestamp(dead_at, UTC)
                 yield DeadLetter(message_id, group, body, receives, died_at, str(place))
@@ -41,7 +41,7 @@ class SqliteDeadLetters:
                 return
 
     def send_back(self, letter: DeadLetter) -> bool:
-        """Put a letter behind what waits in its group; False when it does not lie there."""
+        """Put a letter at the end of its group in the queue; return False if it does not exist."""
         place = int(letter.receipt)
         with self._database.write() as connection:
             now = self._clock().timestamp()
@@ -51,7 +51,7 @@ class SqliteDeadLetters:
         return bool(copied)
 
     def count(self) -> int:
-        """Count what lies there."""
+        """Return the number of letters."""
         with self._database.read() as connection:
             row = connection.execute(
                 "SELECT count(*) FROM messages WHERE queue = ? AND dead_at IS NOT NULL",

@@ -3,10 +3,10 @@
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from nacre.adapters.sqlite.database import SqliteDatabase
 from nacre.adapters.vectors.point_rows import Row, row_of
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.ports.vectors import Point
 
 _TABLES = """
@@ -32,7 +32,7 @@ ON CONFLICT (set_number, id) DO UPDATE SET change = excluded.change, kind = excl
     state = excluded.state, cluster_id = excluded.cluster_id, days = excluded.days,
     terms = excluded.terms, text_sha = excluded.text_sha, vector = excluded.vector
 """
-# Of a removed point the place alone stays for a while: others may have it in memory.
+# The place of a removed point stays for a while: other processes may have it in memory.
 _REMOVE = """
 UPDATE vector_points SET change = ?, id = NULL, kind = NULL, state = NULL, cluster_id = NULL,
     days = NULL, terms = NULL, text_sha = NULL, vector = NULL
@@ -42,13 +42,13 @@ _SINCE = """
 SELECT change, place, id, kind, state, cluster_id, days, vector, terms FROM vector_points
 WHERE set_number = ? AND change > ? ORDER BY change
 """
-_KEPT_CHANGES = 10_000  # who is further behind reads everything again
+_KEPT_CHANGES = 10_000  # a reader that is further behind reads everything again
 _ROWS_AT_ONCE = 2_000
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """How far a Being's points are: the last change, and up to where removals are forgotten."""
+    """The state of a Being's points: the last change, and the last removal that is forgotten."""
 
     number: int
     changes: int
@@ -120,7 +120,7 @@ class SqlitePoints:
             ).fetchall()
 
     def head(self, being_id: str) -> Head | None:
-        """Return how far the points are, or None where there never was one."""
+        """Return the state of the points, or None if there never was one."""
         with self._database.read() as connection:
             if not self._has_tables:
                 sql = "SELECT count(*) FROM sqlite_schema WHERE name = 'vector_points_removed'"
@@ -128,7 +128,7 @@ class SqlitePoints:
             return self._head(connection, being_id) if self._has_tables else None
 
     def since(self, number: int, change: int) -> Iterator[Changes]:
-        """Give what was written after a change, all of one moment, some at a time."""
+        """Yield the changes after one, in portions that are all of one moment."""
         with self._database.read() as connection:
             cursor = connection.execute(_SINCE, (number, change))
             while rows := cursor.fetchmany(_ROWS_AT_ONCE):
@@ -164,14 +164,14 @@ class SqlitePoints:
         return None if row is None else Head(*row)
 
     def _forget_removals(self, connection: sqlite3.Connection, head: Head) -> None:
-        known = head.changes - _KEPT_CHANGES
+        oldest = head.changes - _KEPT_CHANGES
         gone = connection.execute(
             "DELETE FROM vector_points WHERE set_number = ? AND kind IS NULL AND change <= ?",
-            (head.number, known),
+            (head.number, oldest),
         )
         if gone.rowcount:
             connection.execute(
-                "UPDATE vector_sets SET forgotten = ? WHERE number = ?", (known, head.number)
+                "UPDATE vector_sets SET forgotten = ? WHERE number = ?", (oldest, head.number)
             )
 
 

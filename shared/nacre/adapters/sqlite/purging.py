@@ -1,12 +1,11 @@
-"""Which expired items may be removed for good, although the clock may be wrong.
+"""Decide which expired items may be removed for good, even if the clock may be wrong.
 
-An expired item is hidden at once, and comes back when the clock was wrong and is set right. What
-is removed does not come back, so the store watches the clock: it remembers a moment, and only once
-the server has run for PURGE_MARGIN_SECONDS since then, and the clock was never set back meanwhile,
-is that moment taken to be over. A jump forward counts for nothing, however often the server
-starts, because only short steps are added up.
+An expired item is hidden at once, and visible again if a wrong clock is set right. A removed item
+is lost, so the store watches the clock. It stores a time, and treats that time as past only after
+the server has run for PURGE_MARGIN_SECONDS without the clock being set back. Jumps forward do not
+count, however often the server starts, because only short steps are added up.
 
-Items that were meant to live for a day at most, such as a queued run's key, go at their own end.
+Items with a lifetime of at most a day, such as a queued run's key, are removed when they end.
 """
 
 import sqlite3
@@ -20,19 +19,19 @@ from nacre.core.limits import (
 
 
 def is_brief(expires_at: int, now: int) -> bool:
-    """Tell whether an item that is written now is meant to live for a short while."""
+    """Tell whether an item that is written now has a short lifetime."""
     return expires_at - now <= BRIEF_SECONDS
 
 
 def safe_moment(connection: sqlite3.Connection, now: int) -> int:
-    """Look at the clock, inside a transaction; return the moment that is certainly over."""
+    """Record the clock's time, inside a transaction; return the time that is certainly past."""
     row = connection.execute("SELECT seen, since, watched, safe FROM purging").fetchone()
     seen, since, watched, safe = row or (now, now, 0, 0)
     step = now - seen
     if -CLOCK_TOLERANCE_SECONDS <= step < 0:
         return int(safe)
     if step < 0:
-        # It was ahead before, or is behind now: nothing of what was seen counts.
+        # The clock was ahead before, or is behind now: start to watch again.
         since, watched, safe = now, 0, min(safe, now)
     elif step <= PURGE_STEP_SECONDS:
         watched += step

@@ -3,7 +3,7 @@
 import sqlite3
 import uuid
 
-from nacre.adapters.rules.queue_rules import check_message
+from nacre.adapters.input_checks import check_message
 from nacre.adapters.sqlite.database import SqliteDatabase
 from nacre.adapters.sqlite.purging import safe_moment
 from nacre.core.clock import Clock, system_clock
@@ -17,10 +17,10 @@ from nacre.core.limits import (
 from nacre.ports.processes import Holders
 from nacre.ports.queue import Depth, Message
 
-# A delivery that would last longer than any does began before the clock was set back. A message
-# that was never delivered waits for no clock.
+# A delivery due later than any delivery can last was made before the clock was set back. A message
+# that was never delivered is available whatever the clock says.
 _FREE = "(receipt IS NULL OR visible_at <= :now OR visible_at > :latest)"
-# The first message of each group that waits; the ones behind it have to.
+# The first waiting message of each group; later ones must wait for it.
 _HEADS = f"""
 SELECT place, id, "group", body, receives FROM messages
 WHERE place IN (
@@ -42,10 +42,10 @@ class SqliteQueue:
     """A Queue in the database; several queues share it under their names.
 
     A delivery and a pause last for `visibility` seconds at most. The clock is read inside each
-    transaction: whoever waited for it must not think that the clock was set back meanwhile.
+    transaction: a writer must not mistake its wait for a clock that was set back.
 
-    With `holders` a receipt names the process that took the message, and what a process has
-    that certainly ended is delivered again at once.
+    With `holders`, a receipt names the process that took the message, and messages held by a
+    process that has certainly ended are redelivered at once.
     """
 
     def __init__(
@@ -65,14 +65,14 @@ class SqliteQueue:
         self._max_receives = max_receives
         self._holders = holders
 
-    def send(self, body: str, *, group: str, repeat: str | None = None) -> str:
+    def send(self, body: str, *, group: str, dedupe_key: str | None = None) -> str:
         """Add a message and return its id."""
-        check_message(body, group, repeat)
+        check_message(body, group, dedupe_key)
         message_id = str(uuid.uuid4())
         with self._database.write() as connection:
             now = self._now()
-            if repeat is not None:
-                earlier = self._remember(connection, group, repeat, message_id, now)
+            if dedupe_key is not None:
+                earlier = self._remember(connection, group, dedupe_key, message_id, now)
                 if earlier is not None:
                     return earlier
             connection.execute(
@@ -86,11 +86,11 @@ class SqliteQueue:
         """Take the next message that may be worked on; None when there is none now."""
         with self._database.read() as connection:  # an idle worker does not lock the file
             now = self._now()
-            if self._head(connection, now) is None and not self._left_behind(connection, now):
+            if self._head(connection, now) is None and not self._orphaned_receipts(connection, now):
                 return None
         with self._database.write() as connection:
             now = self._now()
-            for receipt in self._left_behind(connection, now):
+            for receipt in self._orphaned_receipts(connection, now):
                 connection.execute(
                     "UPDATE messages SET visible_at = ? WHERE queue = ? AND receipt = ?",
                     (now, self._name, receipt),
@@ -105,11 +105,11 @@ class SqliteQueue:
                         (receives + 1, receipt, now + self._visibility, place),
                     )
                     return Message(message_id, group, body, receives + 1, receipt)
-                self._bury(connection, place, now)
+                self._dead_letter(connection, place, now)
         return None
 
     def done(self, message: Message) -> None:
-        """Remove a message; nothing happens when its receipt is no longer good."""
+        """Remove a message; nothing happens when its receipt is no longer valid."""
         with self._database.write() as connection:
             connection.execute(
                 f"DELETE FROM messages WHERE {_MINE}",  # noqa: S608  # fixed text
@@ -117,38 +117,38 @@ class SqliteQueue:
             )
 
     def postpone(self, message: Message, seconds: float) -> None:
-        """Deliver the message again after so long, counted from now; 0 is at once."""
-        self._pause(message, seconds, uncounted=0)
+        """Deliver the message again after `seconds` from now; 0 is at once."""
+        self._pause(message, seconds, receives_to_refund=0)
 
     def give_back(self, message: Message, seconds: float) -> None:
-        """Deliver the message again after so long; this delivery does not count."""
-        self._pause(message, seconds, uncounted=1)
+        """Deliver the message again after `seconds`; this delivery does not count."""
+        self._pause(message, seconds, receives_to_refund=1)
 
-    def _pause(self, message: Message, seconds: float, *, uncounted: int) -> None:
+    def _pause(self, message: Message, seconds: float, *, receives_to_refund: int) -> None:
         with self._database.write() as connection:
             now = self._now()
             end = now + min(seconds, self._visibility)
             connection.execute(
                 f"UPDATE messages SET visible_at = ?, receives = receives - ? WHERE {_MINE}",  # noqa: S608  # fixed text
-                (end, uncounted, self._name, message.id, message.receipt, now),
+                (end, receives_to_refund, self._name, message.id, message.receipt, now),
             )
 
     def depth(self) -> Depth:
         """Count the messages."""
         with self._database.read() as connection:
-            row = connection.execute(_COUNTS, self._moment(self._now())).fetchone()
+            row = connection.execute(_COUNTS, self._parameters(self._now())).fetchone()
         return Depth(waiting=row[0], in_flight=row[1], dead=row[2])
 
     def _receipt(self) -> str:
         me = None if self._holders is None else self._holders.me
         return str(uuid.uuid4()) if me is None else f"{uuid.uuid4()} {me}"
 
-    def _left_behind(self, connection: sqlite3.Connection, now: float) -> list[str]:
+    def _orphaned_receipts(self, connection: sqlite3.Connection, now: float) -> list[str]:
         """Return the receipts of deliveries to processes that have ended."""
         if self._holders is None:
             return []
-        taken = connection.execute(_TAKEN, self._moment(now)).fetchall()
-        holder_of = {str(receipt): str(receipt).partition(" ")[2] for (receipt,) in taken}
+        rows = connection.execute(_TAKEN, self._parameters(now)).fetchall()
+        holder_of = {str(receipt): str(receipt).partition(" ")[2] for (receipt,) in rows}
         gone = {name for name in set(holder_of.values()) if name and self._holders.is_gone(name)}
         return [receipt for receipt, name in holder_of.items() if name in gone]
 
@@ -156,22 +156,27 @@ class SqliteQueue:
         self, connection: sqlite3.Connection, now: float
     ) -> tuple[int, str, str, str, int] | None:
         row: tuple[int, str, str, str, int] | None
-        row = connection.execute(_HEADS, self._moment(now)).fetchone()
+        row = connection.execute(_HEADS, self._parameters(now)).fetchone()
         return row
 
-    def _moment(self, now: float) -> dict[str, str | float]:
+    def _parameters(self, now: float) -> dict[str, str | float]:
         latest = now + self._visibility + CLOCK_TOLERANCE_SECONDS
         return {"queue": self._name, "now": now, "latest": latest}
 
     def _remember(
-        self, connection: sqlite3.Connection, group: str, repeat: str, message_id: str, now: float
+        self,
+        connection: sqlite3.Connection,
+        group: str,
+        dedupe_key: str,
+        message_id: str,
+        now: float,
     ) -> str | None:
         """Return the id of the message that was sent before under this name, if any."""
         latest = now + QUEUE_DEDUPE_SECONDS + CLOCK_TOLERANCE_SECONDS  # as with deliveries
         connection.execute(
             "DELETE FROM message_repeats WHERE until <= ? OR until > ?", (now, latest)
         )
-        key = (self._name, f"{group} {repeat}")  # neither holds a blank
+        key = (self._name, f"{group} {dedupe_key}")  # neither contains a space
         row = connection.execute(
             "SELECT id FROM message_repeats WHERE queue = ? AND repeat = ?", key
         ).fetchone()
@@ -183,12 +188,12 @@ class SqliteQueue:
         )
         return None
 
-    def _bury(self, connection: sqlite3.Connection, place: int, now: float) -> None:
+    def _dead_letter(self, connection: sqlite3.Connection, place: int, now: float) -> None:
         connection.execute("UPDATE messages SET dead_at = ? WHERE place = ?", (now, place))
-        over = min(int(now), safe_moment(connection, int(now)))
+        safe_now = min(int(now), safe_moment(connection, int(now)))
         connection.execute(
             "DELETE FROM messages WHERE queue = ? AND dead_at <= ?",
-            (self._name, over - DEAD_MESSAGE_DAYS * 86400),
+            (self._name, safe_now - DEAD_MESSAGE_DAYS * 86400),
         )
 
     def _now(self) -> float:

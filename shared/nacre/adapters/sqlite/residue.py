@@ -1,4 +1,4 @@
-"""What is left in the laptop's store: in the rows of every table, and in the pages of its files."""
+"""Finds traces of erased texts in the laptop's store: in rows, and in the pages of its files."""
 
 import json
 import sqlite3
@@ -11,18 +11,18 @@ from nacre.core.errors import UnavailableError
 from nacre.ports.residue import Trace, owner_of
 
 _CHUNK = 1024 * 1024
-_PIECE = 48  # bytes of a text that are looked for in pages: long texts go over several
+_PIECE = 48  # bytes of a text that are searched in pages: long texts span several pages
 _TABLES = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
 
 
 class SqliteResidue:
-    """Looks through one database file and its log."""
+    """Searches one database file and its log."""
 
     def __init__(self, database: SqliteDatabase) -> None:
         self._database = database
 
     def find(self, needles: Sequence[str]) -> Iterator[Trace]:
-        """Give every row that holds one of these texts; where there is none, files that do."""
+        """Yield every row that holds one of these texts; without any, the files that do."""
         forms = _forms(needles)
         is_any = False
         with self._database.read() as connection:
@@ -47,10 +47,10 @@ class SqliteResidue:
             )
 
     def settle(self) -> None:
-        """Write the file anew, without what deleted rows left in it, and empty its log.
+        """Rewrite the file without the content of deleted rows, and empty its log.
 
-        Deleted rows stay in pages until something else needs the room. Overwriting them at every
-        delete would slow all writes for what is done once in a while.
+        Deleted rows stay in pages until the space is needed. Overwriting them at every delete
+        would slow down all writes.
         """
         with self._database.read() as connection:
             connection.execute("VACUUM")
@@ -79,19 +79,21 @@ def _rows(
     names = [column[0] for column in cursor.description]
     for row in cursor:
         values = [
-            each.encode() if isinstance(each, str) else each
-            for each in row
-            if isinstance(each, str | bytes)
+            value.encode() if isinstance(value, str) else value
+            for value in row
+            if isinstance(value, str | bytes)
         ]
         if any(form in value for value in values for form in forms):
-            found = dict(zip(names, row, strict=True))
-            shown = [str(found[name]) for name in ("pk", "sk", "id") if name in found]
-            owner = owner_of(str(found.get("pk", ""))) or owners.get(found.get("set_number", -1))
-            yield Trace(" ".join([table, *shown]), owner)
+            columns = dict(zip(names, row, strict=True))
+            place = [str(columns[name]) for name in ("pk", "sk", "id") if name in columns]
+            owner = owner_of(str(columns.get("pk", ""))) or owners.get(
+                columns.get("set_number", -1)
+            )
+            yield Trace(" ".join([table, *place]), owner)
 
 
 def _owners(connection: sqlite3.Connection) -> dict[int, str]:
-    """Return whose each set of points is."""
+    """Return the Being of each set of points, by its number."""
     try:
         return dict(connection.execute("SELECT number, being_id FROM vector_sets").fetchall())
     except sqlite3.OperationalError:  # nothing was indexed yet
@@ -99,19 +101,19 @@ def _owners(connection: sqlite3.Connection) -> dict[int, str]:
 
 
 def _forms(needles: Sequence[str]) -> list[bytes]:
-    """Return how the texts stand in rows: as they are, and as JSON has them."""
+    """Return the texts as rows hold them: unchanged, and as JSON writes them."""
     forms = {needle.encode() for needle in needles}
     forms |= {json.dumps(needle, ensure_ascii=False)[1:-1].encode() for needle in needles}
     return sorted(form for form in forms if form)
 
 
 def _holds(file: Path, pieces: set[bytes]) -> bool:
-    kept = max(map(len, pieces), default=1)
+    overlap = max(map(len, pieces), default=1)
     with file.open("rb") as content:
         before = b""
         while chunk := content.read(_CHUNK):
             window = before + chunk
             if any(piece in window for piece in pieces):
                 return True
-            before = window[-kept:]
+            before = window[-overlap:]
     return False

@@ -2,30 +2,26 @@
 
 import sqlite3
 import threading
-from collections.abc import Iterable, Sequence
-from typing import Any, Literal, assert_never
+from collections.abc import Sequence
+from typing import Any, Literal
 
-from nacre.adapters.items.conditions import holds
-from nacre.adapters.items.item_json import decode_item, encode_item
-from nacre.adapters.items.item_query import Query, decode_cursor, encode_cursor, make_query
-from nacre.adapters.items.values import check_key
-from nacre.adapters.items.writes import apply_once, changed, normal_write, write_key
+from nacre.adapters.items.checked_table import CheckedTable
+from nacre.adapters.items.item_query import Query, decode_cursor, encode_cursor
+from nacre.adapters.items.values import check_key, decode_item
+from nacre.adapters.items.writes import apply_writes, normal_write
 from nacre.adapters.sqlite.database import SqliteDatabase
 from nacre.adapters.sqlite.purging import is_brief, safe_moment
 from nacre.core.clock import Clock, system_clock
-from nacre.core.errors import ConditionFailedError
 from nacre.ports.items.table import (
     Change,
-    Check,
     Condition,
     Delete,
-    Index,
     Item,
     Key,
     Page,
     Put,
-    Range,
     Update,
+    Value,
     Write,
 )
 
@@ -36,14 +32,15 @@ _COLUMNS = (
 )  # fmt: skip
 _PURGE_SECONDS = 60  # how often a writer looks for expired items
 _PURGE_ITEMS = 200  # how many one write removes, so that it stays short
-_KEYS_AT_ONCE = 400  # two variables each, below SQLite's oldest limit of 999
 
 
-class SqliteTable:
+class SqliteTable(CheckedTable):
     """A Table in one of the database's two tables.
 
-    One that is not `durable` acknowledges before the disk has the write.
+    Without `durable`, a write is acknowledged before it is on disk.
     """
+
+    _keys_at_once = 400  # two variables each, below SQLite's oldest limit of 999
 
     def __init__(
         self,
@@ -63,38 +60,20 @@ class SqliteTable:
             f"INSERT INTO {name} ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608  # fixed names
             f" ON CONFLICT (pk, sk) DO UPDATE SET "
             + ", ".join(f"{column} = excluded.{column}" for column in _COLUMNS[2:-1])
-            # Near its end an item that was meant to live long does not become a brief one.
+            # Rewriting a long-lived item near its expiry must not mark it short-lived.
             + ", is_brief = min(is_brief, excluded.is_brief)"
         )
 
     def get(self, key: Key) -> Item | None:
         """Return the item as last acknowledged, or None."""
         check_key(key)
+        now = self._now()
         with self._database.read() as connection:
-            return self._find(connection, key, self._now())
-
-    def get_many(self, keys: Iterable[Key]) -> dict[Key, Item]:
-        """Return the items that exist; missing keys are left out."""
-        wanted = list(dict.fromkeys(keys))
-        for key in wanted:
-            check_key(key)
-        found: dict[Key, Item] = {}
-        for first in range(0, len(wanted), _KEYS_AT_ONCE):
-            some = wanted[first : first + _KEYS_AT_ONCE]
-            # A join, because SQLite reads the whole table for `(pk, sk) IN (VALUES ...)`.
-            sql = (
-                f"WITH wanted (a, b) AS (VALUES {', '.join(['(?, ?)'] * len(some))})"  # noqa: S608  # fixed names
-                f" SELECT pk, sk, body FROM wanted CROSS JOIN {self._name}"
-                f" ON pk = a AND sk = b WHERE {_LIVE}"
-            )
-            values = [part for key in some for part in key]
-            with self._database.read() as connection:
-                rows = connection.execute(sql, (*values, self._now())).fetchall()
-            found.update({Key(pk, sk): decode_item(body) for pk, sk, body in rows})
-        return found
+            body = self._body(connection, *key, now)
+        return None if body is None else decode_item(body)
 
     def put(self, item: Item, *, when: Condition | None = None) -> None:
-        """Write the whole item, replacing what was there."""
+        """Write the whole item, and replace the old one."""
         self._apply([normal_write(Put(item, when))])
 
     def update(self, key: Key, change: Change, *, when: Condition | None = None) -> Item:
@@ -104,55 +83,54 @@ class SqliteTable:
         return after
 
     def delete(self, key: Key, *, when: Condition | None = None) -> Item | None:
-        """Remove the item and return what was there."""
+        """Remove the item and return it, or None if there was none."""
         [(before, _)] = self._apply([normal_write(Delete(key, when))])
         return before
-
-    def transact(self, writes: Sequence[Write], *, token: str | None = None) -> None:
-        """Apply all writes or none."""
-        apply_once(writes, self._apply, token=token, now=self._now())
-
-    def query(
-        self,
-        partition: str,
-        *,
-        index: Index | None = None,
-        keys: Range | None = None,
-        descending: bool = False,
-        limit: int | None = None,
-        start: str | None = None,
-    ) -> Page:
-        """Return a partition's items in sort key order, at most `limit` of them."""
-        query = make_query(partition, index=index, keys=keys, descending=descending, limit=limit)
-        if query.is_empty:
-            return Page((), None)
-        sql, values = self._selection(query, start)
-        with self._database.read() as connection:
-            rows = connection.execute(sql, values).fetchall()
-        more = limit is not None and len(rows) > limit
-        rows = rows[:limit]
-        end = encode_cursor(query, list(rows[-1][:-1])) if more else None
-        return Page(tuple(decode_item(row[-1]) for row in rows), end)
 
     def purge(self, limit: int = _PURGE_ITEMS) -> int:
         """Remove some items that expired long enough ago; return how many."""
         with self._database.write() as connection:
             return self._purge(connection, limit)
 
-    def _selection(self, query: Query, start: str | None) -> tuple[str, list[str | int]]:
+    def _read_many(self, keys: Sequence[Key], now: int) -> dict[Key, Item]:
+        # A join, because SQLite reads the whole table for `(pk, sk) IN (VALUES ...)`.
+        sql = (
+            f"WITH wanted (a, b) AS (VALUES {', '.join(['(?, ?)'] * len(keys))})"  # noqa: S608  # fixed names
+            f" SELECT pk, sk, body FROM wanted CROSS JOIN {self._name}"
+            f" ON pk = a AND sk = b WHERE {_LIVE}"
+        )
+        values = [part for key in keys for part in key]
+        with self._database.read() as connection:
+            rows = connection.execute(sql, (*values, now)).fetchall()
+        return {Key(pk, sk): decode_item(body) for pk, sk, body in rows}
+
+    def _read_page(self, query: Query, start: str | None, now: int) -> Page:
+        if query.is_empty:
+            return Page((), None)
+        sql, values = self._selection(query, start, now)
+        with self._database.read() as connection:
+            rows = connection.execute(sql, values).fetchall()
+        more = query.limit is not None and len(rows) > query.limit
+        rows = rows[: query.limit]
+        end = encode_cursor(query, list(rows[-1][:-1])) if more else None
+        return Page(tuple(decode_item(row[-1]) for row in rows), end)
+
+    def _selection(self, query: Query, start: str | None, now: int) -> tuple[str, list[str | int]]:
         where = [f"{query.partition_key} = ?", _LIVE]
-        values: list[str | int] = [query.partition, self._now()]
+        values: list[str | int] = [query.partition, now]
         for relation, bound in _bounds(query):
             where.append(f"{query.sort_key} {relation} ?")
             values.append(bound)
         if start is not None:
-            places = ", ".join("?" * len(query.position))
+            placeholders = ", ".join("?" * len(query.position))
             relation = "<" if query.descending else ">"
-            where.append(f"({', '.join(query.position)}) {relation} ({places})")
+            where.append(f"({', '.join(query.position)}) {relation} ({placeholders})")
             values += decode_cursor(query, start)
         direction = "DESC" if query.descending else "ASC"
         order = ", ".join(f"{column} {direction}" for column in query.position)
-        values.append(-1 if query.limit is None else query.limit + 1)  # one more: is there a next?
+        values.append(
+            -1 if query.limit is None else query.limit + 1
+        )  # one extra row shows whether there is a next page
         sql = (
             f"SELECT {', '.join(query.position)}, body FROM {self._name}"  # noqa: S608  # fixed names
             f" WHERE {' AND '.join(where)} ORDER BY {order} LIMIT ?"
@@ -163,27 +141,33 @@ class SqliteTable:
         """Do checked writes in one transaction; return each item before and after."""
         now = self._now()
         with self._database.write(durable=self._durable) as connection:
-            before = [
-                self._find(connection, write_key(write), now) if _looks(write) else None
-                for write in writes
-            ]
-            for place, (write, item) in enumerate(zip(writes, before, strict=True)):
-                if not holds(write.when, item):
-                    raise ConditionFailedError(place)
-            after = [_result(write, item) for write, item in zip(writes, before, strict=True)]
-            for write, item in zip(writes, after, strict=True):
-                self._store(connection, write, item, now)
-            if self._may_purge(now):
+            results = apply_writes(writes, [self._read(connection, w, now) for w in writes])
+            for write, (_, item, body) in zip(writes, results, strict=True):
+                self._store(connection, write, item, body, now)
+            if self._claim_purge(now):
                 self._purge(connection, _PURGE_ITEMS)
-        return list(zip(before, after, strict=True))
+        return [(before, after) for before, after, _ in results]
 
-    def _find(self, connection: sqlite3.Connection, key: Key, now: int) -> Item | None:
+    def _read(self, connection: sqlite3.Connection, write: Write, now: int) -> str | None:
+        """Return the stored item of a write that depends on it."""
+        if isinstance(write, Put):
+            if write.when is None:
+                return None
+            return self._body(connection, write.item["pk"], write.item["sk"], now)
+        return self._body(connection, *write.key, now)
+
+    def _body(self, connection: sqlite3.Connection, pk: Value, sk: Value, now: int) -> str | None:
         sql = f"SELECT body FROM {self._name} WHERE pk = ? AND sk = ? AND {_LIVE}"  # noqa: S608  # fixed names
-        row = connection.execute(sql, (key.pk, key.sk, now)).fetchone()
-        return None if row is None else decode_item(row[0])
+        row = connection.execute(sql, (pk, sk, now)).fetchone()
+        return None if row is None else str(row[0])
 
     def _store(
-        self, connection: sqlite3.Connection, write: Write, item: Item | None, now: int
+        self,
+        connection: sqlite3.Connection,
+        write: Write,
+        item: Item | None,
+        body: str | None,
+        now: int,
     ) -> None:
         if item is None:
             if isinstance(write, Delete):
@@ -192,7 +176,7 @@ class SqliteTable:
             return
         expires_at = item.get("expires_at")
         brief = isinstance(expires_at, int) and is_brief(expires_at, now)
-        connection.execute(self._upsert, [*_columns(item), encode_item(item), brief])
+        connection.execute(self._upsert, [*_columns(item), body, brief])
 
     def _purge(self, connection: sqlite3.Connection, limit: int) -> int:
         now = self._now()
@@ -206,32 +190,12 @@ class SqliteTable:
             removed += connection.execute(sql, (end, limit - removed)).rowcount
         return removed
 
-    def _may_purge(self, now: int) -> bool:
+    def _claim_purge(self, now: int) -> bool:
         with self._purging:
             if abs(now - self._purged_at) < _PURGE_SECONDS:
                 return False
             self._purged_at = now
             return True
-
-    def _now(self) -> int:
-        return int(self._clock().timestamp())
-
-
-def _looks(write: Write) -> bool:
-    """Tell whether the write depends on what is there."""
-    return write.when is not None or not isinstance(write, Put)
-
-
-def _result(write: Write, item: Item | None) -> Item | None:
-    match write:
-        case Put(new, _):
-            return new
-        case Update(key, change, _):
-            return changed(key, item, change)
-        case Delete() | Check():
-            return None
-        case _:
-            assert_never(write)
 
 
 def _bounds(query: Query) -> list[tuple[str, str]]:
@@ -249,14 +213,14 @@ def _bounds(query: Query) -> list[tuple[str, str]]:
 
 
 def _after_prefix(prefix: str) -> str:
-    """Return the least text above all that starts with the prefix; empty if there is none."""
-    kept = prefix.rstrip("\U0010ffff")
-    if not kept:
+    """Return the smallest string above every string with this prefix; empty if there is none."""
+    start = prefix.rstrip("\U0010ffff")
+    if not start:
         return ""
-    following = ord(kept[-1]) + 1
+    following = ord(start[-1]) + 1
     if following == 0xD800:  # surrogates are not text
         following = 0xE000
-    return kept[:-1] + chr(following)
+    return start[:-1] + chr(following)
 
 
 def _columns(item: Item) -> list[Any]:

@@ -1,28 +1,27 @@
-"""The vector index of the laptop: exact, in memory, fed from tables in the item store's file.
+"""The vector index of a laptop: an exact search in memory, over tables in the database.
 
-The tables follow from the vector items and can be built anew from them. Every write takes the
-next number of its Being's changes, and a search first reads what changed since the last one:
-so several processes on one folder find each other's points at once.
+The tables can be rebuilt from the vector items. Each write gets the next change number of its
+Being, and each search first reads the changes since the last one. So several processes on one
+folder find each other's points at once.
 """
 
 import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 
 from nacre.adapters.sqlite.database import SqliteDatabase
 from nacre.adapters.sqlite.points import SqlitePoints
 from nacre.adapters.vectors.point_matrix import PointMatrix
 from nacre.adapters.vectors.point_rules import check_names, check_points, check_question
+from nacre.core.bounded_cache import BoundedCache
 from nacre.core.limits import INDEXED_BEINGS_IN_MEMORY
-from nacre.ports.embedder import Vector
-from nacre.ports.vectors import Candidates, Filter, Point, dimension_of
+from nacre.ports.vectors import Candidates, Point, Question, dimension_of
 
 
 class LocalVectors:
     """A VectorIndex in the database; its writes do not wait for the disk.
 
-    What a power cut takes from it is still marked in the items, as long as marks are cleared
-    behind the writes that they are about and in the same way.
+    If a power cut loses a write, its mark in the items is still there: clear marks after the writes
+    that they belong to, and without waiting for the disk either.
     """
 
     is_derived = True
@@ -32,7 +31,7 @@ class LocalVectors:
         self._dimension = dimension_of(emb_id)
         self._points = SqlitePoints(database, emb_id)
         self._guard = threading.Lock()
-        self._beings: OrderedDict[str, _InMemory] = OrderedDict()
+        self._beings: BoundedCache[str, _InMemory] = BoundedCache(INDEXED_BEINGS_IN_MEMORY)
 
     def upsert(self, being_id: str, points: Sequence[Point]) -> None:
         """Write points, replacing those with the same ids."""
@@ -41,26 +40,18 @@ class LocalVectors:
             self._points.put(being_id, list({point.id: point for point in points}.values()))
 
     def delete(self, being_id: str, ids: Sequence[str]) -> None:
-        """Remove points; ids that are not there do no harm."""
+        """Remove points; ignore unknown ids."""
         check_names(being_id, *ids)
         if ids:
             self._points.remove(being_id, list(dict.fromkeys(ids)))
 
-    def search(
-        self,
-        being_id: str,
-        *,
-        dense: Vector | None,
-        sparse: Sequence[str],
-        where: Filter,
-        limit: int,
-    ) -> Candidates:
+    def search(self, being_id: str, question: Question) -> Candidates:
         """Return up to `limit` hits for a vector and as many for terms."""
-        check_question(being_id, dense, self._dimension, limit)
+        check_question(being_id, question, self._dimension)
         points = self._in_memory(being_id)
         with points.lock:
             points.catch_up(self._points)
-            return points.matrix.search(dense=dense, sparse=sparse, where=where, limit=limit)
+            return points.matrix.search(question)
 
     def scan(self, being_id: str, *, after: str | None, limit: int) -> list[tuple[str, str]]:
         """Return the next points as (id, text_sha), in the order of their ids."""
@@ -76,17 +67,14 @@ class LocalVectors:
 
     def _in_memory(self, being_id: str) -> "_InMemory":
         with self._guard:
-            found = self._beings.get(being_id)
-            if found is None:
-                found = self._beings[being_id] = _InMemory(being_id, self._dimension)
-            self._beings.move_to_end(being_id)
-            while len(self._beings) > INDEXED_BEINGS_IN_MEMORY:
-                self._beings.popitem(last=False)
-            return found
+            points = self._beings.use(being_id)
+            if points is None:
+                points = self._beings[being_id] = _InMemory(being_id, self._dimension)
+            return points
 
 
 class _InMemory:
-    """A Being's points up to some change; for whoever holds the lock."""
+    """A Being's points up to the last change that was read; hold `lock` while using them."""
 
     def __init__(self, being_id: str, dimension: int) -> None:
         self.lock = threading.Lock()
@@ -98,24 +86,24 @@ class _InMemory:
         self._change = 0
 
     def catch_up(self, points: SqlitePoints) -> None:
-        """Read what was written since the last time, by whichever process."""
+        """Read the changes that any process has made since the last call."""
         head = points.head(self._being_id)
         if head is None:
-            self._begin(None)
+            self._reset(None)
             return
         if head.number != self._number or self._change < head.forgotten or self.matrix.is_sparse:
-            self._begin(head.number)
+            self._reset(head.number)
         if self._change < head.changes:
             for changes in points.since(head.number, self._change):
-                gone = [self._ids.pop(place, "") for place in changes.removed]
-                self.matrix.remove(gone)
+                removed_ids = [self._ids.pop(place, "") for place in changes.removed]
+                self.matrix.remove(removed_ids)
                 self.matrix.add(changes.rows)
                 self._ids.update(
                     (place, row.id) for place, row in zip(changes.places, changes.rows, strict=True)
                 )
                 self._change = changes.last
 
-    def _begin(self, number: int | None) -> None:
+    def _reset(self, number: int | None) -> None:
         if self._change:
             self.matrix = PointMatrix(self._dimension)
             self._ids = {}

@@ -1,30 +1,32 @@
-"""A vector index without an index: the vector items themselves, read for each search.
+"""A vector index without a separate store: it reads the vector items for each search.
 
-It is for a stack without Qdrant. As long as a Being has few memories the answer is exact;
-beyond that its newest memories are looked at, and the answer says so.
+It serves stacks without Qdrant. For a Being with few memories the answer is exact. For others only
+the newest memories are searched, and the answer says so.
 """
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import islice
 
 from nacre.adapters.vectors.point_matrix import PointMatrix
 from nacre.adapters.vectors.point_rows import Row, pack_terms
 from nacre.adapters.vectors.point_rules import check_question
-from nacre.being.memory.index.vector_items import VectorItem, from_item, pages, point_key
+from nacre.being.memory.index.vector_items import VectorItem, from_item, pages
 from nacre.being.memory.model import keys
 from nacre.core.limits import EXACT_ITEM_POINTS, SCANNED_BYTES
-from nacre.ports.embedder import Vector
+from nacre.ports.items.paging import every_item
 from nacre.ports.items.table import Table
-from nacre.ports.vectors import Candidates, Filter, Point, dimension_of
+from nacre.ports.vectors import Candidates, Point, Question, dimension_of
 from nacre.text.analysis import terms
 
 _PAGE = 500
-_OVERHEAD = 200  # bytes of an item beside its text and its vector, about
+_AT_ONCE = 100
+_OVERHEAD = 200  # approximate bytes of an item besides its text and its vector
 _packed = lru_cache(2 * EXACT_ITEM_POINTS)(lambda text: pack_terms(terms(text)))
 
 
 class ItemVectors:
-    """A VectorIndex over the item store; writing the items is all that it needs."""
+    """A VectorIndex over the item store; it needs no writes besides the items."""
 
     is_derived = False
 
@@ -32,35 +34,27 @@ class ItemVectors:
         self.emb_id = emb_id
         self._table = table
         self._dimension = dimension_of(emb_id)
-        self._large: set[str] = set()  # Beings that were found to have too many points
+        self._large: set[str] = set()  # Beings with too many points for exact search
 
     def upsert(self, being_id: str, points: Sequence[Point]) -> None:
-        """Do nothing: the points are the vector items, and those are written already."""
+        """Do nothing: the vector items are written already."""
 
     def delete(self, being_id: str, ids: Sequence[str]) -> None:
         """Do nothing: the vector items are deleted already."""
 
     def erase(self, being_id: str) -> None:
-        """Do nothing: whoever erases a Being erases its vector items."""
+        """Do nothing: the vector items are erased with the Being."""
 
-    def search(
-        self,
-        being_id: str,
-        *,
-        dense: Vector | None,
-        sparse: Sequence[str],
-        where: Filter,
-        limit: int,
-    ) -> Candidates:
+    def search(self, being_id: str, question: Question) -> Candidates:
         """Return up to `limit` hits for a vector and as many for terms."""
-        check_question(being_id, dense, self._dimension, limit)
+        check_question(being_id, question, self._dimension)
         items = self._all(being_id)
         truncated = items is None
         rows = [self._row(item) for item in (self._newest(being_id) if items is None else items)]
         matrix = PointMatrix(self._dimension)
         matrix.add(rows)
-        found = matrix.search(dense=dense, sparse=sparse, where=where, limit=limit)
-        return Candidates(found.dense, found.sparse, truncated)
+        hits = matrix.search(question)
+        return Candidates(hits.dense, hits.sparse, truncated)
 
     def scan(self, being_id: str, *, after: str | None, limit: int) -> list[tuple[str, str]]:
         """Return the next points as (id, text_sha), in the order of their ids."""
@@ -69,7 +63,7 @@ class ItemVectors:
         return []
 
     def _all(self, being_id: str) -> list[VectorItem] | None:
-        """Return all points, or None where there are more than can be read for a search."""
+        """Return all points; None if there are too many to read for a search."""
         if being_id in self._large:
             return None
         items: list[VectorItem] = []
@@ -81,33 +75,29 @@ class ItemVectors:
         return items
 
     def _newest(self, being_id: str) -> list[VectorItem]:
-        """Return what fits among the points of waiting scenes and living nodes, newest first."""
-        room = SCANNED_BYTES
-        found: dict[str, VectorItem] = {}
+        """Return the newest points of waiting scenes and living nodes, up to a limit of bytes."""
+        bytes_left = SCANNED_BYTES
+        points: dict[str, VectorItem] = {}
         for ids in self._newest_ids(being_id):
-            read = self._table.get_many([point_key(being_id, id_) for id_ in ids])
+            stored = self._table.get_many([keys.point(being_id, id_) for id_ in ids])
             for id_ in ids:
-                item = read.get(point_key(being_id, id_))
+                item = stored.get(keys.point(being_id, id_))
                 if item is None:
                     continue
                 point = from_item(item)
-                room -= _OVERHEAD + len(point.text.encode()) + 4 * self._dimension
-                if room < 0:
-                    return list(found.values())
-                found[id_] = point
-        return list(found.values())
+                bytes_left -= _OVERHEAD + len(point.text.encode()) + 4 * self._dimension
+                if bytes_left < 0:
+                    return list(points.values())
+                points[id_] = point
+        return list(points.values())
 
     def _newest_ids(self, being_id: str) -> Iterator[list[str]]:
         for partition in (keys.pending(being_id), keys.activity(being_id)):
-            start = None
-            while True:
-                page = self._table.query(
-                    partition, index="gsi1", descending=True, limit=100, start=start
-                )
-                if page.items:
-                    yield [str(item["sk"]) for item in page.items]
-                if (start := page.next) is None:
-                    break
+            items = every_item(
+                self._table, partition, index="gsi1", descending=True, at_once=_AT_ONCE
+            )
+            while ids := [str(item["sk"]) for item in islice(items, _AT_ONCE)]:
+                yield ids
 
     def _row(self, item: VectorItem) -> Row:
         return Row(

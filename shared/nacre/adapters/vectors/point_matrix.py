@@ -1,4 +1,4 @@
-"""One Being's points in memory: exact nearest vectors and BM25, filtered before they are ranked."""
+"""One Being's points in memory: exact nearest vectors and BM25, filtered before ranking."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -7,43 +7,42 @@ import numpy as np
 import numpy.typing as npt
 
 from nacre.adapters.vectors.point_rows import TERM, Row
-from nacre.adapters.vectors.point_rules import day_number
+from nacre.adapters.vectors.point_rules import day_number, term_hash
 from nacre.adapters.vectors.postings import Postings
-from nacre.adapters.vectors.term_hashes import term_hash
 from nacre.ports.embedder import Vector
-from nacre.ports.vectors import Candidates, Filter, Hit, Kind
+from nacre.ports.vectors import Candidates, Filter, Hit, Kind, Question
 
 
 class Column:
-    """Values of one kind that grow in number."""
+    """A growing array of values of one type."""
 
     def __init__(self, kind: type[np.generic]) -> None:
-        self._room: npt.NDArray[Any] = np.empty(64, dtype=kind)
+        self._buffer: npt.NDArray[Any] = np.empty(64, dtype=kind)
         self._length = 0
 
     @property
     def values(self) -> npt.NDArray[Any]:
-        """Return the values that there are, to be read or changed in place."""
-        return self._room[: self._length]
+        """The values, to be read or changed in place."""
+        return self._buffer[: self._length]
 
     def extend(self, values: Sequence[Any]) -> None:
-        """Add values behind the others."""
+        """Append values."""
         end = self._length + len(values)
-        if end > len(self._room):
-            room = np.empty(max(end, 2 * len(self._room)), dtype=self._room.dtype)
-            room[: self._length] = self.values
-            self._room = room
-        self._room[self._length : end] = values
+        if end > len(self._buffer):
+            buffer = np.empty(max(end, 2 * len(self._buffer)), dtype=self._buffer.dtype)
+            buffer[: self._length] = self.values
+            self._buffer = buffer
+        self._buffer[self._length : end] = values
         self._length = end
 
 
-# Vectors live in blocks, so that a growing index neither copies itself nor holds spare room
+# Vectors live in blocks, so that a growing index neither copies itself nor holds spare buffer
 # for longer than one block: pages that nothing was written to cost no memory.
 _BLOCK_ROWS = 8192
-_FEW = 8  # where fewer than one row in so many passes, its vectors are picked out
+_FEW = 8  # if fewer than one row in 8 matches, only the vectors of these are read
 _DECIMALS = 6
-_SLACK = 4e-6  # float32's error in a cosine, and then some
-_AT_ONCE = 4096  # rows scored again at once
+_SLACK = 4e-6  # more than the error of a cosine in float32
+_BATCH = 4096  # rows whose scores are computed exactly at once
 
 _KINDS: tuple[Kind, ...] = ("node", "scene")
 _Mask = npt.NDArray[np.bool_]
@@ -52,10 +51,9 @@ _Scores = npt.NDArray[Any]
 
 
 class PointMatrix:
-    """Points that are added, replaced and searched; one thread at a time.
+    """Points that can be added, replaced and searched, by one thread at a time.
 
-    A replaced point leaves its old row behind; `is_sparse` says when it is time to build
-    the matrix anew.
+    A replaced point leaves its old row behind; `is_sparse` says when the matrix should be rebuilt.
     """
 
     def __init__(self, dimension: int) -> None:
@@ -80,18 +78,18 @@ class PointMatrix:
 
     @property
     def is_sparse(self) -> bool:
-        """Whether most rows are left over from points that were replaced or removed."""
+        """True if most rows belong to replaced or removed points."""
         return len(self._ids) > max(1024, 2 * len(self._row_of))
 
     def remove(self, ids: Iterable[str]) -> None:
-        """Forget points."""
+        """Remove points."""
         rows = [row for id_ in ids if (row := self._row_of.pop(id_, None)) is not None]
         if rows:
             self._alive.values[rows] = False
             self._postings.forget(rows)
 
     def add(self, points: Sequence[Row]) -> None:
-        """Take points, in place of those with the same ids; an id comes once."""
+        """Add points with distinct ids; they replace points with the same ids."""
         self.remove(point.id for point in points)
         first = len(self._ids)
         for row, point in enumerate(points, first):
@@ -110,17 +108,16 @@ class PointMatrix:
         self._add_vectors(first, [point.vector for point in points])
         self._add_terms(first, [point.packed_terms for point in points])
 
-    def search(
-        self, *, dense: Vector | None, sparse: Sequence[str], where: Filter, limit: int
-    ) -> Candidates:
-        """Return the best points by meaning and by words."""
-        mask = self._passing(where)
+    def search(self, question: Question) -> Candidates:
+        """Return the best points by vector and by terms."""
+        dense, limit = question.dense, question.limit
+        mask = self._matches(question.where)
         return Candidates(
             dense=() if dense is None else self._nearest(dense, mask, limit),
-            sparse=self._matching(sparse, mask, limit),
+            sparse=self._matching(question.sparse, mask, limit),
         )
 
-    def _passing(self, where: Filter) -> _Mask:
+    def _matches(self, where: Filter) -> _Mask:
         mask: _Mask = self._alive.values.copy()
         if where.kinds is not None:
             mask &= np.isin(self._kinds.values, [_KINDS.index(kind) for kind in where.kinds])
@@ -144,13 +141,13 @@ class PointMatrix:
             return ()
         query = np.frombuffer(dense, dtype="<f4")
         if len(rows) * _FEW < len(self._ids):
-            scores = self._exactly(rows, query)
+            scores = self._exact_scores(rows, query)
         else:
             scores = self._cosines(query)[rows]
-        best = _least_that_stays(scores, limit) - _SLACK
-        rows = rows[scores >= best]
+        lowest = _lowest_kept_score(scores, limit) - _SLACK
+        rows = rows[scores >= lowest]
         # Sums in float32 depend on a row's place; equal vectors must get equal scores.
-        return self._ranked(rows, self._exactly(rows, query), limit)
+        return self._ranked(rows, self._exact_scores(rows, query), limit)
 
     def _matching(self, terms: Sequence[str], mask: _Mask, limit: int) -> tuple[Hit, ...]:
         numbers = list({term_hash(term): None for term in terms})
@@ -160,9 +157,9 @@ class PointMatrix:
         rows = np.flatnonzero(mask & (scores > 0))
         if not len(rows):
             return ()
-        found = scores[rows]
-        keep = found >= _least_that_stays(found, limit) - _SLACK
-        return self._ranked(rows[keep], found[keep], limit)
+        matching_scores = scores[rows]
+        keep = matching_scores >= _lowest_kept_score(matching_scores, limit) - _SLACK
+        return self._ranked(rows[keep], matching_scores[keep], limit)
 
     def _ranked(self, rows: _Rows, scores: _Scores, limit: int) -> tuple[Hit, ...]:
         rounded = np.round(scores.astype(np.float64), _DECIMALS).tolist()
@@ -187,16 +184,16 @@ class PointMatrix:
             np.dot(block[: len(part)], query, out=part)
         return scores
 
-    def _exactly(self, rows: _Rows, query: npt.NDArray[np.float32]) -> _Scores:
+    def _exact_scores(self, rows: _Rows, query: npt.NDArray[np.float32]) -> _Scores:
         scores = np.empty(len(rows), dtype=np.float64)
-        wanted = query.astype(np.float64)
-        for start in range(0, len(rows), _AT_ONCE):
-            some = rows[start : start + _AT_ONCE]
-            vectors = np.empty((len(some), self._dimension), dtype=np.float64)
-            for number in np.unique(some // _BLOCK_ROWS).tolist():
-                here = some // _BLOCK_ROWS == number
-                vectors[here] = self._blocks[number][some[here] % _BLOCK_ROWS]
-            scores[start : start + _AT_ONCE] = (vectors * wanted).sum(axis=1)
+        exact_query = query.astype(np.float64)
+        for start in range(0, len(rows), _BATCH):
+            batch = rows[start : start + _BATCH]
+            vectors = np.empty((len(batch), self._dimension), dtype=np.float64)
+            for number in np.unique(batch // _BLOCK_ROWS).tolist():
+                in_block = batch // _BLOCK_ROWS == number
+                vectors[in_block] = self._blocks[number][batch[in_block] % _BLOCK_ROWS]
+            scores[start : start + _BATCH] = (vectors * exact_query).sum(axis=1)
         return scores
 
     def _add_vectors(self, first: int, vectors: Sequence[Vector | None]) -> None:
@@ -210,8 +207,8 @@ class PointMatrix:
         while start < end:
             block, place = divmod(start, _BLOCK_ROWS)
             count = min(end - start, _BLOCK_ROWS - place)
-            some = vectors[start - first : start - first + count]
-            joined = b"".join(empty if vector is None else vector for vector in some)
+            batch = vectors[start - first : start - first + count]
+            joined = b"".join(empty if vector is None else vector for vector in batch)
             self._blocks[block][place : place + count] = np.frombuffer(joined, "<f4").reshape(
                 count, self._dimension
             )
@@ -219,7 +216,7 @@ class PointMatrix:
 
     def _add_terms(self, first: int, packed: Sequence[bytes]) -> None:
         terms = np.frombuffer(b"".join(packed), dtype=TERM)
-        sizes = [len(each) // TERM.itemsize for each in packed]
+        sizes = [len(entry) // TERM.itemsize for entry in packed]
         rows = np.repeat(np.arange(first, first + len(packed), dtype=np.int32), sizes)
         self._postings.add(len(packed), rows, terms["term"], terms["count"].astype(np.float32))
 
@@ -227,8 +224,8 @@ class PointMatrix:
         return -2 if text is None else self._codes.setdefault(text, len(self._codes))
 
 
-def _least_that_stays(scores: _Scores, limit: int) -> float:
-    """Return the score of the last of the best."""
+def _lowest_kept_score(scores: _Scores, limit: int) -> float:
+    """Return the lowest score among the best."""
     if len(scores) <= limit:
         return float(scores.min())
     return float(np.partition(scores, len(scores) - limit)[len(scores) - limit])

@@ -1,18 +1,18 @@
-"""Points with their terms packed, as the laptop's index keeps them."""
+"""Points with packed terms, as the laptop's index stores them."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 
-from nacre.adapters.vectors.term_hashes import term_counts
+from nacre.adapters.vectors.point_rules import term_counts
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.ports.embedder import Vector
 from nacre.ports.vectors import Kind, Point
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A point as an index stores it: its terms as packed numbers."""
+    """A point as an index stores it, with its terms as packed numbers."""
 
     id: str
     kind: Kind

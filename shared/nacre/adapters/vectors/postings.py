@@ -1,16 +1,16 @@
-"""Which points hold a term, and BM25 over them."""
+"""Postings: the points of each term, and BM25 over them."""
 
 from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-# Short notes: a low b, since a longer one is rarely padded; measured on conversations.
+# B is low because long notes are rarely padded; measured on conversations.
 K1 = 0.9
 B = 0.4
 
-# Postings beside the sorted ones before they are sorted in: at least some 1000 points, and a
-# share of all, so that adding stays cheap however many there are.
+# Unsorted postings before they are merged: at least those of some 1000 points, and a share of all,
+# so that adding is cheap in an index of any size.
 _TAIL = 16_384
 _TAIL_SHARE = 8
 
@@ -20,7 +20,7 @@ _Counts = npt.NDArray[np.float32]
 
 
 class Postings:
-    """Terms of rows, sorted, with a short unsorted tail; all rows count for a term's rarity."""
+    """The terms of rows, sorted, with a short unsorted tail; all rows count for a term's rarity."""
 
     def __init__(self) -> None:
         self._terms: _Terms = np.empty(0, dtype=np.uint64)
@@ -29,12 +29,12 @@ class Postings:
         self._tail: list[tuple[_Terms, _Rows, _Counts]] = []
         self._tail_size = 0
         self._lengths = np.zeros(64, dtype=np.float32)
-        self._size = 0  # rows that were ever added
+        self._size = 0  # all rows, also removed ones
         self._live = 0
         self._live_length = 0.0
 
     def add(self, size: int, rows: _Rows, terms: _Terms, counts: _Counts) -> None:
-        """Take so many more rows with their terms; `rows` says whose each term is."""
+        """Add rows with their terms; `rows` has the row of each term."""
         end = self._size + size
         if end > len(self._lengths):
             longer = np.zeros(max(end, 2 * len(self._lengths)), dtype=np.float32)
@@ -49,23 +49,23 @@ class Postings:
             self._tail.append((terms, rows, counts))
             self._tail_size += len(terms)
         if self._tail_size > max(_TAIL, len(self._terms) // _TAIL_SHARE):
-            self._settle()
+            self._merge_tail()
 
     def forget(self, rows: Sequence[int]) -> None:
-        """Leave rows out of what is counted; `scores` is told which are alive."""
+        """Exclude rows from the statistics; `scores` gets the living rows as an argument."""
         self._live -= len(rows)
         self._live_length -= float(self._lengths[list(rows)].sum())
 
     def scores(
         self, terms: Sequence[int], alive: npt.NDArray[np.bool_]
     ) -> npt.NDArray[np.float64] | None:
-        """Return each row's BM25 for distinct terms, or None where no row has any of them."""
+        """Return the BM25 score of each row for distinct terms; None if no row has any of them."""
         if not terms or not self._live:
             return None
         average = self._live_length / self._live or 1.0
         total: npt.NDArray[np.float64] | None = None
         for term in terms:
-            rows, counts = self._of(term)
+            rows, counts = self._postings_of(term)
             live = alive[rows]
             rows, counts = rows[live], counts[live].astype(np.float64)
             if not len(rows):
@@ -77,25 +77,25 @@ class Postings:
             total[rows] += rarity * counts * (K1 + 1) / (counts + norm)
         return total
 
-    def _of(self, term: int) -> tuple[_Rows, _Counts]:
-        wanted = np.uint64(term)
-        low = int(np.searchsorted(self._terms, wanted, "left"))
-        high = int(np.searchsorted(self._terms, wanted, "right"))
+    def _postings_of(self, term: int) -> tuple[_Rows, _Counts]:
+        number = np.uint64(term)
+        low = int(np.searchsorted(self._terms, number, "left"))
+        high = int(np.searchsorted(self._terms, number, "right"))
         rows, counts = self._rows[low:high], self._counts[low:high]
         if len(self._tail) > 1:
             self._tail = [self._joined_tail()]
         for tail_terms, tail_rows, tail_counts in self._tail:
-            here = tail_terms == wanted
-            if here.any():
-                rows = np.concatenate((rows, tail_rows[here]))
-                counts = np.concatenate((counts, tail_counts[here]))
+            matches = tail_terms == number
+            if matches.any():
+                rows = np.concatenate((rows, tail_rows[matches]))
+                counts = np.concatenate((counts, tail_counts[matches]))
         return rows, counts
 
     def _joined_tail(self) -> tuple[_Terms, _Rows, _Counts]:
         terms, rows, counts = zip(*self._tail, strict=True)
         return np.concatenate(terms), np.concatenate(rows), np.concatenate(counts)
 
-    def _settle(self) -> None:
+    def _merge_tail(self) -> None:
         terms, rows, counts = self._joined_tail()
         order = np.argsort(terms, kind="stable")
         terms, rows, counts = terms[order], rows[order], counts[order]

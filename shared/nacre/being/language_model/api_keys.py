@@ -1,8 +1,7 @@
-"""Keys of language model providers, sealed: one that a Being keeps, and those of queued runs."""
+"""The sealed keys of language model providers: those of Beings and those of queued runs."""
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC
 from random import Random
 
@@ -15,6 +14,7 @@ from nacre.core.errors import (
     NotFoundError,
 )
 from nacre.core.ids import ulids
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.core.limits import RUN_KEY_SECONDS
 from nacre.ports.items.schema import ItemSchema
 from nacre.ports.items.table import EXPIRES_AT, Check, Item, Key, Present, Put, Table
@@ -22,15 +22,15 @@ from nacre.ports.vault import Vault
 
 LLM_KEY = ItemSchema("model key", 1)
 
-_FORM = re.compile(r"[\x21-\x7e]{1,1024}")  # what an HTTP header carries as it is
+_FORMAT = re.compile(r"[\x21-\x7e]{1,1024}")  # safe in an HTTP header
 _STORED = "SECRET#LLM"
 _RUN = "SECRET#RUN#"
 
 
 def checked_llm_key(text: str) -> str:
-    """Return a key without blanks around it; one that no header could carry is refused."""
+    """Return a key without surrounding blanks; raises InvalidInputError if it is not a key."""
     key = text.strip()
-    if _FORM.fullmatch(key) is None:
+    if _FORMAT.fullmatch(key) is None:
         raise InvalidInputError(
             "this is not the key of a language model provider: it is empty, too long, or has"
             " blanks or letters that no key has; copy it again"
@@ -39,16 +39,16 @@ def checked_llm_key(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class StoredKey:
-    """What may be told of a key that a Being keeps."""
+class KeyStatus:
+    """The facts about a stored key that may be shown."""
 
     set_at: str
 
 
 class LlmKeys:
-    """The keys that stand in a Being's items, each sealed for the place where it stands.
+    """The keys in the items of Beings, each sealed for its own item.
 
-    `vault` is asked for when a key is sealed or opened, and not before.
+    `vault` is called only when a key is sealed or opened.
     """
 
     def __init__(
@@ -60,26 +60,26 @@ class LlmKeys:
         self._rng = rng
 
     def set(self, being_id: str, key: str) -> None:
-        """Keep a key for the Being, in the place of one that it has."""
+        """Store a key for the Being, in place of an earlier one."""
         self._put(being_id, _STORED, checked_llm_key(key), {})
 
     def clear(self, being_id: str) -> bool:
-        """Forget the Being's key; False when it had none."""
+        """Delete the Being's key; return False if it had none."""
         return self._table.delete(_place(being_id, _STORED)) is not None
 
-    def status(self, being_id: str) -> StoredKey | None:
-        """Return when the Being's key was set; None when it has none."""
+    def status(self, being_id: str) -> KeyStatus | None:
+        """Return when the Being's key was set; None if it has none."""
         item = self._table.get(_place(being_id, _STORED))
-        return None if item is None else StoredKey(str(LLM_KEY.read(item)["set_at"]))
+        return None if item is None else KeyStatus(str(LLM_KEY.read(item)["set_at"]))
 
     def stored(self, being_id: str) -> str | None:
-        """Return the Being's key, or None; raises BrokenSealError when it does not open."""
+        """Return the Being's key, or None; raises BrokenSealError if it cannot be opened."""
         return self._open(being_id, _STORED)
 
     def keep_for_run(self, being_id: str, key: str) -> str:
-        """Keep a key until a queued run has ended; return the reference for the run's job.
+        """Store a key until a queued run has ended; return the reference for the run's job.
 
-        What is never fetched dies after a day.
+        A key that is never erased expires after a day.
         """
         [reference] = ulids(self._clock(), self._rng, 1)
         end = int(self._clock().astimezone(UTC).timestamp()) + RUN_KEY_SECONDS
@@ -87,19 +87,17 @@ class LlmKeys:
         return reference
 
     def of_run(self, being_id: str, reference: str) -> str | None:
-        """Return the key of a queued run; None when it was erased or has died."""
+        """Return the key of a queued run; None if it was erased or has expired."""
         return self._open(being_id, _RUN + reference)
 
     def erase_run(self, being_id: str, reference: str) -> None:
-        """Erase the key of a run that has ended, well or badly; again does nothing."""
+        """Erase the key of a run that has ended; a second call does nothing."""
         self._table.delete(_place(being_id, _RUN + reference))
 
     def _put(self, being_id: str, name: str, key: str, more: Item) -> None:
-        place = _place(being_id, name)
         sealed = self._vault().seal(key.encode(), context=_context(being_id, name))
         item: Item = {
-            "pk": place.pk,
-            "sk": place.sk,
+            **_place(being_id, name).attributes(),
             "sealed": sealed,
             "set_at": moment(self._clock()),
             **more,
@@ -123,7 +121,7 @@ def _place(being_id: str, name: str) -> Key:
 
 
 def _context(being_id: str, name: str) -> dict[str, str]:
-    """Return what a key is sealed for, so that none opens in another's place."""
+    """Return the context that a key is sealed with, so that it opens in no other item."""
     run = name.removeprefix(_RUN)
     context = {"purpose": "llm-key", "being": being_id}
     return context if name == _STORED else {**context, "run": run}

@@ -1,31 +1,28 @@
-"""The memory of Beings as one whole: every repository over the same items."""
+"""All repositories of the memory, over the same items."""
 
-from dataclasses import dataclass
 from random import Random
 
 from nacre.access.beings import Beings
 from nacre.being.memory.patrol_trigger import PatrolTrigger
-from nacre.being.memory.record_notes import Noting
-from nacre.being.memory.search.history_search import Recounting
 from nacre.being.memory.store.clusters import Clusters
-from nacre.being.memory.store.edits import Amends
+from nacre.being.memory.store.edits import ClusterVectors, MemoryEdits
 from nacre.being.memory.store.history import History
 from nacre.being.memory.store.letters import Letters
-from nacre.being.memory.store.merges import ClusterVectors, Merges
 from nacre.being.memory.store.nodes import Nodes
 from nacre.being.memory.store.profile import Profile
 from nacre.being.memory.store.relations import Relations
 from nacre.being.memory.store.scenes import Scenes
+from nacre.being.memory.target_actions import TargetActions
 from nacre.being.memory.text.searchable_text import SearchIndex
-from nacre.being.memory.updates import Updates
 from nacre.core.clock import Clock
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.ports.items.table import Table
 from nacre.ports.queue import Queue
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
-    """Every repository; each method takes the Being's id first."""
+class Repositories:
+    """All repositories. Each of their methods takes the Being's id first."""
 
     profile: Profile
     letters: Letters
@@ -33,16 +30,13 @@ class Memory:
     scenes: Scenes
     nodes: Nodes
     clusters: Clusters
-    merges: Merges
-    amends: Amends
+    edits: MemoryEdits
     history: History
     trigger: PatrolTrigger
-    updates: Updates  # what `update_memory` does
-    noting: Noting  # what `update_notes` does
-    recounting: Recounting  # what `search_history` does
+    target_actions: TargetActions
 
 
-def memory_over(
+def open_repositories(
     table: Table,
     queue: Queue,
     index: SearchIndex,
@@ -50,8 +44,8 @@ def memory_over(
     *,
     clock: Clock,
     rng: Random,
-) -> Memory:
-    """Return the memory that these stores hold."""
+) -> Repositories:
+    """Return the repositories over these stores."""
     profile = Profile(table, clock=clock, rng=rng)
     letters = Letters(table, Beings(table, clock=clock, rng=rng), clock=clock, rng=rng)
     scenes = Scenes(table, index, profile, clock=clock, rng=rng)
@@ -59,18 +53,15 @@ def memory_over(
     clusters = Clusters(table)
     history = History(table, clock=clock)
     trigger = PatrolTrigger(table, queue, clock=clock)
-    return Memory(
+    return Repositories(
         profile=profile,
         letters=letters,
         relations=Relations(table, clock=clock),
         scenes=scenes,
         nodes=nodes,
         clusters=clusters,
-        merges=Merges(table, nodes, clusters, index, vectors, clock=clock),
-        amends=Amends(table, nodes, clusters, index, vectors),
+        edits=MemoryEdits(table, nodes, clusters, index, vectors, clock=clock),
         history=history,
         trigger=trigger,
-        updates=Updates(profile, letters),
-        noting=Noting(scenes, trigger),
-        recounting=Recounting(history),
+        target_actions=TargetActions(profile, letters),
     )

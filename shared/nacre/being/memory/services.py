@@ -1,55 +1,60 @@
-"""All that the tools of a Being stand on: what it keeps, how it finds it, how it presents it."""
+"""The memory as tools and pages use it: its repositories, its searches and its opening context."""
 
-from dataclasses import dataclass
 from random import Random
 
 from nacre.access.beings import Beings
 from nacre.being.memory.index.cluster_vectors import ClusterMeans
-from nacre.being.memory.index.sync import Indexing
-from nacre.being.memory.repositories import Memory, memory_over
-from nacre.being.memory.search.browse import Explore
-from nacre.being.memory.search.candidates import Shelf
+from nacre.being.memory.index.sync import IndexSync
+from nacre.being.memory.repositories import Repositories, open_repositories
+from nacre.being.memory.search.browse import MemoryBrowser
+from nacre.being.memory.search.candidates import MemoryReader
 from nacre.being.memory.search.opening_context import ContextBlocks
-from nacre.being.memory.search.recall import Recollection
+from nacre.being.memory.search.queries import MemoryQueries
 from nacre.being.memory.search.search import Search
+from nacre.being.memory.store.diary import think_notes
 from nacre.being.memory.store.nodes import Nodes
-from nacre.being.memory.store.think_notes import think_notes
 from nacre.core.clock import Clock
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.ports.embedder import TokenSimilarity
 from nacre.ports.items.table import Table
 from nacre.ports.queue import Queue
 
 
 @dataclass(frozen=True, slots=True)
-class Mind:
-    """The memory of every Being of a store, to be written, read and presented."""
+class MemoryServices:
+    """The memory of all Beings of a store."""
 
-    memory: Memory
+    memory: Repositories
     search: Search
-    recollection: Recollection
+    queries: MemoryQueries
     context: ContextBlocks
 
 
-def mind_over(
+def open_services(
     table: Table,
     queue: Queue,
-    indexing: Indexing,
+    indexing: IndexSync,
     tokens: TokenSimilarity | None,
     *,
     clock: Clock,
     rng: Random,
-) -> Mind:
-    """Return the mind over these stores; `tokens` compares texts word by word, where it can."""
+) -> MemoryServices:
+    """Return the memory over these stores; `tokens`, if any, compares texts word by word."""
     vectors = ClusterMeans(table, Nodes(table, indexing, clock=clock), indexing)
-    memory = memory_over(table, queue, indexing, vectors, clock=clock, rng=rng)
-    shelf = Shelf(table)
-    explore = Explore(table, shelf, memory.clusters, memory.scenes, memory.history)
-    search = Search(shelf, indexing.reading, tokens=tokens)
-    return Mind(
+    memory = open_repositories(table, queue, indexing, vectors, clock=clock, rng=rng)
+    reader = MemoryReader(table)
+    browser = MemoryBrowser(table, reader, memory.clusters, memory.scenes, memory.history)
+    search = Search(reader, indexing.active_index, tokens=tokens)
+    return MemoryServices(
         memory=memory,
         search=search,
-        # A count that a power cut takes costs less than every recall waiting for the disk.
-        recollection=Recollection(search, explore, Nodes(indexing.relaxed, indexing, clock=clock)),
+        queries=MemoryQueries(
+            search,
+            browser,
+            # Losing a count to a power cut is better than a recall that waits for the disk.
+            Nodes(indexing.non_durable_table, indexing, clock=clock),
+            memory.history,
+        ),
         context=ContextBlocks(
             Beings(table, clock=clock, rng=rng),
             memory.profile,

@@ -11,25 +11,25 @@ from nacre.protocol.surface import Definitions, Surface, WireTool
 from nacre.protocol.wrapped_surface import WrappedSurface
 
 
-class OnlyOrder(WrappedSurface):
-    """The same server to a client that is to see the order tool and nothing else."""
+class OrderOnlySurface(WrappedSurface):
+    """A surface with the order tool of another one."""
 
-    def __init__(self, whole: Surface) -> None:
-        super().__init__(whole)
-        self._shown: tuple[Definitions, Definitions] | None = None
+    def __init__(self, inner: Surface) -> None:
+        super().__init__(inner)
+        self._cache: tuple[Definitions, Definitions] | None = None
 
     @property
     def instructions(self) -> str | None:
-        """Nothing: the inner server's tell of tools that are not shown."""
+        """None: the inner server's instructions are about tools that are not shown."""
         return None
 
     def tools(self) -> Definitions:
         """Return the order tool."""
-        return self._only(super().tools())
+        return self._orders(super().tools())
 
     def tools_for(self, principal: Principal | None) -> Definitions:
         """Return the order tool, unless this caller must not see it."""
-        return self._only(super().tools_for(principal))
+        return self._orders(super().tools_for(principal))
 
     def get_tool(self, name: str) -> WireTool | None:
         """Return the order tool by its name."""
@@ -44,7 +44,7 @@ class OnlyOrder(WrappedSurface):
         return ()
 
     async def read_resource(self, uri: str, context: Context) -> dict[str, Any]:
-        """Refuse: there are none."""
+        """Raise UnknownResourceError: there are no resources."""
         raise UnknownResourceError(uri)
 
     def prompts(self) -> Definitions:
@@ -54,7 +54,7 @@ class OnlyOrder(WrappedSurface):
     async def get_prompt(
         self, name: str, arguments: dict[str, str], context: Context
     ) -> dict[str, Any]:
-        """Refuse: there are none."""
+        """Raise NotFoundError: there are no prompts."""
         raise NotFoundError(f"Prompt not found: {name[:200]}")
 
     async def complete(
@@ -66,8 +66,8 @@ class OnlyOrder(WrappedSurface):
         """Suggest nothing."""
         return {"values": []}
 
-    def _only(self, seen: Definitions) -> Definitions:
-        if self._shown is None or self._shown[0] is not seen:
-            orders = tuple(each for each in seen if str(each["name"]).startswith(ORDER_PREFIX))
-            self._shown = (seen, orders)
-        return self._shown[1]
+    def _orders(self, tools: Definitions) -> Definitions:
+        if self._cache is None or self._cache[0] is not tools:
+            orders = tuple(tool for tool in tools if str(tool["name"]).startswith(ORDER_PREFIX))
+            self._cache = (tools, orders)
+        return self._cache[1]

@@ -1,38 +1,37 @@
-"""Sounds written down within what their Being may spend in a day."""
+"""Transcription within the daily budget of a Being."""
 
 from contextlib import suppress
-from dataclasses import dataclass
 
-from nacre.being.language_model.spending import Spending
+from nacre.being.language_model.daily_budget import Spending
 from nacre.core.errors import UnavailableError
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.core.limits import SOUND_TOKEN_BYTES
 from nacre.ports.transcriber import Transcriber, Transcript
 
-# How much longer a sound is for its content: one that is not compressed takes 8 kB a second at
-# least, where a compressed one takes 2 kB.
-_PLAINER = {"audio/wav": 4, "audio/flac": 2}
+# How many times more bytes a second of sound takes in formats without lossy compression.
+_BYTES_FACTOR = {"audio/wav": 4, "audio/flac": 2}
 
 
 @dataclass(frozen=True, slots=True)
-class PaidTranscriber:
-    """A Transcriber of one Being's sounds; one that could not be heard costs nothing."""
+class BudgetedTranscriber:
+    """A Transcriber of one Being's sounds; a failed transcription costs nothing."""
 
     transcriber: Transcriber
     spending: Spending
     being_id: str
 
     def transcribe(self, audio: bytes, *, name: str, mime_type: str) -> Transcript:
-        """Return the words; raise UnavailableError also where the day's budget is spent."""
-        supposed = len(audio) // (SOUND_TOKEN_BYTES * _PLAINER.get(mime_type, 1)) + 1
-        held = self.spending.reserve(self.being_id, input_tokens=supposed, output_tokens=0)
-        if isinstance(held, str):
-            raise UnavailableError(held)
+        """Return the transcript; raises UnavailableError also if the day's budget is spent."""
+        estimate = len(audio) // (SOUND_TOKEN_BYTES * _BYTES_FACTOR.get(mime_type, 1)) + 1
+        reservation = self.spending.reserve(self.being_id, input_tokens=estimate, output_tokens=0)
+        if isinstance(reservation, str):
+            raise UnavailableError(reservation)
         tokens = 0
         try:
-            heard = self.transcriber.transcribe(audio, name=name, mime_type=mime_type)
-            tokens = supposed if heard.tokens is None else heard.tokens
+            transcript = self.transcriber.transcribe(audio, name=name, mime_type=mime_type)
+            tokens = estimate if transcript.tokens is None else transcript.tokens
         finally:
-            # What cannot be settled stays set aside, and what was said counts all the same.
+            # If this fails, the reservation stays, and the transcript is still good.
             with suppress(UnavailableError):
-                self.spending.settle(held, input_tokens=tokens, output_tokens=0)
-        return heard
+                self.spending.settle(reservation, input_tokens=tokens, output_tokens=0)
+        return transcript

@@ -1,25 +1,23 @@
-"""The patrol: takes what was noted, makes memories of it, and tends those that are there."""
+"""The patrol: turns noted scenes into memories, and maintains the memories that exist."""
 
 from collections.abc import Callable
 
-from nacre.being.memory.index.sync import Indexing
+from nacre.being.memory.index.sync import IndexSync
 from nacre.being.memory.model.types import moment
-from nacre.being.memory.repositories import Memory
-from nacre.being.patrol.planning.plans import Thinking
+from nacre.being.memory.repositories import Repositories
+from nacre.being.patrol.planning.plans import Planner
 from nacre.being.patrol.run.claim import claim, config_hash
-from nacre.being.patrol.run.inputs import scenes_of
+from nacre.being.patrol.run.context import RunContext
 from nacre.being.patrol.run.ledger import Ledger
-from nacre.being.patrol.run.round import Round
 from nacre.being.patrol.run.runs import Receipt, Run, Runs
 from nacre.being.patrol.steps import merge_memories, split_clusters, tidy_clusters
 from nacre.being.patrol.steps.age_memories import tick
 from nacre.being.patrol.steps.assign_scenes import assign
-from nacre.being.patrol.steps.dry_run import rehearse
+from nacre.being.patrol.steps.dry_run import dry_run_receipt
 from nacre.being.patrol.steps.extract_scenes import extract
 from nacre.being.patrol.steps.finish_run import block, finish
-from nacre.being.patrol.steps.forget_memories import flag
-from nacre.being.patrol.steps.measure_space import measure
-from nacre.being.patrol.steps.merge_memories import considered, consolidate
+from nacre.being.patrol.steps.forget_memories import forget
+from nacre.being.patrol.steps.merge_memories import merge
 from nacre.being.patrol.steps.renew_clusters import renew
 from nacre.being.patrol.steps.revive_memories import revive
 from nacre.being.patrol.steps.split_clusters import split
@@ -32,46 +30,37 @@ from nacre.jobs.lease import Lease
 from nacre.ports.items.table import Table
 from nacre.ports.queue import Queue
 
-Step = Callable[[Round], None]
+Step = Callable[[RunContext], None]
 
 
-def _assign(work: Round) -> None:
-    scenes = scenes_of(work)
-    measure(work, scenes)
-    assign(work, scenes)
-
-
-def _tidy(work: Round) -> None:
-    tidy(work)
-    renew(work, considered(work))
+def _tidy(context: RunContext) -> None:
+    tidy(context)
+    renew(context)
 
 
 STEPS: tuple[tuple[int, str, Step], ...] = (
     (0, "extract", extract),
-    (1, "assign", _assign),
+    (1, "assign", assign),
     (2, "clock", tick),
-    (3, "flag", flag),
-    (merge_memories.STEP, "consolidate", consolidate),
+    (3, "flag", forget),
+    (merge_memories.STEP, "consolidate", merge),
     (5, "revive", revive),
     (split_clusters.STEP, "split", split),
     (tidy_clusters.STEP, "tidy", _tidy),
 )
-"""The steps in their order, each with its number.
+"""The steps in their order, each with its number and its name in progress messages and docs.
 
-`Run.step` is the last whose decisions are stored: a run that is resumed begins with it, so that
-nothing before it is decided anew on what came after.
+`clock` ages memories, `flag` forgets faded ones and `consolidate` merges those that say the same.
+`Run.step` is the last step whose decisions are stored. A resumed run begins with that step, so
+earlier decisions are never made again on later data.
 """
 
 
-def _silently(_step: str) -> None:
-    return
-
-
 class Patrol:
-    """Runs patrols. Whoever calls holds the lease `PATROL` of the Being and hands it in."""
+    """Runs patrols. The caller holds the lease `PATROL` of the Being and passes it in."""
 
     def __init__(
-        self, table: Table, queue: Queue, memory: Memory, indexing: Indexing, *, clock: Clock
+        self, table: Table, queue: Queue, memory: Repositories, indexing: IndexSync, *, clock: Clock
     ) -> None:
         self._table = table
         self._queue = queue
@@ -85,52 +74,54 @@ class Patrol:
         being_id: str,
         *,
         trigger: str,
-        keep: Callable[[], None],
-        thinking: Thinking | None = None,
+        renew_lease: Callable[[], None],
+        planner: Planner | None = None,
         lease: Lease | None = None,
-        told: Callable[[str], None] = _silently,
+        on_step: Callable[[str], None] = lambda _: None,
     ) -> Receipt:
-        """Do a run to its end, the unfinished one if there is one, and return its receipt.
+        """Finish the unfinished run or do a new one, and return its receipt.
 
-        `keep` is called between steps, `told` with the name of each step. A run that cannot go
-        on because something does not answer ends `blocked`: its scenes wait, and the next call
-        resumes it. Raises LeaseLostError when another worker has taken over.
+        `renew_lease` is called between steps, `on_step` with the name of each step. If a store or
+        an index does not answer, the run ends as `blocked`: its scenes wait, and the next call
+        resumes it. Raises LeaseLostError if another worker has taken over.
         """
         run = claim(
             self._table,
             being_id,
             trigger=trigger,
             now=moment(self._clock()),
-            model=None if thinking is None else thinking.model,
+            model=None if planner is None else planner.model,
             lease=lease,
         )
-        work = self._round(being_id, run, lease, None if run.model is None else thinking, keep)
-        closed = None
+        context = self._context(
+            being_id, run, lease, None if run.model is None else planner, renew_lease
+        )
+        finished = None
         try:
-            told("claim")
-            work.telling.catch_up()
+            on_step("claim")
+            context.index_updates.catch_up()
             for number, name, step in STEPS:
                 if number >= run.step:
-                    told(name)
-                    step(work)
-                    keep()
-            told("finish")
-            closed = finish(work, write_journal(work))
+                    on_step(name)
+                    step(context)
+                    renew_lease()
+            on_step("finish")
+            finished = finish(context, write_journal(context))
         except UnavailableError as error:
-            block(work, str(error))
+            block(context, str(error))
         try:
             stored = self.runs.at(being_id, run.seq)
         except UnavailableError:
-            # To fail now would have the caller ask for another run of what is done.
-            if closed is None:
+            # An error here would make the caller request another run.
+            if finished is None:
                 raise
-            stored = closed
+            stored = finished
         return (stored or run).receipt
 
-    def dry_run(self, being_id: str, thinking: Thinking | None = None) -> Receipt:
-        """Return what a run would do now; nothing is written but what a model costs.
+    def dry_run(self, being_id: str, planner: Planner | None = None) -> Receipt:
+        """Return the receipt of a run that would start now; only the costs of the model are stored.
 
-        Raises UnavailableError when something does not answer.
+        Raises UnavailableError if something does not answer.
         """
         run = Run(
             run_id="",
@@ -140,30 +131,30 @@ class Patrol:
             step=0,
             now=moment(self._clock()),
             clock=0,
-            model=None if thinking is None else thinking.model,
+            model=None if planner is None else planner.model,
             config=config_hash(),
             work_seq=0,
             counts={},
             reasons=(),
         )
-        return rehearse(self._round(being_id, run, None, thinking, lambda: None))
+        return dry_run_receipt(self._context(being_id, run, None, planner, lambda: None))
 
     def undo(self, being_id: str, run_id: str) -> UndoReport:
-        """Take back what a run has merged and superseded.
+        """Undo the merges and supersessions of a run.
 
-        Raises NotFoundError for an unknown run, InvalidInputError for one that is not over.
+        Raises NotFoundError for an unknown run, InvalidInputError for an unfinished one.
         """
         return undo(self._table, self._memory, being_id, run_id)
 
-    def _round(
+    def _context(
         self,
         being_id: str,
         run: Run,
         lease: Lease | None,
-        thinking: Thinking | None,
-        keep: Callable[[], None],
-    ) -> Round:
-        return Round(
+        planner: Planner | None,
+        renew_lease: Callable[[], None],
+    ) -> RunContext:
+        return RunContext(
             being_id=being_id,
             run=run,
             ledger=Ledger(self._table, being_id, run, lease),
@@ -171,13 +162,6 @@ class Patrol:
             queue=self._queue,
             memory=self._memory,
             indexing=self._indexing,
-            thinking=thinking,
-            keep=keep,
+            planner=planner,
+            renew_lease=renew_lease,
         )
-
-
-def patrol_over(
-    memory: Memory, table: Table, queue: Queue, indexing: Indexing, *, clock: Clock
-) -> Patrol:
-    """Return the patrol of the Beings that these stores hold."""
-    return Patrol(table, queue, memory, indexing, clock=clock)

@@ -1,39 +1,70 @@
-"""What callers do with tasks: make one, look at it, answer it, give it up."""
+"""The requests of clients about tasks, and the queue through which a task reaches its worker."""
 
+import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 from nacre.being.tasks.store import TaskStore
 from nacre.being.tasks.task import Task, TaskCall
-from nacre.being.tasks.task_queue import TaskSending, checked_group
-from nacre.core.errors import NacreError, NotFoundError
-from nacre.core.limits import MAX_RECEIVES, TASK_RESEND_SECONDS
+from nacre.core.errors import InvalidInputError, NacreError, NotFoundError
+from nacre.core.lazy_dataclasses import dataclass
+from nacre.core.limits import MAX_RECEIVES, MAX_TASK_GROUP, TASK_RESEND_SECONDS
+from nacre.jobs.job import Job, encode_job
 from nacre.jobs.lease import Leases
+from nacre.ports.queue import Queue
 from nacre.protocol.context import Context
 from nacre.protocol.principal import Principal
 
-_STUCK = {
+KIND = "task"
+_GROUP = re.compile(rf"[A-Za-z0-9#_-]{{1,{MAX_TASK_GROUP}}}")
+_NEVER_ENDS = {
     "code": -32603,
     "message": f"The work was begun {MAX_RECEIVES} times and never came to its end",
 }
 
 
+def checked_group(group: str | None) -> str:
+    """Return the group, or "" for none; raises InvalidInputError if it is malformed."""
+    if group is None:
+        return ""
+    if _GROUP.fullmatch(group) is None:
+        raise InvalidInputError(
+            f"the group of a task is 1 to {MAX_TASK_GROUP} letters, digits, '#', '_' and '-'"
+        )
+    return group
+
+
 @dataclass(frozen=True, slots=True)
-class TaskDesk:
-    """The Tasks of the wire."""
+class TaskQueue:
+    """The jobs of tasks; `queue` is called for the first one."""
+
+    queue: Callable[[], Queue]
+
+    def send(self, task: Task, *, again: int | None = None) -> None:
+        """Send the job of the task's current round; `again` makes a repeated job a new one."""
+        refs = {"task": task.task_id, "round": str(task.round)}
+        name = f"{task.task_id}-{task.round}"
+        if again is not None:
+            refs["again"], name = str(again), f"{name}-{again}"
+        group = f"{task.being_id}#{task.group or f'task#{task.task_id}'}"
+        self.queue().send(encode_job(Job(KIND, task.being_id, refs)), group=group, dedupe_key=name)
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRequests:
+    """The task methods of the wire: create, get, update and cancel."""
 
     store: TaskStore
-    sending: TaskSending
+    queue: TaskQueue
     leases: Callable[[], Leases]
 
     def create(
         self, tool: str, arguments: Mapping[str, Any], context: Context, group: str | None
     ) -> dict[str, Any]:
-        """Have a call made by the worker; return the result that names the task."""
+        """Create a task for a call; return the result that names the task."""
         principal = context.principal
-        assert principal is not None  # nobody else is offered a task
+        assert principal is not None  # tasks are offered to authenticated callers only
         call = TaskCall(
             tool=tool,
             arguments=arguments,
@@ -46,57 +77,57 @@ class TaskDesk:
             capabilities=context.capabilities,
             answers=context.answers,
             llm_api_key=context.llm_api_key,
-            kept=context.kept,
+            handler_state=context.handler_state,
         )
         task = self.store.create(call, group=checked_group(group))
         try:
-            self.sending.send(task)
+            self.queue.send(task)
         except NacreError:
-            self.store.cancel(task)  # nobody hears of it, so what it was given goes at once
+            self.store.cancel(task)  # the client never learns its id, so the call goes at once
             raise
-        return {"resultType": "task", **task.shown()}
+        return {"resultType": "task", **task.to_wire()}
 
     def get(self, task_id: str, principal: Principal) -> dict[str, Any]:
-        """Return how the task stands, with its result, its error or its questions."""
-        task = self._found(task_id, principal)
+        """Return the state of a task, with its result, its error or its questions."""
+        task = self._own_task(task_id, principal)
         if task.status == "working":
-            task = self._looked_after(task)
-        shown = task.shown()
+            task = self._repaired(task)
+        wire = task.to_wire()
         if task.status == "input_required":
-            shown["inputRequests"] = task.questions
+            wire["inputRequests"] = task.questions
         elif task.status in ("completed", "failed"):
-            shown |= self.store.outcome(task)
-        return shown
+            wire |= self.store.outcome(task)
+        return wire
 
     def update(self, task_id: str, principal: Principal, answers: Mapping[str, Any]) -> None:
-        """Take answers to the task's questions; others are ignored."""
-        going_on = self.store.answer(self._found(task_id, principal), answers)
-        if going_on is not None:
-            # Should this fail, looking at the task sends it again after a while.
-            self.sending.send(going_on)
+        """Store answers to the task's questions; other answers are ignored."""
+        ready = self.store.answer(self._own_task(task_id, principal), answers)
+        if ready is not None:
+            # If this fails, `get` sends the job again after a while.
+            self.queue.send(ready)
 
     def cancel(self, task_id: str, principal: Principal) -> None:
-        """Give the task up; one that has ended stays as it is."""
-        self.store.cancel(self._found(task_id, principal))
+        """Cancel the task; a task that has ended stays as it is."""
+        self.store.cancel(self._own_task(task_id, principal))
 
-    def _found(self, task_id: str, principal: Principal) -> Task:
+    def _own_task(self, task_id: str, principal: Principal) -> Task:
         task = self.store.find(principal.being_id, task_id) if _is_id(task_id) else None
-        # Another's task is not told apart from none.
+        # The error is the same for other callers' tasks and for unknown ones.
         if task is None or task.subject != principal.subject:
             raise NotFoundError("Task not found: it does not exist, or its time is over")
         return task
 
-    def _looked_after(self, task: Task) -> Task:
-        """Send a job again that may be lost, and end what no worker takes any more."""
+    def _repaired(self, task: Task) -> Task:
+        """Send a job again that may be lost, and end a task that no worker will take again."""
         if task.due_ms is not None:
             if self.store.now() - task.due_ms > TASK_RESEND_SECONDS * 1000:
                 with suppress(NacreError):
-                    if self.store.sent_again(task):
-                        self.sending.send(task, again=self.store.now())
+                    if self.store.mark_sent(task):
+                        self.queue.send(task, again=self.store.now())
             return task
         if task.tries < MAX_RECEIVES or self.leases().is_held(task.head):
             return task
-        self.store.given_up(task, _STUCK)
+        self.store.fail_stuck(task, _NEVER_ENDS)
         return self.store.find(task.being_id, task.task_id) or task
 
 

@@ -1,14 +1,12 @@
-"""A task as the worker's job: its handler runs, and what came of it is kept."""
+"""The worker's side of tasks: the job runs a task's handler and stores the outcome."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
-from nacre.being.tasks.runner import GivenUp, run_handler
+from nacre.being.tasks.client_requests import KIND, TaskQueue
 from nacre.being.tasks.store import TaskStore
 from nacre.being.tasks.task import Task, TaskCall
-from nacre.being.tasks.task_queue import KIND, TaskSending
-from nacre.being.tasks.watch import TaskChannel, Watch
+from nacre.being.tasks.watch import AttemptStopped, AttemptWatch, TaskChannel
 from nacre.core.errors import (
     BrokenSealError,
     ConditionFailedError,
@@ -18,6 +16,7 @@ from nacre.core.errors import (
     NotFoundError,
     TooLargeError,
 )
+from nacre.core.lazy_dataclasses import dataclass, field
 from nacre.core.limits import TASK_NOTE_BYTES, TASK_QUESTION_BYTES, TASK_SECONDS, TASK_WATCH_SECONDS
 from nacre.jobs.lease import Lease, Leases
 from nacre.jobs.worker import Work, Worker
@@ -25,55 +24,55 @@ from nacre.protocol import strict_json
 from nacre.protocol.application_rules import Explainer
 from nacre.protocol.context import Context, InputRequired
 from nacre.protocol.dispatch.calls import concerns_message
+from nacre.protocol.messages import Failure
 from nacre.protocol.principal import Principal
-from nacre.protocol.replies import Failure
 from nacre.protocol.results import tool_error
 from nacre.protocol.surface import ToolSource, WireTool
 
 _INTERNAL = -32603
 
 
-class GoOnLater(Exception):  # noqa: N818 - no error: the handler wanted it so
-    """The attempt ends, and another one begins soon."""
+class AttemptDeferred(Exception):  # noqa: N818 - not an error: the handler asked for it
+    """This attempt ends, and another one begins soon."""
 
 
 @dataclass(slots=True)
-class Attempt:
-    """The TaskRun of one attempt."""
+class TaskAttempt:
+    """One attempt at a task, as its handler sees it: a TaskRun."""
 
     id: str
     attempt: int
     notes: Mapping[str, Any]
-    _note: Callable[[bytes], None] = field(repr=False)
+    _store_notes: Callable[[bytes], None] = field(repr=False)
     tool: str
     arguments: dict[str, Any] = field(repr=False)
 
     def keep(self, notes: Mapping[str, Any]) -> None:
-        """Keep these notes in place of the earlier ones, durably."""
+        """Store these notes in place of the earlier ones, durably."""
         encoded = strict_json.encode(notes)
         if len(encoded) > TASK_NOTE_BYTES:
             raise InvalidInputError(f"the notes of a task take at most {TASK_NOTE_BYTES} bytes")
         try:
-            self._note(encoded)
+            self._store_notes(encoded)
         except ConditionFailedError:
             raise LeaseLostError("the task has ended, or another worker has it") from None
         self.notes = dict(notes)
 
     def makes(self, tool: str, arguments: Mapping[str, Any]) -> bool:
-        """Whether this very call is the task's own: nobody else has this object."""
+        """Return whether this call is the task's own, by the identity of its arguments."""
         return tool == self.tool and arguments is self.arguments
 
     def go_on_later(self) -> NoReturn:
-        """End this attempt, so that other work gets its turn, and begin another soon."""
-        raise GoOnLater
+        """End this attempt, so that other jobs can run, and begin another one soon."""
+        raise AttemptDeferred
 
 
 @dataclass(frozen=True, slots=True)
 class TaskJobs:
-    """The worker's side; `surface` is the one that callers reach too, and is behind its policy."""
+    """The jobs of tasks; `surface` is the one that clients reach too, behind its policy."""
 
     store: TaskStore
-    sending: TaskSending
+    queue: TaskQueue
     leases: Leases
     surface: Callable[[], ToolSource]
     rules: Explainer
@@ -81,13 +80,13 @@ class TaskJobs:
     every: float = TASK_WATCH_SECONDS
 
     def register(self, worker: Worker) -> None:
-        """Let a worker know the jobs of tasks."""
+        """Register the job of tasks with a worker."""
         worker.register(KIND, self.do)
 
     def do(self, work: Work) -> None:
-        """Make one attempt at a task; a task that is over, or waits for answers, needs none.
+        """Make one attempt at a task, unless it has ended or waits for answers.
 
-        Raises LeaseHeldError when another worker is at it.
+        Raises LeaseHeldError if another worker runs it.
         """
         being_id, task_id = work.job.being_id, work.job.refs.get("task", "")
         task = None if being_id is None else self.store.find(being_id, task_id)
@@ -97,7 +96,7 @@ class TaskJobs:
         try:
             try:
                 call = self.store.begin(task, lease, work.attempt)
-            except (BrokenSealError, NotFoundError) as error:  # another attempt would meet it too
+            except (BrokenSealError, NotFoundError) as error:  # another attempt would fail as well
                 self._refuse(task, lease, self.rules.explain(error, modern=True))
                 return
             if call is not None:
@@ -112,14 +111,14 @@ class TaskJobs:
             self.leases.renew(lease)
             work.keep()
 
-        watch = Watch(
+        watch = AttemptWatch(
             channel,
-            lambda message: self.store.told(task, lease, message),
+            lambda message: self.store.store_progress(task, lease, message),
             renew,
             seconds=self.seconds,
             every=self.every,
         )
-        run = Attempt(
+        run = TaskAttempt(
             task.task_id,
             lease.fence,
             call.notes,
@@ -133,57 +132,52 @@ class TaskJobs:
                 result = self._result(task, run, context, watch)
         except InputRequired as question:
             self._ask(task, lease, question, context)
-        except GoOnLater:
+        except AttemptDeferred:
             again = self.store.go_on(task, lease)
             if again is not None:
-                self.sending.send(again)
-        except GivenUp:
+                self.queue.send(again)
+        except AttemptStopped:
             if watch.is_too_long:
                 self._fail(
                     task, lease, f"The work took longer than {self.seconds / 60:.0f} minutes"
                 )
         except SystemExit:
-            self._complete(task, lease, self._unsaid(task, RuntimeError()))
-        except Exception as error:  # noqa: BLE001 - the edge: every task comes to an end
-            self._complete_badly(task, lease, error)
+            self._complete(task, lease, self._error_result(task, RuntimeError()))
+        except Exception as error:  # noqa: BLE001 - every task must end
+            self._complete_with_error(task, lease, error)
         else:
             self._complete(task, lease, result)
 
     def _result(
-        self, task: Task, run: Attempt, context: Context, watch: Watch
+        self, task: Task, run: TaskAttempt, context: Context, watch: AttemptWatch
     ) -> Mapping[str, Any]:
-        tool = self._tool(task)
-        return run_handler(
-            lambda: _called(tool, run.arguments, context), blocking=tool.blocking, watch=watch
-        )
-
-    def _tool(self, task: Task) -> WireTool:
         tool = self.surface().get_tool(task.tool)
         if tool is None:
             raise InvalidParamsError(f"Unknown tool: {task.tool[:200]}")
-        return tool
+        return watch.run(lambda: _call(tool, run.arguments, context), blocking=tool.blocking)
 
     def _ask(self, task: Task, lease: Lease, question: InputRequired, context: Context) -> None:
-        asked, kept = strict_json.encode(question.requests), strict_json.encode(context.kept)
-        if len(asked) + len(kept) > TASK_QUESTION_BYTES:
+        questions = strict_json.encode(question.requests)
+        handler_state = strict_json.encode(context.handler_state)
+        if len(questions) + len(handler_state) > TASK_QUESTION_BYTES:
             self._fail(task, lease, f"The tool asks more than {TASK_QUESTION_BYTES} bytes at once")
             return
-        self.store.park(task, lease, asked, kept)
+        self.store.park(task, lease, questions, handler_state)
 
     def _complete(self, task: Task, lease: Lease, result: Mapping[str, Any]) -> None:
-        whole = {"result": {"resultType": "complete", **result}}
+        outcome = {"result": {"resultType": "complete", **result}}
         try:
-            self.store.finish(task, lease, "completed", whole, None)
+            self.store.finish(task, lease, "completed", outcome, None)
         except (TypeError, ValueError, RecursionError, TooLargeError) as error:
             self._refuse(task, lease, self.rules.explain(error, modern=True))
 
-    def _complete_badly(self, task: Task, lease: Lease, error: Exception) -> None:
+    def _complete_with_error(self, task: Task, lease: Lease, error: Exception) -> None:
         if concerns_message(error, modern=True):
             self._refuse(task, lease, self.rules.explain(error, modern=True))
         else:
-            self._complete(task, lease, self._unsaid(task, error))
+            self._complete(task, lease, self._error_result(task, error))
 
-    def _unsaid(self, task: Task, error: Exception) -> dict[str, Any]:
+    def _error_result(self, task: Task, error: Exception) -> dict[str, Any]:
         return tool_error(self.rules.tool_error(task.tool, error))
 
     def _fail(self, task: Task, lease: Lease, message: str) -> None:
@@ -196,12 +190,12 @@ class TaskJobs:
         self.store.finish(task, lease, "failed", {"error": error}, failure.message)
 
 
-async def _called(tool: WireTool, arguments: dict[str, Any], context: Context) -> Mapping[str, Any]:
-    return dict((await tool.call(arguments, context)).to_dict())  # whole, to be stored
+async def _call(tool: WireTool, arguments: dict[str, Any], context: Context) -> Mapping[str, Any]:
+    return dict((await tool.call(arguments, context)).to_dict())
 
 
-def _context(call: TaskCall, channel: TaskChannel, run: Attempt) -> Context:
-    """Return the context of the call as it was made, without a client at the other end."""
+def _context(call: TaskCall, channel: TaskChannel, run: TaskAttempt) -> Context:
+    """Return the context of the original call, without a client to ask."""
     return Context(
         request_id=run.id,
         version=call.version,
@@ -211,7 +205,7 @@ def _context(call: TaskCall, channel: TaskChannel, run: Attempt) -> Context:
         llm_api_key=call.llm_api_key,
         progress_token=run.id,
         answers=call.answers,
-        kept=dict(call.kept),
+        handler_state=dict(call.handler_state),
         channel=channel,
         task=run,
     )

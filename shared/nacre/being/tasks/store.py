@@ -1,29 +1,33 @@
-"""Tasks in the item store: each change of state is one conditional write.
+"""The stored tasks: each change of state is one conditional write.
 
-A task has two items while it works: its state, in which the lease of its worker stands too, and
-the call that it makes. When it ends, the call goes, with the caller's key in it, and the result
-takes its place. All of them die a day after the task was made.
+A running task has two items: its state, which also has the lease of its worker, and its call.
+When the task ends, the call is deleted with the caller's key in it, and the result is written.
+All items expire a day after the task was created.
 """
 
 import json
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from nacre.being.tasks.contents import Contents
-from nacre.being.tasks.stored_call import KeptCalls, answers_in, blob_name, encoded_answers
+from nacre.being.tasks.stored_call import (
+    StoredCalls,
+    TaskContents,
+    answers_in,
+    blob_name,
+    encoded_answers,
+)
 from nacre.being.tasks.task import (
     RESULT,
     TASK,
     Status,
     Task,
     TaskCall,
-    call_of,
-    head_of,
+    call_key,
+    head_key,
     read_task,
-    result_of,
+    result_key,
 )
 from nacre.core.clock import Clock
 from nacre.core.errors import (
@@ -32,6 +36,7 @@ from nacre.core.errors import (
     UnavailableError,
 )
 from nacre.core.ids import new_uuid
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.core.limits import TASK_KEPT_SECONDS
 from nacre.jobs.lease import Lease
 from nacre.ports.items.table import (
@@ -54,34 +59,32 @@ from nacre.ports.items.table import (
 from nacre.ports.vault import Vault
 from nacre.protocol import strict_json
 
-_UPDATES = 5  # tries against other clients that answer at the same moment
+_UPDATES = 5  # attempts while other clients answer at the same time
 
 
 @dataclass(frozen=True, slots=True)
 class TaskStore:
-    """Keeps tasks. `vault` is asked for when a caller's key is sealed or opened."""
+    """The tasks of all Beings; `vault` is called only when a key is sealed or opened."""
 
     table: Table
-    contents: Contents
+    contents: TaskContents
     vault: Callable[[], Vault]
     clock: Clock
     rng: Random
 
     @property
-    def _calls(self) -> KeptCalls:
-        return KeptCalls(self.contents, self.vault)
+    def _calls(self) -> StoredCalls:
+        return StoredCalls(self.contents, self.vault)
 
-    # What callers do.
+    # For clients.
 
     def create(self, call: TaskCall, *, group: str) -> Task:
-        """Keep a new task; raises NotFoundError when there is no such Being."""
+        """Store a new task; raises NotFoundError if there is no such Being."""
         now, task_id, being_id = self.now(), new_uuid(self.rng), call.being_id
         until = now // 1000 + TASK_KEPT_SECONDS
-        body, kept = self._calls.keep(call, task_id, until=until)
-        place = head_of(being_id, task_id)
+        body, attributes = self._calls.store(call, task_id, until=until)
         head: Item = {
-            "pk": place.pk,
-            "sk": place.sk,
+            **head_key(being_id, task_id).attributes(),
             EXPIRES_AT: until,
             "subject": call.subject,
             "tool": call.tool,
@@ -92,96 +95,100 @@ class TaskStore:
             "round": 0,
             "group": group,
         }
-        if "blob" in kept:
-            head["call_blob"] = kept["blob"]
+        if "blob" in attributes:
+            head["call_blob"] = attributes["blob"]
         exists = Check(Key(f"B#{being_id}", "META"), Present())
         try:
             self.table.transact([Put(TASK.stamp(head)), Put(body), exists])
         except ConditionFailedError:
-            self.contents.drop(kept)
+            self.contents.drop(attributes)
             raise NotFoundError("there is no such Being") from None
         return read_task(TASK.stamp(head))
 
     def find(self, being_id: str, task_id: str) -> Task | None:
-        """Return how a task stands; None for one that is not known, or not any more."""
-        item = self.table.get(head_of(being_id, task_id))
+        """Return a task; None if it is unknown or has expired."""
+        item = self.table.get(head_key(being_id, task_id))
         return None if item is None or "subject" not in item else read_task(item)
 
     def outcome(self, task: Task) -> dict[str, Any]:
-        """Return the `result` or the `error` of a task that has ended with one."""
-        item = self.table.get(result_of(task.being_id, task.task_id))
+        """Return the `result` or the `error` of a task that has ended."""
+        item = self.table.get(result_key(task.being_id, task.task_id))
         if item is None:
-            raise NotFoundError("the result of this task is not kept any more; call again")
+            raise NotFoundError("the result of this task is no longer stored; call again")
         return dict(json.loads(self.contents.read(RESULT.read(item))))
 
-    def answer(self, task: Task, given: Mapping[str, Any]) -> Task | None:
-        """Take answers to what is asked; return the task when it can go on now."""
+    def answer(self, task: Task, answers: Mapping[str, Any]) -> Task | None:
+        """Store answers to the open questions; return the task if it can continue now."""
         for _ in range(_UPDATES):
             if task.status != "input_required":
                 return None
             questions = task.questions
-            fresh = {key: value for key, value in given.items() if key in questions}
-            if not fresh:
+            new_answers = {key: value for key, value in answers.items() if key in questions}
+            if not new_answers:
                 return None
-            place = call_of(task.being_id, task.task_id)
-            answers = encoded_answers({**answers_in(self.table.get(place)), **fresh})
-            left = {key: asked for key, asked in questions.items() if key not in fresh}
+            place = call_key(task.being_id, task.task_id)
+            encoded = encoded_answers({**answers_in(self.table.get(place)), **new_answers})
+            unanswered = {key: value for key, value in questions.items() if key not in new_answers}
             with suppress(ConditionFailedError):
                 self.table.transact(
                     [
                         Update(
                             task.head,
-                            self._still_asking(left) if left else self._going_on(),
-                            Every((_is("input_required"), Compare("asked", "=", task.asked))),
+                            self._still_asking(unanswered) if unanswered else self._resuming(),
+                            Every(
+                                (
+                                    _has_status("input_required"),
+                                    Compare("asked", "=", task.encoded_questions),
+                                )
+                            ),
                         ),
-                        Update(place, Change(set={"answers": answers}), Present()),
+                        Update(place, Change(set={"answers": encoded}), Present()),
                     ]
                 )
-                return None if left else self.find(task.being_id, task.task_id)
-            found = self.find(task.being_id, task.task_id)
-            if found is None:
+                return None if unanswered else self.find(task.being_id, task.task_id)
+            current = self.find(task.being_id, task.task_id)
+            if current is None:
                 return None
-            task = found
-        raise UnavailableError("others answer this task at the same moment; answer again")
+            task = current
+        raise UnavailableError(
+            "other clients are answering this task at the same time; answer again"
+        )
 
     def cancel(self, task: Task) -> None:
-        """End the task without a result; nothing happens when it has ended."""
-        open_still = Either((_is("working"), _is("input_required")))
+        """End the task without a result, unless it has ended already."""
+        is_open = Either((_has_status("working"), _has_status("input_required")))
         with suppress(ConditionFailedError):
-            self._end(task, open_still, "cancelled", None, "cancelled by the client")
+            self._end(task, is_open, "cancelled", None, "cancelled by the client")
 
-    def sent_again(self, task: Task) -> bool:
-        """Note that a job is sent once more; False when something has happened meanwhile."""
-        unchanged = Every((_is("working"), Compare("due_ms", "=", task.due_ms)))
-        try:
-            self.table.update(task.head, Change(set={"due_ms": self.now()}), when=unchanged)
-        except ConditionFailedError:
-            return False
-        return True
+    def mark_sent(self, task: Task) -> bool:
+        """Record that the job was sent again; return False if the task has changed meanwhile."""
+        unchanged = Every((_has_status("working"), Compare("due_ms", "=", task.due_ms)))
+        change = Change(set={"due_ms": self.now()})
+        return _succeeds(lambda: self.table.update(task.head, change, when=unchanged))
 
-    def given_up(self, task: Task, error: Mapping[str, Any]) -> None:
-        """Let a task fail that no worker will take any more."""
-        stuck = Every((_is("working"), Absent("due_ms"), Compare("tries", "=", task.tries)))
+    def fail_stuck(self, task: Task, error: Mapping[str, Any]) -> None:
+        """End a task with an error, if no worker will take it again."""
+        stuck = Every((_has_status("working"), Absent("due_ms"), Compare("tries", "=", task.tries)))
         with suppress(ConditionFailedError):
             self._end(task, stuck, "failed", {"error": dict(error)}, str(error["message"]))
 
-    # What the worker does, under its lease.
+    # For the worker, under its lease.
 
     def begin(self, task: Task, lease: Lease, tries: int) -> TaskCall | None:
-        """Note that an attempt begins, and return the call; None when the task is over."""
+        """Record a new attempt and return the call; None if the task has ended."""
         change = Change(set={"tries": tries}, remove=frozenset({"due_ms"}))
         try:
-            self.table.update(task.head, change, when=_mine(lease))
+            self.table.update(task.head, change, when=_is_held_by(lease))
         except ConditionFailedError:
-            # Where the task died at this moment, taking its lease has made an item of its own.
+            # If the task expired at this moment, taking its lease has created a new item.
             with suppress(ConditionFailedError):
                 self.table.delete(task.head, when=Absent("subject"))
             return None
-        item = self.table.get(call_of(task.being_id, task.task_id))
+        item = self.table.get(call_key(task.being_id, task.task_id))
         return None if item is None else self._calls.read(task, item)
 
-    def told(self, task: Task, lease: Lease, message: str | None) -> bool:
-        """Keep how far the task is, if it is new; False when the task is not ours any more."""
+    def store_progress(self, task: Task, lease: Lease, message: str | None) -> bool:
+        """Store new progress; return False if this worker does not hold the task any more."""
         if message is None:
             item = self.table.get(task.head)
             return item is not None and (item.get("status"), item.get("fence")) == (
@@ -189,42 +196,36 @@ class TaskStore:
                 lease.fence,
             )
         change = Change(set={"message": message, "updated_ms": self.now()})
-        try:
-            self.table.update(task.head, change, when=_mine(lease))
-        except ConditionFailedError:
-            return False
-        return True
+        return _succeeds(lambda: self.table.update(task.head, change, when=_is_held_by(lease)))
 
     def note(self, task: Task, lease: Lease, notes: bytes) -> None:
-        """Keep notes for later attempts; raises ConditionFailedError when it is not ours."""
-        place = call_of(task.being_id, task.task_id)
+        """Store notes for later attempts; raises ConditionFailedError without the lease."""
+        place = call_key(task.being_id, task.task_id)
         self.table.transact(
-            [Update(place, Change(set={"notes": notes}), Present()), Check(task.head, _mine(lease))]
+            [
+                Update(place, Change(set={"notes": notes}), Present()),
+                Check(task.head, _is_held_by(lease)),
+            ]
         )
 
-    def park(self, task: Task, lease: Lease, questions: bytes, kept: bytes) -> bool:
-        """Wait for the client's answers; False when the task is not ours any more."""
-        place = call_of(task.being_id, task.task_id)
+    def park(self, task: Task, lease: Lease, questions: bytes, handler_state: bytes) -> bool:
+        """Wait for the client's answers; return False without the lease."""
+        place = call_key(task.being_id, task.task_id)
         change = Change(
             set={"status": "input_required", "asked": questions, "updated_ms": self.now()},
             remove=frozenset({"message"}),
         )
-        try:
-            self.table.transact(
-                [
-                    Update(task.head, change, _mine(lease)),
-                    Update(place, Change(set={"kept": kept}), Present()),
-                ]
-            )
-        except ConditionFailedError:
-            return False
-        return True
+        writes = [
+            Update(task.head, change, _is_held_by(lease)),
+            Update(place, Change(set={"kept": handler_state}), Present()),
+        ]
+        return _succeeds(lambda: self.table.transact(writes))
 
     def go_on(self, task: Task, lease: Lease) -> Task | None:
-        """Make ready for another attempt; None when the task is not ours any more."""
+        """Make the task ready for another attempt and return it; None without the lease."""
         change = Change(set={"due_ms": self.now()}, add={"round": 1})
         try:
-            return read_task(self.table.update(task.head, change, when=_mine(lease)))
+            return read_task(self.table.update(task.head, change, when=_is_held_by(lease)))
         except ConditionFailedError:
             return None
 
@@ -236,15 +237,15 @@ class TaskStore:
         outcome: Mapping[str, Any],
         message: str | None,
     ) -> bool:
-        """End the task with its result or its error; False when it is not ours any more."""
-        try:
-            self._end(task, _mine(lease), status, outcome, message, attempt=lease.fence)
-        except ConditionFailedError:
-            return False
-        return True
+        """End the task with its result or its error; return False without the lease."""
+        return _succeeds(
+            lambda: self._end(
+                task, _is_held_by(lease), status, outcome, message, attempt=lease.fence
+            )
+        )
 
     def now(self) -> int:
-        """Return the moment, in milliseconds."""
+        """Return the current time in milliseconds."""
         return int(self.clock().timestamp() * 1000)
 
     def _end(
@@ -260,37 +261,48 @@ class TaskStore:
         being_id, task_id = task.being_id, task.task_id
         change: Item = {"status": status, "updated_ms": self.now(), "message": message}
         writes: list[Update | Put | Delete] = []
-        kept: Item = {}
+        attributes: Item = {}
         if outcome is not None:
             until = task.created_ms // 1000 + TASK_KEPT_SECONDS
             data = strict_json.encode(outcome)
-            # Of its own for each attempt: one that lost its lease must not write over the other's.
+            # One name per attempt: one that lost its lease must not overwrite another's blob.
             name = blob_name(being_id, task_id, f"result-{attempt}")
-            kept = self.contents.keep(name, data, until=until)
-            place = result_of(being_id, task_id)
-            body: Item = {"pk": place.pk, "sk": place.sk, EXPIRES_AT: until, **kept}
+            attributes = self.contents.store(name, data, until=until)
+            body: Item = {
+                **result_key(being_id, task_id).attributes(),
+                EXPIRES_AT: until,
+                **attributes,
+            }
             writes.append(Put(RESULT.stamp(body)))
         ended = Change(set=change, remove=frozenset({"asked", "due_ms"}))
-        writes += [Update(task.head, ended, when), Delete(call_of(being_id, task_id))]
+        writes += [Update(task.head, ended, when), Delete(call_key(being_id, task_id))]
         try:
             self.table.transact(writes)
         except ConditionFailedError:
-            self.contents.drop(kept)
+            self.contents.drop(attributes)
             raise
         self.contents.drop({"blob": task.call_blob})
 
-    def _still_asking(self, left: Mapping[str, Any]) -> Change:
-        return Change(set={"asked": strict_json.encode(left), "updated_ms": self.now()})
+    def _still_asking(self, questions: Mapping[str, Any]) -> Change:
+        return Change(set={"asked": strict_json.encode(questions), "updated_ms": self.now()})
 
-    def _going_on(self) -> Change:
+    def _resuming(self) -> Change:
         now = self.now()
-        said: Item = {"status": "working", "due_ms": now, "updated_ms": now}
-        return Change(set=said, add={"round": 1}, remove=frozenset({"asked"}))
+        state: Item = {"status": "working", "due_ms": now, "updated_ms": now}
+        return Change(set=state, add={"round": 1}, remove=frozenset({"asked"}))
 
 
-def _is(status: Status) -> Compare:
+def _succeeds(write: Callable[[], object]) -> bool:
+    try:
+        write()
+    except ConditionFailedError:
+        return False
+    return True
+
+
+def _has_status(status: Status) -> Compare:
     return Compare("status", "=", status)
 
 
-def _mine(lease: Lease) -> Every:
-    return Every((_is("working"), Compare("fence", "=", lease.fence)))
+def _is_held_by(lease: Lease) -> Every:
+    return Every((_has_status("working"), Compare("fence", "=", lease.fence)))

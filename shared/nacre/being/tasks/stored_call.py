@@ -1,75 +1,109 @@
-"""The call of a task in its item: all that the handler is given, the caller's key sealed."""
+"""The call of a task in its item: all that its handler gets, with the caller's key sealed."""
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
-from nacre.being.tasks.contents import Contents
-from nacre.being.tasks.task import CALL, Task, TaskCall, call_of
-from nacre.core.errors import InvalidParamsError
-from nacre.core.limits import TASK_ANSWER_BYTES
+from nacre.being.tasks.task import CALL, Task, TaskCall, call_key
+from nacre.core.errors import InvalidParamsError, NotFoundError
+from nacre.core.lazy_dataclasses import dataclass
+from nacre.core.limits import TASK_ANSWER_BYTES, TASK_INLINE_BYTES
+from nacre.ports.blobs import Blobs
 from nacre.ports.items.table import EXPIRES_AT, Item
 from nacre.ports.vault import Vault
 from nacre.protocol import strict_json
 
+_BLOB = "blob"
+
 
 @dataclass(frozen=True, slots=True)
-class KeptCalls:
-    """Writes and reads calls. `vault` is asked for when a caller's key is sealed or opened."""
+class TaskContents:
+    """The calls and results of tasks: small ones in items, large ones in blobs.
 
-    contents: Contents
+    `blobs` is called for the first large content.
+    """
+
+    blobs: Callable[[], Blobs]
+
+    def store(self, name: str, data: bytes, *, until: int) -> Item:
+        """Return attributes for an item: the data, or the name of the blob that has them."""
+        if len(data) <= TASK_INLINE_BYTES:
+            return {"data": data}
+        self.blobs().put(name, data, until=datetime.fromtimestamp(until, UTC))
+        return {_BLOB: name}
+
+    def read(self, item: Item) -> bytes:
+        """Return the data of an item; raises NotFoundError if its blob is gone."""
+        data = item.get("data")
+        if not isinstance(data, bytes):
+            data = self.blobs().get(str(item[_BLOB]))
+        if data is None:
+            raise NotFoundError("the content of this task is no longer stored; call again")
+        return data
+
+    def drop(self, attributes: Item) -> None:
+        """Delete the blob that these attributes name, if they name one."""
+        name = attributes.get(_BLOB)
+        if isinstance(name, str):
+            self.blobs().delete(name)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCalls:
+    """Writes and reads calls; `vault` is called only when a key is sealed or opened."""
+
+    contents: TaskContents
     vault: Callable[[], Vault]
 
-    def keep(self, call: TaskCall, task_id: str, *, until: int) -> tuple[Item, Item]:
-        """Return the item of a call, and which attributes of it hold or name its contents."""
-        place = call_of(call.being_id, task_id)
-        item: Item = {"pk": place.pk, "sk": place.sk, EXPIRES_AT: until}
+    def store(self, call: TaskCall, task_id: str, *, until: int) -> tuple[Item, Item]:
+        """Return the item of a call, and those of its attributes that have or name its content."""
+        item: Item = {**call_key(call.being_id, task_id).attributes(), EXPIRES_AT: until}
         if call.answers:
             item["answers"] = encoded_answers(call.answers)
-        if call.kept:
-            item["kept"] = strict_json.encode(call.kept)
+        if call.handler_state:
+            item["kept"] = strict_json.encode(call.handler_state)
         if call.llm_api_key:
             item["sealed"] = self.vault().seal(
-                call.llm_api_key.encode(), context=_sealed_for(call.being_id, task_id)
+                call.llm_api_key.encode(), context=_seal_context(call.being_id, task_id)
             )
         name = blob_name(call.being_id, task_id, "call")
-        kept = self.contents.keep(name, _encoded(call), until=until)
-        return CALL.stamp(item | kept), kept
+        attributes = self.contents.store(name, _encoded(call), until=until)
+        return CALL.stamp(item | attributes), attributes
 
     def read(self, task: Task, item: Item) -> TaskCall:
-        """Return the call; raises NotFoundError and BrokenSealError for one that is not whole."""
+        """Return the call; raises NotFoundError or BrokenSealError if a part cannot be read."""
         being_id, task_id = task.being_id, task.task_id
         item = CALL.read(item)
-        told = dict(json.loads(self.contents.read(item)))
+        fields = dict(json.loads(self.contents.read(item)))
         sealed = item.get("sealed")
         key = None
         if isinstance(sealed, bytes):
-            key = self.vault().open(sealed, context=_sealed_for(being_id, task_id)).decode()
+            key = self.vault().open(sealed, context=_seal_context(being_id, task_id)).decode()
         return TaskCall(
-            tool=told["tool"],
-            arguments=told["arguments"],
+            tool=fields["tool"],
+            arguments=fields["arguments"],
             subject=task.subject,
             being_id=being_id,
-            scopes=frozenset(told["scopes"]),
-            client=told["client"],
-            version=told["version"],
-            client_info=told["client_info"],
-            capabilities=told["capabilities"],
+            scopes=frozenset(fields["scopes"]),
+            client=fields["client"],
+            version=fields["version"],
+            client_info=fields["client_info"],
+            capabilities=fields["capabilities"],
             answers=answers_in(item),
             llm_api_key=key,
             notes=_object(item, "notes"),
-            kept=_object(item, "kept"),
+            handler_state=_object(item, "kept"),
         )
 
 
 def answers_in(item: Item | None) -> dict[str, Any]:
-    """Return what the client has answered so far."""
+    """Return the client's answers so far."""
     return _object(item, "answers")
 
 
 def encoded_answers(answers: Mapping[str, Any]) -> bytes:
-    """Return answers as an item holds them; raises InvalidParamsError for too many words."""
+    """Return answers as JSON for an item; raises InvalidParamsError if they are too long."""
     encoded = strict_json.encode(answers)
     if len(encoded) > TASK_ANSWER_BYTES:
         raise InvalidParamsError(
@@ -78,9 +112,9 @@ def encoded_answers(answers: Mapping[str, Any]) -> bytes:
     return encoded
 
 
-def blob_name(being_id: str, task_id: str, what: str) -> str:
-    """Return the name of a blob for what is too large for an item of the task."""
-    return f"{being_id}/tasks/{task_id}/{what}.json"
+def blob_name(being_id: str, task_id: str, content: str) -> str:
+    """Return the name of the blob for a content that is too large for an item."""
+    return f"{being_id}/tasks/{task_id}/{content}.json"
 
 
 def _object(item: Item | None, name: str) -> dict[str, Any]:
@@ -102,6 +136,6 @@ def _encoded(call: TaskCall) -> bytes:
     )
 
 
-def _sealed_for(being_id: str, task_id: str) -> dict[str, str]:
-    """Return what a caller's key is sealed for, so that it opens in no other task."""
+def _seal_context(being_id: str, task_id: str) -> dict[str, str]:
+    """Return the context that a caller's key is sealed with, so that it opens in no other task."""
     return {"purpose": "llm-key", "being": being_id, "task": task_id}

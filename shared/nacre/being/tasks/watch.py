@@ -1,13 +1,14 @@
-"""A watch over one attempt: keeps it alive, tells how far it is, and hears when it is given up."""
+"""The watch over one attempt at a task: it renews leases, stores progress and stops the work."""
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
+from nacre.core.coroutines import step
 from nacre.core.errors import ClientCapabilityError, LeaseLostError, NacreError
+from nacre.core.lazy_dataclasses import dataclass, field
 from nacre.core.limits import (
     TASK_MESSAGE_CHARS,
     TASK_RENEW_SECONDS,
@@ -16,99 +17,131 @@ from nacre.core.limits import (
 )
 from nacre.protocol.context import capability_of
 
+T = TypeVar("T")
+
+
+class AttemptStopped(Exception):  # noqa: N818 - not an error: the client or a limit stopped it
+    """The attempt was stopped before its handler returned."""
+
 
 @dataclass(slots=True)
 class TaskChannel:
-    """What the handler says goes into the task; nobody is there to be asked."""
+    """The channel of a task's handler: its progress is stored, and no client can be asked."""
 
     can_ask: bool = False
     cancelled: bool = False
-    told: str | None = None
+    progress: str | None = None
 
     def notify(self, method: str, params: dict[str, Any]) -> None:
-        """Take progress; a task has no place for anything else."""
+        """Remember progress, and drop any other notification."""
         if method == "notifications/progress":
-            self.told = _line(params)
+            self.progress = _progress_line(params)
 
     async def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Refuse: questions of a task wait in it."""
+        """Raise ClientCapabilityError: questions of a task are stored with it instead."""
         raise ClientCapabilityError(capability_of(method))
 
 
-def _line(params: dict[str, Any]) -> str:
-    done, total, message = params.get("progress"), params.get("total"), params.get("message")
-    far = f"{done}" if total is None else f"{done} of {total}"
-    return (f"{far}: {message}" if message else far)[:TASK_MESSAGE_CHARS]
+def _progress_line(params: dict[str, Any]) -> str:
+    progress, total, message = params.get("progress"), params.get("total"), params.get("message")
+    amount = f"{progress}" if total is None else f"{progress} of {total}"
+    return (f"{amount}: {message}" if message else amount)[:TASK_MESSAGE_CHARS]
 
 
 @dataclass(slots=True)
-class Watch:
-    """Runs beside a handler, in a thread of its own.
+class AttemptWatch:
+    """A thread beside the handler of one attempt.
 
-    `tell` keeps a message and says whether the task is still ours to work on; `renew` holds
-    its lease and its message for another while.
+    `store_progress` stores a message and returns whether the task is still this worker's; `renew`
+    renews its lease and its message in the queue.
     """
 
     channel: TaskChannel
-    tell: Callable[[str | None], bool]
+    store_progress: Callable[[str | None], bool]
     renew: Callable[[], None]
     seconds: float = TASK_SECONDS
     every: float = TASK_WATCH_SECONDS
     monotonic: Callable[[], float] = time.monotonic
     is_too_long: bool = False
-    _over: threading.Event = field(default_factory=threading.Event)
+    _ended: threading.Event = field(default_factory=threading.Event)
     _guard: threading.Lock = field(default_factory=threading.Lock)
-    _stop: Callable[[], None] | None = None
+    _stop: Callable[[], object] | None = None
     _thread: threading.Thread | None = None
 
-    def __enter__(self) -> "Watch":
+    def __enter__(self) -> "AttemptWatch":
         """Begin to watch."""
         self._thread = threading.Thread(target=self._watch, name="nacre-task", daemon=True)
         self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End; nothing is written from then on."""
-        self._over.set()
+        """End the watch; it writes nothing afterwards."""
+        self._ended.set()
         if self._thread is not None:
             self._thread.join()
 
-    def on_stop(self, stop: Callable[[], None]) -> None:
-        """Call this once the attempt should end, at once where it should already."""
+    def run(self, begin: Callable[[], Coroutine[Any, Any, T]], *, blocking: bool) -> T:
+        """Return the result of a handler; raises AttemptStopped if the watch stopped it.
+
+        A blocking handler is not interrupted: it may check whether its call was cancelled.
+        """
+        if blocking:
+            return step(begin())
+        import asyncio  # noqa: PLC0415 - most handlers block, and this import is expensive
+
+        async def main() -> T:
+            loop = asyncio.get_running_loop()
+            work = asyncio.ensure_future(_awaited(begin()))
+            self.on_stop(lambda: loop.call_soon_threadsafe(work.cancel))
+            try:
+                return await work
+            except asyncio.CancelledError:
+                raise AttemptStopped from None
+            finally:
+                self.on_stop(lambda: None)
+
+        return asyncio.run(main())
+
+    def on_stop(self, stop: Callable[[], object]) -> None:
+        """Set the function that stops the attempt; it is called at once if that is due."""
         with self._guard:
             self._stop = stop
             if self.channel.cancelled:
                 stop()
 
     def _watch(self) -> None:
-        begun = renewed = self.monotonic()
-        said: str | None = None
-        while not self._over.wait(self.every) and not self.channel.cancelled:
+        started = renewed = self.monotonic()
+        stored: str | None = None
+        while not self._ended.wait(self.every) and not self.channel.cancelled:
             now = self.monotonic()
-            if now - begun >= self.seconds:
+            if now - started >= self.seconds:
                 self.is_too_long = True
-                self._give_up()
+                self._stop_attempt()
                 return
-            told = self.channel.told
-            # A store that cannot answer now may do so the next time.
+            progress = self.channel.progress
+            # A store that fails now may answer the next time.
             with suppress(NacreError):
-                if not self.tell(None if told == said else told):
-                    self._give_up()
+                if not self.store_progress(None if progress == stored else progress):
+                    self._stop_attempt()
                     return
-                said = told
+                stored = progress
             try:
                 if now - renewed >= TASK_RENEW_SECONDS:
                     self.renew()
                     renewed = now
             except LeaseLostError:
-                self._give_up()
+                self._stop_attempt()
                 return
             except NacreError:
                 continue
 
-    def _give_up(self) -> None:
-        # Within the guard: whoever replaces `stop` may then let go of what it works on.
+    def _stop_attempt(self) -> None:
+        # Under the guard: after `on_stop` has returned, the earlier function is not called.
         with self._guard:
             self.channel.cancelled = True
             if self._stop is not None:
                 self._stop()
+
+
+async def _awaited(work: Awaitable[T]) -> T:
+    return await work

@@ -1,4 +1,4 @@
-"""The Being's MCP tools, one file for each, named like the tool.
+"""The Being's MCP tools, each a function with the tool's name.
 
 The protocol calls a tool's function with checked arguments. The tool calls `memory` or `patrol`
 and formats the result.

@@ -12,13 +12,13 @@ from nacre.sdk.result import ToolResult
 from nacre.sdk.schema.field import Field
 from nacre.sdk.tool import Tool
 
-# What systems keep beside the IANA zones: their own zone, and copies that count leap seconds.
+# Names beside the IANA zones: the system's own zone, and copies that count leap seconds.
 _NOT_ZONES = frozenset({"localtime", "posix", "posixrules", "right"})
 _WEEKDAYS = "月火水木金土日"  # Monday first, as datetime counts
 
 
 def get_current_time(clock: Clock) -> Tool:
-    """Return the tool that tells the time by a clock."""
+    """Return the tool that tells the current time."""
 
     @tool(name="get_current_time", read_only=True, idempotent=True, blocking=True)
     async def current_time(
@@ -31,7 +31,7 @@ def get_current_time(clock: Clock) -> Tool:
 
 
 def describe(moment: datetime, timezone: str) -> dict[str, str]:
-    """Return the moment as the tool's answer shows it."""
+    """Return the fields of the tool's answer."""
     local = moment.astimezone(_zone(timezone))
     utc = moment.astimezone(UTC)
     return {

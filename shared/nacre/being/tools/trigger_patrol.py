@@ -1,21 +1,19 @@
 """The tool `trigger_patrol`."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-from nacre.being.tools.json_answer import json_answer
-from nacre.being.tools.memory_access import caller
+from nacre.being.tools.tool_calls import caller, json_answer, memory_tool
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.core.limits import TASK_SLICE_SECONDS
 from nacre.protocol.context import Context, TaskRun
-from nacre.sdk.decorator import tool
 from nacre.sdk.result import ToolResult
 from nacre.sdk.tool import Tool
 
 if TYPE_CHECKING:
-    from nacre.being.patrol.trigger import PatrolCalls
+    from nacre.being.patrol.trigger import PatrolRequests
 
-_MOST_ATTEMPTS = 500  # ten minutes at least, for a patrol whose turn does not come
+_MAX_ATTEMPTS = 500  # at least ten minutes of waiting for the patrol to begin
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,19 +22,13 @@ class MessageArgument:  # a docstring would travel in every tools/list
     content: str
 
 
-def trigger_patrol(patrols: "Callable[[], PatrolCalls]") -> Tool:
-    """Return the tool that hands over messages and has a patrol make memories."""
+def trigger_patrol(patrols: "Callable[[], PatrolRequests]") -> Tool:
+    """Return the tool that stores messages and runs a patrol."""
 
-    @tool(
-        name="trigger_patrol",
-        read_only=False,
-        destructive=False,
-        idempotent=False,
-        open_world=False,
-        blocking=True,
-        task="optional",
+    @memory_tool(
+        name="trigger_patrol", read_only=False, destructive=False, idempotent=False, task="optional"
     )
-    async def triggered(
+    async def trigger(
         messages: Annotated[list[MessageArgument], "[] to process noted scenes only"],
         marker_id: Annotated[str | None, "The marker_id of the call before"] = None,
         *,
@@ -44,32 +36,32 @@ def trigger_patrol(patrols: "Callable[[], PatrolCalls]") -> Tool:
     ) -> ToolResult:
         """Store a conversation and turn noted scenes into memories."""
         if context.task is not None:
-            return json_answer(_followed(patrols(), messages, marker_id, context, context.task))
+            return json_answer(_follow(patrols(), messages, marker_id, context, context.task))
         answer = patrols().take(
             caller(context).being_id,
             messages,
             marker_id=marker_id,
             llm_api_key=context.llm_api_key,
-            told=lambda step, steps, name: context.progress(step, steps, name),
-            given_up=lambda: context.cancelled,
+            on_progress=lambda step, steps, name: context.progress(step, steps, name),
+            is_cancelled=lambda: context.cancelled,
         )
         return json_answer(answer)
 
-    return triggered
+    return trigger
 
 
-def _followed(
-    patrols: "PatrolCalls",
+def _follow(
+    patrols: "PatrolRequests",
     messages: list[MessageArgument],
     marker_id: str | None,
     context: Context,
     task: TaskRun,
 ) -> dict[str, Any]:
-    """Return the answer at the patrol's end, however long it takes.
+    """Return the answer at the end of the patrol, however long it takes.
 
-    The task ends its attempt again and again: the patrol may need the thread that it waits in.
+    Each attempt ends early and is continued later, because the patrol may need its thread.
     """
-    from nacre.being.patrol.trigger import Handed  # noqa: PLC0415 - loaded with the patrols
+    from nacre.being.patrol.trigger import UnfinishedPatrol  # noqa: PLC0415 - loaded with the patrols
 
     being_id, key = caller(context).being_id, context.llm_api_key
     if not task.notes:
@@ -79,11 +71,11 @@ def _followed(
         task.notes,
         llm_api_key=key,
         seconds=TASK_SLICE_SECONDS,
-        patient=task.attempt < _MOST_ATTEMPTS,
-        told=lambda step, steps, name: context.progress(step, steps, name),
-        given_up=lambda: context.cancelled,
+        patient=task.attempt < _MAX_ATTEMPTS,
+        on_progress=lambda step, steps, name: context.progress(step, steps, name),
+        is_cancelled=lambda: context.cancelled,
     )
-    if isinstance(answer, Handed):
+    if isinstance(answer, UnfinishedPatrol):
         task.keep(answer.notes)
         task.go_on_later()
     return answer

@@ -1,13 +1,13 @@
-"""Client commands: list and delete what connected by URL."""
+"""The command `nacre client`: list and delete clients that connected by URL."""
 
 import click
 
 from nacre.access.oauth.grant_items import Grant
 from nacre.access.scopes import scope_name
-from nacre.cli.being_options import Place, placed
-from nacre.cli.display import json_option, moment, show_json, show_table
+from nacre.cli.being_options import Place, being_options
+from nacre.cli.display import iso_time, json_option, show_json, show_list
 from nacre.core.errors import InvalidInputError
-from nacre.wiring.home import Home
+from nacre.wiring.compose import Home
 
 
 @click.group()
@@ -17,39 +17,36 @@ def client() -> None:
 
 @client.command("list")
 @json_option
-@placed
+@being_options
 def list_clients(*, as_json: bool, place: Place) -> None:
-    """List the clients that an owner has let in, oldest first."""
+    """List the clients that an owner has connected, oldest first."""
     home = place.open()
-    found = [_facts(home, grant) for grant in _grants(home, place)]
-    if as_json:
-        show_json(found)
-    elif found:
-        columns = ("grant_id", "client", "verified_by", "being", "scope", "used", "expires")
-        rows = [[each[column] or "-" for column in columns] for each in found]
-        show_table([_HEADS.get(column, column.upper()) for column in columns], rows)
-    else:
-        click.echo("No client is connected; give one the server's URL.", err=True)
+    facts = [_facts(home, grant) for grant in _grants(home, place)]
+    columns = ("grant_id", "client", "verified_by", "being", "scope", "used", "expires")
+    head = [_HEADS.get(column, column.upper()) for column in columns]
+    rows = [[fact[column] or "-" for column in columns] for fact in facts]
+    empty = "No client is connected; give a client the server's URL."
+    show_list(facts, head, rows, as_json=as_json, empty=empty)
 
 
 @client.command()
 @click.argument("grant_id", required=False)
-@click.option("--all", "every", is_flag=True, help="Delete all of them.")
+@click.option("--all", "every", is_flag=True, help="Delete all clients.")
 @json_option
-@placed
+@being_options
 def delete(grant_id: str | None, *, every: bool, as_json: bool, place: Place) -> None:
-    """End the access of the client GRANT_ID now, with all its tokens, or of all of them.
+    """End the access of the client GRANT_ID and all its tokens now, or of all clients.
 
-    On AWS it takes as long as the stack's AuthorizerCacheSeconds.
+    On AWS this takes up to the stack's AuthorizerCacheSeconds.
     """
     if (grant_id is None) is not every:
         raise InvalidInputError(
             "delete one client or all; give its id from 'nacre client list', or --all"
         )
     home = place.open()
-    wanted = [grant.grant_id for grant in _grants(home, place)] if grant_id is None else [grant_id]
-    grants = home.authority().grants
-    ended = [grants.revoke(each, owner=place.owner_name) for each in wanted]
+    ids = [grant.grant_id for grant in _grants(home, place)] if grant_id is None else [grant_id]
+    grants = home.authority.grants
+    ended = [grants.revoke(selected, owner=place.owner_name) for selected in ids]
     if as_json:
         show_json([_facts(home, grant) for grant in ended])
         return
@@ -61,7 +58,7 @@ _HEADS = {"grant_id": "ID", "verified_by": "VERIFIED BY", "used": "LAST RENEWED"
 
 
 def _grants(home: Home, place: Place) -> list[Grant]:
-    grants = home.authority().grants.of_owner(place.owner_name)
+    grants = home.authority.grants.of_owner(place.owner_name)
     if place.being is None:
         return grants
     chosen = place.choose(home).being_id
@@ -79,7 +76,7 @@ def _facts(home: Home, grant: Grant) -> dict[str, str]:
         "being": being.name if being else "",
         "scope": scope_name(grant.scopes),
         "resource": grant.resource,
-        "created": moment(grant.created),
-        "used": moment(grant.used),
-        "expires": moment(grant.expires),
+        "created": iso_time(grant.created),
+        "used": iso_time(grant.used),
+        "expires": iso_time(grant.expires),
     }

@@ -1,14 +1,14 @@
-"""Owner commands: add, list, and sign in."""
+"""The command `nacre owner`: add and list owners, and create links to sign in."""
 
 from pathlib import Path
 
 import click
 
 from nacre.being.memory.text.memory_text import counted
-from nacre.cli.being_options import Place, placed
-from nacre.cli.display import json_option, moment, show_json, show_table
-from nacre.wiring.home import Home
-from nacre.wiring.running_servers import running_urls
+from nacre.cli.being_options import Place, being_options
+from nacre.cli.display import iso_time, json_option, show_json, show_list
+from nacre.wiring.compose import Home
+from nacre.wiring.server_registry import running_urls
 from nacre.wiring.settings import Settings
 
 _LAPTOP = "http://127.0.0.1:8642"
@@ -16,15 +16,15 @@ _LAPTOP = "http://127.0.0.1:8642"
 
 @click.group()
 def owner() -> None:
-    """Add and list owners, and let one sign in."""
+    """Add and list owners, and create links to sign in."""
 
 
 @owner.command()
 @click.argument("name")
 @json_option
-@placed
+@being_options
 def add(name: str, *, as_json: bool, place: Place) -> None:
-    """Add an owner named NAME, who may then have Beings."""
+    """Add an owner named NAME, who can then have Beings."""
     added = place.open().owners.add(name)
     if as_json:
         show_json({"owner": added.name})
@@ -41,57 +41,55 @@ def add(name: str, *, as_json: bool, place: Place) -> None:
 @click.option(
     "--revoke-all",
     is_flag=True,
-    help="First take everything back: sessions, links, the password, passkeys, connected "
-    "clients, tokens.",
+    help="First revoke everything: sessions, links, the password, passkeys, connected clients "
+    "and tokens.",
 )
 @json_option
-@placed
+@being_options
 def bootstrap(url: str | None, *, revoke_all: bool, as_json: bool, place: Place) -> None:
-    """Show a link that signs the owner in, once, within the hour.
+    """Create a sign-in link for the owner. It works once, for one hour.
 
-    It also helps who has forgotten the password, and, with --revoke-all, whose tokens or
-    browser somebody else may have.
+    Also use it if you have forgotten the password, or, with --revoke-all, if somebody else may have
+    your tokens or your browser.
     """
     home = place.open()
     if revoke_all:
-        _take_back(home, place.owner_name)
-    link = home.authority().sign_in.links.make(place.owner_name)
-    shown = f"{(url or _address(home)).rstrip('/')}{link.path}"
+        _revoke_all(home, place.owner_name)
+    link = home.authority.sign_in.links.make(place.owner_name)
+    address = f"{(url or _address(home)).rstrip('/')}{link.path}"
     if as_json:
-        show_json({"owner": place.owner_name, "link": shown, "until": moment(link.until)})
+        show_json({"owner": place.owner_name, "link": address, "until": iso_time(link.until)})
         return
-    click.echo(shown)
+    click.echo(address)
     click.echo(
-        f"Signs {place.owner_name} in, once, until {moment(link.until)}. It is not shown again.",
+        f"Signs {place.owner_name} in once, until {iso_time(link.until)}. It is not shown again.",
         err=True,
     )
 
 
 @owner.command("list")
 @json_option
-@placed
+@being_options
 def list_owners(*, as_json: bool, place: Place) -> None:
     """List the owners, the default one first."""
     home = place.open()
     owners = [
-        {"owner": each.name, "beings": len(home.beings.of_owner(each.name))}
-        for each in home.owners.all()
+        {"owner": listed.name, "beings": len(home.beings.of_owner(listed.name))}
+        for listed in home.owners.all()
     ]
-    if as_json:
-        show_json(owners)
-    else:
-        show_table(("OWNER", "BEINGS"), [(str(o["owner"]), str(o["beings"])) for o in owners])
+    rows = [[str(value) for value in fact.values()] for fact in owners]
+    show_list(owners, ("OWNER", "BEINGS"), rows, as_json=as_json, empty="")
 
 
 def _address(home: Home) -> str:
-    if home.mcp_url is not None:
-        return home.mcp_url.removesuffix("/mcp")
-    running = [url.removesuffix("/mcp") for url in running_urls(Path(home.where))]
+    if home.ports.mcp_url is not None:
+        return home.ports.mcp_url.removesuffix("/mcp")
+    running = [url.removesuffix("/mcp") for url in running_urls(Path(home.ports.where))]
     return Settings.from_environment().public_url or next(iter(running), _LAPTOP)
 
 
-def _take_back(home: Home, owner_name: str) -> None:
-    authority = home.authority()
+def _revoke_all(home: Home, owner_name: str) -> None:
+    authority = home.authority
     authority.sign_in.links.drop_all(owner_name)
     authority.sign_in.passwords.remove(owner_name)
     passkeys = authority.sign_in.passkeys.remove_all(owner_name)
@@ -106,7 +104,7 @@ def _take_back(home: Home, owner_name: str) -> None:
                 home.tokens.revoke(record.token_id, being_id=being.being_id)
                 tokens += 1
     click.echo(
-        f"Took back {counted(sessions, 'session')}, {counted(len(grants), 'client')}, "
+        f"Revoked {counted(sessions, 'session')}, {counted(len(grants), 'client')}, "
         f"{counted(tokens, 'token')}, {counted(passkeys, 'passkey')} and the password.",
         err=True,
     )

@@ -1,14 +1,14 @@
-"""Token commands: create, list and revoke."""
+"""The command `nacre token`: create, list and revoke tokens."""
 
 import re
 from datetime import datetime, timedelta
 
 import click
 
-from nacre.access.scopes import NAMES, scope_name
+from nacre.access.scopes import SCOPES_BY_NAME, scope_name
 from nacre.access.tokens.store import TokenRecord
-from nacre.cli.being_options import Place, placed
-from nacre.cli.display import json_option, moment, show_json, show_table
+from nacre.cli.being_options import Place, being_options
+from nacre.cli.display import iso_time, json_option, show_json, show_list
 from nacre.core.clock import system_clock
 from nacre.core.errors import InvalidInputError
 from nacre.core.limits import API_TOKEN_DAYS
@@ -26,14 +26,14 @@ class Duration(click.ParamType[timedelta]):
     def convert(
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
     ) -> timedelta:
-        """Return the time that a text such as 90d stands for."""
+        """Return the duration of a text such as 90d."""
         if isinstance(value, timedelta):
             return value
-        found = _FORM.fullmatch(str(value))
-        if found is None:
+        duration = _FORM.fullmatch(str(value))
+        if duration is None:
             self.fail(f"{value!r} is not a time such as 90d, 12h or 30m", param, ctx)
         try:
-            return timedelta(**{_UNITS[found[2]]: int(found[1])})
+            return timedelta(**{_UNITS[duration[2]]: int(duration[1])})
         except OverflowError:
             self.fail(f"{value!r} is too long", param, ctx)
 
@@ -46,7 +46,7 @@ def token() -> None:
 @token.command()
 @click.option(
     "--scope",
-    type=click.Choice(sorted(NAMES)),
+    type=click.Choice(sorted(SCOPES_BY_NAME)),
     required=True,
     help="full: every tool. read-only: tools that change nothing.",
 )
@@ -55,31 +55,30 @@ def token() -> None:
     type=Duration(),
     default=f"{API_TOKEN_DAYS}d",
     show_default=True,
-    help="How long it lives, such as 90d, 12h or 30m.",
+    help="How long it is valid, such as 90d, 12h or 30m.",
 )
-@click.option("--label", default="", help="What it is for, to know it by in the list.")
+@click.option("--label", default="", help="A label to recognize it by in the list.")
 @json_option
-@placed
+@being_options
 def create(scope: str, ttl: timedelta, label: str, *, as_json: bool, place: Place) -> None:
-    """Create an API token for a Being and show it, this once."""
-    home = place.open()
-    being = place.choose(home)
+    """Create an API token for a Being. It is shown only once."""
+    home, being = place.open_being()
     issued = home.tokens.issue(
         API,
         being_id=being.being_id,
         owner=being.owner,
-        scopes=NAMES[scope],
+        scopes=SCOPES_BY_NAME[scope],
         lifetime=ttl,
         label=label,
     )
-    url = {"mcp_url": f"{home.mcp_url}/{being.being_id}"} if home.mcp_url else {}
+    url = {"mcp_url": f"{home.ports.mcp_url}/{being.being_id}"} if home.ports.mcp_url else {}
     if as_json:
         show_json({"token": issued.token, **_facts(issued.record, being.name), **url})
         return
     click.echo(issued.token)
     record = issued.record
     click.echo(
-        f"{record.token_id}: {scope} token for {being.name}, until {moment(record.expires)}. "
+        f"{record.token_id}: {scope} token for {being.name}, until {iso_time(record.expires)}. "
         "It is not shown again.",
         err=True,
     )
@@ -89,45 +88,41 @@ def create(scope: str, ttl: timedelta, label: str, *, as_json: bool, place: Plac
 
 @token.command("list")
 @json_option
-@placed
+@being_options
 def list_tokens(*, as_json: bool, place: Place) -> None:
-    """List a Being's tokens, oldest first; ended ones stay for a month.
+    """List a Being's tokens, oldest first. Expired and revoked tokens stay listed for a month.
 
-    Those of connected clients are renewed by the hour; see also 'nacre client list'.
+    Tokens of connected clients are renewed every hour; see also 'nacre client list'.
     """
-    home = place.open()
-    being = place.choose(home)
-    found = [_facts(record, being.name) for record in home.tokens.of_being(being.being_id)]
-    if as_json:
-        show_json(found)
-    elif found:
-        columns = ("token_id", "hint", "scope", "state", "expires", "label", "client")
-        rows = [[each[column] or "-" for column in columns] for each in found]
-        show_table([column.upper().replace("TOKEN_ID", "ID") for column in columns], rows)
-    else:
-        click.echo(f"No token for {being.name}; make one with 'nacre token create'.", err=True)
+    home, being = place.open_being()
+    facts = [_facts(record, being.name) for record in home.tokens.of_being(being.being_id)]
+    columns = ("token_id", "hint", "scope", "state", "expires", "label", "client")
+    head = [column.upper().replace("TOKEN_ID", "ID") for column in columns]
+    rows = [[fact[column] or "-" for column in columns] for fact in facts]
+    empty = f"{being.name} has no token; create one with 'nacre token create'."
+    show_list(facts, head, rows, as_json=as_json, empty=empty)
 
 
 @token.command()
 @click.argument("token_id", required=False)
 @click.option("--all", "every", is_flag=True, help="Revoke all tokens of the Being.")
 @json_option
-@placed
+@being_options
 def revoke(token_id: str | None, *, every: bool, as_json: bool, place: Place) -> None:
-    """End the token TOKEN_ID now, or all of them.
+    """Revoke the token TOKEN_ID now, or all of them.
 
-    On this machine the next call is refused. On AWS it takes as long as the stack's
+    On this machine the next call is refused. On AWS this takes up to the stack's
     AuthorizerCacheSeconds.
     """
     if (token_id is None) is not every:
         raise InvalidInputError(
             "revoke one token or all; give its id from 'nacre token list', or --all"
         )
-    home = place.open()
-    being = place.choose(home)
-    active = (r for r in home.tokens.of_being(being.being_id) if r.state(_now()) == "active")
-    wanted = [token_id] if token_id is not None else [record.token_id for record in active]
-    revoked = [home.tokens.revoke(each, being_id=being.being_id) for each in wanted]
+    home, being = place.open_being()
+    records = home.tokens.of_being(being.being_id)
+    active = [record.token_id for record in records if record.state(_now()) == "active"]
+    ids = [token_id] if token_id is not None else active
+    revoked = [home.tokens.revoke(selected, being_id=being.being_id) for selected in ids]
     if as_json:
         show_json([_facts(record, being.name) for record in revoked])
         return
@@ -149,6 +144,6 @@ def _facts(record: TokenRecord, being: str) -> dict[str, str]:
         "state": record.state(_now()),
         "label": record.label,
         "client": record.client or "",
-        "created": moment(record.created),
-        "expires": moment(record.expires),
+        "created": iso_time(record.created),
+        "expires": iso_time(record.expires),
     }

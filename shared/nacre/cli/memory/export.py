@@ -1,11 +1,10 @@
-"""The command `nacre export`: all that a Being keeps, in a file."""
+"""The command `nacre export`: everything that a Being keeps, in a file."""
 
 import gzip
 import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -13,39 +12,39 @@ import click
 
 from nacre.being.memory.text.memory_text import counted
 from nacre.being.memory.transfer.export_file import save
-from nacre.being.memory.transfer.exporter import Exports
-from nacre.cli.atomic_files import check_free, whole_file
-from nacre.cli.being_options import Place, placed
+from nacre.being.memory.transfer.exporter import Exporter
+from nacre.cli.atomic_files import atomic_file, check_free
+from nacre.cli.being_options import Place, being_options
 from nacre.cli.display import json_option, show_json
-from nacre.cli.progress import telling
+from nacre.cli.progress import progress_lines
 from nacre.core.clock import system_clock
+from nacre.core.lazy_dataclasses import asdict
 
 _STDOUT = "-"
 
 
 @click.command()
 @click.argument("file", metavar="FILE")
-@click.option("--vectors", is_flag=True, help="Also write vectors: no model is asked on import.")
-@click.option("--force", is_flag=True, help="Replace a file that is there.")
+@click.option("--vectors", is_flag=True, help="Include vectors, so that the import needs no model.")
+@click.option("--force", is_flag=True, help="Replace an existing file.")
 @json_option
-@placed
+@being_options
 def export(file: str, *, vectors: bool, force: bool, as_json: bool, place: Place) -> None:
-    """Write all that a Being keeps to FILE.
+    """Write everything that a Being keeps to FILE.
 
-    It is packed if its name ends in .gz; - is standard output. The file is yours alone (0600);
-    tokens and keys are not in it. Standard output shows the state hash, which is the same
-    wherever the Being lives.
+    A name that ends in .gz is compressed; - is standard output. Only you can read the file (0600).
+    It has no tokens or keys. The command prints the state hash, which is the same on every
+    machine.
     """
     if file == _STDOUT and as_json:
-        raise click.UsageError("--json and the export both want standard output; give a FILE")
+        raise click.UsageError("--json and the export cannot both use standard output; give a FILE")
     if file != _STDOUT:
         check_free(file, replace=force)
-    home = place.open()
-    being = place.choose(home)
-    records = Exports(home.data).records(being.being_id, with_vectors=vectors)
+    home, being = place.open_being()
+    records = Exporter(home.data).records(being.being_id, with_vectors=vectors)
     with _target(file, replace=force) as target, tempfile.TemporaryFile() as spool:
         summary = save(
-            records, being, target, spool, now=system_clock(), progress=telling("records")
+            records, being, target, spool, now=system_clock(), progress=progress_lines("records")
         )
     where = "standard output" if file == _STDOUT else file
     if as_json:
@@ -58,15 +57,15 @@ def export(file: str, *, vectors: bool, force: bool, as_json: bool, place: Place
 
 @contextmanager
 def _target(file: str, *, replace: bool) -> Iterator[BinaryIO]:
-    """Give where the export goes: a file is complete or not there."""
+    """Open the target of the export; a file is written completely or not at all."""
     if file == _STDOUT:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    with whole_file(file, replace=replace) as plain:
+    with atomic_file(file, replace=replace) as content:
         if Path(file).suffix == ".gz":
-            # Without a time in it the same state gives the same bytes.
-            with gzip.GzipFile("", "wb", fileobj=plain, mtime=0) as packed:
+            # Without a timestamp, the same state gives the same bytes.
+            with gzip.GzipFile("", "wb", fileobj=content, mtime=0) as packed:
                 yield cast("BinaryIO", packed)
         else:
-            yield plain
+            yield content

@@ -4,61 +4,52 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from random import SystemRandom
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
 from nacre.access.beings import Being
 from nacre.being.memory.erase.erase_being import Stores, erase_being
 from nacre.being.memory.erase.eraser import Eraser
-from nacre.being.memory.erase.receipt import Erased
+from nacre.being.memory.erase.receipt import EraseReceipt
 from nacre.being.memory.model.fields import checked_date
 from nacre.being.memory.store.letters import Letters
 from nacre.being.memory.store.partitions import delete_all
 from nacre.being.memory.store.targets import NOTES, TARGETS
 from nacre.being.memory.text.memory_text import counted
 from nacre.being.orders.sessions.store import SessionStore
-from nacre.cli.being_options import Place, placed
+from nacre.cli.being_options import Place, being_options, combined
 from nacre.cli.display import json_option, show_json
 from nacre.cli.exit_codes import FAILURE, OK, REFUSED
-from nacre.cli.progress import telling
+from nacre.cli.progress import progress_lines
 from nacre.core.clock import system_clock
 from nacre.core.errors import InvalidInputError
 from nacre.firewall.approvals.service import Desk
 from nacre.firewall.policies.stored_policy import partition
-from nacre.jobs.lease import Leases
 from nacre.ports.residue import Trace
-from nacre.wiring.home import Home
+from nacre.wiring.compose import Home
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+_SHOWN = 20  # traces that are listed
+_SHORTEST = 12  # characters; a shorter text may be in unrelated texts
 
-_SHOWN = 20  # traces that are named
-_SHORTEST = 12  # characters: a shorter text is found in others that have nothing to do with it
-
-_OPTIONS = (
+_options = combined(
     click.option("--yes", is_flag=True, help="Do not ask."),
     click.option(
         "--verify",
         is_flag=True,
-        help="Then look through every table for what was erased, and print how much is left.",
+        help="Then search every table for the erased data, and print the number of traces.",
     ),
     json_option,
-    placed,
+    being_options,
 )
-
-
-def _options(command: Function) -> Function:
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
 
 
 @click.group()
 def forget() -> None:
     """Erase memories, messages or a whole Being.
 
-    What was erased is in no table, no index and no page of the store's files afterwards. Exports
-    that were made before, and backups, are yours to delete.
+    Erased data is removed from every table, index and page of the store's files. Earlier exports
+    and backups are not changed; delete them yourself.
     """
 
 
@@ -66,9 +57,10 @@ def forget() -> None:
 @click.argument("node_id", metavar="ID")
 @_options
 def node(node_id: str, **options: Any) -> int:
-    """Erase the memory ID, its scenes, and what it was merged from.
+    """Erase the memory ID with its scenes and sources.
 
-    Merges that it went into are taken back: their other sources stay.
+    Its sources are the memories that it was merged from. Later merges that contain it are undone:
+    their other sources stay.
     """
     return _forget(
         f"the memory {node_id}",
@@ -81,7 +73,10 @@ def node(node_id: str, **options: Any) -> int:
 @click.argument("scene_id", metavar="ID")
 @_options
 def scene(scene_id: str, **options: Any) -> int:
-    """Erase the scene ID; a memory that was made of nothing else goes with it."""
+    """Erase the scene ID.
+
+    A memory that was made from this scene alone is erased too.
+    """
     return _forget(
         f"the scene {scene_id}",
         lambda _home, eraser, being: eraser.memories.scene(being, scene_id),
@@ -95,8 +90,8 @@ def scene(scene_id: str, **options: Any) -> int:
 def note(note_id: str, **options: Any) -> int:
     """Erase the note ID."""
 
-    def erase(_home: Home, eraser: Eraser, being_id: str) -> Erased:
-        return eraser.words.entry(being_id, NOTES, note_id)
+    def erase(_home: Home, eraser: Eraser, being_id: str) -> EraseReceipt:
+        return eraser.texts.entry(being_id, NOTES, note_id)
 
     return _forget(f"the note {note_id}", erase, **options)
 
@@ -106,13 +101,14 @@ def note(note_id: str, **options: Any) -> int:
 @click.argument("key")
 @_options
 def entry(target: str, key: str, **options: Any) -> int:
-    """Erase the entry KEY of a target of update_memory, with its old versions.
+    """Erase the entry KEY of a target, with its old versions.
 
-    A name and a personality have to be there: of these the old versions are erased.
+    Targets are those of update_memory. A Being must have a name and a personality: of these, only
+    the old versions are erased.
     """
 
-    def erase(_home: Home, eraser: Eraser, being_id: str) -> Erased:
-        return eraser.words.entry(being_id, TARGETS[target], key)
+    def erase(_home: Home, eraser: Eraser, being_id: str) -> EraseReceipt:
+        return eraser.texts.entry(being_id, TARGETS[target], key)
 
     return _forget(f"{key!r} of {target}", erase, **options)
 
@@ -122,17 +118,16 @@ def entry(target: str, key: str, **options: Any) -> int:
 @click.option("--to", "date_to", metavar="DATE", required=True, help="Last day, in UTC.")
 @_options
 def messages(date_from: str, date_to: str, **options: Any) -> int:
-    """Erase the messages of some days; both are included.
+    """Erase the messages of a range of days, both included.
 
-    Scenes that were made of them stay, and are named. Sessions of orders in which something was
-    said on these days are forgotten whole.
+    Scenes that were made from them stay, and are listed. Sessions of orders with messages of these
+    days are deleted completely.
     """
 
-    def erase(home: Home, eraser: Eraser, being_id: str) -> Erased:
+    def erase(home: Home, eraser: Eraser, being_id: str) -> EraseReceipt:
         low, high = checked_date(date_from, "--from"), checked_date(date_to, "--to")
-        leases = Leases(home.data, now=system_clock, holders=home.holders)
-        SessionStore(home.data, leases, clock=system_clock).delete_between(being_id, low, high)
-        return eraser.words.messages(being_id, date_from, date_to)
+        SessionStore(home.data, home.leases, clock=system_clock).delete_between(being_id, low, high)
+        return eraser.texts.messages(being_id, date_from, date_to)
 
     return _forget(f"the messages from {date_from} to {date_to}", erase, **options)
 
@@ -141,13 +136,13 @@ def messages(date_from: str, date_to: str, **options: Any) -> int:
 @click.argument("name")
 @_options
 def forget_being(name: str, *, place: Place, **options: Any) -> int:
-    """Erase the Being NAME with all that it keeps, and end its tokens.
+    """Erase the Being NAME, and revoke its tokens.
 
-    Letters that it sent leave the inboxes of its partners too. A command that broke off goes on
-    when it is given again.
+    The letters that it sent are removed from the inboxes of other Beings too. If the command was
+    interrupted, run it again to finish.
     """
     return _forget(
-        f"the Being {name} and all that it keeps",
+        f"the Being {name} and everything that it keeps",
         None,
         place=Place(name, place.stack, place.data_dir, place.owner),
         **options,
@@ -155,50 +150,42 @@ def forget_being(name: str, *, place: Place, **options: Any) -> int:
 
 
 def _forget(
-    what: str,
-    erase: Callable[[Home, Eraser, str], Erased] | None,
+    target: str,
+    erase: Callable[[Home, Eraser, str], EraseReceipt] | None,
     *,
     yes: bool,
     verify: bool,
     as_json: bool,
     place: Place,
 ) -> int:
-    """Erase something of a Being, or the Being itself, and tell what became of it."""
-    home = place.open()
-    being = place.choose(home)
+    """Erase a part of a Being, or the Being itself, and show the result."""
+    home, being = place.open_being()
     if not yes:
         whose = "" if erase is None else f" of {being.name}"
-        if not _agreed(f"Erase {what}{whose} for good?"):
+        if not _is_confirmed(f"Permanently erase {target}{whose}?"):
             click.echo("Nothing was erased.", err=True)
             return REFUSED
-    eraser = _eraser(home)
+    eraser = home.eraser
     if erase is None:
-        with eraser.undisturbed(being.being_id):
+        with eraser.without_patrols(being.being_id):
             _erase_rules(home, being)
-            erased = erase_being(being, _stores(home), telling("memories"))
-        home.residue().settle()
+            erased = erase_being(being, _stores(home), progress_lines("memories"))
+        home.ports.residue.settle()
     else:
         act = partial(erase, home, eraser, being.being_id)
-        erased = eraser.erase(being.being_id, act, telling("memories indexed"))
-    left = _left(home, being, erased) if verify else None
+        erased = eraser.erase(being.being_id, act, progress_lines("memories indexed"))
+    traces = _traces(home, being, erased) if verify else None
     if as_json:
-        show_json(_facts(being, erased, left))
+        show_json(_facts(being, erased, traces))
     else:
-        _tell(being, erased, left)
-    return FAILURE if left else OK
+        _show(being, erased, traces)
+    return FAILURE if traces else OK
 
 
-def _agreed(question: str) -> bool:
+def _is_confirmed(question: str) -> bool:
     if not sys.stdin.isatty():
-        raise InvalidInputError("no terminal to confirm at; give --yes")
+        raise InvalidInputError("there is no terminal for a confirmation; give --yes")
     return click.confirm(question, err=True)
-
-
-def _eraser(home: Home) -> Eraser:
-    leases = Leases(home.data, now=system_clock, holders=home.holders, wake=home.wake)
-    return Eraser(
-        home.data, leases, home.index, home.residue, clock=system_clock, rng=SystemRandom()
-    )
 
 
 def _erase_rules(home: Home, being: Being) -> None:
@@ -213,33 +200,30 @@ def _stores(home: Home) -> Stores:
         table=home.data,
         beings=home.beings,
         tokens=home.tokens,
-        index=home.index(),
-        blobs=home.blobs(),
-        residue=home.residue(),
+        index=home.index_work,
+        blobs=home.ports.blobs,
+        residue=home.ports.residue,
         letters=Letters(home.data, home.beings, clock=system_clock, rng=SystemRandom()),
     )
 
 
-def _left(home: Home, being: Being, erased: Erased) -> list[Trace]:
-    """Return what is left; what another Being keeps, such as a copy, is its own."""
-    found = home.residue().find(_needles(erased))
-    return [trace for trace in found if trace.being_id in (None, being.being_id)]
+def _traces(home: Home, being: Being, erased: EraseReceipt) -> list[Trace]:
+    """Return the remaining traces, not counting those that belong to other Beings."""
+    needles = [*erased.ids, *(text for text in erased.texts if len(text) >= _SHORTEST)]
+    traces = home.ports.residue.find(needles)
+    return [trace for trace in traces if trace.being_id in (None, being.being_id)]
 
 
-def _needles(erased: Erased) -> list[str]:
-    return [*erased.ids, *(text for text in erased.texts if len(text) >= _SHORTEST)]
-
-
-def _facts(being: Being, erased: Erased, left: list[Trace] | None) -> dict[str, Any]:
+def _facts(being: Being, erased: EraseReceipt, traces: list[Trace] | None) -> dict[str, Any]:
     facts: dict[str, Any] = {
         "being": being.name,
         "being_id": being.being_id,
         "erased": dict(erased.counts),
         "ids": list(erased.ids),
-        "made_of_it": list(erased.made_of_it),
+        "made_of_it": list(erased.derived_scenes),
     }
-    if left is not None:
-        facts |= {"traces": len(left), "places": [trace.place for trace in left[:_SHOWN]]}
+    if traces is not None:
+        facts |= {"traces": len(traces), "places": [trace.place for trace in traces[:_SHOWN]]}
     return facts
 
 
@@ -249,13 +233,13 @@ def _plural(kind: str) -> str:
     return f"{kind[:-1]}ies" if kind.endswith("y") else f"{kind}s"
 
 
-def _tell(being: Being, erased: Erased, left: list[Trace] | None) -> None:
+def _show(being: Being, erased: EraseReceipt, traces: list[Trace] | None) -> None:
     counts = ", ".join(counted(count, kind, _plural(kind)) for kind, count in erased.counts.items())
     click.echo(f"Erased of {being.name}: {counts or 'nothing'}.", err=True)
-    for each in erased.made_of_it:
-        click.echo(f"made of these messages, and kept: scene {each}", err=True)
-    if left is None:
+    for scene_id in erased.derived_scenes:
+        click.echo(f"kept, though made from these messages: scene {scene_id}", err=True)
+    if traces is None:
         return
-    click.echo(len(left))
-    for trace in left[:_SHOWN]:
+    click.echo(len(traces))
+    for trace in traces[:_SHOWN]:
         click.echo(f"left in {trace.place}", err=True)

@@ -1,11 +1,10 @@
-"""The command `nacre import`: an export, or the memory of another program, into a Being."""
+"""The command `nacre import`: an export, or another program's memory, into a Being."""
 
 import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -16,51 +15,52 @@ from typing import Any, BinaryIO
 import click
 
 from nacre.access.beings import Being
-from nacre.being.memory.transfer.deferred_index import MarkingIndex
+from nacre.being.memory.transfer.deferred_index import DeferredIndex
 from nacre.being.memory.transfer.export_file import ExportFile, Summary
-from nacre.being.memory.transfer.exporter import Exports
-from nacre.being.memory.transfer.foreign_records import NotUnderstood, as_scenes
-from nacre.being.memory.transfer.importer import Imported, Imports, Origin
+from nacre.being.memory.transfer.exporter import Exporter
+from nacre.being.memory.transfer.foreign_records import SkippedPart, scenes_instead
+from nacre.being.memory.transfer.importer import Importer, ImportResult, Origin
 from nacre.being.memory.transfer.portable_records import KINDS, Record
-from nacre.cli.being_options import Place, placed
+from nacre.cli.being_options import Place, being_options
 from nacre.cli.display import json_option, show_json, show_table
 from nacre.cli.exit_codes import FAILURE, OK
 from nacre.cli.memory.foreign_files import FORMATS, read_foreign
-from nacre.cli.progress import telling
+from nacre.cli.progress import progress_lines
 from nacre.core.clock import system_clock
 from nacre.core.errors import ConflictError, InvalidInputError
-from nacre.wiring.home import Home
+from nacre.core.lazy_dataclasses import dataclass, field
+from nacre.wiring.compose import Home
 
 _NACRE = "nacre"
-_NAMED = 3  # places that are named for each reason
+_EXAMPLES = 3  # places that are listed for each reason
 
 
 @dataclass(slots=True)
-class _Strange:
-    """What was not understood of a file: how often, for which reason, and where first."""
+class _Skipped:
+    """The parts of a file that were not understood: counts and first places by reason."""
 
     counts: Counter[str] = field(default_factory=Counter)
     where: dict[str, list[str]] = field(default_factory=dict)
 
-    def add(self, found: NotUnderstood) -> None:
-        self.counts[found.reason] += 1
-        places = self.where.setdefault(found.reason, [])
-        if len(places) < _NAMED:
-            places.append(found.where)
+    def add(self, part: SkippedPart) -> None:
+        self.counts[part.reason] += 1
+        places = self.where.setdefault(part.reason, [])
+        if len(places) < _EXAMPLES:
+            places.append(part.where)
 
 
 @dataclass(frozen=True, slots=True)
-class _Load:
-    """What is to be imported: records that can be read again, and where they come from."""
+class _Source:
+    """The records to import, which can be read more than once, and where they come from."""
 
     records: Callable[[], Iterator[Record]]
     summary: Summary | None = None
-    strange: _Strange = field(default_factory=_Strange)
-    instead: Callable[[Record], list[Record]] = lambda _: []  # for what finds no room
+    skipped: _Skipped = field(default_factory=_Skipped)
+    instead: Callable[[Record], list[Record]] = lambda _: []  # for records without room
 
     @property
     def origin(self) -> Origin | None:
-        """Return the Being that it comes from; None for another program's."""
+        """The Being that the records come from, or None for another program."""
         summary = self.summary
         return None if summary is None else Origin(summary.being_id, summary.clock)
 
@@ -68,18 +68,18 @@ class _Load:
 @click.command("import")
 @click.argument("file", metavar="FILE")
 @click.option("--into", metavar="NAME", help="The Being to import into. [default: the only one]")
-@click.option("--create", metavar="NAME", help="Make a Being of this name and import into it.")
+@click.option("--create", metavar="NAME", help="Create a Being of this name, and import into it.")
 @click.option(
     "--format",
     "format_",
     type=click.Choice([_NACRE, *FORMATS]),
     default=_NACRE,
     show_default=True,
-    help="Which program wrote the file.",
+    help="The program that wrote the file.",
 )
-@click.option("--dry-run", is_flag=True, help="Say what would come of it, and write nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what would be imported, and write nothing.")
 @json_option
-@placed
+@being_options
 def import_file(
     file: str,
     *,
@@ -90,78 +90,78 @@ def import_file(
     as_json: bool,
     place: Place,
 ) -> int:
-    """Take FILE into a Being.
+    """Import FILE into a Being.
 
-    It is an export of Nacre or, with --format, the memory of another program; - is standard
-    input. What is there already stays, so that the same file again changes nothing and an import
-    that broke off goes on. A file that is cut off or was altered is refused before anything is
-    written.
+    FILE is an export of Nacre or, with --format, the memory of another program; - is standard
+    input. Existing data stays, so importing the same file again changes nothing, and an
+    interrupted import can be finished by running it again. A truncated or altered file is refused
+    before anything is written.
     """
     if into and create:
-        raise click.UsageError("--into and --create name two Beings; give one of them")
+        raise click.UsageError("--into and --create name two Beings; give only one")
     home = place.open()
-    with _load(file, format_) as load:
-        being = _being(home, place, into, create, load, is_dry=dry_run)
-        outcome, state = _taken(home, being, load, is_dry=dry_run)
+    with _open_source(file, format_) as source:
+        being = _being(home, place, into, create, source, is_dry=dry_run)
+        outcome, state = _import(home, being, source, is_dry=dry_run)
     name = create or (being.name if being else "")
     if as_json:
-        show_json(_facts(name, being, outcome, load, state, is_dry=dry_run))
+        show_json(_facts(name, being, outcome, source, state, is_dry=dry_run))
     else:
-        _tell(name, outcome, load, state, is_dry=dry_run)
+        _show(name, outcome, source, state, is_dry=dry_run)
     return FAILURE if state is False else OK
 
 
-def _taken(
-    home: Home, being: Being | None, load: _Load, *, is_dry: bool
-) -> tuple[Imported, bool | None]:
-    """Return what became of the import, and whether the state is now that of the export."""
-    if being is None:  # a dry run of what would make one
-        return Imported(new=Counter(record.kind for record in load.records())), None
+def _import(
+    home: Home, being: Being | None, source: _Source, *, is_dry: bool
+) -> tuple[ImportResult, bool | None]:
+    """Import the records; return the result, and whether the state now equals the export's."""
+    if being is None:  # a dry run that would create one
+        return ImportResult(new=Counter(record.kind for record in source.records())), None
     being_id = being.being_id
-    imports = Imports(home.data, MarkingIndex(home.data, clock=system_clock, rng=SystemRandom()))
+    imports = Importer(home.data, DeferredIndex(home.data, clock=system_clock, rng=SystemRandom()))
     was_empty = imports.is_empty(being_id)
-    if load.summary is not None:
-        imports.check_room(being_id, load.records())
+    if source.summary is not None:
+        imports.check_room(being_id, source.records())
     outcome = imports.run(
         being_id,
-        load.records(),
-        origin=load.origin,
+        source.records(),
+        origin=source.origin,
         is_dry=is_dry,
-        instead=load.instead,
-        progress=telling("records"),
+        instead=source.instead,
+        progress=progress_lines("records"),
     )
     if is_dry:
         return outcome, None
     if outcome.new:
-        home.index().run(being_id, "repair", telling("memories indexed"))
-    if load.summary is None:
+        home.index_work.run(being_id, "repair", progress_lines("memories indexed"))
+    if source.summary is None:
         return outcome, None
-    is_same = Exports(home.data).state_hash(being_id) == load.summary.state
+    is_same = Exporter(home.data).state_hash(being_id) == source.summary.state
     return outcome, is_same if is_same or was_empty else None
 
 
 def _being(
-    home: Home, place: Place, into: str | None, create: str | None, load: _Load, *, is_dry: bool
+    home: Home, place: Place, into: str | None, create: str | None, source: _Source, *, is_dry: bool
 ) -> Being | None:
-    """Return the Being to import into; None where a dry run would make it."""
+    """Return the Being to import into, or None if a dry run would create it."""
     if create is None:
         if into is not None:
             return home.beings.choose(into, owner=place.owner_name)
         return place.choose(home)
-    there = home.beings.named(create, owner=place.owner_name)
-    summary = load.summary
-    if there is not None:
-        if summary is not None and there.being_id == summary.being_id:
-            return there  # an import that broke off
+    existing = home.beings.named(create, owner=place.owner_name)
+    summary = source.summary
+    if existing is not None:
+        if summary is not None and existing.being_id == summary.being_id:
+            return existing  # an import that was interrupted
         raise ConflictError(
-            f"{place.owner_name} already has a Being named {there.name!r}; choose another name,"
+            f"{place.owner_name} already has a Being named {existing.name!r}; choose another name,"
             " or give --into to import into that one"
         )
     if is_dry:
         return None
     if summary is None:
         return home.beings.create(create, owner=place.owner_name)
-    # With its own id everything that follows from the id goes on as before.
+    # Keep the id if it is free, so that everything derived from it stays the same.
     is_free = home.beings.get(summary.being_id) is None
     return home.beings.create(
         create,
@@ -172,30 +172,31 @@ def _being(
 
 
 @contextmanager
-def _load(file: str, format_: str) -> Iterator[_Load]:
+def _open_source(file: str, format_: str) -> Iterator[_Source]:
+    """Open a file and check it; an export is checked completely before anything is written."""
     if format_ != _NACRE:
-        strange, today = _Strange(), system_clock()
-        yield _Load(
-            lambda: _understood(format_, file, strange),
-            strange=strange,
-            instead=partial(as_scenes, program=format_, today=today),
+        skipped, today = _Skipped(), system_clock()
+        yield _Source(
+            lambda: _records(format_, file, skipped),
+            skipped=skipped,
+            instead=partial(scenes_instead, program=format_, today=today),
         )
         return
     with _opened(file) as content:
         export = ExportFile(content)
         try:
-            summary = export.check(telling("records checked"))
+            summary = export.check(progress_lines("records checked"))
         except InvalidInputError as error:
             raise InvalidInputError(f"{file}: {error}") from error
-        yield _Load(export.records, summary)
+        yield _Source(export.records, summary)
 
 
-def _understood(format_: str, file: str, strange: _Strange) -> Iterator[Record]:
-    for found in read_foreign(format_, file, today=system_clock()):
-        if isinstance(found, NotUnderstood):
-            strange.add(found)
+def _records(format_: str, file: str, skipped: _Skipped) -> Iterator[Record]:
+    for part in read_foreign(format_, file, today=system_clock()):
+        if isinstance(part, SkippedPart):
+            skipped.add(part)
         else:
-            yield found
+            yield part
 
 
 @contextmanager
@@ -217,8 +218,8 @@ def _opened(file: str) -> Iterator[BinaryIO]:
 def _facts(
     name: str,
     being: Being | None,
-    outcome: Imported,
-    load: _Load,
+    outcome: ImportResult,
+    source: _Source,
     is_same: bool | None,
     *,
     is_dry: bool,
@@ -234,34 +235,38 @@ def _facts(
         "no_room": dict(outcome.no_room),
         "as_scenes": dict(outcome.instead),
         "not_understood": [
-            {"reason": reason, "count": count, "where": load.strange.where[reason]}
-            for reason, count in load.strange.counts.most_common()
+            {"reason": reason, "count": count, "where": source.skipped.where[reason]}
+            for reason, count in source.skipped.counts.most_common()
         ],
     }
-    if load.summary is not None:
-        facts |= {"from": load.summary.name, "state": load.summary.state, "same_state": is_same}
+    if source.summary is not None:
+        facts |= {"from": source.summary.name, "state": source.summary.state, "same_state": is_same}
     return facts
 
 
-def _tell(name: str, outcome: Imported, load: _Load, is_same: bool | None, *, is_dry: bool) -> None:
+def _show(
+    name: str, outcome: ImportResult, source: _Source, is_same: bool | None, *, is_dry: bool
+) -> None:
     parts = (outcome.new, outcome.same, outcome.kept, outcome.no_room)
     rows = [
         (kind, *(str(part[kind]) for part in parts))
         for kind in KINDS
         if any(part[kind] for part in parts)
     ]
-    show_table(("KIND", "NEW", "THERE ALREADY", "KEPT AS IT IS", "NO ROOM"), rows)
+    show_table(("KIND", "NEW", "ALREADY THERE", "NOT CHANGED", "NO ROOM"), rows)
     for kind, count in outcome.instead.items():
         click.echo(f"no room, so kept as scenes: {count} of kind {kind}")
-    for each in outcome.kept_keys:
-        click.echo(f"kept as it is: {each}")
-    for reason, count in load.strange.counts.most_common():
-        click.echo(f"not understood: {count}: {reason} ({', '.join(load.strange.where[reason])})")
+    for key in outcome.kept_keys:
+        click.echo(f"not changed: {key}")
+    for reason, count in source.skipped.counts.most_common():
+        click.echo(f"not understood: {count}: {reason} ({', '.join(source.skipped.where[reason])})")
     if is_dry:
-        click.echo(f"Nothing was written; without --dry-run this comes into {name}.", err=True)
+        click.echo(
+            f"Nothing was written. Without --dry-run, this is imported into {name}.", err=True
+        )
         return
     click.echo(f"Imported into {name}.", err=True)
     if is_same is True:
-        click.echo("Its state is now that of the export.", err=True)
+        click.echo("Its state now equals that of the export.", err=True)
     elif is_same is False:
-        click.echo("error: its state is not that of the export", err=True)
+        click.echo("error: its state differs from that of the export", err=True)

@@ -1,40 +1,39 @@
-"""The command `nacre reindex`: check, repair or change the index that memories are searched in."""
-
-import time
-from collections.abc import Callable
+"""The command `nacre reindex`: check, repair or rebuild the search index of memories."""
 
 import click
 
 from nacre.being.memory.index.jobs import Report, Task
 from nacre.being.memory.text.memory_text import counted
-from nacre.cli.being_options import Place, placed
+from nacre.cli.being_options import Place, being_options
 from nacre.cli.display import json_option, show_json
 from nacre.cli.exit_codes import FAILURE
-
-_EVERY_SECONDS = 1.0  # how often a line says how far it is
+from nacre.cli.progress import progress_lines
 
 
 @click.command()
-@click.option("--check", is_flag=True, help="Compare the index with the memories; write nothing.")
-@click.option("--repair", is_flag=True, help="Write what is missing or out of date in the index.")
+@click.option(
+    "--check", is_flag=True, help="Compare the index with the memories, and write nothing."
+)
+@click.option(
+    "--repair", is_flag=True, help="Add missing entries to the index, and update old ones."
+)
 @json_option
-@placed
+@being_options
 @click.pass_context
 def reindex(
     context: click.Context, *, check: bool, repair: bool, as_json: bool, place: Place
 ) -> None:
-    """Check, repair or change the index that memories are searched in.
+    """Check, repair or rebuild the search index of memories.
 
-    Without an option it is made anew with the embedding that the settings ask for, where that
-    is another one. Searches go on in the old index meanwhile. A command that is interrupted
-    goes on where it was; on a stack the worker goes on by itself.
+    Without an option, the index is rebuilt if the settings name another embedding than the index
+    has. Searches use the old index meanwhile. If the command is interrupted, run it again to
+    continue; on a stack the worker continues without it.
     """
     if check and repair:
-        raise click.UsageError("--check and --repair are two tasks; give one of them")
+        raise click.UsageError("--check and --repair are two tasks; give only one")
     task: Task = "check" if check else "repair" if repair else "reindex"
-    home = place.open()
-    being = place.choose(home)
-    report = home.index().run(being.being_id, task, _progress())
+    home, being = place.open_being()
+    report = home.index_work.run(being.being_id, task, progress_lines("memories"))
     if as_json:
         show_json({"being": being.name, "being_id": being.being_id, **report})
     else:
@@ -43,34 +42,22 @@ def reindex(
         context.exit(FAILURE)
 
 
-def _progress(now: Callable[[], float] = time.monotonic) -> Callable[[int, int], None]:
-    said = now()
-
-    def say(done: int, total: int) -> None:
-        nonlocal said
-        if now() - said >= _EVERY_SECONDS:
-            said = now()
-            click.echo(f"{done} of {total} memories", err=True)
-
-    return say
-
-
 def _sentence(task: Task, report: Report) -> str:
     if task == "reindex":
         if not report["changed"]:
-            return "Nothing to change: the index is the one that the settings ask for."
-        made = int(report["points"])
+            return "Nothing to change: the index has the embedding of the settings."
+        count = int(report["points"])
         return (
-            f"{counted(made, 'memory is', 'memories are')} now searched with"
+            f"{counted(count, 'memory is', 'memories are')} now searched with"
             f" {report['embedding']} instead of {report['before']}."
         )
-    found = ", ".join(
+    problems = ", ".join(
         f"{report[name]} {name.replace('_', ' ')}"
         for name in ("missing", "stale", "orphaned", "without_vector")
         if report[name]
     )
     points = counted(int(report["points"]), "memory", "memories")
     memories = f"{points}, searched with {report['embedding']}"
-    if not found:
-        return f"{memories}: the index is sound."
-    return f"{memories}: {found}" + ("; repaired." if task == "repair" else ".")
+    if not problems:
+        return f"{memories}: the index is complete."
+    return f"{memories}: {problems}" + ("; repaired." if task == "repair" else ".")

@@ -1,28 +1,29 @@
-"""The command `nacre dlq`: background work that was given up, and a way back into the queue."""
+"""The command `nacre dlq`: failed background jobs, and how to queue them again."""
 
 import re
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 
 import click
 
-from nacre.cli.being_options import Place, placed
-from nacre.cli.display import json_option, moment, show_json, show_table
+from nacre.cli.being_options import Place, being_options
+from nacre.cli.display import iso_time, json_option, show_json, show_table
 from nacre.cli.exit_codes import FAILURE
 from nacre.core.errors import InvalidInputError, NotFoundError
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.jobs.job import UnknownJobError, decode_job
 from nacre.ports.dead_letters import DeadLetter, DeadLetters
 
 _SHOWN = 50
-# A poisoned message may hold anything where an id belongs, and contents are not shown.
+# A damaged message may have any text instead of an id, and contents must not be shown.
 _ID = re.compile(r"[A-Za-z0-9._:#@/+=-]{1,128}")
 
 
 @dataclass(frozen=True, slots=True)
-class _Fact:
-    """What may be told of a letter: ids, and no contents."""
+class _FailedJob:
+    """The facts about a dead letter that may be shown: ids, no contents."""
 
     id: str
     kind: str | None
@@ -30,65 +31,61 @@ class _Fact:
     group: str | None
     died_at: datetime
     tried: int
-    why: str | None  # it can never be done; of what failed, the log has the errors
+    why: str | None  # the reason why it can never run; other errors are in the log
 
     def to_plain(self) -> dict[str, object]:
-        """Return it as JSON has it."""
+        """Return the facts for JSON."""
         return {
             "id": self.id,
             "kind": self.kind,
             "being_id": self.being_id,
             "group": self.group,
-            "died_at": moment(self.died_at),
+            "died_at": iso_time(self.died_at),
             "tried": self.tried,
             "why": self.why,
         }
 
 
-_Found = Iterator[tuple[DeadLetter, _Fact]]
+_Letters = Iterator[tuple[DeadLetter, _FailedJob]]
 
 
 @click.group()
 def dlq() -> None:
-    """See the background work that was given up, and queue it again."""
+    """List failed background jobs, and queue them again."""
 
 
 @dlq.command()
 @click.option("--limit", type=click.IntRange(1, 500), default=_SHOWN, show_default=True,
-              help="How many jobs.")  # fmt: skip
+              help="Number of jobs.")  # fmt: skip
 @json_option
-@placed
+@being_options
 def show(*, limit: int, as_json: bool, place: Place) -> None:
     """List the jobs that failed three times: ids only, no contents.
 
-    With --being those of that Being alone. Why a job failed is in the log of the worker, under
-    the same id. A stack hands out ten jobs of one group; the others are seen once those are back
+    With --being, list only the jobs of that Being. The worker's log has the error of each job
+    under the same id. A stack returns ten jobs of one group; the others appear when those are back
     in the queue.
     """
-    facts: list[_Fact] = []
-    with _looking(place) as (dead_letters, found):
-        for _, fact in found:
-            facts.append(fact)
-            if len(facts) == limit:
-                break
-        more = 0 if place.being else dead_letters.count() - len(facts)
+    with _failed_jobs(place) as (dead_letters, letters):
+        jobs = [job for _, job in islice(letters, limit)]
+        more = 0 if place.being else dead_letters.count() - len(jobs)
     if as_json:
-        show_json([fact.to_plain() for fact in facts])
-    elif facts:
+        show_json([job.to_plain() for job in jobs])
+    elif jobs:
         head = ("ID", "KIND", "BEING", "GIVEN UP", "TRIED", "WHY")
-        show_table(head, map(_row, facts))
+        show_table(head, map(_row, jobs))
     elif more <= 0:
-        click.echo("Nothing was given up.", err=True)
+        click.echo("There are no failed jobs.", err=True)
     if more > 0:
         click.echo(f"{more} more not shown.", err=True)
 
 
 @dlq.command()
 @click.argument("ids", metavar="[ID]...", nargs=-1)
-@click.option("--all", "every", is_flag=True, help="Queue also what cannot be read as a job.")
-@click.option("--dry-run", is_flag=True, help="Only say what would be queued.")
+@click.option("--all", "every", is_flag=True, help="Also queue messages that are not valid jobs.")
+@click.option("--dry-run", is_flag=True, help="Only show what would be queued.")
 @json_option
-@placed
+@being_options
 @click.pass_context
 def redrive(
     context: click.Context,
@@ -99,66 +96,68 @@ def redrive(
     as_json: bool,
     place: Place,
 ) -> None:
-    """Queue jobs again: those with the IDs, or all that can be read.
+    """Queue jobs again: those with the IDs, or all valid jobs.
 
-    Remove first what made them fail. A job goes behind what waits in its group, and has three
-    attempts again. What cannot be read as a job is named and stays, except with --all. When
-    interrupted, run it again; nothing is lost.
+    First fix the reason why they failed. A job goes to the end of its group and gets three new
+    attempts. A message that is not a valid job stays and is listed, except with --all. If the
+    command is interrupted, run it again; nothing is lost.
     """
     if ids and every:
         raise InvalidInputError("--all queues everything; give either IDs or --all")
-    wanted = set(ids)
-    queued: list[_Fact] = []
-    left: list[_Fact] = []
-    with _looking(place) as (dead_letters, found):
-        for letter, fact in _among(wanted, found) if ids else found:
-            if fact.why is not None and not every:
-                left.append(fact)
+    missing = set(ids)
+    queued: list[_FailedJob] = []
+    skipped: list[_FailedJob] = []
+    with _failed_jobs(place) as (dead_letters, letters):
+        for letter, job in _selected(missing, letters) if ids else letters:
+            if job.why is not None and not every:
+                skipped.append(job)
             elif dry_run or dead_letters.send_back(letter):
-                queued.append(fact)
+                queued.append(job)
     if as_json:
-        told = {"queued": queued, "left": left}
-        plain = {name: [fact.to_plain() for fact in facts] for name, facts in told.items()}
-        show_json({"dry_run": dry_run, **plain})
+        facts = {
+            "queued": [job.to_plain() for job in queued],
+            "left": [job.to_plain() for job in skipped],
+        }
+        show_json({"dry_run": dry_run, **facts})
     else:
-        _tell(queued, left, "would be queued again" if dry_run else "queued again")
-    if wanted:
-        named = ", ".join(sorted(each[:40] for each in wanted))
-        raise NotFoundError(f"nothing lies there under {named}; 'nacre dlq show' lists what does")
-    if left:
+        _show(queued, skipped, "would be queued again" if dry_run else "queued again")
+    if missing:
+        names = ", ".join(sorted(name[:40] for name in missing))
+        raise NotFoundError(f"there is no failed job {names}; 'nacre dlq show' lists them")
+    if skipped:
         context.exit(FAILURE)
 
 
 @contextmanager
-def _looking(place: Place) -> Iterator[tuple[DeadLetters, _Found]]:
-    """Give what lies there, of the Being alone where one is named."""
+def _failed_jobs(place: Place) -> Iterator[tuple[DeadLetters, _Letters]]:
+    """Open the dead letter queue, limited to a Being if one is named."""
     home = place.open()
     being_id = place.choose(home).being_id if place.being else None
-    dead_letters = home.dead_letters()
+    dead_letters = home.ports.dead_letters
     with closing(dead_letters.look()) as letters:
-        told = ((letter, _fact(letter)) for letter in letters)
-        yield dead_letters, (each for each in told if being_id in (None, each[1].being_id))
+        pairs = ((letter, _job(letter)) for letter in letters)
+        yield dead_letters, (pair for pair in pairs if being_id in (None, pair[1].being_id))
 
 
-def _among(wanted: set[str], found: _Found) -> _Found:
-    """Yield those that are wanted, and strike them off."""
-    for letter, fact in found:
-        if letter.id in wanted:
-            wanted.discard(letter.id)
-            yield letter, fact
-            if not wanted:
+def _selected(missing: set[str], letters: _Letters) -> _Letters:
+    """Yield the letters with the missing ids, and remove these ids from the set."""
+    for letter, job in letters:
+        if letter.id in missing:
+            missing.discard(letter.id)
+            yield letter, job
+            if not missing:
                 return
 
 
-def _tell(queued: list[_Fact], left: list[_Fact], what: str) -> None:
-    for fact in queued:
-        click.echo(f"{fact.id}  {fact.kind or '-'}  {fact.being_id or '-'}")
-    click.echo(f"{len(queued)} {what}, {len(left)} left.", err=True)
-    for fact in left:
-        click.echo(f"{fact.id} is left: {fact.why}; --all queues it too", err=True)
+def _show(queued: list[_FailedJob], skipped: list[_FailedJob], action: str) -> None:
+    for job in queued:
+        click.echo(f"{job.id}  {job.kind or '-'}  {job.being_id or '-'}")
+    click.echo(f"{len(queued)} {action}, {len(skipped)} left.", err=True)
+    for job in skipped:
+        click.echo(f"{job.id} is left: {job.why}; --all queues it too", err=True)
 
 
-def _fact(letter: DeadLetter) -> _Fact:
+def _job(letter: DeadLetter) -> _FailedJob:
     kind = being_id = why = None
     try:
         job = decode_job(letter.body)
@@ -167,13 +166,13 @@ def _fact(letter: DeadLetter) -> _Fact:
     else:
         kind, being_id = _shown(job.kind), _shown(job.being_id)
     group = _shown(letter.group)
-    return _Fact(letter.id, kind, being_id, group, letter.died_at, letter.receives, why)
+    return _FailedJob(letter.id, kind, being_id, group, letter.died_at, letter.receives, why)
 
 
 def _shown(text: str | None) -> str | None:
     return "?" if text is not None and not _ID.fullmatch(text) else text
 
 
-def _row(fact: _Fact) -> tuple[str, ...]:
-    named = (fact.id, fact.kind or "-", fact.being_id or "-")
-    return (*named, moment(fact.died_at), str(fact.tried), fact.why or "-")
+def _row(job: _FailedJob) -> tuple[str, ...]:
+    ids = (job.id, job.kind or "-", job.being_id or "-")
+    return (*ids, iso_time(job.died_at), str(job.tried), job.why or "-")

@@ -1,20 +1,19 @@
-"""The command `nacre doctor`: checks, each with what to do where something is wrong."""
+"""The command `nacre doctor`: checks, with advice for each problem."""
 
 import platform
-from dataclasses import asdict
 from pathlib import Path
 
 import click
 
 from nacre import __version__
-from nacre.cli.being_options import Place, placed
+from nacre.cli.being_options import Place, being_options
 from nacre.cli.display import json_option, show_json
 from nacre.cli.exit_codes import FAILURE, OK
-from nacre.cli.finding import Finding, attempt
+from nacre.cli.operate.client_checks import check_clients, check_wrapped
 from nacre.cli.operate.doctor_checks import check_laptop, check_stack
+from nacre.cli.operate.finding import Finding, attempt
 from nacre.cli.serve.serve import PORT
-from nacre.cli.wrap.client_files import check_clients
-from nacre.cli.wrap.wrap_checks import check_wrapped
+from nacre.core.lazy_dataclasses import asdict
 from nacre.wiring.settings import Settings, unknown_variables
 
 
@@ -22,14 +21,14 @@ from nacre.wiring.settings import Settings, unknown_variables
 @click.option(
     "--port",
     type=click.IntRange(1, 65535),
-    help=f"Port that the server is to listen on. [default: of the server that runs, else {PORT}]",
+    help=f"Port of the server. [default: that of the running server, else {PORT}]",
 )
 @json_option
-@placed
+@being_options
 def doctor(port: int | None, *, as_json: bool, place: Place) -> int:
-    """Check that everything works, and say what to do where it does not.
+    """Find problems, and show how to fix them.
 
-    Ends with exit code 1 when something is broken.
+    The exit code is 1 if there is a problem.
     """
     findings = _findings(place, port)
     if as_json:
@@ -60,13 +59,13 @@ def _check_settings() -> list[Finding]:
     Settings.from_environment()
     unknown = unknown_variables()
     if not unknown:
-        return [Finding("settings", "ok", "the environment holds no wrong value")]
+        return [Finding("settings", "ok", "the environment has no wrong value")]
     return [
         Finding(
             "settings",
             "warn",
-            f"{name} is no setting, so it has no effect",
-            f"did you mean {meant}?" if meant else "see docs/reference/settings.md",
+            f"{name} is not a setting, so it has no effect",
+            f"did you mean {similar}?" if similar else "see docs/reference/settings.md",
         )
-        for name, meant in unknown
+        for name, similar in unknown
     ]

@@ -1,6 +1,6 @@
-"""What doctor looks at, on this machine and on a stack."""
+"""The checks of doctor, on this machine and on a stack."""
 
-import http.client
+import asyncio
 import os
 import shlex
 import stat
@@ -8,17 +8,18 @@ import sys
 from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from pathlib import Path
-from random import SystemRandom
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from nacre.cli.being_options import Place
-from nacre.cli.finding import Finding, attempt
+from nacre.cli.operate.finding import Finding, attempt
 from nacre.core.clock import system_clock
-from nacre.wiring.home import Home
+from nacre.http_client.address import parse_address
+from nacre.http_client.client import HttpClient
+from nacre.http_client.errors import ConnectError, HttpError
+from nacre.wiring.compose import Home
 
 if TYPE_CHECKING:
-    from nacre.gateway.catalogue.in_process import InProcess
+    from nacre.gateway.catalogue.in_process import InProcessServer
 
 _SOON = timedelta(days=7)
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
@@ -26,7 +27,7 @@ _TIMEOUT_SECONDS = 5
 
 
 def check_laptop(place: Place, port: int | None) -> list[Finding]:
-    """Look at the data folder, what is in it, and the port."""
+    """Check the data folder, its contents and the port."""
     folder = Path(place.folder()).expanduser().absolute()
     findings = attempt("data folder", lambda: _check_folder(folder))
     if findings[0].state != "fail" and folder.is_dir():
@@ -43,48 +44,50 @@ def check_laptop(place: Place, port: int | None) -> list[Finding]:
 
 
 def check_stack(place: Place) -> list[Finding]:
-    """Look at the stack's outputs, its tables and its address."""
+    """Check the stack's outputs, its tables and its URL."""
     findings: list[Finding] = []
     opened: list[Home] = []
 
-    def look() -> Iterator[Finding]:
+    def open_stack() -> Iterator[Finding]:
         opened.append(place.open())
-        yield Finding("stack", "ok", f"{opened[0].where} is deployed, its token table answers")
+        yield Finding(
+            "stack", "ok", f"{opened[0].ports.where} is deployed, and its token table answers"
+        )
 
-    findings += attempt("stack", look)
+    findings += attempt("stack", open_stack)
     if not opened:
         return findings
     home = opened[0]
     findings += attempt("beings", lambda: _check_home(home, place))
-    return findings + attempt("url", lambda: _check_url(home.mcp_url or ""))
+    return findings + attempt("url", lambda: _check_url(home.ports.mcp_url or ""))
 
 
 def _check_own_tools() -> Iterator[Finding]:
-    """Load the user's own servers of tools, as the server does, and say what is wrong with them."""
+    """Load the user's own tool servers, as the server does, and report their problems."""
     from nacre.wiring.features.server_sources import own_servers
     from nacre.wiring.settings import Settings
 
-    told: list[str] = []
-    local = own_servers(Settings.from_environment(), told.append)
-    told += [
+    problems: list[str] = []
+    local = own_servers(Settings.from_environment(), problems.append)
+    problems += [
         f"{server.name}: {text}" for server in local.servers for text in _wrong_schemas(server)
     ]
-    for text in told:
-        advice = "fix it, then start the server again; other tools and files work meanwhile"
+    for text in problems:
+        advice = "fix it, then restart the server; other tools and files work meanwhile"
         yield Finding("own tools", "fail", text.removeprefix("tools: "), advice)
-    if local.servers and not told:
+    if local.servers and not problems:
         names = ", ".join(server.name for server in local.servers)
         yield Finding("own tools", "ok", f"loaded: {names}")
 
 
-def _wrong_schemas(own: "InProcess") -> Iterator[str]:
-    """Return what is wrong with schemas that nobody compiles before the tool's first call."""
-    for definition in own.server.tools():
-        tool = own.server.get_tool(definition["name"])
+def _wrong_schemas(local: "InProcessServer") -> Iterator[str]:
+    """Yield problems of schemas, which are otherwise compiled at the first call of a tool."""
+    for definition in local.server.tools():
+        tool = local.server.get_tool(definition["name"])
         try:
             if tool is not None:
                 tool.check()
-        except Exception as error:  # noqa: BLE001 - whatever a user's schema makes of it
+        except Exception as error:  # noqa: BLE001 - a user's schema may raise anything
             yield f"the schema of a tool is wrong ({type(error).__name__}: {error})"
 
 
@@ -92,20 +95,22 @@ def _check_folder(folder: Path) -> Iterator[Finding]:
     from nacre.wiring.data_folder import prepare_data_folder
 
     if not folder.exists():
-        yield Finding("data folder", "warn", f"{folder} is not there yet", "run 'nacre serve'")
+        yield Finding("data folder", "warn", f"{folder} does not exist yet", "run 'nacre serve'")
         return
     prepare_data_folder(folder, to_read=True)
     if _can_be_written(folder):
-        yield Finding("data folder", "ok", f"{folder} can be written")
+        yield Finding("data folder", "ok", f"{folder} is writable")
     else:
-        found = f"{folder} can only be read: exports and lists work, a server does not"
-        yield Finding("data folder", "warn", found, "make the folder and its files writable")
+        problem = f"{folder} is read-only: exports and lists work, a server does not"
+        yield Finding("data folder", "warn", problem, "make the folder and its files writable")
     if sys.platform == "win32":  # permissions are not in the mode there
         return
     open_to_others = [path for path in [folder, *folder.rglob("*")] if _is_open(path)]
     if open_to_others:
-        found = f"{open_to_others[0]} can be read by others"
-        yield Finding("permissions", "warn", found, f"run: chmod -R go= {shlex.quote(str(folder))}")
+        problem = f"other users can read {open_to_others[0]}"
+        yield Finding(
+            "permissions", "warn", problem, f"run: chmod -R go= {shlex.quote(str(folder))}"
+        )
     else:
         yield Finding("permissions", "ok", "only you can read the data folder")
 
@@ -120,7 +125,7 @@ def _can_be_written(folder: Path) -> bool:
 def _is_open(path: Path) -> bool:
     try:
         return bool(path.stat().st_mode & _OTHERS)
-    except FileNotFoundError:  # a file of SQLite's that came and went
+    except FileNotFoundError:  # a temporary file of SQLite
         return False
 
 
@@ -133,10 +138,10 @@ def _check_store(folder: Path) -> Iterator[Finding]:
         return
     problems = store_problems(folder)
     if problems:
-        advice = "stop nacre, copy the folder, then put back a backup"
+        advice = "stop nacre, copy the folder, then restore a backup"
         yield Finding("store", "fail", f"{DATABASE} is damaged: {problems[0]}", advice)
     else:
-        yield Finding("store", "ok", f"{DATABASE} was read to its end without a fault")
+        yield Finding("store", "ok", f"{DATABASE} was read completely without an error")
 
 
 def _check_home(home: Home, place: Place) -> Iterator[Finding]:
@@ -156,7 +161,7 @@ def _check_home(home: Home, place: Place) -> Iterator[Finding]:
         if not active:
             yield Finding(check, "warn", "none is active", advice)
         elif all(record.expires - now < _SOON for record in active):
-            yield Finding(check, "warn", "the last one ends within a week", advice)
+            yield Finding(check, "warn", "the last one expires within a week", advice)
         else:
             yield Finding(check, "ok", f"{len(active)} active")
 
@@ -166,45 +171,46 @@ def _check_policy(home: Home, place: Place) -> Iterator[Finding]:
 
     broken: set[str] = set()
     for being in home.beings.of_owner(place.owner_name):
-        told = policy_line(home, place, being.being_id)
-        if not told.startswith("cannot"):
-            yield Finding(f"policy of {being.name}", "ok", told)
-        elif told not in broken:  # one file counts for all Beings
-            broken.add(told)
-            yield Finding("policy", "fail", told, "run 'nacre policy lint'")
+        line = policy_line(home, place, being.being_id)
+        if not line.startswith("cannot"):
+            yield Finding(f"policy of {being.name}", "ok", line)
+        elif line not in broken:  # one file is in force for all Beings
+            broken.add(line)
+            yield Finding("policy", "fail", line, "run 'nacre policy lint'")
 
 
 def _check_model(home: Home, place: Place) -> Iterable[Finding]:
-    from nacre.being.language_model.api_keys import LlmKeys
     from nacre.cli.operate.model_settings import check_model
 
-    llm_keys = LlmKeys(home.data, home.vault, clock=system_clock, rng=SystemRandom())
+    llm_keys = home.llm_keys
     beings = home.beings.of_owner(place.owner_name)
     return check_model(has_own_keys=any(llm_keys.status(being.being_id) for being in beings))
 
 
 def _check_servers(home: Home, place: Place) -> Iterator[Finding]:
-    """Look whether the programs of the servers behind this one are there."""
+    """Check whether the programs of the other MCP servers are installed."""
     import shutil
 
     from nacre.cli.servers.server_lookup import configured
 
-    for _, config in configured(home.data, place):
+    for _, config in configured(home):
         program = config.command
         if not program or config.is_disabled or "$" in program or shutil.which(program):
             continue
-        told = f"{config.name} starts {program!r}, which is not here"
-        yield Finding("servers", "fail", told, f"install it, or: nacre server remove {config.name}")
+        problem = f"{config.name} starts {program!r}, which is not installed"
+        yield Finding(
+            "servers", "fail", problem, f"install it, or: nacre server remove {config.name}"
+        )
 
 
 def _check_keys(folder: Path) -> Iterable[Finding]:
     from nacre.wiring.laptop import open_laptop
 
     if not _can_be_written(folder):
-        return  # a server would be opened
+        return  # the check would have to open a server
     laptop = open_laptop(folder)
     try:
-        laptop.keys()
+        laptop.signing_keys()
     finally:
         laptop.close()
     yield Finding("keys", "ok", "the keys that seal open calls can be read")
@@ -212,7 +218,7 @@ def _check_keys(folder: Path) -> Iterable[Finding]:
 
 def _check_port(folder: Path, port: int | None) -> Iterator[Finding]:
     from nacre.cli.serve.serve import PORT
-    from nacre.wiring.running_servers import running_urls
+    from nacre.wiring.server_registry import running_urls
 
     running = running_urls(folder)
     if port is None and running:
@@ -226,7 +232,7 @@ def _check_port(folder: Path, port: int | None) -> Iterator[Finding]:
     elif status == 401:
         yield Finding("port", "ok", f"an MCP server answers on {port} and asks for a token")
     else:
-        advice = "start with another one: nacre serve --port NUMBER"
+        advice = "use another port: nacre serve --port NUMBER"
         yield Finding("port", "warn", f"another program answers on {port}", advice)
 
 
@@ -235,8 +241,10 @@ def _check_running(url: str) -> Iterator[Finding]:
     if status == 401:
         yield Finding("port", "ok", f"the server at {url} answers and asks for a token")
     else:
-        told = f"the server at {url} runs, but this machine cannot reach it there"
-        yield Finding("port", "warn", told, "check NACRE_PUBLIC_URL, or what stands in front of it")
+        problem = f"the server at {url} runs, but this machine cannot reach that URL"
+        yield Finding(
+            "port", "warn", problem, "check NACRE_PUBLIC_URL, or the proxy in front of it"
+        )
 
 
 def _check_url(url: str) -> Iterator[Finding]:
@@ -244,23 +252,24 @@ def _check_url(url: str) -> Iterator[Finding]:
     if status == 401:
         yield Finding("url", "ok", f"{url} answers and asks for a token")
     else:
-        said = "does not answer" if status is None else f"answers with status {status}, not 401"
-        yield Finding("url", "fail", f"{url} {said}", "look at the stack's logs with 'sam logs'")
+        problem = "does not answer" if status is None else f"answers with status {status}, not 401"
+        yield Finding("url", "fail", f"{url} {problem}", "look at the stack's logs with 'sam logs'")
 
 
 def _status(url: str) -> int | None:
     """Return the status of a request without a token; None when nobody answers, 0 for no HTTP."""
-    parts = urlsplit(url)
-    kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-    connection = kind(parts.netloc, timeout=_TIMEOUT_SECONDS)
+    address = parse_address(url)
+    headers = ((b"host", address.authority.encode()),)
+
+    async def status() -> int:
+        client = HttpClient(connect_seconds=_TIMEOUT_SECONDS)
+        response = await client.send("GET", address, headers, seconds=_TIMEOUT_SECONDS)
+        response.close()
+        return response.status
+
     try:
-        connection.connect()
-    except OSError:
+        return asyncio.run(status())
+    except ConnectError:
         return None
-    try:
-        connection.request("GET", parts.path)
-        return connection.getresponse().status
-    except (OSError, http.client.HTTPException):
+    except HttpError:
         return 0
-    finally:
-        connection.close()

@@ -1,28 +1,31 @@
 """The command `nacre restore`: a data folder, or a stack's tables, from a backup."""
 
-from dataclasses import asdict
 from pathlib import Path
 
 import click
 
-from nacre.cli.being_options import Place, placed
+from nacre.being.memory.text.memory_text import counted
+from nacre.cli.being_options import Place, being_options
 from nacre.cli.display import json_option, show_json
-from nacre.cli.progress import telling
+from nacre.cli.progress import progress_lines
 from nacre.core.errors import InvalidInputError
+from nacre.core.lazy_dataclasses import asdict
 from nacre.wiring.settings import Settings
 
 
 @click.command()
 @click.argument("file", metavar="FILE")
-@click.option("--check", is_flag=True, help="Only say whether FILE is whole and what it holds.")
+@click.option(
+    "--check", is_flag=True, help="Only check whether FILE is complete, and show its contents."
+)
 @json_option
-@placed
+@being_options
 def restore(file: str, *, check: bool, as_json: bool, place: Place) -> None:
-    """Make a data folder of FILE, which 'nacre backup' wrote.
+    """Create a data folder from FILE, which 'nacre backup' wrote.
 
-    The folder must be empty or not there. FILE is checked whole before anything is written, and
-    the folder appears when all of it is on the disk. With --stack the tables of a new stack are
-    filled from the backups that FILE names; give the command again if it broke off.
+    The folder must be empty or must not exist. All of FILE is checked before anything is written,
+    and the folder appears when it is complete. With --stack, the tables of a new stack are filled
+    from the backups that FILE lists; if the command was interrupted, run it again.
     """
     if place.stack:
         if check:
@@ -41,17 +44,18 @@ def restore(file: str, *, check: bool, as_json: bool, place: Place) -> None:
         facts = asdict(manifest) | {"parts": len(manifest.parts), "bytes": manifest.size}
         show_json(facts if check else {"folder": str(folder), **facts})
         return
-    what = (
-        f"{manifest.counts.get('data', 0)} items, {manifest.counts.get('tokens', 0)} of access and"
-        f" {len(manifest.parts) - 1} files of {manifest.made}"
+    content_line = (
+        f"{counted(manifest.counts.get('data', 0), 'item')},"
+        f" {counted(manifest.counts.get('tokens', 0), 'access item')} and"
+        f" {counted(len(manifest.parts) - 1, 'file')} from {manifest.made}"
     )
     if check:
-        click.echo(f"{file} is whole: {what}, by nacre {manifest.nacre}.", err=True)
+        click.echo(f"{file} is complete: {content_line}, by nacre {manifest.nacre}.", err=True)
         return
-    click.echo(f"Restored {what} to {folder}.", err=True)
+    click.echo(f"Restored {content_line} to {folder}.", err=True)
     if not manifest.has_secrets:
         click.echo(
-            "Secrets were left out of it; set them again with 'nacre secret set' and"
+            "The backup has no secrets; set them again with 'nacre secret set' and"
             " 'nacre llm-key set'.",
             err=True,
         )
@@ -65,12 +69,13 @@ def _into_stack(file: str, stack: str, *, as_json: bool) -> None:
     except OSError as error:
         raise _unreadable(file, error) from error
     record = read_record(content)
-    copied = restore_stack(record, stack, Settings.from_environment(), telling("items"))
+    copied = restore_stack(record, stack, Settings.from_environment(), progress_lines("items"))
     if as_json:
         show_json({"stack": stack, "from": record.stack, "made": record.made, **copied})
         return
     click.echo(
-        f"Restored {copied['data']} items and {copied['tokens']} of access to the stack {stack}.",
+        f"Restored {counted(copied['data'], 'item')} and"
+        f" {counted(copied['tokens'], 'access item')} to the stack {stack}.",
         err=True,
     )
     if record.secrets:
@@ -79,8 +84,8 @@ def _into_stack(file: str, stack: str, *, as_json: bool) -> None:
             err=True,
         )
     click.echo(
-        f"Then run 'nacre reindex --stack {stack}' if Qdrant keeps its index. Keys of Beings that"
-        " another stack's KMS key sealed are set again with 'nacre llm-key set'.",
+        f"If Qdrant has its index, now run 'nacre reindex --stack {stack}'. If another stack's KMS"
+        " key encrypted the API keys of Beings, set them again with 'nacre llm-key set'.",
         err=True,
     )
 

@@ -1,63 +1,63 @@
-"""How a stack does, in words: alarms that are on, and what a day has counted."""
+"""The health of a stack as text: active alarms, and the counts of a day."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
 from typing import Any
 
-from nacre.cli.display import moment
+from nacre.cli.display import iso_time
 from nacre.core.errors import NacreError
+from nacre.core.lazy_dataclasses import asdict
 from nacre.ports.health import Health
 
 HOURS = 24
 
 
 def health_of(health: Health) -> dict[str, Any]:
-    """Return how a stack does, as JSON has it; why, where that cannot be known."""
+    """Return the health of a stack for JSON, or the problem if it cannot be read."""
     try:
-        alarms = [{**asdict(each), "since": moment(each.since)} for each in health.alarms()]
+        alarms = [{**asdict(alarm), "since": iso_time(alarm.since)} for alarm in health.alarms()]
         return {"alarms": alarms, "figures": asdict(health.figures(HOURS))}
-    except NacreError as error:  # the rest of the status can be told all the same
+    except NacreError as error:  # the rest of the status is still shown
         return {"problem": str(error)}
 
 
-def health_shown(health: Mapping[str, Any]) -> Iterator[str]:
-    """Give the lines that say the same to people."""
+def health_lines(health: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the health as lines for people."""
     if "problem" in health:
         yield f"Alarms:  unknown: {health['problem']}"
         return
-    alarms, counted = health["alarms"], health["figures"]
-    on = [each for each in alarms if each["state"] == "alarm"]
-    yield f"Alarms:  {len(on) or 'none'} of {len(alarms)} on"
-    for each in on:
-        yield f"  {each['name']} since {each['since']}: {each['description']}"
-    if on:
+    alarms, figures = health["alarms"], health["figures"]
+    active = [alarm for alarm in alarms if alarm["state"] == "alarm"]
+    yield f"Alarms:  {len(active) or 'none'} of {len(alarms)} active"
+    for alarm in active:
+        yield f"  {alarm['name']} since {alarm['since']}: {alarm['description']}"
+    if active:
         yield "  What to do: docs/guides/runbook.md"
 
-    def said(name: str) -> str:
-        value = counted[name]
+    def shown(name: str) -> str:
+        value = figures[name]
         if value is None:
             return "-"
         return f"{value:.4g}" if value < 1000 else f"{value:,.0f}"
 
-    yield f"Last {counted['hours']} hours ('-' is what nobody has counted):"
+    yield f"Last {figures['hours']} hours ('-' was not counted):"
     yield (
-        f"  Calls:    {said('calls')}, refused {said('refusals')}, failed {said('faults')},"
-        f" denied by policy {said('policy_denials')}, crashed {said('crashes')}"
+        f"  Calls:    {shown('calls')}, refused {shown('refusals')}, failed {shown('faults')},"
+        f" denied by policy {shown('policy_denials')}, crashed {shown('crashes')}"
     )
     yield (
-        f"  Answered: half within {said('latency_p50_ms')} ms,"
-        f" 99 % within {said('latency_p99_ms')} ms"
+        f"  Answered: half within {shown('latency_p50_ms')} ms,"
+        f" 99 % within {shown('latency_p99_ms')} ms"
     )
     yield (
-        f"  Jobs:     waiting {said('waiting_jobs')}, dead {said('dead_jobs')},"
-        f" failed attempts {said('job_failures')}"
+        f"  Jobs:     waiting {shown('waiting_jobs')}, dead {shown('dead_jobs')},"
+        f" failed attempts {shown('job_failures')}"
     )
     yield (
-        f"  Patrols:  Beings with work {said('patrol_backlog')},"
-        f" the oldest queued {said('patrol_lag_seconds')} s ago;"
-        f" indexes that drift {said('index_drift')}"
+        f"  Patrols:  Beings with work {shown('patrol_backlog')},"
+        f" the oldest queued {shown('patrol_lag_seconds')} s ago;"
+        f" indexes that drift {shown('index_drift')}"
     )
     yield (
-        f"  Model:    {said('llm_tokens')} tokens, {said('llm_dollars')} dollars,"
-        f" questions over budget {said('spend_caps')}"
+        f"  Model:    {shown('llm_tokens')} tokens, {shown('llm_dollars')} dollars,"
+        f" questions over budget {shown('spend_caps')}"
     )

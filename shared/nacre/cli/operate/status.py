@@ -1,31 +1,28 @@
-"""The command `nacre status`: what is here, which credentials are set, and how a stack does."""
-
-from random import SystemRandom
+"""The command `nacre status`: the Beings, which credentials are set, and a stack's health."""
 
 import click
 
 from nacre import __version__
-from nacre.being.language_model.api_keys import LlmKeys
-from nacre.being.tools.order import DEFAULT_ORDER_NAME, order_tool_name
-from nacre.cli.being_options import Place, placed
+from nacre.being.tools.order_definition import DEFAULT_ORDER_NAME, order_tool_name
+from nacre.cli.being_options import Place, being_options
 from nacre.cli.display import json_option, show_json, show_table
 from nacre.cli.operate.model_settings import model_line, policy_line
-from nacre.cli.operate.stack_health import health_of, health_shown
+from nacre.cli.operate.stack_health import health_lines, health_of
 from nacre.core.clock import system_clock
 from nacre.wiring.settings import Settings
 
 
 @click.command()
 @json_option
-@placed
+@being_options
 def status(*, as_json: bool, place: Place) -> None:
-    """Show what is here and which credentials are set.
+    """Show the Beings, and which credentials are set.
 
-    With --stack also which alarms are on, and what the stack counted in the last day.
+    With --stack, also show active alarms and the counts of the last day.
     """
     home = place.open()
     now = system_clock()
-    llm_keys = LlmKeys(home.data, home.vault, clock=system_clock, rng=SystemRandom())
+    llm_keys = home.llm_keys
     settings = Settings.from_environment()
     name = settings.order_name or DEFAULT_ORDER_NAME
     beings = []
@@ -42,16 +39,16 @@ def status(*, as_json: bool, place: Place) -> None:
                 "policy": policy_line(home, place, being.being_id),
             }
         )
-    secrets = home.secrets.names()
-    health = None if home.health is None else health_of(home.health())
-    # What a stack's functions were given is not known here.
+    secrets = home.ports.secrets.names()
+    health = None if home.ports.health is None else health_of(home.ports.health)
+    # The settings of a stack's functions are not known here.
     model = None if place.stack else model_line(settings)
     if as_json:
         show_json(
             {
                 "version": __version__,
-                "where": home.where,
-                "mcp_url": home.mcp_url,
+                "where": home.ports.where,
+                "mcp_url": home.ports.mcp_url,
                 "owner": place.owner_name,
                 **({"language_model": model} if model else {}),
                 "beings": beings,
@@ -61,27 +58,27 @@ def status(*, as_json: bool, place: Place) -> None:
         )
         return
     click.echo(f"Nacre:   {__version__}")
-    click.echo(f"Where:   {home.where}")
-    if home.mcp_url:
-        click.echo(f"URL:     {home.mcp_url}")
+    click.echo(f"Where:   {home.ports.where}")
+    if home.ports.mcp_url:
+        click.echo(f"URL:     {home.ports.mcp_url}")
     click.echo(f"Owner:   {place.owner_name}")
     click.echo(f"Secrets: {', '.join(secrets) or 'none'}")
     if model:
         click.echo(f"Model:   {model}")
     if health:
         click.echo()
-        for line in health_shown(health):
+        for line in health_lines(health):
             click.echo(line)
     click.echo()
     rows = [
         (
-            str(b["name"]),
-            str(b["being_id"]),
-            str(b["active_tokens"]),
-            "yes" if b["llm_key"] else "no",
-            str(b["order_tool"]),
-            str(b["policy"]),
+            str(facts["name"]),
+            str(facts["being_id"]),
+            str(facts["active_tokens"]),
+            "yes" if facts["llm_key"] else "no",
+            str(facts["order_tool"]),
+            str(facts["policy"]),
         )
-        for b in beings
+        for facts in beings
     ]
     show_table(("BEING", "ID", "ACTIVE TOKENS", "LLM KEY", "ORDERS", "POLICY"), rows)

@@ -7,7 +7,6 @@ import secrets
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -15,20 +14,22 @@ from urllib.parse import unquote
 import click
 
 from nacre.access.scopes import ORDER_PREFIX
+from nacre.being.memory.text.memory_text import counted
 from nacre.being.orders.media.file_names import base_name
 from nacre.being.orders.media.media_types import ALL
-from nacre.cli.being_options import Place, placed
-from nacre.cli.display import harmless
+from nacre.cli.being_options import Place, being_options
+from nacre.cli.display import without_controls
 from nacre.cli.exit_codes import FAILURE, INTERRUPTED, OK
 from nacre.core.coroutines import step
 from nacre.core.errors import InvalidInputError, NacreError
+from nacre.core.lazy_dataclasses import dataclass, field
 from nacre.core.limits import MAX_MEDIA_BYTES
 from nacre.protocol.context import Context, Silence
 from nacre.protocol.principal import FULL, Principal
 from nacre.protocol.surface import SelectiveSource, WireTool
 
 _LEAVE = ("exit", "quit", "/exit", "/quit")
-_HELP = "Write to the Being; /image PATH and /file PATH send something along, exit ends."
+_HELP = "Write to the Being. /image PATH and /file PATH attach a file; exit ends the chat."
 _ALSO = {
     ".jpeg": "image/jpeg",
     ".markdown": "text/markdown",
@@ -38,19 +39,19 @@ _ALSO = {
 }
 
 
-class _Told(Silence):
-    """Tells a person on standard error what goes on."""
+class _ProgressLine(Silence):
+    """Shows the progress of an order on standard error."""
 
     def notify(self, method: str, params: dict[str, Any]) -> None:
-        """Write what the order is at, over the line before."""
+        """Write the current step of the order over the previous one."""
         if method == "notifications/progress" and sys.stderr.isatty():
-            doing = harmless(str(params.get("message", "")))
-            click.echo(f"\r\033[K({doing})", err=True, nl=False)
+            step_text = without_controls(str(params.get("message", "")))
+            click.echo(f"\r\033[K({step_text})", err=True, nl=False)
 
 
 @dataclass
-class _Along:
-    """What goes along with the next message."""
+class _Attachments:
+    """The files that go with the next message."""
 
     images: list[dict[str, str]] = field(default_factory=list)
     files: list[dict[str, str]] = field(default_factory=list)
@@ -59,14 +60,14 @@ class _Along:
         (self.images if is_image else self.files).append(_read(path))
 
     def take(self) -> dict[str, Any]:
-        """Return it as arguments, and begin anew."""
-        found = {"images": self.images, "files": self.files}
+        """Return the attachments as arguments, and clear them."""
+        attached = {"images": self.images, "files": self.files}
         self.images, self.files = [], []
-        return {name: items for name, items in found.items() if items}
+        return {name: items for name, items in attached.items() if items}
 
 
 @dataclass
-class _Talk:
+class _Conversation:
     """A conversation with a Being."""
 
     tool: WireTool
@@ -74,20 +75,20 @@ class _Talk:
     session: str
     save: Path | None
 
-    def say(self, message: str, along: Mapping[str, Any]) -> int:
-        """Give an order, and show its answer."""
-        arguments = {"message": message, "sessionKey": self.session, **along}
+    def send(self, message: str, attachments: Mapping[str, Any]) -> int:
+        """Send an order, and show its answer."""
+        arguments = {"message": message, "sessionKey": self.session, **attachments}
         context = Context(
             principal=self.principal,
             client_info={"name": "nacre chat"},
-            progress_token="chat",  # noqa: S106 - the protocol's word for a place in a stream
-            channel=_Told(),
+            progress_token="chat",  # noqa: S106 - not a secret: the protocol's name for a stream of progress
+            channel=_ProgressLine(),
         )
         try:
             result = step(self.tool.call(arguments, context)).to_dict()
         except NacreError as error:
             _clear()
-            click.echo(harmless(f"Error: {error.public or error}"), err=True)
+            click.echo(without_controls(f"Error: {error.public or error}"), err=True)
             return FAILURE
         except (KeyboardInterrupt, asyncio.CancelledError):
             _clear()
@@ -100,26 +101,28 @@ class _Talk:
 
     def _show(self, block: Mapping[str, Any]) -> None:
         if block["type"] == "text":
-            click.echo(harmless(block["text"]))
+            click.echo(without_controls(block["text"]))
             return
-        held = block.get("resource", block)
-        mime_type, data = held["mimeType"], base64.b64decode(held.get("blob") or held["data"])
+        media = block.get("resource", block)
+        mime_type, data = media["mimeType"], base64.b64decode(media.get("blob") or media["data"])
         extension = mimetypes.guess_extension(mime_type) or ".bin"
-        name = base_name(unquote(str(held.get("uri", "")))) or f"answer{extension}"
+        name = base_name(unquote(str(media.get("uri", "")))) or f"answer{extension}"
         if self.save is None:
-            told = f"({name}, {mime_type}, {len(data)} bytes: --save DIR keeps it)"
+            line = f"({name}, {mime_type}, {counted(len(data), 'byte')}; --save DIR saves it)"
         else:
-            told = f"({_written(self.save, name, data)})"
-        click.echo(harmless(told), err=True)
+            line = f"({_saved(self.save, name, data)})"
+        click.echo(without_controls(line), err=True)
 
 
 @click.command()
 @click.argument("message", required=False)
-@click.option("--session", metavar="KEY", help="Go on with the session of this key.")
-@click.option("--image", "images", multiple=True, metavar="PATH", help="Send an image along.")
-@click.option("--file", "files", multiple=True, metavar="PATH", help="Send a file along.")
-@click.option("--save", type=click.Path(path_type=Path), metavar="DIR", help="Keep media here.")
-@placed
+@click.option("--session", metavar="KEY", help="Continue the session with this key.")
+@click.option("--image", "images", multiple=True, metavar="PATH", help="Attach an image.")
+@click.option("--file", "files", multiple=True, metavar="PATH", help="Attach a file.")
+@click.option(
+    "--save", type=click.Path(path_type=Path), metavar="DIR", help="Save media of answers here."
+)
+@being_options
 def chat(
     message: str | None,
     session: str | None,
@@ -130,38 +133,38 @@ def chat(
 ) -> int:
     """Talk to a Being from this terminal.
 
-    With a MESSAGE it is one order, without one a conversation.
+    With MESSAGE, send one order; without it, start a conversation.
     """
     if place.stack:
         raise InvalidInputError(
-            "chat works on this machine; connect a client to the stack's URL instead"
+            "chat works on this machine only; connect a client to the stack's URL instead"
         )
-    along = _Along()
+    attachments = _Attachments()
     for path in images:
-        along.add(path, is_image=True)
+        attachments.add(path, is_image=True)
     for path in files:
-        along.add(path, is_image=False)
-    with _talking(place, session, save) as talk:
+        attachments.add(path, is_image=False)
+    with _conversation(place, session, save) as conversation:
         if message is None and not sys.stdin.isatty():
             message = sys.stdin.read()
         if message is not None:
-            return talk.say(message, along.take())
-        return _converse(talk, along)
+            return conversation.send(message, attachments.take())
+        return _converse(conversation, attachments)
 
 
-def _converse(talk: _Talk, along: _Along) -> int:
+def _converse(conversation: _Conversation, attachments: _Attachments) -> int:
     click.echo(_HELP, err=True)
     for line in _lines():
         if line in _LEAVE:
             break
-        command, _, rest = line.partition(" ")
+        command, _, path = line.partition(" ")
         if command in ("/image", "/file"):
             try:
-                along.add(rest.strip(), is_image=command == "/image")
+                attachments.add(path.strip(), is_image=command == "/image")
             except NacreError as error:
                 click.echo(f"Error: {error}", err=True)
         elif line:
-            talk.say(line, along.take())
+            conversation.send(line, attachments.take())
     return OK
 
 
@@ -179,70 +182,70 @@ def _lines() -> Iterator[str]:
 
 
 @contextmanager
-def _talking(place: Place, session: str | None, save: Path | None) -> Iterator[_Talk]:
-    """Give a conversation with the server of this machine, in this process."""
-    from nacre.cli.serve.on_demand_worker import WorkOnDemand
+def _conversation(place: Place, session: str | None, save: Path | None) -> Iterator[_Conversation]:
+    """Open a conversation with this machine's server, in this process."""
+    from nacre.cli.serve.on_demand_worker import OnDemandWorker
     from nacre.core.logs import Log
     from nacre.wiring.laptop import first_being, open_laptop
     from nacre.wiring.settings import Settings
 
     laptop = open_laptop(place.folder(), Settings.from_environment())
     try:
-        owner = laptop.home.owners.get(place.owner_name).name
+        owner = laptop.owners.get(place.owner_name).name
         if place.being is None:
-            first_being(laptop.home, owner)
-        being = place.choose(laptop.home)
+            first_being(laptop, owner)
+        being = place.choose(laptop)
         principal = Principal(subject="local", being_id=being.being_id, scopes=FULL)
         surface = laptop.application.surface
         assert isinstance(surface, SelectiveSource)
-        tool = surface.get_tool(_order_in(surface.tools_for(principal)))
+        tool = surface.get_tool(_order_tool(surface.tools_for(principal)))
         assert tool is not None
-        work = WorkOnDemand(laptop, Log("warning"))
+        work = OnDemandWorker(laptop, Log("warning"))
         try:
-            yield _Talk(tool, principal, session or f"chat-{secrets.token_hex(8)}", save)
+            yield _Conversation(tool, principal, session or f"chat-{secrets.token_hex(8)}", save)
         finally:
             work.end()
     finally:
         laptop.close()
 
 
-def _order_in(tools: Iterable[Mapping[str, Any]]) -> str:
-    for each in tools:
-        if str(each["name"]).startswith(ORDER_PREFIX):
-            return str(each["name"])
+def _order_tool(tools: Iterable[Mapping[str, Any]]) -> str:
+    for tool in tools:
+        if str(tool["name"]).startswith(ORDER_PREFIX):
+            return str(tool["name"])
     raise InvalidInputError("the policy denies orders; see 'nacre policy explain order_being'")
 
 
 def _read(path: str) -> dict[str, str]:
-    place = Path(path).expanduser()
+    file = Path(path).expanduser()
     try:
-        if place.stat().st_size > MAX_MEDIA_BYTES:
+        if file.stat().st_size > MAX_MEDIA_BYTES:
             raise InvalidInputError(f"{path}: larger than {MAX_MEDIA_BYTES} bytes; send less")
-        data = place.read_bytes()
+        data = file.read_bytes()
     except OSError as error:
         raise InvalidInputError(f"{path}: {error.strerror or 'cannot be read'}") from None
-    known = {f".{each.extension}": each.name for each in reversed(list(ALL.values()))} | _ALSO
-    guessed = known.get(place.suffix.lower()) or mimetypes.guess_type(place.name)[0]
-    if guessed is None:
-        raise InvalidInputError(f"{path}: its name says no type; give it an ending such as .txt")
+    types = {f".{media.extension}": media.name for media in reversed(list(ALL.values()))} | _ALSO
+    mime_type = types.get(file.suffix.lower()) or mimetypes.guess_type(file.name)[0]
+    if mime_type is None:
+        raise InvalidInputError(f"{path}: unknown file type; give it an extension such as .txt")
     encoded = base64.b64encode(data).decode()
-    return {"data": encoded, "mimeType": guessed, "filename": place.name}
+    return {"data": encoded, "mimeType": mime_type, "filename": file.name}
 
 
-def _written(folder: Path, name: str, data: bytes) -> Path:
-    """Write a file beside others of its name, and return where it is."""
+def _saved(folder: Path, name: str, data: bytes) -> Path:
+    """Write a file under a free name, and return its path."""
     folder.mkdir(parents=True, exist_ok=True)
     stem, suffix = Path(name).stem, Path(name).suffix
     number = 1
     while True:
-        place = folder / (name if number == 1 else f"{stem}-{number}{suffix}")
+        path = folder / (name if number == 1 else f"{stem}-{number}{suffix}")
         try:
-            with place.open("xb") as file:
+            with path.open("xb") as file:
                 file.write(data)
         except FileExistsError:
             number += 1
         else:
-            return place
+            return path
 
 
 def _clear() -> None:

@@ -1,4 +1,4 @@
-"""Approval commands: list, allow, deny and watch."""
+"""The command `nacre approvals`: list, allow, deny and watch waiting calls."""
 
 import getpass
 import json
@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
-from nacre.cli.being_options import Place, placed
-from nacre.cli.display import json_option, moment, show_json
+from nacre.cli.being_options import Place, being_options
+from nacre.cli.display import iso_time, json_option, show_json
 from nacre.core.clock import system_clock
 from nacre.core.errors import ConflictError, InvalidInputError, NotFoundError
 from nacre.core.limits import MAX_APPROVAL_MINUTES
@@ -19,30 +19,31 @@ from nacre.firewall.approvals.form import printable
 from nacre.firewall.approvals.service import Denial, Desk, Grant
 from nacre.firewall.approvals.store import Ticket
 
-_GLANCE_SECONDS = 1.0
+_POLL_SECONDS = 1.0
 
 
 @click.group()
 def approvals() -> None:
-    """See and decide which calls wait for your word.
+    """List the calls that wait for approval, and allow or deny them.
 
-    A rule with the action 'prompt' makes a call wait. Each approval counts for one caller,
+    A rule with the action 'prompt' makes a call wait. Each approval is valid for one caller,
     server, tool, set of arguments and policy.
     """
 
 
 @approvals.command("list")
 @json_option
-@placed
+@being_options
 def list_approvals(*, as_json: bool, place: Place) -> None:
-    """List the calls that wait, and what was granted and still counts."""
-    found = _desk(place).all()
+    """List the waiting calls, and the approvals that are still valid."""
+    tickets = _desk(place).all()
     if as_json:
-        show_json([_facts(each) for each in found])
-    elif not found:
-        click.echo("Nothing waits for your word.", err=True)
-    for each in found if not as_json else ():
-        _show(each)
+        show_json([_facts(ticket) for ticket in tickets])
+        return
+    if not tickets:
+        click.echo("No call waits for approval.", err=True)
+    for ticket in tickets:
+        _show(ticket)
 
 
 @approvals.command()
@@ -50,17 +51,17 @@ def list_approvals(*, as_json: bool, place: Place) -> None:
 @click.option(
     "--minutes",
     type=click.IntRange(1, MAX_APPROVAL_MINUTES),
-    help="Allow the same call for so long, instead of once.",
+    help="Allow the same call for this time, instead of once.",
 )
 @click.option(
     "--session", is_flag=True, help="Allow the same call until the session that asked ends."
 )
 @json_option
-@placed
+@being_options
 def allow(ticket: str, minutes: int | None, *, session: bool, as_json: bool, place: Place) -> None:
-    """Allow the call TICKET, once unless you say more; then it has to be made again."""
+    """Allow the call TICKET, once by default. The client then has to repeat it."""
     if session and minutes:
-        raise InvalidInputError("--session and --minutes are two answers; give one of them")
+        raise InvalidInputError("--session and --minutes exclude each other; give only one")
     grant = Grant("session") if session else Grant("minutes", minutes) if minutes else Grant()
     _decide(place, ticket, grant, as_json=as_json)
 
@@ -68,41 +69,42 @@ def allow(ticket: str, minutes: int | None, *, session: bool, as_json: bool, pla
 @approvals.command()
 @click.argument("ticket")
 @json_option
-@placed
+@being_options
 def deny(ticket: str, *, as_json: bool, place: Place) -> None:
-    """Deny the call TICKET, or end what it was granted."""
+    """Deny the call TICKET, or end its approval."""
     _decide(place, ticket, Denial(), as_json=as_json)
 
 
 @approvals.command()
 @json_option
-@placed
+@being_options
 def watch(*, as_json: bool, place: Place) -> None:
-    """Show each call as it begins to wait, and ask for your word, until interrupted.
+    """Show new waiting calls, and ask for your decision.
 
-    Without a terminal, or with --json, it shows one line of JSON for each call and asks nothing.
+    Without a terminal, or with --json, print one line of JSON for each call and do
+    not ask. It runs until you interrupt it.
     """
     desk = _desk(place)
     asks = sys.stdin.isatty() and not as_json
-    for ticket in waiting(desk, lambda: time.sleep(_GLANCE_SECONDS)):
+    for ticket in waiting(desk, lambda: time.sleep(_POLL_SECONDS)):
         if not asks:
             click.echo(_line(ticket))
             continue
         _show(ticket)
-        said = _asked()
-        if said is not None:
-            _answer(desk, ticket, said)
+        decision = _ask()
+        if decision is not None:
+            _answer(desk, ticket, decision)
 
 
 def waiting(desk: Desk, pause: Callable[[], None]) -> Iterator[Ticket]:
-    """Yield each ticket once, as soon as it waits; `pause` between two looks."""
-    seen: set[str] = set()
+    """Yield each waiting ticket once, with a `pause` between two checks."""
+    yielded: set[str] = set()
     while True:
-        now_open = [each for each in desk.all() if each.state == "open"]
-        for ticket in now_open:
-            if ticket.ticket not in seen:
+        open_tickets = [ticket for ticket in desk.all() if ticket.state == "open"]
+        for ticket in open_tickets:
+            if ticket.ticket not in yielded:
                 yield ticket
-        seen = {ticket.ticket for ticket in now_open}
+        yielded = {ticket.ticket for ticket in open_tickets}
         pause()
 
 
@@ -110,22 +112,22 @@ def _desk(place: Place) -> Desk:
     return Desk(place.open().data, clock=system_clock)
 
 
-def _decide(place: Place, ticket: str, said: Grant | Denial, *, as_json: bool) -> None:
-    decided = _desk(place).decide(ticket, said, by=getpass.getuser())
+def _decide(place: Place, ticket: str, decision: Grant | Denial, *, as_json: bool) -> None:
+    decided = _desk(place).decide(ticket, decision, by=getpass.getuser())
     if as_json:
         show_json(_facts(decided))
         return
-    _tell(decided)
+    _show_decision(decided)
 
 
-def _answer(desk: Desk, ticket: Ticket, said: Grant | Denial) -> None:
+def _answer(desk: Desk, ticket: Ticket, decision: Grant | Denial) -> None:
     try:
-        _tell(desk.decide(ticket.ticket, said, by=getpass.getuser()))
+        _show_decision(desk.decide(ticket.ticket, decision, by=getpass.getuser()))
     except (ConflictError, NotFoundError, InvalidInputError) as error:
         click.echo(str(error), err=True)
 
 
-def _asked() -> Grant | Denial | None:
+def _ask() -> Grant | Denial | None:
     choices: dict[str, Grant | Denial] = {
         "o": Grant(),
         "y": Grant(),
@@ -134,28 +136,29 @@ def _asked() -> Grant | Denial | None:
         "d": Denial(),
         "n": Denial(),
     }
-    said = click.prompt(
-        "Allow once [y], for ten [m]inutes, for this [s]ession, deny [n], or [l]eave it",
+    choice = click.prompt(
+        "Allow once [y], for ten [m]inutes, for this [s]ession, deny [n], or [l]ater",
         type=click.Choice([*choices, "l"], case_sensitive=False),
         default="l",
         show_choices=False,
         err=True,
     )
-    return choices.get(said)
+    return choices.get(choice)
 
 
-def _tell(ticket: Ticket) -> None:
+def _show_decision(ticket: Ticket) -> None:
     if ticket.state == "denied":
         click.echo(f"Denied {ticket.ticket}.", err=True)
         return
     click.echo(
-        f"Allowed {ticket.ticket} ({ticket.lasting}), until {moment(_at(ticket.until))}.", err=True
+        f"Allowed {ticket.ticket} ({ticket.lasting}), until {iso_time(_time(ticket.until))}.",
+        err=True,
     )
 
 
 def _show(ticket: Ticket) -> None:
     state = ticket.state if ticket.lasting is None else f"{ticket.state} ({ticket.lasting})"
-    until = moment(_at(ticket.until))
+    until = iso_time(_time(ticket.until))
     click.echo(f"{ticket.ticket}  {state} until {until}: {printable(ticket.text)}")
     name = f"{ticket.kind} {printable(ticket.name)} of {printable(ticket.server)}"
     click.echo(f"    {name}, for {printable(ticket.principal)}")
@@ -171,8 +174,8 @@ def _facts(ticket: Ticket) -> dict[str, Any]:
         "ticket": ticket.ticket,
         "state": ticket.state,
         "lasting": ticket.lasting,
-        "asked": moment(_at(ticket.asked)),
-        "until": moment(_at(ticket.until)),
+        "asked": iso_time(_time(ticket.asked)),
+        "until": iso_time(_time(ticket.until)),
         "principal": ticket.principal,
         "server": ticket.server,
         "kind": ticket.kind,
@@ -184,5 +187,5 @@ def _facts(ticket: Ticket) -> dict[str, Any]:
     }
 
 
-def _at(milliseconds: int) -> datetime:
+def _time(milliseconds: int) -> datetime:
     return datetime.fromtimestamp(milliseconds / 1000, UTC)

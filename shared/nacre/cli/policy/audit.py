@@ -1,4 +1,4 @@
-"""Audit commands: the newest records, a check of all of them, and a copy."""
+"""The command `nacre audit`: show, verify and export the audit log."""
 
 import json
 import sys
@@ -10,21 +10,19 @@ from typing import Any
 import click
 
 from nacre.being.memory.text.memory_text import counted
-from nacre.cli.being_options import Place, placed
+from nacre.cli.being_options import Place, being_options
 from nacre.cli.exit_codes import FAILURE, OK
-from nacre.core.clock import system_clock
 from nacre.core.errors import InvalidInputError, NotFoundError
 from nacre.firewall.approvals.form import printable
 from nacre.firewall.audit.log import verify_chain, verify_lines
 from nacre.ports.audit import AuditRecords, Chain
-from nacre.wiring.features.firewall import laptop_records, stack_records
 
 
 @click.group()
 def audit() -> None:
-    """Read, check and copy the record of what was decided.
+    """Read, verify and export the audit log of decisions.
 
-    Records hold no values of arguments: their names, kinds, sizes and a digest.
+    Records have the names, types and sizes of arguments and a digest, but not their values.
     """
 
 
@@ -36,66 +34,66 @@ def audit() -> None:
     type=click.IntRange(min=1),
     default=20,
     show_default=True,
-    help="How many.",
+    help="Number of records.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Answer with the records as they are kept.")
-@placed
+@click.option("--json", "as_json", is_flag=True, help="Print the stored records.")
+@being_options
 def tail(count: int, *, as_json: bool, place: Place) -> None:
     """Show the newest records, oldest first."""
-    newest = list(islice(_records(place).newest(), count))
+    newest = list(islice(audit_records(place).newest(), count))
     for line in reversed(newest):
-        click.echo(line.decode("utf-8", "replace") if as_json else _told(line))
+        click.echo(line.decode("utf-8", "replace") if as_json else _summary(line))
     if not newest:
-        click.echo("Nothing was recorded yet.", err=True)
+        click.echo("There are no records yet.", err=True)
 
 
 @audit.command()
 @click.argument("file", required=False)
-@placed
+@being_options
 def verify(file: str | None, *, place: Place) -> int:
-    """Find out whether a record was changed, taken out, moved or cut off.
+    """Check that no record was changed, removed, moved or cut off.
 
-    FILE is a copy that 'nacre audit export' made; '-' is standard input. What is missing
-    from the end of a copy cannot be seen in the copy alone.
+    FILE is a copy from 'nacre audit export'; '-' is standard input. A copy alone cannot show
+    whether records at its end are missing.
     """
     if file is None:
-        found = [verify_chain(chain) for chain in _records(place).chains()]
+        chains = [verify_chain(chain) for chain in audit_records(place).chains()]
     else:
-        found = verify_lines(_lines_of(file))
-    for each in found:
-        click.echo(f"{each.writer}  {counted(each.records, 'record')}  {each.problem or 'whole'}")
-    if not found:
-        click.echo("Nothing was recorded yet.", err=True)
-    return FAILURE if any(each.problem for each in found) else OK
+        chains = verify_lines(lines_of(file))
+    for chain in chains:
+        records = counted(chain.records, "record")
+        click.echo(f"{chain.writer}  {records}  {chain.problem or 'complete'}")
+    if not chains:
+        click.echo("There are no records yet.", err=True)
+    return FAILURE if any(chain.problem for chain in chains) else OK
 
 
 @audit.command()
 @click.argument("file", default="-")
-@placed
+@being_options
 def export(file: str, *, place: Place) -> None:
-    """Write all records to FILE, one JSON object on each line; '-' is standard output."""
-    chains = _records(place).chains()
+    """Write all records to FILE, one JSON object on each line. '-' is standard output."""
+    chains = audit_records(place).chains()
     if file == "-":
         sys.stdout.flush()
-        written = _copied(chains, sys.stdout.buffer)
+        count = _copied(chains, sys.stdout.buffer)
     else:
         path = Path(file)
         try:
             path.touch(mode=0o600, exist_ok=False)
         except FileExistsError:
-            raise InvalidInputError(f"{file} exists; name another file") from None
+            raise InvalidInputError(f"{file} already exists; name another file") from None
         except OSError as error:
             raise InvalidInputError(f"{file} cannot be written ({error.strerror})") from error
         with path.open("wb") as out:
-            written = _copied(chains, out)
-    click.echo(f"Wrote {counted(written, 'record')}.", err=True)
+            count = _copied(chains, out)
+    click.echo(f"Wrote {counted(count, 'record')}.", err=True)
 
 
-def _records(place: Place) -> AuditRecords:
+def audit_records(place: Place) -> AuditRecords:
+    """Return the audit log of this machine or of a stack."""
     home = place.open()
-    if place.stack:
-        return stack_records(home.data, place.choose(home).being_id, system_clock)
-    return laptop_records(Path(place.folder()), home.data)
+    return home.ports.records(place.choose(home).being_id if place.stack else "")
 
 
 def _copied(chains: Iterable[Chain], out: Any) -> int:
@@ -107,7 +105,8 @@ def _copied(chains: Iterable[Chain], out: Any) -> int:
     return count
 
 
-def _lines_of(file: str) -> Iterator[bytes]:
+def lines_of(file: str) -> Iterator[bytes]:
+    """Yield the lines of a copy of an audit log; `-` is standard input."""
     if file == "-":
         yield from (line.rstrip(b"\n") for line in sys.stdin.buffer)
         return
@@ -118,10 +117,10 @@ def _lines_of(file: str) -> Iterator[bytes]:
         raise NotFoundError(f"{file} cannot be read ({error.strerror})") from error
 
 
-def _told(line: bytes) -> str:
+def _summary(line: bytes) -> str:
     try:
         record = json.loads(line)
-        said = [
+        parts = [
             str(record["at"])[:19] + "Z",
             f"{record['outcome']:<6}",
             str(record["server"]),
@@ -134,5 +133,5 @@ def _told(line: bytes) -> str:
             f"{record['writer']}/{record['seq']}",
         ]
     except (ValueError, KeyError, TypeError, RecursionError):
-        return "(not a whole record; see 'nacre audit verify')"
-    return printable("  ".join(each for each in said if each))
+        return "(not a complete record; see 'nacre audit verify')"
+    return printable("  ".join(part for part in parts if part))

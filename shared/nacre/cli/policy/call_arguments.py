@@ -1,39 +1,39 @@
-"""Calls on a command line: a tool, and its arguments as NAME=VALUE."""
+"""Calls on a command line: arguments as NAME=VALUE, and facts about the server."""
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
+from nacre.cli.being_options import combined
 from nacre.core.errors import InvalidInputError, NacreError
 from nacre.firewall.enforce.message import parse
 from nacre.firewall.rules.arguments.base_folders import declared
 from nacre.firewall.rules.rule import ArgumentTest, Surroundings
 
-Function = TypeVar("Function", bound=Callable[..., Any])
-
 ARGUMENTS = click.argument("arguments", nargs=-1, metavar="[NAME=VALUE]...")
 
 
-def place_options(command: Function) -> Function:
-    """Give a command the options that say where the server of a call runs."""
-    home = click.option(
-        "--home", metavar="DIR", help="What '~' means to the server. [default: your home folder]"
-    )
-    base = click.option(
+place_options = combined(
+    click.option(
+        "--home",
+        metavar="DIR",
+        help="The folder that '~' stands for on the server. [default: your home folder]",
+    ),
+    click.option(
         "--base",
         "bases",
         metavar="DIR",
         multiple=True,
         help="A folder from which the server resolves relative paths. May be repeated.",
-    )
-    return home(base(command))
+    ),
+)
+"""The options for the facts about the server of a call."""
 
 
 def facts_of(home: str | None, bases: tuple[str, ...]) -> Surroundings:
-    """Return the facts that a proxy on this machine knows, with what the options say instead."""
+    """Return the facts about a server on this machine, changed by the options."""
     where = Surroundings(
         home=home or str(Path.home()), folds_case=sys.platform in ("darwin", "win32")
     )
@@ -42,33 +42,33 @@ def facts_of(home: str | None, bases: tuple[str, ...]) -> Surroundings:
 
 def arguments_of(words: tuple[str, ...]) -> dict[str, Any]:
     """Return the arguments of a call: NAME=TEXT, or NAME:=JSON for anything else."""
-    found: dict[str, Any] = {}
-    for word in words:
-        name, value = _parted(word)
-        if name in found:
-            raise InvalidInputError(f"the argument '{name}' stands twice; give it once")
+    arguments: dict[str, Any] = {}
+    for text in words:
+        name, value = _split(text)
+        if name in arguments:
+            raise InvalidInputError(f"the argument '{name}' is given twice; give it once")
         if not name.endswith(":"):
-            found[name] = value
+            arguments[name] = value
             continue
         try:
-            found[name.removesuffix(":")] = parse(value.encode())
+            arguments[name.removesuffix(":")] = parse(value.encode())
         except NacreError as error:
-            said = str(error).replace("the message", "the value")
-            raise InvalidInputError(f"{word[:80]}: {said}") from error
-    return found
+            reason = str(error).replace("the message", "the value")
+            raise InvalidInputError(f"{text[:80]}: {reason}") from error
+    return arguments
 
 
 def tests_of(words: tuple[str, ...]) -> tuple[ArgumentTest, ...]:
-    """Return what a shape says of arguments: NAME=GLOB, with dots between nested names."""
-    parted = [_parted(word) for word in words]
-    for name, glob in parted:
+    """Return the argument tests of a shape: NAME=GLOB, with dots between nested names."""
+    pairs = [_split(text) for text in words]
+    for name, glob in pairs:
         if not glob:
-            raise InvalidInputError(f"'{name[:80]}=' is about no text; '**' is any")
-    return tuple(ArgumentTest(tuple(name.split(".")), (glob,)) for name, glob in parted)
+            raise InvalidInputError(f"'{name[:80]}=' matches no text; '**' matches any")
+    return tuple(ArgumentTest(tuple(name.split(".")), (glob,)) for name, glob in pairs)
 
 
-def _parted(word: str) -> tuple[str, str]:
-    name, separator, value = word.partition("=")
+def _split(text: str) -> tuple[str, str]:
+    name, separator, value = text.partition("=")
     if not separator or not name.strip(":."):
-        raise InvalidInputError(f"'{word[:80]}' is no argument; write NAME=VALUE")
+        raise InvalidInputError(f"'{text[:80]}' is not an argument; write NAME=VALUE")
     return name, value

@@ -1,4 +1,4 @@
-"""Policy commands that look at rules: lint, explain and prove."""
+"""The commands `nacre policy lint`, `explain` and `prove`."""
 
 import json
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from nacre.cli.being_options import Place, placed
+from nacre.cli.being_options import Place, being_options
 from nacre.cli.display import json_option, show_json
 from nacre.cli.exit_codes import FAILURE, OK
 from nacre.cli.policy.call_arguments import (
@@ -20,19 +20,18 @@ from nacre.cli.policy.known_tools import definitions_in, pinned_definitions
 from nacre.cli.policy.policy_file import file_option, policy_file, policy_in_force, policy_option
 from nacre.cli.policy.server_facts import ServerFacts
 from nacre.core.errors import InvalidInputError
-from nacre.firewall.analysis.explain import Skipped, explain, skipped_rules
+from nacre.core.lazy_dataclasses import asdict
+from nacre.firewall.analysis.explain import explain, skipped_rules
 from nacre.firewall.analysis.fixtures import read_fixture
 from nacre.firewall.analysis.lint import lint
 from nacre.firewall.analysis.prove import Proof, Shape, prove
-from nacre.firewall.analysis.rule_scope import globs_of
 from nacre.firewall.analysis.sample_call import DescribedCall, decide, subject_of
 from nacre.firewall.enforce.message import DECIDED_METHODS
 from nacre.firewall.rules.globs.glob import is_literal
 from nacre.firewall.rules.globs.matching import matches
 from nacre.firewall.rules.globs.pattern_forms import is_about_paths
-from nacre.firewall.rules.policy import Policy
-from nacre.firewall.rules.rule import Rule, Subject
-from nacre.firewall.rules.subjects import kind_of
+from nacre.firewall.rules.policy import Policy, kind_of
+from nacre.firewall.rules.rule import Subject
 
 _NO_BASE = "Assumed: no server has a declared base, so relative paths are asked about."
 _OTHERS = "those of servers without a declared base are asked about"
@@ -45,37 +44,35 @@ _OTHERS = "those of servers without a declared base are asked about"
     "file",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help='JSON with what each server answers to tools/list, such as {"files": [{"name": "read", '
+    help='JSON with the tools/list of each server, such as {"files": [{"name": "read", '
     '"inputSchema": {…}}]}, instead of the pins.',
 )
 @json_option
-@placed
-def lint_command(given: Path | None, file: Path | None, *, as_json: bool, place: Place) -> int:
-    """Find rules that never match, that others hide, or that say more or less than they seem to.
+@being_options
+def lint_command(chosen: Path | None, file: Path | None, *, as_json: bool, place: Place) -> int:
+    """Find rules that never match, or match more or less than they seem to.
 
-    Where the tools of your servers are known, their arguments are compared with the rules. No
-    advice lets a call through that the policy does not allow. Exit code 1: something was found.
+    If the tools of your servers are known, their arguments are compared with the rules. No advice
+    allows a call that the policy does not allow. Exit code 1: something was found.
     """
-    policy = policy_file(given)
-    found = lint(policy, pinned_definitions(place) if file is None else definitions_in(file))
+    policy = policy_file(chosen)
+    tools = pinned_definitions(place) if file is None else definitions_in(file)
+    findings = lint(policy, tools)
     if as_json:
-        show_json(
-            [
-                {"rule": each.rule, "kind": each.kind, "text": each.text, "hint": each.hint}
-                for each in found
-            ]
-        )
-    for each in found if not as_json else ():
-        click.echo(str(each))
-    if not found:
+        keys = ("rule", "kind", "text", "hint")
+        show_json([{key: getattr(finding, key) for key in keys} for finding in findings])
+    else:
+        for finding in findings:
+            click.echo(str(finding))
+    if not findings:
         click.echo("Nothing looks wrong.", err=True)
-    if any(is_about_paths(glob) for rule in policy.rules for glob in _globs(rule)):
+    if any(map(is_about_paths, _globs(policy))):
         click.echo(_assumed(ServerFacts(place, None, ())), err=True)
-    return FAILURE if found else OK
+    return FAILURE if findings else OK
 
 
 def _assumed(servers: ServerFacts) -> str:
-    """Say where the relative paths of the configured servers were taken to begin."""
+    """Return the assumption about the base folders of the configured servers."""
     bases = [
         f"relative paths of {name} begin at {', '.join(facts.bases)}"
         for name, facts in sorted(servers.configured.items())
@@ -84,9 +81,10 @@ def _assumed(servers: ServerFacts) -> str:
     return f"Assumed: {'; '.join([*bases, _OTHERS])}." if bases else _NO_BASE
 
 
-def _globs(rule: Rule) -> Iterator[str]:
-    for test in rule.tests:
-        yield from globs_of(test)
+def _globs(policy: Policy) -> Iterator[str]:
+    for rule in policy.rules:
+        for test in rule.tests:
+            yield from test.globs
 
 
 @click.command("explain")
@@ -95,16 +93,16 @@ def _globs(rule: Rule) -> Iterator[str]:
     "--fixture",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="The call in this file, instead of TOOL.",
+    help="Explain the call in this file, instead of TOOL.",
 )
 @click.option("--server", default="", help="The server of the tool.")
 @place_options
 @click.argument("tool", required=False)
 @ARGUMENTS
 @json_option
-@placed
+@being_options
 def explain_command(
-    given: Path | None,
+    chosen: Path | None,
     fixture: Path | None,
     server: str,
     home: str | None,
@@ -115,13 +113,13 @@ def explain_command(
     as_json: bool,
     place: Place,
 ) -> None:
-    """Show which rule decides a call of TOOL, which reading of an argument it saw, and why.
+    """Show which rule decides a call of TOOL, which reading of an argument matched, and why.
 
     Write NAME=TEXT, or NAME:=JSON for a number, a list or an object.
     """
     if (tool is None) is (fixture is None):
         raise InvalidInputError("give TOOL with its arguments, or --fixture with a file")
-    policy = policy_in_force(given, place)
+    policy = policy_in_force(chosen, place)
     servers = ServerFacts(place, home, bases)
     if fixture is not None:
         call = read_fixture(fixture, servers.of(read_fixture(fixture).server))
@@ -130,17 +128,17 @@ def explain_command(
         call = DescribedCall("tools/call", params, server, servers.of(server))
     decision = decide(call, policy)
     subject = subject_of(call)
-    found = None if subject is None else explain(policy, subject, call.where)
-    if found is None or found.decision != decision:  # refused before a rule was asked, or passed
-        found = None
-    lines = [f"{decision.action}: {decision.text}"] if found is None else found.lines()
+    explanation = None if subject is None else explain(policy, subject, call.where)
+    if explanation is not None and explanation.decision != decision:
+        explanation = None  # the call was decided before any rule
     if as_json:
         facts = {"decision": decision.action, "rule": decision.rule, "text": decision.text}
-        steps = [_step(each) for each in found.steps] if found else []
-        assumed = found.assumed if found else None
-        skipped = [_skipped(each) for each in found.skipped] if found else []
+        steps = [_step(step) for step in explanation.steps] if explanation else []
+        assumed = explanation.assumed if explanation else None
+        skipped = [asdict(rule) for rule in explanation.skipped] if explanation else []
         show_json({**facts, "assumed": assumed, "steps": steps, "skipped": skipped})
         return
+    lines = [f"{decision.action}: {decision.text}"] if explanation is None else explanation.lines()
     for line in lines:
         click.echo(line)
 
@@ -152,15 +150,15 @@ def explain_command(
     "name",
     required=True,
     metavar="TOOL",
-    help="The tool, or method, of the calls that must never be allowed; globs as in rules.",
+    help="The tool or method that must never be allowed; globs as in rules.",
 )
-@click.option("--server", default="**", show_default=True, help="Their server, globs too.")
+@click.option("--server", default="**", show_default=True, help="Its server; globs as in rules.")
 @place_options
 @ARGUMENTS
 @json_option
-@placed
+@being_options
 def prove_command(
-    given: Path | None,
+    chosen: Path | None,
     name: str,
     server: str,
     home: str | None,
@@ -170,18 +168,18 @@ def prove_command(
     as_json: bool,
     place: Place,
 ) -> int:
-    """Show that no call of a shape can be allowed, whatever its arguments, or one that can.
+    """Prove that no call of a shape can be allowed, or show one that can.
 
-    The shape is all that a rule would catch that denies TOOL with these arguments. NAME=GLOB is
-    one argument, such as 'path=/etc/**', and '*=GLOB' is any of them. A name such as '**' stands
-    for tools and for resources, prompts and other methods. A call that is allowed is shown as a
-    fixture. Exit code 0: none can be allowed. 1: one can, or the command cannot tell.
+    The shape matches the same calls as a rule that denies TOOL with these arguments. NAME=GLOB is
+    one argument, such as 'path=/etc/**', and '*=GLOB' is any argument. A name such as '**' matches
+    tools, resources, prompts and other methods. An allowed call is shown as a fixture. Exit code
+    0: none can be allowed. 1: one can, or the command cannot tell.
     """
-    policy = policy_in_force(given, place)
+    policy = policy_in_force(chosen, place)
     kind = kind_of(name)
     if not (name and server):
-        raise InvalidInputError("an empty name is no tool's; '**' is any tool")
-    if kind == "method" and not any(matches(name, each) for each in DECIDED_METHODS):
+        raise InvalidInputError("an empty name matches no tool; '**' matches any")
+    if kind == "method" and not any(matches(name, method) for method in DECIDED_METHODS):
         raise InvalidInputError(
             f"no rule decides about '{name[:80]}', so nothing can be proved; "
             f"rules decide about {', '.join(sorted(DECIDED_METHODS))} and tools"
@@ -193,28 +191,28 @@ def prove_command(
         facts = {"holds": proof.holds, "reason": proof.reason, "rule": proof.rule}
         show_json({**facts, "counterexample": example})
     else:
-        said = {True: "proved", False: "not so", None: "cannot tell"}[proof.holds]
-        click.echo(f"{said}: {proof.reason}")
+        result = {True: "proved", False: "not so", None: "cannot tell"}[proof.holds]
+        click.echo(f"{result}: {proof.reason}")
         if is_literal(name) and is_literal(server):
-            for each in skipped_rules(policy, kind or "tool", name, server):
-                click.echo(each.line(), err=True)
+            for skipped in skipped_rules(policy, kind or "tool", name, server):
+                click.echo(skipped.line(), err=True)
         if example is not None:
             click.echo(json.dumps(example, indent=2))
     return OK if proof.holds else FAILURE
 
 
 def _proved(policy: Policy, shape: Shape, servers: ServerFacts) -> Proof:
-    """Prove it for the servers of the shape that are known here, and for any other.
+    """Prove a shape for the known servers that it matches, and for any other.
 
-    Links are left out: a proof is about all files that there may be.
+    Links are not followed, because a proof is about all possible files.
     """
     names = [name for name in sorted(servers.configured) if matches(shape.server, name)]
     if is_literal(shape.server):
         places = [servers.of(shape.server)]
     else:
         places = [servers.of(""), *(servers.of(name) for name in names)]
-    places = [each._replace(is_local=False, follow=None) for each in places]
-    proofs = [prove(policy, shape, each) for each in dict.fromkeys(places)]
+    places = [facts._replace(is_local=False, follow=None) for facts in places]
+    proofs = [prove(policy, shape, facts) for facts in dict.fromkeys(places)]
     return min(proofs, key=lambda proof: (False, None, True).index(proof.holds))
 
 
@@ -227,10 +225,6 @@ def _fixture(subject: Subject) -> dict[str, Any]:
         "server": subject.server,
         "expected": "deny",
     }
-
-
-def _skipped(each: Skipped) -> dict[str, Any]:
-    return {"rule": each.rule, "origin": each.origin, "action": each.action, "server": each.server}
 
 
 def _step(step: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The tools of servers, as a file or the pins of this machine have them."""
+"""The known tools of servers, from a file or from the pins of this machine."""
 
 import json
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ def pinned_definitions(place: Place) -> Definitions:
 
 
 def definitions_in(path: Path) -> Definitions:
-    """Return the tools of each server in a JSON file: their names, or what `tools/list` answers."""
+    """Return the tools of each server in a JSON file: names, or definitions of `tools/list`."""
     try:
         servers = json.loads(path.read_bytes())
     except OSError as error:

@@ -1,27 +1,38 @@
-"""Policy commands, each imported when it is called."""
+"""The command `policy`, whose sub-commands are imported when they are called."""
 
 import click
 
-from nacre.cli.lazy import LazyGroup
-
-_COVERING = "nacre.cli.policy.tool_coverage"
-_LOOKING = "nacre.cli.policy.inspection"
-_VERSIONS = "nacre.cli.policy.stored_versions"
+from nacre.cli.command_kinds import LazyGroup
 
 MEMBERS = {
-    "init": ("nacre.cli.policy.init_command", "Write a first policy, with comments."),
-    "test": ("nacre.cli.policy.test_command", "Decide the calls in fixture files, and compare."),
-    "lint": (_LOOKING, "Find rules that never match, or say more than they seem to."),
-    "explain": (_LOOKING, "Show which rule decides a call, and why."),
-    "prove": (_LOOKING, "Show that no call of a shape can be allowed, or one that can."),
-    "coverage": (_COVERING, "Show what the rules make of each tool that is known."),
-    "replay": (_COVERING, "Decide anew what an audit holds."),
-    "push": (_VERSIONS, "Put a policy in force, as a new version."),
-    "pull": (_VERSIONS, "Show the policy in force, or an earlier version."),
-    "history": (_VERSIONS, "List the versions, the newest first."),
+    "init": ("policy.init_command:init_command", "Write a first policy, with comments."),
+    "test": ("policy.test_command:test_command", "Check the decisions on calls in fixture files."),
+    "lint": (
+        "policy.inspection:lint_command",
+        "Find rules that never match, or match more or less than they seem to.",
+    ),
+    "explain": ("policy.inspection:explain_command", "Show which rule decides a call, and why."),
+    "prove": (
+        "policy.inspection:prove_command",
+        "Prove that no call of a shape can be allowed, or show one that can.",
+    ),
+    "coverage": (
+        "policy.tool_coverage:coverage_command",
+        "Show how the rules decide about each known tool.",
+    ),
+    "replay": (
+        "policy.tool_coverage:replay_command",
+        "Decide the calls of an audit log again, and show the differences.",
+    ),
+    "push": ("policy.stored_versions:push_command", "Put a policy in force, as a new version."),
+    "pull": (
+        "policy.stored_versions:pull_command",
+        "Show the policy in force, or an earlier version.",
+    ),
+    "history": ("policy.stored_versions:history_command", "List the versions, the newest first."),
 }
 
 
 @click.group(cls=LazyGroup, members=MEMBERS)
 def policy() -> None:
-    """Write, test and put in force the rules that decide every call."""
+    """Write, test and publish the rules that decide every call."""

@@ -1,6 +1,7 @@
-"""The option that names a policy file, and its default."""
+"""The `--policy` option, and the policy that is used without it."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from time import monotonic
 from typing import Any, TypeVar
@@ -18,33 +19,29 @@ from nacre.wiring.data_folder import DATABASE
 from nacre.wiring.features.policies import built_in, policy_path
 from nacre.wiring.settings import Settings
 
-_BUILT_IN_NOTE = "Policy: the built-in one, because you have not written any."
+_BUILT_IN_NOTE = "Policy: the built-in one, because you have not written one."
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-file_option = click.option(
-    "--policy",
-    "given",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="The policy. [default: NACRE_POLICY, or ~/.config/nacre/policy.toml]",
-)
-policy_option = click.option(
-    "--policy",
-    "given",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="The policy. [default: the one in force: NACRE_POLICY or ~/.config/nacre/policy.toml, "
-    "else what was pushed, else the built-in one]",
+
+def _option(help_text: str) -> Callable[[Function], Function]:
+    path = click.Path(path_type=Path)
+    return click.option("--policy", "chosen", metavar="FILE", type=path, help=help_text)
+
+
+file_option = _option("The policy. [default: NACRE_POLICY, or ~/.config/nacre/policy.toml]")
+policy_option = _option(
+    "The policy. [default: the one in force: NACRE_POLICY or ~/.config/nacre/policy.toml, "
+    "else the pushed one, else the built-in one]"
 )
 
 
-def policy_file(given: Path | None) -> Policy:
-    """Return the policy of the option, else of the file that counts on this machine.
+def policy_file(chosen: Path | None) -> Policy:
+    """Return the policy of the option, else of this machine's policy file.
 
     A missing file is an error: a build that checks its policy must not check another one.
     """
-    if given is not None:
-        return read_policy(given)
+    if chosen is not None:
+        return read_policy(chosen)
     path, is_named = policy_path(Settings.from_environment())
     if not is_named and not path.exists():
         raise NotFoundError(
@@ -53,13 +50,13 @@ def policy_file(given: Path | None) -> Policy:
     return read_policy(path)
 
 
-def policy_in_force(given: Path | None, place: Place) -> Policy:
-    """Return the policy of the option, else the one in force; a note says which that is.
+def policy_in_force(chosen: Path | None, place: Place) -> Policy:
+    """Return the policy of the option, else the one in force, with a note about its source.
 
-    Raises PolicyError with what is wrong in it.
+    Raise PolicyError if it is wrong.
     """
-    if given is not None:
-        return read_policy(given)
+    if chosen is not None:
+        return read_policy(chosen)
     if not place.stack:
         path, is_named = policy_path(Settings.from_environment())
         if is_named or path.exists():
@@ -74,23 +71,22 @@ def _pushed(place: Place) -> Policy:
     home = place.open()
     being_id = place.choose(home).being_id if place.being else None
     stored = StoredPolicies(
-        lambda key: home.data.get(Key(*key)), built_in, tick=monotonic, tell=_tell
+        lambda key: home.data.get(Key(*key)),
+        built_in,
+        tick=monotonic,
+        tell=partial(click.echo, err=True),
     )
-    found = stored.of(being_id)
-    if found.scope == BUILT_IN:
+    in_force = stored.of(being_id)
+    if in_force.scope == BUILT_IN:
         click.echo(_BUILT_IN_NOTE, err=True)
     else:
-        whose = "" if found.scope == GLOBAL else f" of {place.being}"
-        click.echo(f"Policy: version {found.version}{whose}, which was pushed.", err=True)
-    return found.policy
-
-
-def _tell(said: str) -> None:
-    click.echo(said, err=True)
+        owner = "" if in_force.scope == GLOBAL else f" of {place.being}"
+        click.echo(f"Policy: pushed version {in_force.version}{owner}.", err=True)
+    return in_force.policy
 
 
 def why(policy: Policy, decision: Decision) -> str:
-    """Return in few words which rule decided."""
+    """Return a short text that names the deciding rule."""
     if decision.rule is None:
         text = decision.text
         return text[text.index("(") + 1 : -1] if text.endswith(")") and "(" in text else text

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from nacre.cli.exit_codes import INTERRUPTED, OK
 from nacre.cli.proxy.options import ProxyOptions
-from nacre.cli.proxy.remote import open_before, sayer, settings_of, upstream_of
+from nacre.cli.proxy.remote import open_remote_proxy, upstream_of, warner
 from nacre.cli.proxy.url_form import ending
 from nacre.cli.serve.listening import BACKLOG, bind, fences, is_loopback, is_wildcard
 from nacre.core.errors import InvalidInputError, NacreError
@@ -22,16 +22,16 @@ _SWEEP_SECONDS = 1.0
 
 
 def run(options: ProxyOptions) -> int:
-    """Relay until it is told to end, and return the exit code."""
+    """Relay until a signal ends the process, and return the exit code."""
     if options.transport:
         raise InvalidInputError("--transport: with --listen the client chooses; leave it out")
     host, port = _place(options.listen)
-    settings = settings_of(options)
+    settings = options.settings()
     upstream = upstream_of(options)
-    parts = open_before(upstream, options, settings)
+    parts = open_remote_proxy(upstream, options, settings)
     try:
         listener = _bound(host, port)
-        say = sayer(settings)
+        warn = warner(settings)
 
         def new_guard(caller: str) -> Guard:
             return parts.new_guard(lines=False, principal=caller)
@@ -40,7 +40,7 @@ def run(options: ProxyOptions) -> int:
             upstream,
             new_guard,
             fences=fences(host, settings),
-            say=say,
+            warn=warn,
             with_credentials=options.pass_authorization,
         )
         rare = RareLog(log_at(settings.log_level))
@@ -51,7 +51,7 @@ def run(options: ProxyOptions) -> int:
             proxies=settings.trusted_proxies,
         )
         connections = Connections(
-            proxy.handle, lambda error: say(f"a fault: {where(error)}"), crowd
+            proxy.handle, lambda error: warn(f"a fault: {where(error)}"), crowd
         )
 
         def welcome() -> None:
@@ -106,18 +106,18 @@ def _bound(host: str, port: int) -> socket.socket:
     try:
         return bind(host, port)
     except NacreError as error:
-        said = str(error).replace("--host", "--listen").replace("--port", "--listen")
-        raise type(error)(said) from error
+        message = str(error).replace("--host", "--listen").replace("--port", "--listen")
+        raise type(error)(message) from error
 
 
 def _welcome(host: str, listener: socket.socket, path: str, behind: str) -> None:
-    shown = "127.0.0.1" if is_wildcard(host) else host
-    name = f"[{shown}]" if ":" in shown else shown
-    sys.stderr.write(f"Before {behind}. Ctrl-C ends it.\n")
+    address = "127.0.0.1" if is_wildcard(host) else host
+    name = f"[{address}]" if ":" in address else address
+    sys.stderr.write(f"Proxy for {behind}. Press Ctrl-C to stop.\n")
     if not is_loopback(host):
         sys.stderr.write(
-            f"warning: {host} can be reached from other machines. Whoever reaches it uses the "
-            "server with the headers that you gave, and what is sent is not encrypted.\n"
+            f"warning: {host} can be reached from other machines. Anybody who reaches it uses the "
+            "server with your headers, and the traffic is not encrypted.\n"
         )
     sys.stdout.write(f"http://{name}:{listener.getsockname()[1]}{path}\n")
     sys.stdout.flush()

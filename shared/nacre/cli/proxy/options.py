@@ -1,17 +1,21 @@
-"""What stands behind `nacre proxy`, read without click: a client waits for the process."""
+"""The options of `nacre proxy`, parsed without click because a client waits for the process."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from nacre.core.errors import InvalidInputError
+from nacre.core.lazy_dataclasses import dataclass
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nacre.wiring.settings import Settings
 
 _HELP = "see 'nacre proxy --help'"
 
 
 @dataclass(frozen=True, slots=True)
 class ProxyOptions:
-    """The options of all forms, as they were given; "" and () where they were not."""
+    """The options of all forms as texts; a missing option is an empty text or tuple."""
 
     command: tuple[str, ...] = ()
     name: str = ""
@@ -27,6 +31,16 @@ class ProxyOptions:
     timeout: str = ""
     base: tuple[str, ...] = ()
     pass_authorization: bool = False
+
+    def settings(self) -> "Settings":
+        """Return the settings of the environment, changed by the options."""
+        from nacre.wiring.settings import Settings
+
+        settings = Settings.from_environment()
+        return settings._replace(
+            data_folder=self.data_dir or settings.data_folder,
+            policy_file=self.policy or settings.policy_file,
+        )
 
 
 _VALUED = {
@@ -49,59 +63,59 @@ _OF_A_URL = (
 
 
 def parse(arguments: list[str]) -> ProxyOptions:
-    """Return the options; raises InvalidInputError for what is no option or does not fit."""
-    given: dict[str, Any] = {}
-    rest = iter(arguments)
-    for argument in rest:
+    """Return the options; raise InvalidInputError if one is unknown or does not fit."""
+    values: dict[str, Any] = {}
+    remaining = iter(arguments)
+    for argument in remaining:
         if argument == "--":
-            given["command"] = tuple(rest)
+            values["command"] = tuple(remaining)
             break
-        _take(argument, rest, given)
-    options = ProxyOptions(**given)
-    _check(options, has_command="command" in given)
+        _take(argument, remaining, values)
+    options = ProxyOptions(**values)
+    _check(options, has_command="command" in values)
     return options
 
 
-def _take(argument: str, rest: Any, given: dict[str, Any]) -> None:
+def _take(argument: str, remaining: Any, values: dict[str, Any]) -> None:
     name, equals, value = argument.partition("=")
     if argument in _FLAGS:
-        given[_FLAGS[argument]] = True
+        values[_FLAGS[argument]] = True
         return
-    known: Mapping[str, str] = _REPEATED if name in _REPEATED else _VALUED
-    if name not in known:
+    fields: Mapping[str, str] = _REPEATED if name in _REPEATED else _VALUED
+    if name not in fields:
         if argument.startswith("-"):
             raise InvalidInputError(f"no such option: {name}; {_HELP}")
         raise InvalidInputError(
-            f"'{argument[:80]}' is no option; put the server's command behind two dashes: "
+            f"'{argument[:80]}' is not an option; put the server's command after two dashes: "
             "nacre proxy -- COMMAND"
         )
-    found = value if equals else next(rest, None)
-    if found is None or (found == "--" and not equals):
+    text = value if equals else next(remaining, None)
+    if text is None or (text == "--" and not equals):
         raise InvalidInputError(f"{name} needs a value; {_HELP}")
-    if not found:
+    if not text:
         raise InvalidInputError(f"{name} is empty; {_HELP}")
     if name in _REPEATED:
-        given[known[name]] = (*given.get(known[name], ()), found)
+        values[fields[name]] = (*values.get(fields[name], ()), text)
     else:
-        given[known[name]] = found
+        values[fields[name]] = text
 
 
 def _check(options: ProxyOptions, *, has_command: bool) -> None:
     if options.url and options.url_env:
-        raise InvalidInputError(f"--url and --url-env name two servers; give one of them; {_HELP}")
+        raise InvalidInputError(f"--url and --url-env name two servers; give only one; {_HELP}")
     remote = bool(options.url or options.url_env)
     if has_command and remote:
-        raise InvalidInputError(f"a command and --url name two servers; give one of them; {_HELP}")
+        raise InvalidInputError(f"a command and --url name two servers; give only one; {_HELP}")
     if has_command and not options.command:
-        raise InvalidInputError("no command stands behind the two dashes; nacre proxy -- COMMAND")
+        raise InvalidInputError("there is no command after the two dashes; nacre proxy -- COMMAND")
     if not has_command and not remote:
         raise InvalidInputError(
-            "which server? Give its command behind two dashes, or --url; "
+            "no server is given: add its command after two dashes, or --url; "
             "nacre proxy -- COMMAND, or nacre proxy --url URL"
         )
-    wrong = [each for each in _OF_A_URL if getattr(options, each)] if has_command else []
-    if wrong:
-        option = f"--{wrong[0].replace('_', '-')}"
+    unsuitable = [name for name in _OF_A_URL if getattr(options, name)] if has_command else []
+    if unsuitable:
+        option = f"--{unsuitable[0].replace('_', '-')}"
         raise InvalidInputError(f"{option} is for servers with a --url, not for commands; {_HELP}")
     if options.transport not in ("", "http", "sse"):
         raise InvalidInputError(f"--transport: '{options.transport[:40]}' is not http or sse")

@@ -1,26 +1,14 @@
-"""The command `nacre proxy` where it is reached through the other commands."""
+"""The command `nacre proxy` after options of `nacre`, which the fast path does not take."""
 
 import click
 
 from nacre.cli.being_options import Place
+from nacre.cli.command_kinds import RawCommand
 from nacre.cli.proxy.proxy_command import HELP, run
 from nacre.core.errors import InvalidInputError
 
 
-class _ProxyCommand(click.Command):
-    """A command whose help and options are those of the fast path."""
-
-    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the same text as the fast path."""
-        formatter.write(HELP)
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Leave every argument as it is; what stands behind two dashes is a command."""
-        ctx.args = args
-        return args
-
-
-@click.command(cls=_ProxyCommand, add_help_option=False)
+@click.command(cls=RawCommand, help_text=HELP)
 @click.pass_context
 def proxy(context: click.Context) -> int:
     """Stand between a client and an MCP server, and decide every call."""
@@ -29,6 +17,6 @@ def proxy(context: click.Context) -> int:
     if place.stack:
         raise InvalidInputError("proxy runs on this machine; a stack decides about its own calls")
     if place.being or place.owner:
-        raise InvalidInputError("proxy stands before any server; it takes no --being or --owner")
+        raise InvalidInputError("proxy works for any server; leave out --being and --owner")
     outer = ["--data-dir", place.data_dir] if place.data_dir else []
     return run([*outer, *context.args])

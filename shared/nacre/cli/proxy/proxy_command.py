@@ -1,4 +1,4 @@
-"""The command `nacre proxy`, of which each form is imported when it is used."""
+"""The command `nacre proxy`; each of its forms is imported when it is used."""
 
 import sys
 
@@ -43,18 +43,18 @@ Options:
   --version            Print the version and exit.
   -h, --help           Show this message and exit.
 
-  With a COMMAND the exit code is the server's own; 127 says that it was not
-  found, 126 that it cannot be started.
+  With a COMMAND, the exit code is that of the server; 127 means that it was not
+  found, and 126 that it cannot be started.
 """
 
 
 def run(arguments: list[str]) -> int:
-    """Run the form that the options say until it ends, and return the exit code."""
-    own = arguments[: arguments.index("--")] if "--" in arguments else arguments
-    if "-h" in own or "--help" in own:
+    """Run the form that the options select until it ends, and return the exit code."""
+    before_command = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    if "-h" in before_command or "--help" in before_command:
         sys.stdout.write(HELP)
         return OK
-    if "--version" in own:
+    if "--version" in before_command:
         sys.stdout.write(f"nacre {__version__}\n")
         return OK
     try:

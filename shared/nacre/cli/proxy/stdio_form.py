@@ -14,27 +14,22 @@ def run(options: ProxyOptions) -> int:
 
     if sys.platform == "win32":
         raise InvalidInputError(
-            "servers that a command starts can be relayed on Linux and macOS only; "
+            "servers that a command starts work on Linux and macOS only; "
             "start the server over HTTP and give its --url"
         )
-    from nacre.firewall.proxy.command_name import name_of
+    from nacre.firewall.proxy.server_name import name_of_command
     from nacre.firewall.proxy.stdio.server_process import NoServerError, ServerProcess, end_like
     from nacre.firewall.proxy.stdio.stdio_proxy import proxy_stdio
-    from nacre.wiring.features.proxy import open_proxy
-    from nacre.wiring.settings import Settings
-    from nacre.wiring.this_machine import on_this_machine, with_bases, with_line
+    from nacre.wiring.proxy import open_proxy
+    from nacre.wiring.this_machine import on_this_machine, with_bases, with_command_bases
 
     if sys.stdin is None or sys.stdout is None:
         raise InvalidInputError(
             "standard input or output is closed; start the proxy from a client, with both open"
         )
-    settings = Settings.from_environment()
-    settings = settings._replace(
-        data_folder=options.data_dir or settings.data_folder,
-        policy_file=options.policy or settings.policy_file,
-    )
-    name = options.name or name_of(options.command)
-    bases = options.base and with_line(options.base, options.command, str(Path.cwd()))
+    settings = options.settings()
+    name = options.name or name_of_command(options.command)
+    bases = options.base and with_command_bases(options.base, options.command, str(Path.cwd()))
     where = with_bases(on_this_machine(), bases)
     parts = open_proxy(settings, name, where=where)
     try:
@@ -42,7 +37,7 @@ def run(options: ProxyOptions) -> int:
         try:
             code = proxy_stdio(parts.new_guard(), server, look=parts.look)
         finally:
-            server.let_go()
+            server.release()
     except NoServerError as error:
         tell(str(error))
         return error.code

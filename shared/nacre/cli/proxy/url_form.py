@@ -9,33 +9,33 @@ from typing import Any
 
 from nacre.cli.exit_codes import INTERRUPTED, OK
 from nacre.cli.proxy.options import ProxyOptions
-from nacre.cli.proxy.remote import open_before, sayer, settings_of, upstream_of
+from nacre.cli.proxy.remote import open_remote_proxy, upstream_of, warner
 from nacre.core.errors import InvalidInputError
-from nacre.firewall.proxy.http.stdio_bridge import StdioProxy
-from nacre.firewall.proxy.http.stdio_pipes import Lines, Output
+from nacre.firewall.proxy.http.stdio_bridge import StdioBridge
+from nacre.firewall.proxy.http.stdio_pipes import LineReader, LineWriter
 
 
 def run(options: ProxyOptions) -> int:
-    """Relay until the client has gone, and return the exit code."""
+    """Relay until the client disconnects, and return the exit code."""
     if options.pass_authorization:
         raise InvalidInputError("--pass-authorization: a client on standard input sends no headers")
     if sys.stdin is None or sys.stdout is None:
         raise InvalidInputError(
             "standard input or output is closed; start the proxy from a client, with both open"
         )
-    settings = settings_of(options)
+    settings = options.settings()
     upstream = upstream_of(options)
-    parts = open_before(upstream, options, settings)
+    parts = open_remote_proxy(upstream, options, settings)
 
     async def relay() -> int:
-        proxy = StdioProxy(
+        proxy = StdioBridge(
             parts.new_guard(),
             upstream,
-            write=Output(1).write,
-            say=sayer(settings),
+            write=LineWriter(1).write,
+            warn=warner(settings),
             transport=options.transport,
         )
-        running = asyncio.ensure_future(proxy.run(Lines(0)))
+        running = asyncio.ensure_future(proxy.run(LineReader(0)))
         ended: list[int] = []
         with ending(running, ended), contextlib.suppress(ConnectionError):
             try:
@@ -52,7 +52,7 @@ def run(options: ProxyOptions) -> int:
 
 @contextlib.contextmanager
 def ending(running: "asyncio.Future[Any]", ended: list[int]) -> Iterator[None]:
-    """Cancel what runs when this process is told to end, and remember by which signal."""
+    """Cancel a future when a signal ends the process, and append the signal to `ended`."""
     loop = asyncio.get_running_loop()
     signals = (signal.SIGINT, signal.SIGTERM)
 
@@ -60,13 +60,13 @@ def ending(running: "asyncio.Future[Any]", ended: list[int]) -> Iterator[None]:
         ended.append(number)
         running.cancel()
 
-    for each in signals:
-        # Where a loop takes no signals, Ctrl-C raises KeyboardInterrupt.
+    for ending_signal in signals:
+        # If a loop cannot handle signals, Ctrl-C raises KeyboardInterrupt.
         with contextlib.suppress(NotImplementedError, RuntimeError):
-            loop.add_signal_handler(each, end, each)
+            loop.add_signal_handler(ending_signal, end, ending_signal)
     try:
         yield
     finally:
-        for each in signals:
+        for ending_signal in signals:
             with contextlib.suppress(NotImplementedError, RuntimeError):
-                loop.remove_signal_handler(each)
+                loop.remove_signal_handler(ending_signal)

@@ -1,4 +1,4 @@
-"""Where the server listens, and from where it may be called."""
+"""The address that a server listens on, and the hosts and origins that may call it."""
 
 import errno
 import ipaddress
@@ -14,17 +14,17 @@ _LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """Return a socket that listens; raises when the address cannot be had."""
+    """Return a listening socket; raise InvalidInputError or UnavailableError if it cannot be."""
     try:
         family, kind, _, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
     except (OSError, UnicodeError):
         raise InvalidInputError(f"--host: {host!r} is not an address of this machine") from None
-    # Only a socket that says so is known to be TCP, and sends each part of an answer at once.
+    # asyncio sends each part of an answer at once only if the protocol is given here.
     listener = socket.socket(family, kind, socket.IPPROTO_TCP)
     try:
-        if os.name == "posix":  # elsewhere it would let two servers share a port
+        if os.name == "posix":  # on Windows it would let two servers share a port
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
         listener.listen(BACKLOG)
@@ -52,7 +52,7 @@ def is_loopback(host: str) -> bool:
 
 
 def is_wildcard(host: str) -> bool:
-    """Tell whether a host name stands for every address of this machine."""
+    """Tell whether a host name means every address of this machine."""
     try:
         return ipaddress.ip_address(host).is_unspecified
     except ValueError:
@@ -60,11 +60,11 @@ def is_wildcard(host: str) -> bool:
 
 
 def fences(host: str, settings: Settings) -> Fences:
-    """Return which hosts and web origins may call a server that listens on a host.
+    """Return the hosts and web origins that may call a server on a host.
 
-    A page in a browser that found out the port can call under a name of its own (DNS
-    rebinding), so the names are fixed, except where a server listens on every address and
-    nobody said which names lead to it: there, the token alone decides.
+    A web page can call a local server under its own host name (DNS rebinding), so the names
+    are fixed. The exception is a server that listens on every address without a public URL:
+    there, the token alone decides.
     """
     public = {hostname(settings.public_url.partition("://")[2])} - {""}
     names = _LOOPBACK_NAMES | public | ({_bracketed(host.lower())} - {""})
@@ -87,9 +87,7 @@ def _refused(error: OSError, host: str, port: int) -> Exception:
             "choose another port with --port"
         )
     if error.errno in (errno.EACCES, errno.EPERM):
-        return UnavailableError(
-            f"port {port} is not yours to use; choose one above 1023 with --port"
-        )
+        return UnavailableError(f"port {port} is reserved; choose one above 1023 with --port")
     if error.errno == errno.EADDRNOTAVAIL:
         return InvalidInputError(f"--host: {host!r} is not an address of this machine")
-    return UnavailableError(f"{host}:{port} cannot be listened on ({error.strerror})")
+    return UnavailableError(f"{host}:{port} cannot be used ({error.strerror})")

@@ -9,16 +9,17 @@ import sys
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from datetime import timedelta
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
 import click
 import uvicorn
 
-from nacre.access.scopes import NAMES
-from nacre.cli.being_options import Place, placed
-from nacre.cli.serve.job_log import log_job
+from nacre.access.scopes import SCOPES_BY_NAME
+from nacre.cli.being_options import Place, being_options
 from nacre.cli.serve.listening import BACKLOG, bind, fences, is_loopback, url_of
+from nacre.cli.serve.on_demand_worker import log_job
 from nacre.cli.wrap.client_config import link_command, stdio_command, token_command, welcome
 from nacre.core.errors import InvalidInputError
 from nacre.core.limits import API_TOKEN_DAYS, DRAIN_SECONDS, KEEP_ALIVE_SECONDS
@@ -29,24 +30,23 @@ from nacre.faces.evaluator.evaluation import Evaluator
 from nacre.faces.evaluator.evaluator_route import policy_endpoint
 from nacre.faces.http.http_limits import BoundedProtocol
 from nacre.faces.http.laptop_server import asgi_app
-from nacre.faces.mcp_endpoint import called_address
+from nacre.faces.mcp_endpoint import bearer_admission, called_address
 from nacre.faces.task_errors import TaskRules
 from nacre.jobs.loop import WorkerLoop
 from nacre.protocol.changes import Changes
 from nacre.protocol.http.allowed_origins import Fences
 from nacre.protocol.http.connection_limit import Crowd, connections_within_descriptors
-from nacre.protocol.http.http_messages import HttpRequest
-from nacre.protocol.principal import Principal
 from nacre.web.asgi import AsgiApp
 from nacre.web.lazy_app import LateApp
-from nacre.wiring.features.policies import laptop_policies
-from nacre.wiring.laptop import Laptop, first_being, open_laptop
-from nacre.wiring.running_servers import noted
+from nacre.wiring.compose import Home
+from nacre.wiring.features.policies import policies_of
+from nacre.wiring.laptop import first_being, open_laptop
+from nacre.wiring.server_registry import registered_server
 from nacre.wiring.settings import Settings
 
 HOST = "127.0.0.1"
 PORT = 8642
-_GLANCE_SECONDS = 0.1  # how soon a second interrupt is seen
+_GLANCE_SECONDS = 0.1  # how often a second interrupt is checked
 
 
 @click.command()
@@ -56,38 +56,38 @@ _GLANCE_SECONDS = 0.1  # how soon a second interrupt is seen
     type=click.IntRange(0, 65535),
     default=PORT,
     show_default=True,
-    help="Port to listen on; 0 takes a free one.",
+    help="Port to listen on; 0 selects a free one.",
 )
-@placed
+@being_options
 def serve(host: str, port: int, *, place: Place) -> None:
     """Run the server on this machine.
 
-    The first start creates a Being and shows, this once, a token for it and what to paste
-    into your client's configuration. Clients that take a URL alone need no token: give them
-    the URL without the Being. Each start shows a link that signs you in, once, within the
-    hour. Several servers may share a data folder.
+    The first start creates a Being, and shows its token and the lines for your client's
+    configuration once. Clients that can log in need no token: give them the URL without the
+    Being. Each start shows a link that signs you in once, within one hour. Several servers may
+    share a data folder.
     """
     if place.stack:
-        raise InvalidInputError("serve runs on this machine; a stack has a URL of its own")
+        raise InvalidInputError("serve runs on this machine; a stack has its own URL")
     settings = Settings.from_environment()
     laptop = open_laptop(place.folder(), settings)
     try:
-        laptop.home.owners.get(place.owner_name)
+        laptop.owners.get(place.owner_name)
         if not is_loopback(host):
             _warn(host)
         with bind(host, port) as listener:
             url = url_of(host, listener, settings)
             _show(laptop, place, url)
-            link = laptop.home.authority().sign_in.links.make(place.owner_name)
-            click.echo(f"\nSign in, once: {url.removesuffix('/mcp')}{link.path}")
+            link = laptop.authority.sign_in.links.make(place.owner_name)
+            click.echo(f"\nSign in once: {url.removesuffix('/mcp')}{link.path}")
             log = log_at(settings.log_level)
             changes = Changes(laptop.application.surface)
             app = _app(
-                laptop, place, host, settings, log, changes, hurried=lambda: server.force_exit
+                laptop, place, host, settings, log, changes, is_forced=lambda: server.force_exit
             )
             server = _server(app, log, settings, stopping=changes.close)
-            log.write("info", "serving", url=url, folder=str(laptop.folder))
-            with noted(laptop.folder, url):
+            log.write("info", "serving", url=url, folder=laptop.ports.where)
+            with registered_server(Path(laptop.ports.where), url):
                 server.run(sockets=[listener])
             log.write("info", "stopped")
     finally:
@@ -95,39 +95,31 @@ def serve(host: str, port: int, *, place: Place) -> None:
 
 
 def _app(
-    laptop: Laptop,
+    laptop: Home,
     place: Place,
     host: str,
     settings: Settings,
     log: Log,
     changes: Changes,
     *,
-    hurried: Callable[[], bool],
+    is_forced: Callable[[], bool],
 ) -> AsgiApp:
     base = called_address(settings.public_url, scheme="http")
-
-    def admit(request: HttpRequest, path_being: str | None, query_being: str | None) -> Principal:
-        return laptop.gate.admit(
-            authorization=request.headers.get("authorization"),
-            path_being=path_being,
-            query_being=query_being,
-            base=base(request),
-        )
 
     @asynccontextmanager
     async def working() -> AsyncIterator[None]:
         loop = laptop.worker_loop(
-            lambda outcome: log_job(log, outcome, fine="info"), TaskRules(log)
+            lambda outcome: log_job(log, outcome, success="info"), TaskRules(log)
         )
         loop.start()
         try:
             yield
         finally:
-            await _stop(loop, hurried)
+            await _stop(loop, is_forced)
 
     fenced = fences(host, settings)
-    policies = laptop_policies(
-        settings, laptop.home.data, lambda said: log.write("warning", "policy", said=said)
+    policies = policies_of(
+        laptop.ports, settings, lambda message: log.write("warning", "policy", said=message)
     )
     elsewhere = policy_endpoint(
         Evaluator(policies, log),
@@ -137,7 +129,7 @@ def _app(
     )
     return asgi_app(
         laptop.application,
-        admit=admit,
+        admit=bearer_admission(laptop.gate, base),
         fences=fenced,
         log=log,
         lifespan=working,
@@ -147,41 +139,39 @@ def _app(
     )
 
 
-def _portal(laptop: Laptop, place: Place, fenced: Fences, settings: Settings, log: Log) -> AsgiApp:
-    """Return what is web; a server that only speaks MCP never loads it."""
-    from nacre.console.control_console import controls
-    from nacre.console.memory_console import console
+def _portal(laptop: Home, place: Place, fenced: Fences, settings: Settings, log: Log) -> AsgiApp:
+    """Return the web pages; they are loaded at the first request for one."""
+    from nacre.console.parts import control_pages, memory_pages
     from nacre.web.portal import portal_app
     from nacre.web.portal_parts import Portal
-    from nacre.wiring.console import laptop_console
-    from nacre.wiring.control import laptop_control
+    from nacre.wiring.console import console_parts, control_parts
 
-    stdio = stdio_command(being="{being}", owner=place.owner_name, folder=laptop.folder)
+    stdio = stdio_command(being="{being}", owner=place.owner_name, folder=Path(laptop.ports.where))
     return portal_app(
         Portal(
-            laptop.home.authority,
+            lambda: laptop.authority,
             settings.public_url,
             fenced,
             log,
             takes_documents=bool(settings.public_url),
             link_command=link_command(place.options()),
         ),
-        console(laptop_console(laptop, shlex.join(place.options()), stdio)),
-        controls(laptop_control(laptop, settings)),
+        memory_pages(console_parts(laptop, shlex.join(place.options()), stdio)),
+        control_pages(control_parts(laptop)),
     )
 
 
-async def _stop(loop: WorkerLoop, hurried: Callable[[], bool]) -> None:
-    """Let the jobs that run end, as long as nobody says a second time that the server should."""
+async def _stop(loop: WorkerLoop, is_forced: Callable[[], bool]) -> None:
+    """Wait for running jobs, until the time limit or a second interrupt."""
     time = asyncio.get_running_loop().time
     end = time() + DRAIN_SECONDS
     while not await asyncio.to_thread(loop.stop, _GLANCE_SECONDS):
-        if hurried() or time() >= end:
+        if is_forced() or time() >= end:
             return
 
 
 class _Server(uvicorn.Server):
-    """A server with limits for its connections, which a second interrupt ends at once."""
+    """A server with limits for its connections; a second interrupt ends it at once."""
 
     def __init__(
         self, config: uvicorn.Config, crowd: Crowd, rare: RareLog, stopping: Callable[[], None]
@@ -192,12 +182,12 @@ class _Server(uvicorn.Server):
         self._rare = rare
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Listen; what the event loop complains of is told in few lines."""
-        asyncio.get_running_loop().set_exception_handler(self._complain)
+        """Start listening, and log errors of the event loop at a limited rate."""
+        asyncio.get_running_loop().set_exception_handler(self._log_loop_error)
         await super().startup(sockets)
 
     async def on_tick(self, counter: int) -> bool:
-        """Look after the connections, every second."""
+        """Check the connections every second."""
         if counter % 10 == 0:
             self._crowd.sweep()
         return await super().on_tick(counter)
@@ -207,18 +197,19 @@ class _Server(uvicorn.Server):
         self._stopping()
         await super().shutdown(sockets)
 
-    def _complain(self, _loop: asyncio.AbstractEventLoop, context: Mapping[str, Any]) -> None:
-        # Without a free descriptor the loop complains at every connection that waits.
+    def _log_loop_error(self, _loop: asyncio.AbstractEventLoop, context: Mapping[str, Any]) -> None:
+        # Without a free descriptor the loop reports an error for every waiting connection.
         error = context.get("exception")
-        said = str(context.get("message", "a fault of the event loop"))
-        kind = where(error) if isinstance(error, Exception) else ""
-        self._rare.write("error", "server", said=f"{said}: {kind}" if kind else said)
+        message = str(context.get("message", "a fault of the event loop"))
+        if isinstance(error, Exception):
+            message = f"{message}: {where(error)}"
+        self._rare.write("error", "server", said=message)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Take a signal; cut the connections when it is the second one."""
+        """Handle a signal; the second one cuts the connections."""
         super().handle_exit(sig, frame)
         if self.force_exit:
-            # Since Python 3.12 a server counts as closed once its last connection is.
+            # Since Python 3.12 a server is closed only when its last connection is closed.
             for connection in list(self.server_state.connections):
                 connection.transport.abort()
 
@@ -226,9 +217,9 @@ class _Server(uvicorn.Server):
 def _server(
     app: AsgiApp, log: Log, settings: Settings, *, stopping: Callable[[], None]
 ) -> uvicorn.Server:
-    """Return a server that a signal stops, once it has finished the calls in flight.
+    """Return a server that a signal stops after it has finished the running calls.
 
-    `stopping` ends what would go on for ever.
+    `stopping` ends connections that would never end by themselves.
     """
     rare, proxies = RareLog(log), settings.trusted_proxies
     server_log = logging.getLogger("uvicorn")
@@ -252,11 +243,11 @@ def _server(
             log_level="warning",
             lifespan="on",
             loop="asyncio",
-            http=connection,  # type: ignore[arg-type] # it is only called
-            # The loop tries so often in a row to accept when no descriptor is free.
+            http=connection,  # type: ignore[arg-type] # uvicorn only calls it
+            # The loop also tries to accept this often in a row when no descriptor is free.
             backlog=BACKLOG,
             timeout_keep_alive=KEEP_ALIVE_SECONDS,
-            # Nobody else chooses the address that attempts are counted by.
+            # Only trusted proxies may set the address that attempts are counted by.
             proxy_headers=bool(proxies),
             forwarded_allow_ips=list(proxies),
             server_header=False,
@@ -271,27 +262,29 @@ def _server(
     def stop(_number: int, _frame: object) -> None:
         server.should_exit = True
 
-    # For signals before uvicorn listens to them, and after: it raises the one that stopped it
-    # again, but to be told to stop is no failure.
+    # For signals before uvicorn handles them, and after: it raises the signal that stopped it
+    # again, but a requested stop is not a failure.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, stop)
     return server
 
 
-def _show(laptop: Laptop, place: Place, url: str) -> None:
-    """Say where the Beings are; on the first start make one, with its token."""
-    home, owner = laptop.home, place.owner_name
-    first = first_being(home, owner, asked_name)
+def _show(laptop: Home, place: Place, url: str) -> None:
+    """Print the URLs of the Beings; on the first start create a Being with a token."""
+    owner = place.owner_name
+    first = first_being(laptop, owner, ask_name)
     if first is None:
-        for being in home.beings.of_owner(owner):
+        for being in laptop.beings.of_owner(owner):
             click.echo(f"{being.name}: {url}/{being.being_id}")
-            click.echo(f"For a token: {token_command(being.name, place.options())}", err=True)
+            click.echo(
+                f"To create a token, run: {token_command(being.name, place.options())}", err=True
+            )
         return
-    issued = home.tokens.issue(
+    issued = laptop.tokens.issue(
         API,
         being_id=first.being_id,
         owner=owner,
-        scopes=NAMES["full"],
+        scopes=SCOPES_BY_NAME["full"],
         lifetime=timedelta(days=API_TOKEN_DAYS),
         label="first start",
     )
@@ -300,19 +293,19 @@ def _show(laptop: Laptop, place: Place, url: str) -> None:
             being=first.name,
             url=f"{url}/{first.being_id}",
             token=issued.token,
-            stdio=stdio_command(being=first.name, owner=owner, folder=laptop.folder),
+            stdio=stdio_command(being=first.name, owner=owner, folder=Path(laptop.ports.where)),
             options=place.options(),
         )
     )
 
 
-def asked_name() -> str:
-    """Return the name of the first Being: what is typed at a terminal, else a proposed one."""
+def ask_name() -> str:
+    """Return the name of the first Being: asked at a terminal, else a proposed one."""
     proposed = BEING_NAMES[0]
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return proposed
     click.echo(
-        f"What is your Being called? Your agents will hear 'You are NAME'. Some names: "
+        f"What is the name of your Being? Your agents will read 'You are NAME'. Some names: "
         f"{', '.join(BEING_NAMES)}.",
         err=True,
     )
@@ -321,7 +314,7 @@ def asked_name() -> str:
 
 def _being_name(text: str) -> str:
     try:
-        return checked_name(text, what="Being's name")
+        return checked_name(text, kind="Being's name")
     except InvalidInputError as error:
         raise click.UsageError(str(error)) from None
 
@@ -329,23 +322,23 @@ def _being_name(text: str) -> str:
 def _warn(host: str) -> None:
     click.echo(
         f"warning: {host} can be reached from other machines. Whoever has a token may use it, "
-        "and what is sent is not encrypted: put a server with TLS in front, or use an SSH "
-        "tunnel and leave --host alone.",
+        "and the traffic is not encrypted. Put a TLS proxy in front, or use an SSH tunnel and "
+        "leave out --host.",
         err=True,
     )
 
 
 class _JsonLines(logging.Handler):
-    """Turns what uvicorn says into lines like ours."""
+    """Converts log records of uvicorn to our format."""
 
     def __init__(self, log: RareLog) -> None:
         super().__init__()
         self._log = log
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write one record, without the text of an exception, which may quote a request."""
+        """Write one record without the text of its exception, which may quote a request."""
         error = record.exc_info[1] if record.exc_info else None
         level: Level = "error" if record.levelno >= logging.ERROR else "warning"
-        # A message may quote what was sent; its template cannot.
-        said = str(record.msg).strip()
-        self._log.write(level, "server", said=f"{said}: {where(error)}" if error else said)
+        # A message may quote a request; its template cannot.
+        text = str(record.msg).strip()
+        self._log.write(level, "server", said=f"{text}: {where(error)}" if error else text)

@@ -1,9 +1,10 @@
 """The command `nacre mcp-server`: MCP over standard input and output.
 
-A client waits for this process to answer, so its few options are read without click, and
-nothing is imported that the first answers do not need.
+A client waits for this process, so its few options are parsed without click, and only the
+modules that the first answers need are imported.
 """
 
+import gc
 import signal
 import sys
 
@@ -39,6 +40,7 @@ _VALUED = {
 
 def run(arguments: list[str]) -> int:
     """Serve until the input ends, and return the exit code."""
+    gc.disable()  # imported modules stay: collecting during the start would find nothing
     try:
         flags, values = _parse(arguments)
         if "help" in flags:
@@ -53,13 +55,14 @@ def run(arguments: list[str]) -> int:
         return exit_code(error)
     except KeyboardInterrupt:
         return INTERRUPTED
+    finally:
+        gc.enable()
     return OK
 
 
 def _serve(values: dict[str, str], *, verbose: bool, only_order: bool) -> None:
-    from dataclasses import replace
-
-    from nacre.cli.serve.on_demand_worker import WorkOnDemand
+    from nacre.cli.serve.on_demand_worker import OnDemandWorker
+    from nacre.core.lazy_dataclasses import replace
     from nacre.core.logs import Log
     from nacre.core.names import checked_order_name
     from nacre.faces.stdio.stdio_server import serve_stdio
@@ -78,30 +81,32 @@ def _serve(values: dict[str, str], *, verbose: bool, only_order: bool) -> None:
     )
     application = laptop.application
     if only_order:
-        from nacre.being.orders.order_only_surface import OnlyOrder
+        from nacre.being.orders.order_only_surface import OrderOnlySurface
 
-        application = replace(application, surface=OnlyOrder(application.surface))
+        application = replace(application, surface=OrderOnlySurface(application.surface))
     try:
-        owner = laptop.home.owners.get(values.get("owner", DEFAULT_OWNER)).name
+        owner = laptop.owners.get(values.get("owner", DEFAULT_OWNER)).name
         if "being" not in values:
-            first_being(laptop.home, owner)
-        being = laptop.home.beings.choose(values.get("being"), owner=owner)
+            first_being(laptop, owner)
+        being = laptop.beings.choose(values.get("being"), owner=owner)
         # A stray print must not reach the client.
         output, sys.stdout = sys.stdout.buffer, sys.stderr
         signal.signal(signal.SIGTERM, _end)
         log = Log("debug" if verbose else "warning")
-        help_with_work = WorkOnDemand(laptop, log)
+        worker = OnDemandWorker(laptop, log)
+        gc.freeze()
+        gc.enable()
         try:
             serve_stdio(
                 application,
-                # Whoever starts this process has the rights of this machine's command line.
+                # Anyone who can start this process can also use the command line.
                 principal=Principal(subject="local", being_id=being.being_id, scopes=FULL),
                 stdin=sys.stdin.buffer,
                 stdout=output,
                 log=log,
             )
         finally:
-            help_with_work.end()
+            worker.end()
     finally:
         laptop.close()
 
@@ -113,14 +118,14 @@ def _end(_signal: int, _frame: object) -> None:
 def _parse(arguments: list[str]) -> tuple[set[str], dict[str, str]]:
     flags: set[str] = set()
     values: dict[str, str] = {}
-    rest = iter(arguments)
-    for argument in rest:
+    remaining = iter(arguments)
+    for argument in remaining:
         name, equals, value = argument.partition("=")
         if name in _VALUED:
-            given = value if equals else next(rest, None)
-            if given is None:
+            text = value if equals else next(remaining, None)
+            if text is None:
                 raise InvalidInputError(f"{name} needs a value; see 'nacre mcp-server --help'")
-            values[_VALUED[name]] = given
+            values[_VALUED[name]] = text
         elif argument in ("-v", "--verbose"):
             flags.add("verbose")
         elif argument == "--only-order":

@@ -1,4 +1,4 @@
-"""Commands for other MCP servers, whose tools are served too: add, list, check and more."""
+"""The command `nacre server`: add, list, remove, check and import other MCP servers."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -7,16 +7,23 @@ from typing import Any
 
 import click
 
-from nacre.cli.being_options import Place, placed
+from nacre.cli.being_options import Place, being_options
 from nacre.cli.display import json_option, show_json, show_table
 from nacre.cli.exit_codes import FAILURE, OK
-from nacre.cli.servers.server_lookup import checked, configured, facts, policy_of, show, state
+from nacre.cli.servers.server_lookup import (
+    check_server,
+    configured,
+    facts,
+    policy_of,
+    show_check,
+    state,
+)
 from nacre.core.errors import ConfigurationError, ConflictError, InvalidInputError
 from nacre.firewall.wrap.base_folder import joined_note, proposed_base, with_certain
 from nacre.gateway.catalogue.store import Entry, StoredCatalogue
 from nacre.gateway.qualified_names import alias_of
 from nacre.gateway.servers.config import ServerConfig, entries_of, server_from, unknown_keys
-from nacre.gateway.servers.plain_secrets import written_secret
+from nacre.gateway.servers.references import written_secret
 from nacre.gateway.servers.store import ServerStore
 from nacre.ports.items.table import Table
 from nacre.protocol import strict_json
@@ -24,20 +31,24 @@ from nacre.protocol import strict_json
 
 @click.group()
 def server() -> None:
-    """Serve the tools of other MCP servers too."""
+    """Add other MCP servers, and serve their tools too."""
 
 
 @server.command()
 @click.argument("name")
 @click.argument("command", nargs=-1)
-@click.option("--url", help="Where the server answers, instead of a command.")
+@click.option("--url", help="The URL of the server, instead of a command.")
 @click.option(
     "--transport",
     type=click.Choice(["http", "sse"]),
-    help="How a URL is spoken to. [default: sse where it ends in /sse, else http]",
+    help="Transport of the URL. [default: sse if it ends in /sse, else http]",
 )
-@click.option("--header", "headers", multiple=True, metavar="'NAME: VALUE'", help="Sent each time.")
-@click.option("--env", "variables", multiple=True, metavar="NAME=VALUE", help="For the command.")
+@click.option(
+    "--header", "headers", multiple=True, metavar="'NAME: VALUE'", help="Header of every request."
+)
+@click.option(
+    "--env", "variables", multiple=True, metavar="NAME=VALUE", help="Variable for the command."
+)
 @click.option("--cwd", metavar="PATH", help="Working folder of the command.")
 @click.option(
     "--base",
@@ -45,26 +56,33 @@ def server() -> None:
     metavar="DIR",
     help="A folder from which the server resolves relative paths. May be repeated.",
 )
-@click.option("--allow-tool", multiple=True, metavar="TOOL", help="Offer only these; * is a glob.")
-@click.option("--deny-tool", multiple=True, metavar="TOOL", help="Do not offer these.")
 @click.option(
-    "--read-tool", multiple=True, metavar="TOOL", help="These change nothing: read-only tokens may."
+    "--allow-tool", multiple=True, metavar="TOOL", help="Offer only these tools; * is a glob."
 )
-@click.option("--timeout", type=float, metavar="SECONDS", help="For a call. [default: 60]")
-@click.option("--replace", is_flag=True, help="Take the place of a server with this name.")
-@placed
-def add(name: str, command: tuple[str, ...], *, place: Place, replace: bool, **given: Any) -> None:
-    """Serve the tools of a server: a program after --, or a URL.
+@click.option("--deny-tool", multiple=True, metavar="TOOL", help="Do not offer these tools.")
+@click.option(
+    "--read-tool",
+    multiple=True,
+    metavar="TOOL",
+    help="Tools that only read, so read-only tokens may call them.",
+)
+@click.option("--timeout", type=float, metavar="SECONDS", help="Limit for one call. [default: 60]")
+@click.option("--replace", is_flag=True, help="Replace a server of this name.")
+@being_options
+def add(
+    name: str, command: tuple[str, ...], *, place: Place, replace: bool, **options: Any
+) -> None:
+    """Add a server and serve its tools: a program after --, or a URL.
 
     \b
       nacre server add files -- npx -y @modelcontextprotocol/server-filesystem /home/ann
       nacre server add issues --url https://mcp.example.com/mcp \\
           --header 'Authorization: Bearer ${secret:ISSUES_TOKEN}'
 
-    Values may hold references: ${NAME} is a variable of the server's environment,
-    ${secret:NAME} what 'nacre secret set NAME' keeps, on a stack too.
+    Values may have references: ${NAME} is a variable of Nacre's environment,
+    ${secret:NAME} is the value that 'nacre secret set NAME' stored, on a stack too.
     """
-    entry, note = _with_base(name, _entry(command, given))
+    entry, note = _with_base(name, _entry(command, options))
     config = server_from(name, entry)
     _check_secrets(config)
     _check_place(config, place)
@@ -80,17 +98,23 @@ def add(name: str, command: tuple[str, ...], *, place: Place, replace: bool, **g
 
 @server.command("list")
 @json_option
-@placed
+@being_options
 def list_servers(*, as_json: bool, place: Place) -> None:
-    """List the servers, where they are, and what they offered last."""
-    table = place.open().data
-    known = StoredCatalogue(lambda: table).load()
-    configs = configured(table, place)
+    """List the servers, their addresses, and what they offered last."""
+    home = place.open()
+    catalogue = StoredCatalogue(lambda: home.data).load()
+    configs = configured(home)
     if as_json:
-        show_json([facts(config, source, known.get(config.name)) for source, config in configs])
+        show_json([facts(config, source, catalogue.get(config.name)) for source, config in configs])
         return
     rows = [
-        (config.name, config.kind, config.where(), state(config, known.get(config.name)), source)
+        (
+            config.name,
+            config.kind,
+            config.where(),
+            state(config, catalogue.get(config.name)),
+            source,
+        )
         for source, config in configs
     ]
     show_table(("NAME", "KIND", "WHERE", "LAST SEEN WITH", "FROM"), rows)
@@ -98,19 +122,19 @@ def list_servers(*, as_json: bool, place: Place) -> None:
 
 @server.command()
 @click.argument("name")
-@placed
+@being_options
 def remove(name: str, *, place: Place) -> None:
-    """Serve the tools of the server NAME no longer."""
+    """Remove the server NAME and its tools."""
     table = place.open().data
     store = ServerStore(lambda: table)
     entries = store.entries()
     if name not in entries:  # as 'nacre server list' shows it
-        name = next((each for each in entries if alias_of(each) == name), name)
-    written = entries.get(name)
+        name = next((stored for stored in entries if alias_of(stored) == name), name)
+    removed = entries.get(name)
     store.remove(name)
-    alias = server_from(name, written).name
+    alias = server_from(name, removed).name
     StoredCatalogue(lambda: table).update(
-        lambda entries: {each: entry for each, entry in entries.items() if each != alias}
+        lambda offers: {key: offer for key, offer in offers.items() if key != alias}
     )
     click.echo(f"Removed {name}.", err=True)
 
@@ -118,42 +142,44 @@ def remove(name: str, *, place: Place) -> None:
 @server.command()
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @json_option
-@placed
+@being_options
 def check(names: tuple[str, ...], *, as_json: bool, place: Place) -> int:
-    """Open servers, ask what they offer, and say what is wrong where something is.
+    """Connect to servers, list what they offer, and show what is wrong.
 
-    What a server lists first is trusted. What is new or has changed since then is shown, and
-    waits for 'nacre approve', also on a server that runs.
+    The first list of a server is trusted. Anything new or changed since then is shown, and waits
+    for 'nacre approve', also in a Nacre server that is running.
     """
     home = place.open()
-    configs = [config for _, config in configured(home.data, place)]
-    # Both a name as it was given to 'nacre server add' and the one that rules use.
-    shown = {config.name for config in configs}
-    wanted = {each if each in shown else alias_of(each): each for each in names}
-    unknown = [given for name, given in wanted.items() if name not in shown]
+    configs = [config for _, config in configured(home)]
+    # Accepts the name given to 'nacre server add' and the one that rules use.
+    listed = {config.name for config in configs}
+    selected = {name if name in listed else alias_of(name): name for name in names}
+    unknown = [name for alias, name in selected.items() if alias not in listed]
     if unknown:
         raise InvalidInputError(f"there is no server '{min(unknown)}'; see 'nacre server list'")
-    policy = policy_of(home, place)
-    found = [
-        checked(config, place, home, policy)
+    policy = policy_of(home)
+    results = [
+        check_server(config, home, policy)
         for config in configs
-        if not wanted or config.name in wanted
+        if not selected or config.name in selected
     ]
     if as_json:
-        show_json(found)
+        show_json(results)
     else:
-        for each in found:
-            show(each)
-    return FAILURE if any("problem" in each for each in found) else OK
+        for result in results:
+            show_check(result)
+    return FAILURE if any("problem" in result for result in results) else OK
 
 
 @server.command("import")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.argument("names", nargs=-1, metavar="[NAME]...")
-@click.option("--replace", is_flag=True, help="Take the place of servers with these names.")
-@placed
+@click.option("--replace", is_flag=True, help="Replace servers of these names.")
+@being_options
 def import_servers(file: Path, names: tuple[str, ...], *, replace: bool, place: Place) -> int:
-    """Take servers from FILE, a client's configuration with "mcpServers"; NAMEs narrow it down."""
+    """Add the servers of FILE, or only NAMEs.
+
+    FILE is a client's configuration with "mcpServers"."""
     entries = entries_of(strict_json.parse(file.read_bytes()), source=file.name)
     if missing := sorted(set(names) - set(entries)):
         raise InvalidInputError(f"{file.name} has no server '{missing[0][:80]}'")
@@ -178,34 +204,34 @@ def import_servers(file: Path, names: tuple[str, ...], *, replace: bool, place: 
         if note:
             click.echo(note, err=True)
         ignored = unknown_keys(entry)
-        said = f" (ignored: {', '.join(ignored)})" if ignored else ""
-        click.echo(f"Added {config.name}{said}.", err=True)
+        note = f" (ignored: {', '.join(ignored)})" if ignored else ""
+        click.echo(f"Added {config.name}{note}.", err=True)
     return outcome
 
 
-def _entry(command: tuple[str, ...], given: Mapping[str, Any]) -> dict[str, Any]:
+def _entry(command: tuple[str, ...], options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options in the shape of `mcpServers`."""
-    if bool(command) == bool(given["url"]):
+    if bool(command) == bool(options["url"]):
         raise InvalidInputError("give a command after --, or --url URL")
-    wanted = {
+    entry = {
         "command": command[0] if command else None,
         "args": list(command[1:]),
-        "url": given["url"],
-        "type": given["transport"],
-        "headers": dict(_pair(each, ":", "--header") for each in given["headers"]),
-        "env": dict(_pair(each, "=", "--env") for each in given["variables"]),
-        "cwd": given["cwd"],
-        "base": list(given["base"]),
-        "allowed_tools": list(given["allow_tool"]),
-        "disallowed_tools": list(given["deny_tool"]),
-        "read_tools": list(given["read_tool"]),
-        "timeout_seconds": given["timeout"],
+        "url": options["url"],
+        "type": options["transport"],
+        "headers": dict(_pair(text, ":", "--header") for text in options["headers"]),
+        "env": dict(_pair(text, "=", "--env") for text in options["variables"]),
+        "cwd": options["cwd"],
+        "base": list(options["base"]),
+        "allowed_tools": list(options["allow_tool"]),
+        "disallowed_tools": list(options["deny_tool"]),
+        "read_tools": list(options["read_tool"]),
+        "timeout_seconds": options["timeout"],
     }
-    return {key: value for key, value in wanted.items() if value}
+    return {key: value for key, value in entry.items() if value}
 
 
 def _with_base(name: str, entry: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:
-    """Return an entry with the bases that its command line shows for certain, and a word of it."""
+    """Return an entry with the bases that are certain from its command line, and a note."""
     if not entry.get("command"):
         return entry, ""
     line = [entry["command"], *entry.get("args", ())]
@@ -223,8 +249,8 @@ def _with_base(name: str, entry: Mapping[str, Any]) -> tuple[Mapping[str, Any], 
 
 
 def _pair(text: str, separator: str, option: str) -> tuple[str, str]:
-    name, found, value = text.partition(separator)
-    if not found or not name.strip():
+    name, present, value = text.partition(separator)
+    if not present or not name.strip():
         raise InvalidInputError(f"{option} must be of the form NAME{separator}VALUE")
     return name.strip(), value.strip() if separator == ":" else value
 
@@ -233,19 +259,19 @@ def _check_secrets(config: ServerConfig) -> None:
     name = written_secret(config)
     if name is not None:
         raise ConfigurationError(
-            f"'{name}' looks like a credential; keep it with 'nacre secret set NAME' and "
-            f"write ${{secret:NAME}} in its place"
+            f"'{name}' looks like a credential; store it with 'nacre secret set NAME' and "
+            f"write ${{secret:NAME}} instead"
         )
 
 
 def _check_place(config: ServerConfig, place: Place) -> None:
     if place.stack and config.kind == "stdio":
         raise ConfigurationError(
-            f"'{config.name}' is a program, which a stack does not start; give a 'url'"
+            f"'{config.name}' is a program, which a stack cannot start; give a 'url'"
         )
 
 
 def _announce(table: Table, config: ServerConfig) -> None:
-    """Let a server know of it that reads nothing but the catalogue."""
+    """Add the server to the catalogue, so that a process that reads only that knows it."""
     unasked = Entry(config.digest, 0.0, None)
     StoredCatalogue(lambda: table).update(lambda entries: {**entries, config.name: unasked})

@@ -1,54 +1,56 @@
-"""What is known of other servers, and what they say when they are asked."""
+"""The configured servers, their last known state, and a check of their current offers."""
 
 import json
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from nacre.being.memory.text.memory_text import counted
-from nacre.cli.being_options import Place
 from nacre.core.clock import system_clock
 from nacre.gateway.catalogue.store import Entry
 from nacre.gateway.servers.config import ServerConfig
-from nacre.ports.items.table import Table
 
 if TYPE_CHECKING:
-    from nacre.firewall.entry.mounted_servers import Watched
+    from nacre.firewall.entry.mounted_servers import CheckedOffer
     from nacre.firewall.rules.policy import Policy
     from nacre.ports.upstream import Offered
-    from nacre.wiring.home import Home
+    from nacre.wiring.compose import Home
 
 
-def configured(table: Table, place: Place) -> list[tuple[str, ServerConfig]]:
-    """Return the servers with where they are configured; what is wrong is told."""
-    from nacre.wiring.features.gateway import server_lists
+def configured(home: "Home") -> list[tuple[str, ServerConfig]]:
+    """Return the servers with their source; problems go to standard error."""
+    from nacre.wiring.features.server_sources import server_lists
     from nacre.wiring.settings import Settings
 
     settings = Settings.from_environment()
-    found: dict[str, tuple[str, ServerConfig]] = {}
-    for source, listed in server_lists(settings, table, is_stack=bool(place.stack)).items():
+    servers: dict[str, tuple[str, ServerConfig]] = {}
+    for source, listed in server_lists(home.ports, settings).items():
         for problem in listed.problems:
             click.echo(f"{problem.server}: {problem.text}", err=True)
         for config in listed.servers:
-            found.setdefault(config.name, (source, config))
-    return [found[name] for name in sorted(found)]
+            servers.setdefault(config.name, (source, config))
+    return [servers[name] for name in sorted(servers)]
 
 
 def state(config: ServerConfig, entry: Entry | None) -> str:
-    """Return what a server offered last, or why it could not be asked."""
+    """Return a short text about the last known offer of a server."""
     if entry is None or entry.digest != config.digest:
         return "not asked yet"
     if entry.problem is not None:
         return entry.problem
     if entry.offered is None:
         return "not asked yet"
-    held = f", {len(entry.waiting)} wait (nacre approve {config.name})" if entry.waiting else ""
-    return f"{counted(len(entry.offered.tools), 'tool')}{held}"
+    tools = counted(len(entry.offered.tools), "tool")
+    if not entry.waiting:
+        return tools
+    waiting = counted(len(entry.waiting), "waits", "wait")
+    return f"{tools}, {waiting} (nacre approve {config.name})"
 
 
 def facts(config: ServerConfig, source: str, entry: Entry | None) -> dict[str, Any]:
-    """Return what is known of a server, for programs."""
+    """Return the facts about a server, for JSON."""
     return {
         "name": config.name,
         "kind": config.kind,
@@ -58,47 +60,41 @@ def facts(config: ServerConfig, source: str, entry: Entry | None) -> dict[str, A
     }
 
 
-def policy_of(home: "Home", place: Place) -> "Policy":
-    """Return the policy that decides what is pinned."""
-    from nacre.wiring.features.policies import policies_in
+def policy_of(home: "Home") -> "Policy":
+    """Return the policy, which decides whether changes are held."""
+    from nacre.wiring.features.policies import policies_of
     from nacre.wiring.settings import Settings
-
-    def tell(said: str) -> None:
-        click.echo(said, err=True)
 
     settings = Settings.from_environment()
-    return policies_in(home.data, settings, tell, is_stack=bool(place.stack)).of(None).policy
+    return policies_of(home.ports, settings, partial(click.echo, err=True)).of(None).policy
 
 
-def checked(config: ServerConfig, place: Place, home: "Home", policy: "Policy") -> dict[str, Any]:
-    """Open a server, and return what it offers or what is wrong.
+def check_server(config: ServerConfig, home: "Home", policy: "Policy") -> dict[str, Any]:
+    """Connect to a server, and return its offer or its problem.
 
-    What it offers is compared with its pins and kept, as if a client had listed it: a server
-    that runs then holds what has changed.
+    The offer is compared with the server's pins and stored, as if a client had listed it. A
+    running Nacre server then holds back the changes.
     """
     from nacre.core.errors import RelayedError, UpstreamError
-    from nacre.wiring.features.servers import one_server, references_of
+    from nacre.wiring.features.servers import one_server
     from nacre.wiring.settings import Settings
 
-    references = references_of(home.secrets.get, is_stack=bool(place.stack))
-    opened, close = one_server(
-        config, references, Settings.from_environment(), is_stack=bool(place.stack)
-    )
+    opened, close = one_server(config, home.ports, Settings.from_environment())
     try:
         offered = opened.offered()
     except UpstreamError as error:
         return {"name": config.name, "problem": error.reason}
     except RelayedError as error:
-        return {"name": config.name, "problem": f"does not list what it has ({error})"}
+        return {"name": config.name, "problem": f"cannot list what it offers ({error})"}
     finally:
         close()
-    watched = _kept(config, offered, home, policy)
+    watched = _store(config, offered, home, policy)
     offered = watched.offered
     is_held = policy.settings.pins == "quarantine"
     return {
         "name": config.name,
         "protocol": offered.version,
-        "tools": [str(each["name"]) for each in offered.tools],
+        "tools": [str(tool["name"]) for tool in offered.tools],
         "resources": len(offered.resources) + len(offered.templates),
         "prompts": len(offered.prompts),
         "waiting": {
@@ -107,8 +103,10 @@ def checked(config: ServerConfig, place: Place, home: "Home", policy: "Policy") 
     }
 
 
-def _kept(config: ServerConfig, offered: "Offered", home: "Home", policy: "Policy") -> "Watched":
-    """Compare an offer with the server's pins, and let servers that run know of it."""
+def _store(
+    config: ServerConfig, offered: "Offered", home: "Home", policy: "Policy"
+) -> "CheckedOffer":
+    """Compare an offer with the server's pins, and store it in the catalogue."""
     from nacre.firewall.entry.mounted_content import compared
     from nacre.firewall.pins import GLOBAL, Pins
     from nacre.gateway.catalogue.store import StoredCatalogue
@@ -120,21 +118,21 @@ def _kept(config: ServerConfig, offered: "Offered", home: "Home", policy: "Polic
     return watched
 
 
-def show(found: Mapping[str, Any]) -> None:
-    """Write what was found of a server."""
-    if "problem" in found:
-        click.echo(f"{found['name']}: {found['problem']}")
+def show_check(result: Mapping[str, Any]) -> None:
+    """Print the result of a check."""
+    if "problem" in result:
+        click.echo(f"{result['name']}: {result['problem']}")
         return
-    tools = ", ".join(json.dumps(name)[1:-1] for name in found["tools"])
+    tools = ", ".join(json.dumps(name)[1:-1] for name in result["tools"])
     click.echo(
-        f"{found['name']}: {counted(len(found['tools']), 'tool')}, "
-        f"{counted(found['resources'], 'resource')}, "
-        f"{counted(found['prompts'], 'prompt')} (MCP {found['protocol']})"
+        f"{result['name']}: {counted(len(result['tools']), 'tool')}, "
+        f"{counted(result['resources'], 'resource')}, "
+        f"{counted(result['prompts'], 'prompt')} (MCP {result['protocol']})"
     )
     click.echo(f"  {tools}")
-    if found["waiting"]:
+    if result["waiting"]:
         waiting = ", ".join(
-            f"{json.dumps(name)[1:-1]} ({why})" for name, why in sorted(found["waiting"].items())
+            f"{json.dumps(name)[1:-1]} ({why})" for name, why in sorted(result["waiting"].items())
         )
         click.echo(f"  Waiting for approval: {waiting}")
-        click.echo(f"  Until then clients neither see nor use them: nacre approve {found['name']}")
+        click.echo(f"  Until then clients neither see nor use them: nacre approve {result['name']}")

@@ -1,1 +1,1 @@
-"""The commands `wrap` and `unwrap`, and what to paste into a client's configuration."""
+"""The commands `wrap` and `unwrap`, and the entries to paste into a client's configuration."""

@@ -1,4 +1,4 @@
-"""What to paste into an agent's configuration so that it finds its Being."""
+"""Configuration lines for clients, so that they reach their Being."""
 
 import json
 import shlex
@@ -11,9 +11,9 @@ SERVER_NAME = "nacre"
 
 
 def recipes(*, url: str, token: str, stdio: Sequence[str]) -> Mapping[str, str]:
-    """Return, for each client, where its configuration goes and what it says.
+    """Return the configuration for each client, under the name of its file.
 
-    `stdio` is the command line of the stdio server, for clients that do not take a URL
+    `stdio` is the command line of the stdio server, for clients that do not accept a URL
     with a token.
     """
     bearer = f"Bearer {token}"
@@ -34,24 +34,23 @@ def recipes(*, url: str, token: str, stdio: Sequence[str]) -> Mapping[str, str]:
 
 
 def stdio_command(*, being: str, owner: str, folder: Path) -> list[str]:
-    """Return the command line that serves a Being over stdio, whatever PATH a client has."""
+    """Return the command line that serves a Being over stdio, independent of a client's PATH."""
     place = ["--data-dir", str(folder), "--owner", owner, "--being", being]
     return [*program(), "mcp-server", *place]
 
 
 def token_command(being: str, options: Sequence[str] = ()) -> str:
-    """Return what to type for a token, also where `nacre` is not on the PATH."""
-    typed = ["nacre"] if shutil.which("nacre") else program()
-    return shlex.join([*typed, "token", "create", "--being", being, *options, "--scope", "full"])
+    """Return the command that creates a token."""
+    return _command("token", "create", "--being", being, *options, "--scope", "full")
 
 
 def welcome(
     *, being: str, url: str, token: str, stdio: Sequence[str], options: Sequence[str] = ()
 ) -> str:
-    """Return what the first start shows, this once."""
+    """Return the text of the first start, which is shown only once."""
     parts = [
         f"Your Being '{being}' is ready.\n\nURL:   {url}\nToken: {token}\n\n"
-        f"The token is shown this once. Another one: {token_command(being, options)}"
+        f"The token is shown only once. For another one, run: {token_command(being, options)}"
     ]
     texts = recipes(url=url, token=token, stdio=stdio)
     parts += [f"{client}:\n\n{_indented(text)}" for client, text in texts.items()]
@@ -59,13 +58,17 @@ def welcome(
 
 
 def link_command(options: Sequence[str]) -> str:
-    """Return what to type for a new sign-in link."""
-    typed = ["nacre"] if shutil.which("nacre") else program()
-    return shlex.join([*typed, "owner", "bootstrap", *options])
+    """Return the command that creates a sign-in link."""
+    return _command("owner", "bootstrap", *options)
+
+
+def _command(*arguments: str) -> str:
+    """Return a command to type, which works without `nacre` on the PATH too."""
+    return shlex.join([*(["nacre"] if shutil.which("nacre") else program()), *arguments])
 
 
 def program() -> list[str]:
-    """Return how to start this program from anywhere."""
+    """Return the command line that starts this program from any folder."""
     script = Path(sys.argv[0]).absolute()
     if script.name == "nacre" and script.is_file():
         return [str(script)]

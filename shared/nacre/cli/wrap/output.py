@@ -1,4 +1,4 @@
-"""What `nacre wrap` and `nacre unwrap` tell."""
+"""The output of `nacre wrap` and `nacre unwrap`."""
 
 import difflib
 from collections.abc import Sequence
@@ -8,30 +8,30 @@ import click
 from nacre.cli.display import show_json, show_table
 from nacre.cli.exit_codes import FAILURE, OK, tell
 from nacre.firewall.wrap.client_formats import Client
-from nacre.firewall.wrap.client_servers import Found, Problem
+from nacre.firewall.wrap.client_servers import ClientServer, UnreadableFile
 from nacre.firewall.wrap.redacted_entry import shown_entry
-from nacre.firewall.wrap.wrapper import Done, Outcome
+from nacre.firewall.wrap.wrapper import FileOutcome, Outcome
 
 _CHANGES = frozenset({"wrapped", "renewed", "unwrapped"})
 
 
-def show_done(done: Sequence[Done], *, rehearsed: bool, as_json: bool) -> int:
-    """Tell what became of servers, or would become, and return the exit code."""
-    outcomes = [outcome for each in done for outcome in each.outcomes]
+def show_outcomes(files: Sequence[FileOutcome], *, rehearsed: bool, as_json: bool) -> int:
+    """Show the outcome for each server, and return the exit code."""
+    outcomes = [outcome for file in files for outcome in file.outcomes]
     refused = [outcome for outcome in outcomes if outcome.result == "refused"]
     if as_json:
         show_json([_facts(outcome) for outcome in outcomes])
     else:
-        settled = [outcome for outcome in outcomes if outcome.result != "refused"]
         rows = [
             (outcome.path[-1], outcome.client.title, outcome.result, outcome.file)
-            for outcome in settled
+            for outcome in outcomes
+            if outcome.result != "refused"
         ]
         if rows:
             show_table(("SERVER", "CLIENT", "WOULD BE" if rehearsed else "IS", "FILE"), rows)
         if rehearsed:
-            for each in done:
-                _show_difference(each)
+            for file in files:
+                _show_difference(file)
     for outcome in outcomes:
         if outcome.result != "refused" and outcome.note:
             click.echo(f"{outcome.path[-1]} ({outcome.client.title}): {outcome.note}", err=True)
@@ -43,57 +43,59 @@ def show_done(done: Sequence[Done], *, rehearsed: bool, as_json: bool) -> int:
 
 
 def show_status(
-    found: Sequence[Found], problems: Sequence[Problem], missing: set[str], *, as_json: bool
+    servers: Sequence[ClientServer],
+    problems: Sequence[UnreadableFile],
+    missing: set[str],
+    *,
+    as_json: bool,
 ) -> int:
-    """Tell which servers are wrapped; `missing` are the programs that are no longer there."""
+    """Show which servers are wrapped; `missing` are programs that no longer exist."""
     if as_json:
         show_json(
             [
                 {
-                    "server": each.server.name,
-                    "client": each.client.name,
-                    "scope": each.scope,
-                    "state": state_of(each, missing),
-                    "file": each.file,
-                    "path": list(each.server.path),
+                    "server": entry.server.name,
+                    "client": entry.client.name,
+                    "scope": entry.scope,
+                    "state": state_of(entry, missing),
+                    "file": entry.file,
+                    "path": list(entry.server.path),
                 }
-                for each in found
+                for entry in servers
             ]
         )
-    elif found:
+    elif servers:
         rows = [
-            (each.server.name, each.client.title, state_of(each, missing), each.file)
-            for each in found
+            (entry.server.name, entry.client.title, state_of(entry, missing), entry.file)
+            for entry in servers
         ]
         show_table(("SERVER", "CLIENT", "STATE", "FILE"), rows)
     else:
         click.echo("No client has a server.", err=True)
     show_problems(problems)
-    lost = any(state_of(each, missing).endswith("missing") for each in found)
+    lost = any(state_of(entry, missing).endswith("missing") for entry in servers)
     if lost:
-        tell("a wrapped server cannot start: its nacre is gone; run 'nacre wrap --all'")
+        tell("a wrapped server cannot start because its nacre is missing; run 'nacre wrap --all'")
     return FAILURE if problems or lost else OK
 
 
-def show_problems(problems: Sequence[Problem]) -> None:
-    """Tell which files cannot be read."""
-    for each in problems:
-        tell(f"{each.client.title}: {each.file}: {each.reason}")
+def show_problems(problems: Sequence[UnreadableFile]) -> None:
+    """Show which files cannot be read."""
+    for problem in problems:
+        tell(f"{problem.client.title}: {problem.file}: {problem.reason}")
 
 
-def state_of(found: Found, missing: set[str]) -> str:
-    """Return in few words how a server stands."""
-    proxy = found.server.proxy
+def state_of(entry: ClientServer, missing: set[str]) -> str:
+    """Return the state of a server in a few words."""
+    proxy = entry.server.proxy
     if proxy is not None:
-        is_lost = proxy.program[0] in missing
-        return "wrapped, nacre missing" if is_lost else "wrapped"
-    if found.server.is_ours:
+        return "wrapped, nacre missing" if proxy.program[0] in missing else "wrapped"
+    if entry.server.is_ours:
         return "nacre itself"
-    if found.server.is_built_in:
+    if entry.server.is_built_in:
         return "built in"
-    return {"managed": "managed, not ours", "project": "not wrapped (project)"}.get(
-        found.scope, "not wrapped"
-    )
+    states = {"managed": "managed, not ours", "project": "not wrapped (project)"}
+    return states.get(entry.scope, "not wrapped")
 
 
 def _facts(outcome: Outcome) -> dict[str, object]:
@@ -107,26 +109,24 @@ def _facts(outcome: Outcome) -> dict[str, object]:
     }
 
 
-def _show_difference(done: Done) -> None:
-    """Print what would change; what could be a key is not shown."""
-    for outcome in done.outcomes:
+def _show_difference(file: FileOutcome) -> None:
+    """Print the changes of a file, with possible keys hidden."""
+    for outcome in file.outcomes:
         if outcome.result not in _CHANGES:
             continue
-        before = shown_entry(done.before, outcome.client, outcome.path).splitlines()
-        after = shown_entry(done.after, outcome.client, outcome.path).splitlines()
+        before = shown_entry(file.before, outcome.client, outcome.path).splitlines()
+        after = shown_entry(file.after, outcome.client, outcome.path).splitlines()
         click.echo()
         head = (f"{outcome.path[-1]} (now)", f"{outcome.path[-1]} ({outcome.result})")
         for line in difflib.unified_diff(before, after, *head, lineterm=""):
-            # A terminal would act on what else is in a file.
-            click.echo(
-                "".join(each if each.isprintable() or each == "\t" else "?" for each in line)
-            )
+            # Control characters of a file must not reach the terminal.
+            click.echo("".join(c if c.isprintable() or c == "\t" else "?" for c in line))
 
 
 def _show_restarts(outcomes: Sequence[Outcome]) -> None:
-    """Say what to do so that a client reads its file again."""
+    """Tell the user how to make each client read its file again."""
     changed: dict[str, Client] = {
         outcome.client.name: outcome.client for outcome in outcomes if outcome.result in _CHANGES
     }
     for client in changed.values():
-        click.echo(f"For {client.title} to notice: {client.restart}.", err=True)
+        click.echo(f"To apply this in {client.title}: {client.restart}.", err=True)

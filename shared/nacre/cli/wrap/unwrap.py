@@ -1,14 +1,14 @@
-"""The command `nacre unwrap`: take the policy away again, without a trace."""
+"""The command `nacre unwrap`: let clients start their servers without Nacre again."""
 
 import click
 
-from nacre.cli.being_options import Place, placed
+from nacre.cli.being_options import Place, being_options
 from nacre.cli.wrap.wrap import check_selection, chosen_clients, open_place, select, server_options
 
 
 @click.command()
 @server_options
-@placed
+@being_options
 def unwrap(
     servers: tuple[str, ...],
     *,
@@ -19,36 +19,38 @@ def unwrap(
     as_json: bool,
     place: Place,
 ) -> int:
-    """Let clients start their servers themselves again.
+    """Let clients start their servers without Nacre again.
 
-    An entry that is as 'nacre wrap' left it becomes what it was, byte for byte. In one that was
-    changed since, the proxy goes and the changes stay.
+    An entry that was not changed since 'nacre wrap' is restored byte for byte. In an entry that
+    was changed, the proxy is removed and the changes stay.
     """
-    from nacre.cli.wrap.output import show_done, show_problems
-    from nacre.firewall.wrap.client_servers import by_file, look
+    from nacre.cli.wrap.output import show_outcomes, show_problems
+    from nacre.firewall.wrap.client_servers import by_file, find_servers
 
     check_selection(servers, every=every)
     opened = open_place(place, "unwrap")
-    found, problems = look(opened.files, opened.records, opened.machine, chosen_clients(clients))
+    found_servers, problems = find_servers(
+        opened.files, opened.records, opened.machine, chosen_clients(clients)
+    )
     if every:
-        # Also what was wrapped in projects: their files are known from then.
-        wanted = [
-            each
-            for each in found
-            if each.server.proxy is not None
+        # Servers that were wrapped in a project are included: their records name the files.
+        selected = [
+            entry
+            for entry in found_servers
+            if entry.server.proxy is not None
             and (
-                each.scope == "user"
+                entry.scope == "user"
                 or project
-                or opened.records.get(each.file, each.server.path) is not None
+                or opened.records.get(entry.file, entry.server.path) is not None
             )
         ]
     else:
-        named = select(found, servers, project=True)
-        wanted = [each for each in named if each.server.proxy is not None] or named
-    done = [opened.wrapper.unwrap(group, rehearse=dry_run) for group in by_file(wanted)]
-    if not wanted:
+        named = select(found_servers, servers, project=True)
+        selected = [entry for entry in named if entry.server.proxy is not None] or named
+    outcomes = [opened.wrapper.unwrap(group, rehearse=dry_run) for group in by_file(selected)]
+    if not selected:
         click.echo("No server is wrapped.", err=True)
-    code = show_done(done, rehearsed=dry_run, as_json=as_json)
+    code = show_outcomes(outcomes, rehearsed=dry_run, as_json=as_json)
     if every:
         show_problems(problems)
     return code or int(every and bool(problems))

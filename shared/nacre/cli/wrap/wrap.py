@@ -1,30 +1,27 @@
 """The command `nacre wrap`: put the policy in front of servers that clients already use."""
 
 import shlex
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
-from nacre.cli.being_options import Place, placed
+from nacre.cli.being_options import Place, being_options, combined
 from nacre.cli.display import json_option
 from nacre.cli.wrap.client_config import program
 from nacre.core.errors import InvalidInputError, NotFoundError
 from nacre.firewall.wrap.client_formats import CLIENTS, Client
 
 if TYPE_CHECKING:
-    from nacre.firewall.wrap.client_servers import Found
+    from nacre.firewall.wrap.client_servers import ClientServer
     from nacre.wiring.features.wrap import Wrapping
 
-Function = TypeVar("Function", bound=Callable[..., Any])
-
 _STATUS = ("status",)
-_PASSING = ("archive-v0", "environments-v2", "pipx/.cache")
+_CACHE_FOLDERS = ("archive-v0", "environments-v2", "pipx/.cache")
 
-_OPTIONS = (
+server_options = combined(
     click.argument("servers", metavar="[SERVER]...", nargs=-1),
-    click.option("--all", "every", is_flag=True, help="Every server that is there."),
+    click.option("--all", "every", is_flag=True, help="All servers."),
     click.option(
         "--client",
         "clients",
@@ -34,18 +31,12 @@ _OPTIONS = (
         help=f"Only in this client: {', '.join(client.name for client in CLIENTS)}.",
     ),
     click.option(
-        "--project", is_flag=True, help="Also in the project's files of the current folder."
+        "--project", is_flag=True, help="Also change project files in the current folder."
     ),
     click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing."),
     json_option,
 )
-
-
-def server_options(command: Function) -> Function:
-    """Give a command the servers that it is about."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+"""The argument and options that select servers."""
 
 
 @click.command()
@@ -60,17 +51,17 @@ def server_options(command: Function) -> Function:
     "--name",
     metavar="NAME",
     default="",
-    help="What rules, pins and the audit call the server. [default: its name in the client]",
+    help="The server's name in rules, pins and the audit. [default: its name in the client]",
 )
 @click.option(
     "--base",
     "bases",
     metavar="DIR",
     multiple=True,
-    help="A folder from which these servers resolve relative paths. Name all of them; 'none' is "
-    "for servers that open no files. [default: what their arguments say, if that is certain]",
+    help="A folder from which these servers resolve relative paths. Name all of them; 'none' means "
+    "that they open no files. [default: the folders in their arguments, if that is certain]",
 )
-@placed
+@being_options
 def wrap(
     servers: tuple[str, ...],
     *,
@@ -86,12 +77,12 @@ def wrap(
 ) -> int:
     """Put the policy in front of servers that clients already use.
 
-    The client's file then starts Nacre, which starts the server, or calls it. Nothing else in
-    the file changes, and 'nacre unwrap' brings back every byte. 'nacre wrap status' lists the
-    servers of all clients.
+    The client then starts Nacre, which starts or calls the server. Nothing else in the client's
+    file changes, and 'nacre unwrap' restores every byte. 'nacre wrap status' lists the servers of
+    all clients.
     """
-    from nacre.cli.wrap.output import show_done, show_problems, show_status
-    from nacre.firewall.wrap.client_servers import by_file, look
+    from nacre.cli.wrap.output import show_outcomes, show_problems, show_status
+    from nacre.firewall.wrap.client_servers import by_file, find_servers
 
     if policy is not None:
         from nacre.firewall.policies.loader import read_policy
@@ -100,65 +91,71 @@ def wrap(
     if bases and every:
         raise InvalidInputError("--base is for servers that you name, not for --all")
     opened = open_place(place, "wrap", str(policy or ""), bases)
-    found, problems = look(opened.files, opened.records, opened.machine, chosen_clients(clients))
+    all_servers, problems = find_servers(
+        opened.files, opened.records, opened.machine, chosen_clients(clients)
+    )
     if servers == _STATUS:
-        return show_status(found, problems, missing_programs(found), as_json=as_json)
+        missing = missing_programs(all_servers)
+        return show_status(all_servers, problems, missing, as_json=as_json)
     check_selection(servers, every=every)
-    wanted = select(found, servers, project=project)
-    if name and len(wanted) != 1:
+    selected = select(all_servers, servers, project=project)
+    if name and len(selected) != 1:
         raise InvalidInputError(
-            f"--name is for one server, and {len(wanted)} are meant; name one, and its --client"
+            f"--name is for one server, not for {len(selected)}; name one, and its --client"
         )
-    groups = by_file(wanted)
-    done = [opened.wrapper.wrap(group, rehearse=dry_run, name=name) for group in groups]
-    code = show_done(done, rehearsed=dry_run, as_json=as_json)
+    groups = by_file(selected)
+    outcomes = [opened.wrapper.wrap(group, rehearse=dry_run, name=name) for group in groups]
+    code = show_outcomes(outcomes, rehearsed=dry_run, as_json=as_json)
     if every:
         show_problems(problems)
-    after = found if dry_run else look(opened.files, opened.records, opened.machine)[0]
-    _tell_shared_names(after, wanted, name)
     if not dry_run:
-        _tell_rules(policy)
-        _tell_passing()
+        all_servers = find_servers(opened.files, opened.records, opened.machine)[0]
+    _warn_of_shared_names(all_servers, selected, name)
+    if not dry_run:
+        _show_rules(policy)
+        _warn_of_cache()
     return code or int(every and bool(problems))
 
 
 def open_place(
     place: Place, command: str, policy: str = "", bases: tuple[str, ...] = ()
 ) -> "Wrapping":
-    """Return what wraps on this machine."""
+    """Return the wrapper of this machine."""
     from nacre.wiring.features.wrap import open_wrapping
 
     if place.stack:
-        raise InvalidInputError(f"{command} works on this machine; leave --stack out")
+        raise InvalidInputError(f"{command} works on this machine only; leave out --stack")
     return open_wrapping(place.folder(), program(), policy, bases)
 
 
 def check_selection(servers: tuple[str, ...], *, every: bool) -> None:
-    """Raise InvalidInputError unless servers are named, or all are meant."""
+    """Raise InvalidInputError unless servers are named or --all is given, and not both."""
     if bool(servers) == every:
         raise InvalidInputError("name the servers, or give --all; see 'nacre wrap status'")
 
 
-def select(found: "list[Found]", servers: tuple[str, ...], *, project: bool) -> "list[Found]":
-    """Return the servers of these names; NotFoundError for a name that nobody has."""
-    from nacre.firewall.wrap.client_servers import choose
+def select(
+    servers: "list[ClientServer]", names: tuple[str, ...], *, project: bool
+) -> "list[ClientServer]":
+    """Return the servers of these names; raise NotFoundError for a name that none has."""
+    from nacre.firewall.wrap.client_servers import select_servers
 
-    wanted = choose(found, servers, project=project)
-    for name in servers:
-        if not any(each.server.name == name for each in wanted):
-            raise NotFoundError(_unknown(name, found))
-    return wanted
+    selected = select_servers(servers, names, project=project)
+    for name in names:
+        if not any(entry.server.name == name for entry in selected):
+            raise NotFoundError(_unknown(name, servers))
+    return selected
 
 
-def _unknown(name: str, found: "list[Found]") -> str:
-    elsewhere = [each for each in found if each.server.name == name]
-    if any(each.scope == "project" for each in elsewhere):
+def _unknown(name: str, servers: "list[ClientServer]") -> str:
+    elsewhere = [entry for entry in servers if entry.server.name == name]
+    if any(entry.scope == "project" for entry in elsewhere):
         return (
-            f"'{name}' stands only in {elsewhere[0].file}, which a project shares; give --project"
+            f"'{name}' is only in {elsewhere[0].file}, which a project shares; give --project"
             " to change it there"
         )
     if elsewhere:
-        return f"'{name}' stands only in {elsewhere[0].file}, which an administrator manages"
+        return f"'{name}' is only in {elsewhere[0].file}, which an administrator manages"
     return f"no client has a server '{name}'; see 'nacre wrap status'"
 
 
@@ -167,27 +164,33 @@ def chosen_clients(names: tuple[str, ...]) -> list[Client]:
     return [client for client in CLIENTS if not names or client.name in names]
 
 
-def missing_programs(found: "list[Found]") -> set[str]:
-    """Return the programs of proxies that are no longer where their entries say."""
-    named = {each.server.proxy.program[0] for each in found if each.server.proxy is not None}
-    return {each for each in named if Path(each).is_absolute() and not Path(each).exists()}
+def missing_programs(servers: "list[ClientServer]") -> set[str]:
+    """Return the programs of proxies that no longer exist."""
+    programs = {
+        entry.server.proxy.program[0] for entry in servers if entry.server.proxy is not None
+    }
+    return {file for file in programs if Path(file).is_absolute() and not Path(file).exists()}
 
 
-def _tell_shared_names(found: "list[Found]", wanted: "list[Found]", name: str) -> None:
-    """Warn where rules and pins would take two different servers for one."""
-    from nacre.firewall.wrap.client_servers import namesakes
+def _warn_of_shared_names(
+    servers: "list[ClientServer]", wrapped: "list[ClientServer]", name: str
+) -> None:
+    """Warn if two different servers have the same name in rules and pins."""
+    from nacre.firewall.wrap.client_servers import shared_names
 
-    for rule_name, group in namesakes(found, wanted, name).items():
-        places = ", ".join(f"{each.server.name} in {each.client.title}" for each in group)
+    for rule_name, group in shared_names(servers, wrapped, name).items():
+        places = ", ".join(f"{entry.server.name} in {entry.client.title}" for entry in group)
+        entry = group[-1]
         click.echo(
-            f"warning: rules and pins call different servers '{rule_name}' ({places}), so the tools"
-            " of one would wait as changes of the other. Give one of them another name: nacre wrap"
-            f" {shlex.quote(group[-1].server.name)} --client {group[-1].client.name} --name OTHER",
+            f"warning: different servers have the name '{rule_name}' in rules and pins ({places}),"
+            " so the tools of one would wait as changes of the other. Rename one of them:"
+            f" nacre wrap {shlex.quote(entry.server.name)} --client {entry.client.name}"
+            " --name OTHER",
             err=True,
         )
 
 
-def _tell_rules(policy: Path | None) -> None:
+def _show_rules(policy: Path | None) -> None:
     from nacre.wiring.features.policies import policy_path
     from nacre.wiring.settings import Settings
 
@@ -196,16 +199,16 @@ def _tell_rules(policy: Path | None) -> None:
         click.echo(f"Rules: {path}", err=True)
     else:
         click.echo(
-            "Rules: none yet, so each call is asked about; 'nacre policy init --from-servers'",
+            "Rules: none yet, so you are asked about each call; run"
+            " 'nacre policy init --from-servers'",
             err=True,
         )
 
 
-def _tell_passing() -> None:
+def _warn_of_cache() -> None:
     start = program()[0].replace("\\", "/")
-    if any(f"/{part}/" in start for part in _PASSING):
+    if any(f"/{part}/" in start for part in _CACHE_FOLDERS):
         click.echo(
-            f"{start} is in a cache that is emptied at times; install Nacre for good, then wrap"
-            " again",
+            f"{start} is in a cache that may be emptied; install Nacre elsewhere, then wrap again",
             err=True,
         )

@@ -1,4 +1,4 @@
-"""Who may call: the Being's tokens, and the clients that were let in; each can be ended."""
+"""The page of a Being's tokens and connected clients, where each can be revoked."""
 
 from datetime import timedelta
 
@@ -6,9 +6,9 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from nacre.access.oauth.grant_items import Grant
-from nacre.access.scopes import NAMES, scope_name
+from nacre.access.scopes import SCOPES_BY_NAME, scope_name
 from nacre.console.control_access import control_of
-from nacre.console.frame import At, Sent, Visit, onward, show
+from nacre.console.frame import PageVisit, PostedForm, Visit, redirect_to, show
 from nacre.core.errors import InvalidInputError
 from nacre.core.limits import API_TOKEN_DAYS
 from nacre.core.token_prefixes import API
@@ -21,23 +21,25 @@ DAYS = (1, 7, 30, API_TOKEN_DAYS, 365)
 
 
 @routes.get("")
-def show_access(request: Request, at: At) -> Response:
-    """Show what may call in the Being's name."""
+def show_access(request: Request, at: PageVisit) -> Response:
+    """Show the tokens and clients that may act as the Being."""
     return _access_page(request, at)
 
 
 @routes.post("/tokens")
-def create_token(request: Request, sent: Sent) -> Response:
-    """Make a token and show it, this once."""
+def create_token(request: Request, sent: PostedForm) -> Response:
+    """Create a token and show it once."""
     scope, days = sent.text("scope"), sent.text("days")
-    if scope not in NAMES or days not in {str(each) for each in DAYS}:
-        return _access_page(request, sent, problem="choose what it may do and how long it lives")
+    if scope not in SCOPES_BY_NAME or days not in {str(choice) for choice in DAYS}:
+        return _access_page(
+            request, sent, problem="choose what the token may do and how long it is valid"
+        )
     try:
         issued = portal_of(request).authority.tokens.issue(
             API,
             being_id=sent.being_id,
             owner=sent.owner.owner,
-            scopes=NAMES[scope],
+            scopes=SCOPES_BY_NAME[scope],
             lifetime=timedelta(days=int(days)),
             label=sent.text("label"),
         )
@@ -56,24 +58,24 @@ def create_token(request: Request, sent: Sent) -> Response:
 
 
 @routes.post("/tokens/revoke")
-def revoke_token(request: Request, sent: Sent) -> Response:
-    """End one token now."""
+def revoke_token(request: Request, sent: PostedForm) -> Response:
+    """Revoke one token now."""
     authority = portal_of(request).authority
     authority.tokens.revoke(sent.text("token"), being_id=sent.being_id)
-    return onward(request, sent, "access", said="token-revoked")
+    return redirect_to(request, sent, "access", said="token-revoked")
 
 
 @routes.post("/clients/revoke")
-def revoke_client(request: Request, sent: Sent) -> Response:
-    """End one client's access now, with all its tokens."""
+def revoke_client(request: Request, sent: PostedForm) -> Response:
+    """Revoke one client's access now, with all its tokens."""
     authority = portal_of(request).authority
     authority.grants.revoke(sent.text("client"), owner=sent.owner.owner)
-    return onward(request, sent, "access", said="client-revoked")
+    return redirect_to(request, sent, "access", said="client-revoked")
 
 
 @routes.post("/revoke-all")
-def revoke_all(request: Request, sent: Sent) -> Response:
-    """End every token and every client of the Being."""
+def revoke_all(request: Request, sent: PostedForm) -> Response:
+    """Revoke every token and disconnect every client of the Being."""
     authority = portal_of(request).authority
     for grant in _clients(request, sent):
         authority.grants.revoke(grant.grant_id, owner=sent.owner.owner)
@@ -81,13 +83,13 @@ def revoke_all(request: Request, sent: Sent) -> Response:
     for record in authority.tokens.of_being(sent.being_id):
         if record.state(now) == "active":
             authority.tokens.revoke(record.token_id, being_id=sent.being_id)
-    return onward(request, sent, "access", said="all-revoked")
+    return redirect_to(request, sent, "access", said="all-revoked")
 
 
 def _access_page(request: Request, at: Visit, *, problem: str | None = None) -> Response:
     control = control_of(request)
     now = control.clock()
-    # A client's own tokens come and go by the hour; its row is among the clients.
+    # Tokens of clients change every hour; the list of clients shows them.
     tokens = [
         record
         for record in portal_of(request).authority.tokens.of_being(at.being_id)
@@ -98,7 +100,6 @@ def _access_page(request: Request, at: Visit, *, problem: str | None = None) -> 
         at,
         "access/access.html",
         here="access",
-        status=400 if problem else 200,
         problem=problem,
         active=[record for record in tokens if record.state(now) == "active"],
         ended=[(record, record.state(now)) for record in tokens if record.state(now) != "active"],

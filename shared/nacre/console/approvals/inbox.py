@@ -1,20 +1,20 @@
-"""The calls that wait for their owner's word, and what was granted and still counts."""
+"""The calls that wait for approval, and the approvals that are still valid."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from nacre.access.beings import Being
 from nacre.access.tokens.store import TokenStore
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.firewall.approvals.form import printable
 from nacre.firewall.approvals.store import Ticket
 
-LOCAL = "local"  # who speaks over stdio, and has no token
+LOCAL = "local"  # the caller over stdio, who has no token
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks: by the name that their owner knows, and for which Being."""
+    """A caller, by the name that the owner knows, and its Being."""
 
     name: str
     being: str
@@ -22,7 +22,7 @@ class Caller:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One call as its owner reads it; every character shows."""
+    """One call as its owner reads it; every character is visible."""
 
     ticket: str
     state: str
@@ -40,7 +40,7 @@ class Case:
 
 
 def callers(tokens: TokenStore, beings: Iterable[Being]) -> dict[str, Caller]:
-    """Return who may ask on behalf of these Beings, by what tickets and records call them."""
+    """Return the callers that act for these Beings, by the id that tickets and records name."""
     return {
         record.token_id: Caller(printable(record.label or record.hint), being.name)
         for being in beings
@@ -49,19 +49,21 @@ def callers(tokens: TokenStore, beings: Iterable[Being]) -> dict[str, Caller]:
 
 
 def cases(
-    tickets: Iterable[Ticket], known: Mapping[str, Caller], *, with_local: bool
+    tickets: Iterable[Ticket], by_token: Mapping[str, Caller], *, with_local: bool
 ) -> list[Case]:
-    """Return what concerns these callers, the oldest question first, questions before answers.
+    """Return the cases of these callers: open ones first, the oldest first.
 
-    `with_local`: calls on this machine that came without a token belong to the reader too.
+    `with_local` includes calls on this machine that came without a token.
     """
-    everyone = {**known, LOCAL: Caller("a program on this machine", "")} if with_local else known
-    found = [
+    everyone = (
+        {**by_token, LOCAL: Caller("a program on this machine", "")} if with_local else by_token
+    )
+    visible = [
         _case(ticket, everyone[ticket.principal])
         for ticket in tickets
         if ticket.principal in everyone
     ]
-    return sorted(found, key=lambda case: case.state != "open")
+    return sorted(visible, key=lambda case: case.state != "open")
 
 
 def _case(ticket: Ticket, caller: Caller) -> Case:

@@ -1,18 +1,18 @@
-"""The audit as its owner reads it: the newest records first, and only those that are wanted."""
+"""The audit log as its owner reads it: filtered, the newest records first."""
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any
 
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.firewall.approvals.form import printable
 from nacre.firewall.audit.log import moment_of
 from nacre.ports.audit import AuditRecords
 
 OUTCOMES = ("allow", "deny", "prompt", "pass", "reject", "drop", "note")
 _SHOWN = 50
-_MOST_READ = 5_000  # of records on one page, however few are wanted
+_MOST_READ = 5_000  # records for one page, however few of them match
 _KNOWN = frozenset(
     (
         *("prev", "hash", "seq", "writer", "at", "outcome", "server", "sender", "method", "tool"),
@@ -22,18 +22,18 @@ _KNOWN = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """Which records: everything that is not empty must fit."""
+class RecordFilter:
+    """A filter of records; every field that is not empty must match."""
 
     outcome: str = ""
     server: str = ""
     tool: str = ""  # a part of the tool's name, or of the method's
     who: str = ""  # a token's id
     until: str = ""  # a day
-    elsewhere: bool = False  # those of no Being: of proxies on this machine
+    elsewhere: bool = False  # records of proxies on this machine, which belong to no Being
 
-    def fits(self, record: Mapping[str, Any], being_id: str) -> bool:
-        """Tell whether a record is wanted."""
+    def matches(self, record: Mapping[str, Any], being_id: str) -> bool:
+        """Tell whether a record matches."""
         if str(record.get("being", "")) != ("" if self.elsewhere else being_id):
             return False
         named = f"{record.get('tool', '')} {record.get('method', '')}".lower()
@@ -45,7 +45,7 @@ class Wanted:
         )
 
     def before(self) -> str:
-        """Return the moment before which records are wanted, empty for all."""
+        """Return the moment before which records match, empty for all."""
         try:
             return (date.fromisoformat(self.until) + timedelta(days=1)).isoformat()
         except (ValueError, OverflowError):
@@ -54,7 +54,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One record, with every character of it in sight."""
+    """One record; every character of it is visible."""
 
     at: str
     outcome: str
@@ -73,7 +73,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """Some records; `older` is the moment to go on from, empty where there are no more."""
+    """Some records; `older` is where the next page starts, empty when there are no more."""
 
     entries: tuple[Entry, ...]
     older: str
@@ -83,28 +83,28 @@ class Records:
 def look(
     records: AuditRecords,
     being_id: str,
-    wanted: Wanted,
+    record_filter: RecordFilter,
     *,
     before: str = "",
-    shown: int = _SHOWN,
+    limit: int = _SHOWN,
     most: int = _MOST_READ,
 ) -> Records:
-    """Return the newest records that are wanted, before a moment where one is given."""
-    found: list[Entry] = []
+    """Return the newest records that match, before a moment if one is given."""
+    entries: list[Entry] = []
     damaged = 0
     last = ""
-    for count, line in enumerate(records.newest(before or wanted.before())):
+    for count, line in enumerate(records.newest(before or record_filter.before())):
         at = moment_of(line)
         # Records of one moment stay together: a page ends between two moments.
-        if at != last and (len(found) >= shown or count >= most):
-            return Records(tuple(found), last, damaged)
+        if at != last and (len(entries) >= limit or count >= most):
+            return Records(tuple(entries), last, damaged)
         last = at or last
         record = _parsed(line)
         if record is None:
             damaged += 1
-        elif wanted.fits(record, being_id):
-            found.append(_entry(record))
-    return Records(tuple(found), "", damaged)
+        elif record_filter.matches(record, being_id):
+            entries.append(_entry(record))
+    return Records(tuple(entries), "", damaged)
 
 
 def _parsed(line: bytes) -> dict[str, Any] | None:

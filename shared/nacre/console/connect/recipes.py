@@ -1,18 +1,19 @@
-"""How each client is given a Being's URL: what to type, to paste or to click."""
+"""The steps that connect each client: text to type or paste, and links to open."""
 
 import json
 import shlex
 from base64 import b64encode
 from collections.abc import Sequence
-from dataclasses import dataclass
 from urllib.parse import quote, urlencode
+
+from nacre.core.lazy_dataclasses import dataclass
 
 NAME = "nacre"
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One thing to do: words, and what goes with them, to be copied or opened."""
+    """One step: its text, and text to copy or an address to open."""
 
     text: str
     copied: str = ""
@@ -21,19 +22,19 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """One client, and what to do there in order."""
+    """The steps for one client, in order."""
 
     key: str
     client: str
     steps: tuple[Step, ...]
-    needs_internet: bool = False  # the client's maker calls the server, not this machine
+    needs_internet: bool = False  # the client connects from its maker's servers
 
 
 def recipes(url: str, stdio: Sequence[str] = ()) -> tuple[Recipe, ...]:
-    """Return what each client does with a URL; all of them then ask the owner in a browser.
+    """Return the recipe of each client; every client then asks the owner in a browser.
 
-    `stdio` is the command line that a client on the same machine can start instead; Claude
-    Desktop, which calls URLs from the internet only, then gets that one.
+    `stdio` is the command line that a client on this machine can start instead. Claude Desktop
+    gets that one, because it only connects to URLs from the internet.
     """
     cursor = b64encode(json.dumps({"url": url}).encode()).decode()
     code = json.dumps({"name": NAME, "type": "http", "url": url}, separators=(",", ":"))
@@ -49,19 +50,15 @@ def recipes(url: str, stdio: Sequence[str] = ()) -> tuple[Recipe, ...]:
         Recipe(
             "claude-desktop",
             "Claude Desktop",
-            _started(stdio) if stdio else _CONNECTOR + _pasted(url),
+            _started(stdio) if stdio else (Step(_ADD_CONNECTOR), *_pasted(url)),
             needs_internet=not stdio,
         ),
         Recipe(
             "claude-ai",
             "claude.ai",
             (
-                Step(
-                    "Open Settings, then Connectors, and choose “Add custom connector”.",
-                    opened="https://claude.ai/settings/connectors",
-                ),
-                Step("As the name, write Nacre. As the URL, paste:", url),
-                Step("Choose “Connect” and allow it on the page that opens."),
+                Step(_ADD_CONNECTOR, opened="https://claude.ai/settings/connectors"),
+                *_pasted(url),
             ),
             needs_internet=True,
         ),
@@ -71,8 +68,8 @@ def recipes(url: str, stdio: Sequence[str] = ()) -> tuple[Recipe, ...]:
             (
                 Step("Open Settings, then Connectors, then Advanced, and turn on Developer mode."),
                 Step(
-                    "Back in Connectors choose “Create”. As the name, write Nacre. As the URL, "
-                    "paste:",
+                    "Back in Connectors choose “Create”. Enter Nacre as the name. Paste as "
+                    "the URL:",
                     url,
                 ),
                 Step("Leave OAuth as the authentication, choose “Create”, and allow it."),
@@ -89,7 +86,7 @@ def recipes(url: str, stdio: Sequence[str] = ()) -> tuple[Recipe, ...]:
                     + urlencode({"name": NAME, "config": cursor}),
                 ),
                 Step(
-                    "Or write this into ~/.cursor/mcp.json:",
+                    "Or add this to ~/.cursor/mcp.json:",
                     _shown({"mcpServers": {NAME: {"url": url}}}),
                 ),
                 Step("In Settings, under MCP, choose “Connect” beside nacre, and allow it."),
@@ -104,7 +101,7 @@ def recipes(url: str, stdio: Sequence[str] = ()) -> tuple[Recipe, ...]:
                     opened=f"vscode:mcp/install?{quote(code, safe='')}",
                 ),
                 Step(
-                    "Or write this into .vscode/mcp.json:",
+                    "Or add this to .vscode/mcp.json:",
                     _shown({"servers": {NAME: {"type": "http", "url": url}}}),
                 ),
                 Step("Start the server there, and allow it on the page that opens."),
@@ -139,12 +136,12 @@ def recipes(url: str, stdio: Sequence[str] = ()) -> tuple[Recipe, ...]:
     )
 
 
-_CONNECTOR = (Step("Open Settings, then Connectors, and choose “Add custom connector”."),)
+_ADD_CONNECTOR = "Open Settings, then Connectors, and choose “Add custom connector”."
 
 
 def _pasted(url: str) -> tuple[Step, ...]:
     return (
-        Step("As the name, write Nacre. As the URL, paste:", url),
+        Step("Enter Nacre as the name. Paste as the URL:", url),
         Step("Choose “Connect” and allow it on the page that opens."),
     )
 
@@ -153,7 +150,7 @@ def _started(stdio: Sequence[str]) -> tuple[Step, ...]:
     entry = {"command": stdio[0], "args": list(stdio[1:])}
     return (
         Step("Open Settings, then Developer, and choose “Edit Config”."),
-        Step("Write this into claude_desktop_config.json:", _shown({"mcpServers": {NAME: entry}})),
+        Step("Add this to claude_desktop_config.json:", _shown({"mcpServers": {NAME: entry}})),
         Step("Quit Claude Desktop, then start it again."),
     )
 

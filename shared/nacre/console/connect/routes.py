@@ -1,22 +1,22 @@
-"""How each client is connected: exactly what to paste or to click."""
+"""The page that shows how to connect each client."""
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from nacre.console.connect.recipes import recipes
-from nacre.console.frame import At, console_of, show
+from nacre.console.frame import PageVisit, console_of, show
 from nacre.web.portal_parts import base_url
 
 routes = APIRouter(prefix="/beings/{being_id}")
 
 
 @routes.get("/connect")
-def connect(request: Request, at: At) -> Response:
-    """Show the Being's URL, and what each client makes of it."""
+def connect(request: Request, at: PageVisit) -> Response:
+    """Show the Being's URL and the steps for each client."""
     base = base_url(request)
     url = f"{base}/mcp/{at.being_id}"
     is_public = base.startswith("https://")
-    stdio = [word.replace("{being}", at.being_id) for word in console_of(request).stdio]
+    stdio = [argument.replace("{being}", at.being_id) for argument in console_of(request).stdio]
     return show(
         request,
         at,

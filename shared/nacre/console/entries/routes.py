@@ -1,7 +1,7 @@
-"""What a Being keeps about itself and its partner: notes, diary, soul, and all other targets.
+"""The pages of a Being's notes, diary, soul and other targets.
 
-Every kind has the same pages: a list with a form for another entry, and a page for each entry
-with its old versions where they are kept.
+Every target has a list with a form for a new entry, and a page for each entry with its old
+versions.
 """
 
 from typing import NamedTuple
@@ -9,13 +9,24 @@ from typing import NamedTuple
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
+from nacre.being.memory.model import keys
+from nacre.being.memory.model.fields import checked_name
 from nacre.being.memory.store.entries import Entry
 from nacre.being.memory.store.profile import Outcome
 from nacre.being.memory.store.targets import REQUIRED_SOUL_FIELDS, SOUL_FIELDS, TARGETS, Target
-from nacre.console.entries.old_versions import versions
-from nacre.console.frame import At, FormVisit, Sent, Visit, console_of, onward, show
+from nacre.console.frame import (
+    FormVisit,
+    PageVisit,
+    PostedForm,
+    Visit,
+    console_of,
+    redirect_to,
+    show,
+)
 from nacre.console.line_diff import difference
 from nacre.core.errors import ConflictError, InvalidInputError, NotFoundError
+from nacre.ports.items.paging import every_item
+from nacre.ports.items.table import Range, Table
 from nacre.web.forms import query_fields
 
 routes = APIRouter(prefix="/beings/{being_id}/profile")
@@ -24,54 +35,54 @@ _PAGE = 40
 
 
 class Kind(NamedTuple):
-    """How a target is called on the pages."""
+    """The words that the pages use for a target."""
 
     title: str
     lead: str
-    key: str = ""  # what its entries are called by; empty where keys are given
+    key: str = ""  # the label of the key field; empty if the server chooses keys
     one: str = "entry"
 
 
 KINDS = {
-    "notes": Kind("Notes", "Memos that are kept word for word, such as things to do.", one="note"),
-    "diary": Kind("Diary", "A page for each day.", "Day (YYYY-MM-DD, empty for today)", "page"),
+    "notes": Kind("Notes", "Notes that are kept word for word, such as things to do.", one="note"),
+    "diary": Kind("Diary", "One page for each day.", "Day (YYYY-MM-DD, empty for today)", "page"),
     "souls": Kind("Soul", "Who the Being is: every client reads this first.", "Field", "field"),
-    "preferences": Kind("Preferences", "What its partner likes and how.", "Name (may be empty)"),
+    "preferences": Kind("Preferences", "What its partner prefers.", "Name (optional)"),
     "knowledge": Kind("Knowledge", "What it has been taught.", "Title"),
-    "relationship": Kind("People", "What it knows of people.", "Name"),
+    "relationship": Kind("People", "What it knows about people.", "Name"),
     "partner_tools": Kind("Tools", "Tools that its partner uses.", "Name"),
     "partner_map": Kind("Places", "Where things are.", "Name"),
-    "partner_rules": Kind("Rules", "What its partner has laid down: [category] title: body."),
+    "partner_rules": Kind("Rules", "Rules from its partner, as [category] title: body."),
 }
 _OWN_PAGES = ("notes", "diary", "souls")
 
 
 @routes.get("")
-def show_targets(request: Request, at: At) -> Response:
-    """Show the kinds of entries that have no place of their own in the menu."""
-    profile = console_of(request).mind().memory.profile
-    found = {
+def show_targets(request: Request, at: PageVisit) -> Response:
+    """Show the targets that are not in the menu themselves."""
+    profile = console_of(request).memory_services().memory.profile
+    newest = {
         name: profile.page(at.being_id, TARGETS[name], limit=4).entries
         for name in KINDS
         if name not in _OWN_PAGES
     }
-    return show(request, at, "entries/targets.html", here="profile", kinds=KINDS, found=found)
+    return show(request, at, "entries/targets.html", here="profile", kinds=KINDS, newest=newest)
 
 
 @routes.get("/{target}")
-def show_entries(request: Request, at: At, target: str) -> Response:
-    """Show the entries of a kind, with a form for another one."""
+def show_entries(request: Request, at: PageVisit, target: str) -> Response:
+    """Show the entries of a target, with a form for a new one."""
     return _list_page(request, at, _target(target))
 
 
 @routes.post("/{target}")
-def add(request: Request, sent: Sent, target: str) -> Response:
-    """Add to the entry of a key, or make it, as the tool's `append` does."""
+def add(request: Request, sent: PostedForm, target: str) -> Response:
+    """Append to the entry of a key, or create it, like the tool's `append`."""
     chosen = _target(target)
     try:
         outcome = (
             console_of(request)
-            .mind()
+            .memory_services()
             .memory.profile.append(
                 sent.being_id,
                 chosen,
@@ -86,7 +97,7 @@ def add(request: Request, sent: Sent, target: str) -> Response:
 
 
 @routes.get("/{target}/entry")
-def show_entry(request: Request, at: At, target: str) -> Response:
+def show_entry(request: Request, at: PageVisit, target: str) -> Response:
     """Show an entry as a form, with its old versions."""
     fields = query_fields(request)
     return _entry_page(
@@ -95,10 +106,10 @@ def show_entry(request: Request, at: At, target: str) -> Response:
 
 
 @routes.post("/{target}/entry")
-def save(request: Request, sent: Sent, target: str) -> Response:
-    """Let an entry say something else, if nobody has changed it meanwhile."""
+def save(request: Request, sent: PostedForm, target: str) -> Response:
+    """Replace the text of an entry, unless somebody else has changed it meanwhile."""
     chosen, key = _target(target), sent.text("key")
-    profile = console_of(request).mind().memory.profile
+    profile = console_of(request).memory_services().memory.profile
     try:
         _check_version(profile.get(sent.being_id, chosen, key), sent)
         location = sent.text("location") or None
@@ -112,23 +123,22 @@ def save(request: Request, sent: Sent, target: str) -> Response:
 
 
 @routes.post("/{target}/delete")
-def delete(request: Request, sent: Sent, target: str) -> Response:
-    """Delete an entry; where versions are kept, they stay."""
+def delete(request: Request, sent: PostedForm, target: str) -> Response:
+    """Delete an entry; its old versions stay."""
     chosen = _target(target)
-    outcome = (
-        console_of(request).mind().memory.profile.delete(sent.being_id, chosen, sent.text("key"))
-    )
+    profile = console_of(request).memory_services().memory.profile
+    outcome = profile.delete(sent.being_id, chosen, sent.text("key"))
     if not outcome.success:
-        return _list_page(request, sent, chosen, problem=outcome.remark or "it is not there")
-    return onward(request, sent, "profile", chosen.name, said="deleted")
+        return _list_page(request, sent, chosen, problem=outcome.remark or "there is no such entry")
+    return redirect_to(request, sent, "profile", chosen.name, said="deleted")
 
 
 @routes.post("/{target}/erase")
-def erase(request: Request, sent: Sent, target: str) -> Response:
-    """Erase an entry with its old versions; of a required one only these."""
+def erase(request: Request, sent: PostedForm, target: str) -> Response:
+    """Erase an entry with its old versions; of a required entry, only the old versions."""
     chosen = _target(target)
     console_of(request).eraser().entry(sent.being_id, chosen, sent.text("key"))
-    return onward(request, sent, "profile", chosen.name, said="erased")
+    return redirect_to(request, sent, "profile", chosen.name, said="erased")
 
 
 def _target(name: str) -> Target:
@@ -140,13 +150,13 @@ def _target(name: str) -> Target:
 def _check_version(before: Entry | None, sent: FormVisit) -> None:
     if str(before.version if before else 0) != sent.text("version"):
         raise ConflictError(
-            "the entry was changed meanwhile: below is what it says now; change it anew"
+            "somebody else changed the entry meanwhile; its new text is below, so edit it again"
         )
 
 
 def _after(request: Request, sent: FormVisit, target: Target, outcome: Outcome) -> Response:
-    said = "same" if outcome.remark and outcome.remark.startswith("nothing changed") else "saved"
-    return onward(request, sent, "profile", target.name, said=said)
+    message = "same" if outcome.remark and outcome.remark.startswith("nothing changed") else "saved"
+    return redirect_to(request, sent, "profile", target.name, said=message)
 
 
 def _here(target: Target) -> str:
@@ -154,34 +164,37 @@ def _here(target: Target) -> str:
 
 
 def _list_page(request: Request, at: Visit, target: Target, *, problem: str = "") -> Response:
-    profile = console_of(request).mind().memory.profile
+    profile = console_of(request).memory_services().memory.profile
     place = "" if isinstance(at, FormVisit) else query_fields(request).get("place", "")
     newest_first = target.keyed_by in ("id", "day")
     within = (None, place) if newest_first and place else (place or None, None)
     page = profile.page(
         at.being_id, target, keys_in=within, newest_first=newest_first, limit=_PAGE + 1
     )
-    entries = [each for each in page.entries if each.key != place or not place]
-    shown = list(entries[:_PAGE])  # long texts stay apart: the list shows how they begin
+    entries = [entry for entry in page.entries if entry.key != place or not place]
+    listed = list(entries[:_PAGE])  # the list shows only the beginning of long texts
     if target.keyed_by == "field":
-        shown.sort(key=lambda each: SOUL_FIELDS.index(each.key) if each.key in SOUL_FIELDS else 99)
-    there = {each.key for each in shown}
+        listed.sort(key=_field_order)
+    used = {entry.key for entry in listed}
     return show(
         request,
         at,
         "entries/entries.html",
         here=_here(target),
-        status=400 if problem else 200,
         problem=problem,
         target=target,
         kind=KINDS[target.name],
-        entries=shown,
-        next=shown[-1].key if len(entries) > _PAGE else None,
-        choices=[each for each in SOUL_FIELDS if each not in there]
+        entries=listed,
+        next=listed[-1].key if len(entries) > _PAGE else None,
+        choices=[field for field in SOUL_FIELDS if field not in used]
         if target.keyed_by == "field"
         else [],
         typed=at.fields if isinstance(at, FormVisit) else {},
     )
+
+
+def _field_order(entry: Entry) -> int:
+    return SOUL_FIELDS.index(entry.key) if entry.key in SOUL_FIELDS else len(SOUL_FIELDS)
 
 
 def _entry_page(
@@ -194,12 +207,12 @@ def _entry_page(
     problem: str = "",
     status: int = 200,
 ) -> Response:
-    profile = console_of(request).mind().memory.profile
+    profile = console_of(request).memory_services().memory.profile
     entry = profile.get(at.being_id, target, key) if key.strip() else None
-    kept = versions(console_of(request).table(), at.being_id, target, key) if key.strip() else []
-    if entry is None and not kept:
+    older = _versions(console_of(request).table(), at.being_id, target, key) if key.strip() else []
+    if entry is None and not older:
         raise NotFoundError("there is no such entry")
-    old = next((each for each in kept if str(each.version) == version), None)
+    old = next((past for past in older if str(past.version) == version), None)
     now = entry.text or "" if entry is not None else ""
     return show(
         request,
@@ -212,10 +225,19 @@ def _entry_page(
         kind=KINDS[target.name],
         entry=entry,
         key=key if entry is None else entry.key,
-        versions=kept,
+        versions=older,
         old=old,
         changes=difference(old.text or "", now) if old is not None else (),
         required=target.keyed_by == "field" and key in REQUIRED_SOUL_FIELDS,
         typed=at.fields if isinstance(at, FormVisit) and status == 400 else {},
         unsaved=at.text("content") if isinstance(at, FormVisit) and status == 409 else "",
     )
+
+
+def _versions(table: Table, being_id: str, target: Target, key: str) -> list[Entry]:
+    """Return the old versions of an entry, newest first, including those of a deleted entry."""
+    if target.versions is None:
+        return []
+    prefix = f"{target.versions}{checked_name(key, 'key')}#"
+    items = every_item(table, keys.home(being_id), keys=Range(prefix=prefix), descending=True)
+    return list(map(Entry.from_item, items))

@@ -1,4 +1,4 @@
-"""All that a Being keeps, as a file to take along."""
+"""The page that downloads everything a Being keeps as one file."""
 
 import gzip
 import tempfile
@@ -10,8 +10,8 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response, StreamingResponse
 
 from nacre.being.memory.transfer.export_file import save
-from nacre.being.memory.transfer.exporter import Exports
-from nacre.console.frame import At, Visit, console_of, show
+from nacre.being.memory.transfer.exporter import Exporter
+from nacre.console.frame import PageVisit, Visit, console_of, show
 from nacre.core.clock import system_clock
 from nacre.web.rendering import headers
 
@@ -22,14 +22,14 @@ _IN_MEMORY = 4 * 1024 * 1024  # a larger file waits on the disk
 
 
 @routes.get("")
-def show_export(request: Request, at: At) -> Response:
-    """Show what an export is, and where it goes."""
+def show_export(request: Request, at: PageVisit) -> Response:
+    """Show what an export contains, with a link to download it."""
     return show(request, at, "export/export.html", here="export", command=_command(request, at))
 
 
 @routes.get("/file")
-def download(request: Request, at: At) -> Response:
-    """Send the export, packed; what is too large for this server says which command does it."""
+def download(request: Request, at: PageVisit) -> Response:
+    """Send the compressed export; if it is too large for this server, show the command."""
     packed = _packed(request, at)
     size = packed.seek(0, SEEK_END)
     most = console_of(request).largest_answer
@@ -41,7 +41,7 @@ def download(request: Request, at: At) -> Response:
             "export/export.html",
             here="export",
             status=413,
-            problem="the export is too large to be sent from here; use the command",
+            problem="the export is too large to download here; use the command",
             command=_command(request, at),
         )
     packed.seek(0)
@@ -56,8 +56,8 @@ def download(request: Request, at: At) -> Response:
 def _packed(request: Request, at: Visit) -> "IO[bytes]":
     packed = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115  closed when it was sent
     try:
-        records = Exports(console_of(request).table()).records(at.being_id)
-        # Without a time in it the same state gives the same bytes.
+        records = Exporter(console_of(request).table()).records(at.being_id)
+        # Without a timestamp, the same state gives the same bytes.
         with (
             tempfile.TemporaryFile() as spool,
             gzip.GzipFile("", "wb", fileobj=packed, mtime=0) as target,
@@ -76,7 +76,7 @@ def _pieces(file: "IO[bytes]") -> Iterator[bytes]:
 
 
 def _file_name(name: str) -> str:
-    plain = "".join(each if each.isascii() and each.isalnum() else "-" for each in name)
+    plain = "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in name)
     return f"nacre-{plain.strip('-') or 'being'}-{system_clock():%Y-%m-%d}.jsonl.gz"
 
 

@@ -1,10 +1,10 @@
-"""Conversations: what was said, newest first, with a search."""
+"""The page of past conversations, newest first, with a search."""
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from nacre.being.memory.store.history import Findings
-from nacre.console.frame import At, console_of, show
+from nacre.being.memory.store.history import MessageHits
+from nacre.console.frame import PageVisit, console_of, show
 from nacre.core.errors import InvalidInputError
 from nacre.core.limits import MAX_QUERY
 from nacre.web.forms import query_fields
@@ -12,27 +12,27 @@ from nacre.web.forms import query_fields
 routes = APIRouter(prefix="/beings/{being_id}/history")
 
 _PAGE = 30
-_WHOLE = 2000  # characters of a message; what is longer is folded
-_MOST = 16_000  # that are shown at all: an answer on AWS holds 6 MB
+_WHOLE = 2000  # characters of a message; longer ones are folded
+_MOST = 16_000  # shown of one message: an answer on AWS holds 6 MB
 
 
 @routes.get("")
-def show_history(request: Request, at: At) -> Response:
-    """Show the messages that hold a query, of some days."""
+def show_history(request: Request, at: PageVisit) -> Response:
+    """Show the messages that contain a query, within some days."""
     fields = query_fields(request)
-    asked = {name: fields.get(name, "").strip() for name in ("q", "from", "to", "before")}
-    problem, found = "", Findings(())
+    filters = {name: fields.get(name, "").strip() for name in ("q", "from", "to", "before")}
+    problem, hits = "", MessageHits(())
     try:
-        found = (
+        hits = (
             console_of(request)
-            .mind()
+            .memory_services()
             .memory.history.search(
                 at.being_id,
                 limit=_PAGE,
-                query=asked["q"][:MAX_QUERY] or None,
-                date_from=asked["from"] or None,
-                date_to=asked["to"] or None,
-                before=asked["before"] or None,
+                query=filters["q"][:MAX_QUERY] or None,
+                date_from=filters["from"] or None,
+                date_to=filters["to"] or None,
+                before=filters["before"] or None,
             )
         )
     except InvalidInputError as error:
@@ -42,10 +42,9 @@ def show_history(request: Request, at: At) -> Response:
         at,
         "history/history.html",
         here="history",
-        status=400 if problem else 200,
         problem=problem,
-        asked=asked,
-        found=found,
+        filters=filters,
+        hits=hits,
         whole=_WHOLE,
         most=_MOST,
     )

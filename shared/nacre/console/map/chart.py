@@ -1,29 +1,28 @@
-"""The map of a Being's memories: what lies where, and which groups there are."""
+"""The map of a Being's memories: its clusters, and the position of every memory."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from statistics import fmean
 
 from nacre.being.memory.index.index_state import LEXICAL, IndexStates
-from nacre.being.memory.index.vector_items import SUBJECT_OF, VECTOR_OF, point_key, vectors
+from nacre.being.memory.index.vector_items import SUBJECT_OF, VECTOR_OF
 from nacre.being.memory.model import keys
-from nacre.being.memory.model.counters import PENDING_SCENES, count_in, counters
+from nacre.being.memory.model.counters import CLOCK, PENDING_SCENES, count_in, counters
 from nacre.being.memory.model.forgetting_curve import DEAD_BELOW, retention
 from nacre.being.memory.model.types import NODE, UNDONE, Cluster
 from nacre.being.memory.store.clusters import Clusters
-from nacre.being.memory.store.merges import CLOCK
 from nacre.console.map.layout import Disc, Spot, packed, packed_radius, plane, spread
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.ports.items.paging import every_item
 from nacre.ports.items.table import Item, Range, Table
 
 _SPACING = (9.0, 30.0)  # between dots, of a map that is some 900 wide
 _ROOM = 900 * 560 * 0.3
-_ONE_BY_ONE = 300  # vectors that are asked for by their ids rather than all read
+_ONE_BY_ONE = 300  # up to so many vectors are read by their ids; above it, all vectors are read
 _GAP = 1.3  # spacings between groups
-_UNGROUPED = "Not grouped yet"
+_UNGROUPED = "Not in a cluster yet"
 NO_GROUP = "none"
-"""The name of the group of those memories that no patrol has put into one."""
+"""The name of the group of memories that are in no cluster yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +41,7 @@ class Dot:
 
 @dataclass(frozen=True, slots=True)
 class Island:
-    """A group of memories on the map, with its number there."""
+    """A cluster on the map, with its number there."""
 
     number: int
     cluster_id: str | None
@@ -54,13 +53,13 @@ class Island:
 
     @property
     def name(self) -> str:
-        """Return what the group is asked for by."""
+        """Return the name of the group in addresses."""
         return self.cluster_id or NO_GROUP
 
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A whole map. `left, top, width, height` is what of the plane it shows."""
+    """A whole map; `left, top, width, height` is the part of the plane that it shows."""
 
     islands: tuple[Island, ...]
     left: float = 0.0
@@ -69,8 +68,8 @@ class Chart:
     height: float = 1.0
     spacing: float = _SPACING[1]
     count: int = 0
-    waiting: int = 0  # scenes that no patrol has made memories of
-    by_meaning: bool = True  # False where no vectors say what is near to what
+    waiting: int = 0  # scenes that no patrol has processed
+    by_meaning: bool = True  # False without vectors, when positions have no meaning
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,22 +84,22 @@ class _Memory:
 def chart(
     table: Table, being_id: str, *, group: str | None = None, forgotten: bool = False
 ) -> Chart:
-    """Return the map of the memories that live, of one group only, or with forgotten ones."""
+    """Return the map of living memories, optionally of one group or with forgotten ones."""
     meta = counters(table, being_id)
     clock, waiting = count_in(meta, CLOCK), count_in(meta, PENDING_SCENES)
     groups: dict[str | None, list[_Memory]] = {}
-    wanted = {"active", "dying", "dead"} if forgotten else {"active", "dying"}
+    states = {"active", "dying", "dead"} if forgotten else {"active", "dying"}
     for stored in _stored(table, being_id, group):
         item = NODE.read(stored)
-        if item["status"] not in wanted or item.get("reason") == UNDONE:
+        if item["status"] not in states or item.get("reason") == UNDONE:
             continue
         home = item.get("cluster_id")
         groups.setdefault(None if home is None else str(home), []).append(_memory(item, clock))
     if not groups:
         return Chart((), waiting=waiting)
-    clusters = {each.cluster_id: each for each in Clusters(table).active(being_id)}
+    clusters = {cluster.cluster_id: cluster for cluster in Clusters(table).active(being_id)}
     places = _places(table, being_id, groups)
-    order = sorted(groups, key=lambda each: (each is None, -len(groups[each]), each or ""))
+    order = sorted(groups, key=lambda name: (name is None, -len(groups[name]), name or ""))
     drawn = _drawn(groups, order, clusters, places)
     count = sum(map(len, groups.values()))
     return _framed(drawn, spacing=_spacing(count), waiting=waiting, by_meaning=bool(places))
@@ -115,10 +114,10 @@ def _drawn(
     count = sum(map(len, groups.values()))
     spacing = _spacing(count)
     radii = [packed_radius(len(groups[group]), spacing) for group in order]
-    spots = [[places.get(each.node_id, _NOWHERE) for each in groups[group]] for group in order]
+    spots = [[places.get(memory.node_id, _NOWHERE) for memory in groups[group]] for group in order]
     if places:
         centres = [_centre(some) for some in spots]
-    else:  # nothing is known of what they mean: the largest in the middle
+    else:  # without vectors: the largest in the middle
         centres = packed([_NOWHERE] * len(order), spacing)
     discs = spread(centres, radii, _GAP * spacing)
     return [
@@ -139,21 +138,21 @@ def _island(
     places: Sequence[Spot],
     spacing: float,
 ) -> Island:
-    known = None if group is None else clusters.get(group)
-    named = known.label if known is not None else ""
-    label = _UNGROUPED if group is None else named or "without a label"
+    cluster = None if group is None else clusters.get(group)
+    named = cluster.label if cluster is not None else ""
+    label = _UNGROUPED if group is None else named or "unlabelled"
     dots = tuple(
         Dot(
-            each.node_id,
-            each.action,
-            each.status,
-            each.pinned,
-            each.strength,
+            memory.node_id,
+            memory.action,
+            memory.status,
+            memory.pinned,
+            memory.strength,
             round(disc.x + place.x, 1),
             round(disc.y + place.y, 1),
-            round(spacing * (0.16 + 0.26 * each.strength), 1),
+            round(spacing * (0.16 + 0.26 * memory.strength), 1),
         )
-        for each, place in zip(memories, places, strict=True)
+        for memory, place in zip(memories, places, strict=True)
     )
     return Island(
         number, group, label, round(disc.x, 1), round(disc.y, 1), round(disc.radius, 1), dots
@@ -162,19 +161,19 @@ def _island(
 
 def _framed(islands: Sequence[Island], *, spacing: float, waiting: int, by_meaning: bool) -> Chart:
     margin = spacing * 1.5
-    left = min(each.x - each.radius for each in islands) - margin
-    right = max(each.x + each.radius for each in islands) + margin
-    # Numbers stand above the groups.
-    top = min(each.y - each.radius for each in islands) - max(margin, (right - left) / 45)
-    bottom = max(each.y + each.radius for each in islands) + margin
+    low_x = min(island.x - island.radius for island in islands) - margin
+    high_x = max(island.x + island.radius for island in islands) + margin
+    # Numbers are drawn above the clusters.
+    top = min(island.y - island.radius for island in islands) - max(margin, (high_x - low_x) / 45)
+    bottom = max(island.y + island.radius for island in islands) + margin
     return Chart(
         islands=tuple(islands),
-        left=round(left, 1),
+        left=round(low_x, 1),
         top=round(top, 1),
-        width=round(right - left, 1),
+        width=round(high_x - low_x, 1),
         height=round(bottom - top, 1),
         spacing=spacing,
-        count=sum(len(each.dots) for each in islands),
+        count=sum(len(island.dots) for island in islands),
         waiting=waiting,
         by_meaning=by_meaning,
     )
@@ -191,32 +190,34 @@ def _centre(spots: Sequence[Spot]) -> Spot:
 def _places(
     table: Table, being_id: str, groups: Mapping[str | None, Sequence[_Memory]]
 ) -> dict[str, Spot]:
-    """Return where memories lie by what they mean; none where no vectors are kept."""
+    """Return the position of each memory by its meaning; empty without vectors."""
     state = IndexStates(table).get(being_id)
     if state is None or state.active == LEXICAL:
         return {}
     of_subject, of_text = SUBJECT_OF + state.active, VECTOR_OF + state.active
-    wanted = {each.node_id for some in groups.values() for each in some}
-    found: dict[str, bytes] = {}
+    node_ids = {memory.node_id for memories in groups.values() for memory in memories}
+    vectors: dict[str, bytes] = {}
     points: Iterable[Item]
-    if len(wanted) <= _ONE_BY_ONE:
-        points = table.get_many([point_key(being_id, each) for each in sorted(wanted)]).values()
+    if len(node_ids) <= _ONE_BY_ONE:
+        points = table.get_many(
+            [keys.point(being_id, node_id) for node_id in sorted(node_ids)]
+        ).values()
     else:
-        points = every_item(table, vectors(being_id), keys=Range(low="P#", high="P$"))
+        points = every_item(table, keys.vectors(being_id), keys=Range(low="P#", high="P$"))
     for item in points:
         node_id = str(item["sk"])[2:]
         vector = item.get(of_subject, item.get(of_text))
-        if node_id in wanted and isinstance(vector, bytes):
-            found[node_id] = vector
-    lengths = {len(vector) for vector in found.values()}
+        if node_id in node_ids and isinstance(vector, bytes):
+            vectors[node_id] = vector
+    lengths = {len(vector) for vector in vectors.values()}
     if len(lengths) != 1:
         return {}
-    order = sorted(found)  # so that no store's order changes the map
-    return dict(zip(order, plane([found[each] for each in order]), strict=True))
+    order = sorted(vectors)  # so that the order of a store does not change the map
+    return dict(zip(order, plane([vectors[node_id] for node_id in order]), strict=True))
 
 
 def _stored(table: Table, being_id: str, group: str | None) -> Iterator[Item]:
-    """Give the nodes of a group, or all; on AWS the list of a group may lag behind the writes."""
+    """Yield the nodes of a group, or all; on AWS the list of a group may lag behind writes."""
     if group is None:
         return every_item(table, keys.nodes(being_id))
     cluster_id = None if group == NO_GROUP else group
@@ -227,8 +228,8 @@ def _memory(item: Item, clock: int) -> _Memory:
     stability, clock0 = item["stability"], item.get("clock0", 0)
     assert isinstance(stability, int | float)
     assert isinstance(clock0, int | float)
-    left = retention(clock - int(clock0), float(stability))
-    strength = max(0.0, (left - DEAD_BELOW) / (1 - DEAD_BELOW))
+    retained = retention(clock - int(clock0), float(stability))
+    strength = max(0.0, (retained - DEAD_BELOW) / (1 - DEAD_BELOW))
     return _Memory(
         str(item["sk"]),
         str(item["action"]),

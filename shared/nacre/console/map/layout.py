@@ -1,8 +1,8 @@
-"""Where memories lie on a map: near to each other what means the same, none over another.
+"""The layout of the map: similar memories lie close together, and none overlap.
 
-Groups lie by the two directions in which memories differ most, and are pushed apart until none
-overlaps. In a group the most typical lie in the middle, the others around it in the direction
-in which they differ. The same memories always give the same map.
+Clusters are placed along the two directions in which memories differ most, then pushed apart
+until none overlap. Within a cluster the most typical memories lie in the middle, and the others
+around them in the direction in which they differ. The same memories always give the same map.
 """
 
 import math
@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 Axis = list[float]
 
-_SAMPLE = 240  # vectors that the directions are found from: more move them by a hair
-_ROUNDS = 14  # of the power iteration: an eye sees no difference after ten
-_COMPARED = 512  # parts of a vector that count; more would take seconds
+_SAMPLE = 240  # vectors that determine the directions; more change them very little
+_ROUNDS = 14  # of the power iteration; no visible change after ten
+_COMPARED = 512  # dimensions of a vector that count; more would take seconds
 _GOLDEN = math.pi * (3 - math.sqrt(5))
 _PUSHES = 120
-_SHARE = 0.5  # of the map that groups cover
+_SHARE = 0.5  # of the map that clusters cover
 _ASPECT = 1.6
 
 
@@ -37,20 +37,22 @@ class Disc(NamedTuple):
 
 
 def plane(vectors: Sequence[bytes]) -> list[Spot]:
-    """Return where vectors lie on the two directions in which they differ most."""
+    """Return the positions of vectors along the two directions in which they differ most."""
     points = [_read(vector) for vector in vectors]
     if not points:
         return []
     step = max(1, len(points) // _SAMPLE)
     sample = points[::step]
     mean = [math.fsum(column) / len(sample) for column in zip(*sample, strict=True)]
-    centred = [[part - middle for part, middle in zip(each, mean, strict=True)] for each in sample]
+    centred = [
+        [part - middle for part, middle in zip(point, mean, strict=True)] for point in sample
+    ]
     first = _principal(centred, ())
     second = _principal(centred, (first,))
     zero = Spot(sum(map(mul, first, mean)), sum(map(mul, second, mean)))
     return [
-        Spot(sum(map(mul, each, first)) - zero.x, sum(map(mul, each, second)) - zero.y)
-        for each in points
+        Spot(sum(map(mul, point, first)) - zero.x, sum(map(mul, point, second)) - zero.y)
+        for point in points
     ]
 
 
@@ -68,7 +70,7 @@ def spread(centres: Sequence[Spot], radii: Sequence[float], gap: float) -> list[
     for _ in range(_PUSHES):
         if not _push(xs, ys, radii, gap, widest):
             break
-    return [Disc(*each) for each in zip(xs, ys, radii, strict=True)]
+    return [Disc(*disc) for disc in zip(xs, ys, radii, strict=True)]
 
 
 def packed_radius(count: int, spacing: float) -> float:
@@ -77,9 +79,9 @@ def packed_radius(count: int, spacing: float) -> float:
 
 
 def packed(spots: Sequence[Spot], spacing: float) -> list[Spot]:
-    """Return places around zero for dots, none over another.
+    """Return positions around zero for dots that do not overlap.
 
-    The nearest to their middle lie in the middle, and the others in their direction.
+    Dots near the mean lie in the middle, the others in their direction from it.
     """
     if not spots:
         return []
@@ -92,15 +94,15 @@ def packed(spots: Sequence[Spot], spacing: float) -> list[Spot]:
     while first < len(order):
         end = min(len(order), first + ring)
         places = sorted((_place(at, spacing) for at in range(first, end)), key=_angle)
-        taken = sorted(order[first:end], key=lambda at: (_angle(off[at]), at))
-        for at, place in zip(taken, places, strict=True):
+        dots = sorted(order[first:end], key=lambda at: (_angle(off[at]), at))
+        for at, place in zip(dots, places, strict=True):
             result[at] = place
         first, ring = end, ring + 6 if ring > 1 else 6
     return result
 
 
 def _place(at: int, spacing: float) -> Spot:
-    """Return the place of this number in a sunflower."""
+    """Return the position of the seed with this number in a sunflower."""
     # A little more room in the middle, where a sunflower is narrow.
     radius = spacing * 0.58 * math.sqrt(at + 1.6 if at else 0.0)
     return Spot(radius * math.cos(at * _GOLDEN), radius * math.sin(at * _GOLDEN))
@@ -119,18 +121,18 @@ def _principal(points: Sequence[Axis], others: Sequence[Axis]) -> Axis:
     size = len(points[0])
     axis = [math.cos(1.0 + place) for place in range(size)]
     for _ in range(_ROUNDS):
-        for other in others:
-            share = sum(map(mul, axis, other))
-            axis = [part - share * along for part, along in zip(axis, other, strict=True)]
+        for known_axis in others:
+            share = sum(map(mul, axis, known_axis))
+            axis = [part - share * along for part, along in zip(axis, known_axis, strict=True)]
         length = math.sqrt(sum(map(mul, axis, axis)))
-        if length < 1e-12:  # all points are one
+        if length < 1e-12:  # all points are equal
             return [0.0] * size
         axis = [part / length for part in axis]
         weights = [sum(map(mul, point, axis)) for point in points]
         axis = [sum(map(mul, weights, column)) for column in zip(*points, strict=True)]
-    for other in others:
-        share = sum(map(mul, axis, other))
-        axis = [part - share * along for part, along in zip(axis, other, strict=True)]
+    for known_axis in others:
+        share = sum(map(mul, axis, known_axis))
+        axis = [part - share * along for part, along in zip(axis, known_axis, strict=True)]
     length = math.sqrt(sum(map(mul, axis, axis)))
     return [part / length for part in axis] if length > 1e-12 else [0.0] * size
 
@@ -155,25 +157,25 @@ def _push(
     """Push discs that overlap apart, each by half; tell whether any did."""
     order = sorted(range(len(xs)), key=xs.__getitem__)
     moved = False
-    for place, one in enumerate(order):
-        reach = radii[one] + widest + gap
-        for other in order[place + 1 :]:
-            across = xs[other] - xs[one]
+    for place, first in enumerate(order):
+        reach = radii[first] + widest + gap
+        for second in order[place + 1 :]:
+            across = xs[second] - xs[first]
             if across > reach:
                 break
-            down = ys[other] - ys[one]
-            wanted = radii[one] + radii[other] + gap
-            if abs(down) >= wanted or across * across + down * down >= wanted * wanted:
+            down = ys[second] - ys[first]
+            minimum = radii[first] + radii[second] + gap
+            if abs(down) >= minimum or across * across + down * down >= minimum * minimum:
                 continue
             distance = math.hypot(across, down)
-            if distance < 1e-9:  # two at one place: any direction will do
+            if distance < 1e-9:  # both at one point: any direction will do
                 across, down, distance = 0.0, 1.0, 1.0
-                share = wanted / 2
+                share = minimum / 2
             else:
-                share = (wanted - distance) / 2 * 1.02
-            xs[one] -= across / distance * share
-            ys[one] -= down / distance * share
-            xs[other] += across / distance * share
-            ys[other] += down / distance * share
+                share = (minimum - distance) / 2 * 1.02
+            xs[first] -= across / distance * share
+            ys[first] -= down / distance * share
+            xs[second] += across / distance * share
+            ys[second] += down / distance * share
             moved = True
     return moved

@@ -1,15 +1,15 @@
-"""Memories in a list: what a search finds, in the order of the tools, or page by page."""
+"""The list of memories: the hits of a search in the order of the tools, or page by page."""
 
-from dataclasses import dataclass
 from typing import Literal, get_args
 
 from nacre.being.memory.model.fields import checked_days
 from nacre.being.memory.model.types import UNDONE, Node, NodeStatus
-from nacre.being.memory.search.candidates import Remembered, Shelf
+from nacre.being.memory.search.candidates import Memory, MemoryReader
 from nacre.being.memory.search.search import FINDABLE
-from nacre.being.memory.services import Mind
+from nacre.being.memory.services import MemoryServices
 from nacre.being.memory.store.nodes import NodePage
 from nacre.console.map.chart import NO_GROUP
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.core.limits import MAX_QUERY, MAX_SEARCH_MEMORIES
 from nacre.ports.items.table import Table
 from nacre.ports.vectors import Filter, Kind
@@ -18,12 +18,12 @@ State = Literal["active", "dying", "dead", "pending"]
 STATES: tuple[State, ...] = get_args(State)
 
 _PAGE = 30
-_LOOKED_AT = 3000  # memories of every status, to find forgotten ones among them
+_LOOKED_AT = 3000  # memories of every status read to find forgotten ones
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What somebody wants to see; what is empty leaves everything open."""
+class MemoryFilter:
+    """A filter of memories; an empty field restricts nothing."""
 
     query: str = ""
     group: str = ""
@@ -34,62 +34,66 @@ class Asked:
 
     @property
     def is_search(self) -> bool:
-        """Whether there is anything to search for; if not, memories come page by page."""
+        """Tell whether there is a query; without one, memories come page by page."""
         return bool(self.query.strip())
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """Memories, best or newest first; `next` is where more begin."""
+    """Memories, best or newest first; `next` is where the next page starts."""
 
-    memories: tuple[Remembered, ...] = ()
+    memories: tuple[Memory, ...] = ()
     next: str | None = None
     remarks: tuple[str, ...] = ()
 
 
-def listed(table: Table, mind: Mind, being_id: str, asked: Asked) -> Listed:
-    """Return what is asked for; looking counts as no recall.
+def listed(table: Table, services: MemoryServices, being_id: str, chosen: MemoryFilter) -> Listed:
+    """Return the memories that match; this does not count as a recall.
 
-    Raises InvalidInputError for days that are none.
+    Raises InvalidInputError for an invalid day.
     """
-    low, high = checked_days(asked.day_from, asked.day_to)
-    if asked.is_search:
+    low, high = checked_days(chosen.day_from, chosen.day_to)
+    if chosen.is_search:
         where = Filter(
-            states=frozenset({asked.state}) if asked.state else FINDABLE.states,
-            cluster_id=asked.group if asked.group != NO_GROUP and asked.group else None,
+            states=frozenset({chosen.state}) if chosen.state else FINDABLE.states,
+            cluster_id=chosen.group if chosen.group != NO_GROUP and chosen.group else None,
             day_from=low,
             day_to=high,
         )
-        query = asked.query[:MAX_QUERY]
-        answer = mind.search.find(being_id, query, limit=MAX_SEARCH_MEMORIES, where=where)
+        query = chosen.query[:MAX_QUERY]
+        answer = services.search.find(being_id, query, limit=MAX_SEARCH_MEMORIES, where=where)
         return Listed(tuple(hit.memory for hit in answer.hits), remarks=answer.remarks)
-    start = asked.place or None
-    if asked.state == "pending":
-        found = mind.memory.scenes.pending(being_id, limit=_PAGE, start=start)
-        scenes: dict[str, Kind] = dict.fromkeys((each.scene_id for each in found.scenes), "scene")
-        return Listed(tuple(Shelf(table).read(being_id, scenes)), found.next)
-    page = _page(mind, being_id, asked, start)
-    shown: dict[str, Kind] = {
-        each.node_id: "node" for each in page.nodes if _is_shown(each, asked.state)
+    start = chosen.place or None
+    if chosen.state == "pending":
+        pending = services.memory.scenes.pending(being_id, limit=_PAGE, start=start)
+        scenes: dict[str, Kind] = dict.fromkeys(
+            (scene.scene_id for scene in pending.scenes), "scene"
+        )
+        return Listed(tuple(MemoryReader(table).read(being_id, scenes)), pending.next)
+    page = _page(services, being_id, chosen, start)
+    nodes: dict[str, Kind] = {
+        node.node_id: "node" for node in page.nodes if _is_shown(node, chosen.state)
     }
-    return Listed(tuple(Shelf(table).read(being_id, shown)), page.next)
+    return Listed(tuple(MemoryReader(table).read(being_id, nodes)), page.next)
 
 
-def _page(mind: Mind, being_id: str, asked: Asked, start: str | None) -> NodePage:
-    nodes = mind.memory.nodes
-    state: NodeStatus | None = None if asked.state == "pending" else asked.state
-    if asked.group:
-        group = None if asked.group == NO_GROUP else asked.group
+def _page(
+    services: MemoryServices, being_id: str, chosen: MemoryFilter, start: str | None
+) -> NodePage:
+    nodes = services.memory.nodes
+    state: NodeStatus | None = None if chosen.state == "pending" else chosen.state
+    if chosen.group:
+        group = None if chosen.group == NO_GROUP else chosen.group
         return nodes.in_cluster(being_id, group, status=state, limit=_PAGE, start=start)
     if state != "dead":
         return nodes.recent(being_id, limit=_PAGE, start=start)
-    found: list[Node] = []
+    dead: list[Node] = []
     for _ in range(_LOOKED_AT // 100):
         page = nodes.page(being_id, limit=100, start=start)
-        found += [each for each in page.nodes if _is_shown(each, "dead")]
-        if (start := page.next) is None or len(found) >= _PAGE:
+        dead += [node for node in page.nodes if _is_shown(node, "dead")]
+        if (start := page.next) is None or len(dead) >= _PAGE:
             break
-    return NodePage(tuple(found), start)
+    return NodePage(tuple(dead), start)
 
 
 def _is_shown(node: Node, state: State | None) -> bool:

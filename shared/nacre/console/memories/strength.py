@@ -1,6 +1,4 @@
-"""How a memory fades: the curve since it was last strengthened, and what is to come."""
-
-from dataclasses import dataclass
+"""The forgetting curve of a memory, since it was last strengthened and into the future."""
 
 from nacre.being.memory.model.forgetting_curve import (
     DEAD_BELOW,
@@ -9,13 +7,14 @@ from nacre.being.memory.model.forgetting_curve import (
     retention,
 )
 from nacre.being.memory.model.types import UNDONE, Node
+from nacre.core.lazy_dataclasses import dataclass
 
 _POINTS = 64
 
 
 @dataclass(frozen=True, slots=True)
 class Fading:
-    """A curve over a Being's active days; each point is a day and what is left, 1 to 0."""
+    """A curve over a Being's active days; each point is a day and the retention, 1 to 0."""
 
     past: tuple[tuple[float, float], ...]
     coming: tuple[tuple[float, float], ...]
@@ -31,12 +30,12 @@ class Fading:
 
     @property
     def last(self) -> float:
-        """Return the day on which it ends."""
+        """Return the day on which the curve ends."""
         return self.coming[-1][0]
 
 
 def fading(node: Node, clock: int) -> Fading | None:
-    """Return the curve of a memory that lives; a pinned one stays as it is, and has none."""
+    """Return the curve of a living memory; None for a pinned one, which does not fade."""
     if not node.is_living or node.pinned or node.reason == UNDONE or node.stability <= 0:
         return None
     now = max(clock, node.clock0)
@@ -56,11 +55,11 @@ def fading(node: Node, clock: int) -> Fading | None:
 def _curve(node: Node, first: int, last: int) -> tuple[tuple[float, float], ...]:
     steps = min(_POINTS, max(1, last - first))
     days = [first + (last - first) * step / steps for step in range(steps + 1)]
-    # Between whole days the same law holds.
-    return tuple((day, _left(day - node.clock0, node.stability)) for day in days)
+    # Between whole days the curve is linear.
+    return tuple((day, _retained(day - node.clock0, node.stability)) for day in days)
 
 
-def _left(elapsed: float, stability: float) -> float:
+def _retained(elapsed: float, stability: float) -> float:
     below, share = int(elapsed), elapsed - int(elapsed)
-    one, two = retention(below, stability), retention(below + 1, stability)
-    return one + (two - one) * share
+    before, after = retention(below, stability), retention(below + 1, stability)
+    return before + (after - before) * share

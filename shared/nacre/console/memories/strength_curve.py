@@ -1,26 +1,26 @@
 """The curve of a fading memory as lines in a picture, 640 wide and 220 high."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from nacre.being.memory.model.forgetting_curve import DEAD_BELOW, DYING_BELOW
 from nacre.console.memories.strength import Fading
+from nacre.core.lazy_dataclasses import dataclass
 
 WIDTH, HEIGHT = 640, 220
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46.0, 626.0, 12.0, 184.0
-_LOWEST = 0.4  # what the lower edge stands for: below a half all is forgotten
+_LOWEST = 0.4  # the value at the lower edge; below a half everything is forgotten
 
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """Lines as SVG paths, and where marks and their words go."""
+    """Lines as SVG paths, and the positions of marks and labels."""
 
     past: str
     coming: str
     now: tuple[float, float]
     fades_at: float
     dies_at: float
-    fades_on: float | None  # the heights are of limits, these are days that lie in the picture
+    fades_on: float | None  # `*_at` are heights of limits, `*_on` are days within the picture
     dies_on: float | None
     levels: tuple[tuple[float, str], ...]
     days: tuple[tuple[float, str], ...]
@@ -34,7 +34,7 @@ def plotted(fading: Fading) -> Plot:
         return round(_LEFT + share * (_RIGHT - _LEFT), 1)
 
     def line(points: Sequence[tuple[float, float]]) -> str:
-        return "M" + "L".join(f"{across(day):g} {_height(left):g}" for day, left in points)
+        return "M" + "L".join(f"{across(day):g} {_height(retained):g}" for day, retained in points)
 
     return Plot(
         past=line(fading.past),
@@ -50,9 +50,9 @@ def plotted(fading: Fading) -> Plot:
 
 
 def _days(fading: Fading) -> list[int]:
-    """Return a few days, evenly apart, in round steps."""
+    """Return a few days at even, round intervals."""
     span = fading.last - fading.first
-    step = next(each for each in _STEPS if span / each <= 7)
+    step = next(days for days in _STEPS if span / days <= 7)
     first = int(-(-fading.first // step) * step)
     return list(range(first, int(fading.last) + 1, step))
 
@@ -60,6 +60,6 @@ def _days(fading: Fading) -> list[int]:
 _STEPS = tuple(unit * 10**power for power in range(7) for unit in (1, 2, 5))
 
 
-def _height(left: float) -> float:
-    share = (max(_LOWEST, left) - _LOWEST) / (1 - _LOWEST)
+def _height(retained: float) -> float:
+    share = (max(_LOWEST, retained) - _LOWEST) / (1 - _LOWEST)
     return round(_BOTTOM - share * (_BOTTOM - _TOP), 1)

@@ -1,1 +1,1 @@
-"""The overview of a Being: how much it remembers, and what it remembered last."""
+"""The first page, to choose or create a Being, and the overview of one."""

@@ -1,66 +1,65 @@
-"""Patrols: what waits, what each of them did and why not more; one now, and taking one back."""
+"""The pages of patrols: past runs, a run on request, a dry run and undoing a run."""
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from nacre.being.patrol.run.receipts import counted
-from nacre.being.patrol.run.runs import Runs
-from nacre.being.patrol.run.status import standing_of
-from nacre.being.patrol.trigger import step_after, steps
-from nacre.being.patrol.worker_requests import Tasks
+from nacre.being.patrol.jobs import PatrolTasks
+from nacre.being.patrol.run.runs import Run, Runs
+from nacre.being.patrol.run.status import counts_in_words, patrol_status
+from nacre.being.patrol.trigger import last_step, step_after
 from nacre.console.control_access import control_of
-from nacre.console.control_parts import Control
-from nacre.console.frame import At, Sent, onward, show
+from nacre.console.frame import PageVisit, PostedForm, redirect_to, show
+from nacre.console.parts import Control
 from nacre.core.errors import InvalidInputError, NotFoundError, UnavailableError
 from nacre.web.forms import query_fields
 
 routes = APIRouter(prefix="/beings/{being_id}/patrols")
 
 _SHOWN = 20
-_LOOKS = 20  # after a patrol was asked for, until the worker has surely begun
+_LOOKS = 20  # refreshes after a patrol was requested, until the worker has surely started
 
 
 @routes.get("")
-def show_patrols(request: Request, at: At) -> Response:
-    """Show how things stand, and what patrols did, the newest first."""
+def show_patrols(request: Request, at: PageVisit) -> Response:
+    """Show the current state and the past patrols, newest first."""
     table = control_of(request).table()
-    asked = query_fields(request)
-    start = asked.get("from", "")
+    fields = query_fields(request)
+    start = fields.get("from", "")
     if start and not _is_number(start):
-        raise InvalidInputError("there are no patrols from there on")
+        raise InvalidInputError("'from' must be the number of a patrol")
     page = Runs(table).page(at.being_id, limit=_SHOWN, start=start or None)
     return show(
         request,
         at,
         "patrols/patrols.html",
         here="patrols",
-        standing=standing_of(table, at.being_id),
+        patrol_status=patrol_status(table, at.being_id),
         step_after=step_after,
-        steps=steps(),
+        steps=last_step(),
         runs=page.runs,
         older=page.next,
         is_first=not start,
-        looks=_looks(asked),
+        looks=_looks(fields),
     )
 
 
 @routes.post("/run")
-def run(request: Request, sent: Sent) -> Response:
-    """Ask for a patrol now; it runs whatever waits."""
+def run(request: Request, sent: PostedForm) -> Response:
+    """Request a patrol now, even if nothing waits."""
     control_of(request).patrols().ask(sent.being_id, always=True)
-    return onward(request, sent, "patrols", said="patrol")
+    return redirect_to(request, sent, "patrols", said="patrol")
 
 
 @routes.post("/dry-run")
-def dry_run(request: Request, sent: Sent) -> Response:
-    """Ask what a patrol would do now; nothing is written."""
+def dry_run(request: Request, sent: PostedForm) -> Response:
+    """Request a dry run, which writes nothing."""
     task = _tasks(control_of(request)).begin(sent.being_id, task="dry-run")
-    return onward(request, sent, "patrols", "tasks", task)
+    return redirect_to(request, sent, "patrols", "tasks", task)
 
 
 @routes.get("/tasks/{task}")
-def show_task(request: Request, at: At, task: str) -> Response:
-    """Show what came of a task, or that it is not done yet."""
+def show_task(request: Request, at: PageVisit, task: str) -> Response:
+    """Show the result of a task, or that it is not done yet."""
     report, problem = None, None
     try:
         report = _tasks(control_of(request)).report(at.being_id, task)
@@ -73,55 +72,59 @@ def show_task(request: Request, at: At, task: str) -> Response:
         here="patrols",
         task=task,
         report=report,
-        counted=counted,
+        counts_in_words=counts_in_words,
+        status=200,
         problem=problem,
     )
 
 
 @routes.get("/{seq}")
-def show_run(request: Request, at: At, seq: str) -> Response:
+def show_run(request: Request, at: PageVisit, seq: str) -> Response:
     """Show one run's receipt."""
-    found = Runs(control_of(request).table()).at(at.being_id, int(seq)) if _is_number(seq) else None
-    if found is None:
-        raise NotFoundError("there is no such patrol")
-    receipt = found.receipt
+    patrol_run = _run(control_of(request), at.being_id, seq)
+    receipt = patrol_run.receipt
     return show(
         request,
         at,
         "patrols/patrol.html",
         here="patrols",
-        run=found,
+        run=patrol_run,
         receipt=receipt,
-        done=counted(receipt.counts),
-        can_undo=found.state == "done"
+        done=counts_in_words(receipt.counts),
+        can_undo=patrol_run.state == "done"
         and any(receipt.counts.get(name) for name in ("merged", "superseded")),
     )
 
 
 @routes.post("/{seq}/undo")
-def undo(request: Request, sent: Sent, seq: str) -> Response:
-    """Ask for what a run merged to be taken back."""
+def undo(request: Request, sent: PostedForm, seq: str) -> Response:
+    """Request that the merges of a run are undone."""
     control = control_of(request)
-    found = Runs(control.table()).at(sent.being_id, int(seq)) if _is_number(seq) else None
-    if found is None:
+    patrol_run = _run(control, sent.being_id, seq)
+    if patrol_run.state != "done":
+        raise InvalidInputError("the patrol is still running; undo it when it has finished")
+    task = _tasks(control).begin(sent.being_id, task="undo", run=patrol_run.run_id)
+    return redirect_to(request, sent, "patrols", "tasks", task)
+
+
+def _run(control: Control, being_id: str, seq: str) -> Run:
+    patrol_run = Runs(control.table()).at(being_id, int(seq)) if _is_number(seq) else None
+    if patrol_run is None:
         raise NotFoundError("there is no such patrol")
-    if found.state != "done":
-        raise InvalidInputError("the patrol is not over; take it back when it is")
-    task = _tasks(control).begin(sent.being_id, task="undo", run=found.run_id)
-    return onward(request, sent, "patrols", "tasks", task)
+    return patrol_run
 
 
-def _looks(asked: dict[str, str]) -> int:
-    """Return how often the page looks again by itself, though nothing runs yet."""
-    if asked.get("said") == "patrol":
+def _looks(fields: dict[str, str]) -> int:
+    """Return how often the page refreshes itself although nothing runs yet."""
+    if fields.get("said") == "patrol":
         return _LOOKS
-    left = asked.get("looks", "")
-    return min(int(left), _LOOKS) if _is_number(left) else 0
+    looks = fields.get("looks", "")
+    return min(int(looks), _LOOKS) if _is_number(looks) else 0
 
 
-def _tasks(control: Control) -> Tasks:
+def _tasks(control: Control) -> PatrolTasks:
     calls = control.patrols()
-    return Tasks(calls.table, calls.trigger, control.clock, control.rng)
+    return PatrolTasks(calls.table, calls.trigger, control.clock, control.rng)
 
 
 def _is_number(text: str) -> bool:

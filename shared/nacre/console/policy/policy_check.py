@@ -1,18 +1,18 @@
-"""A policy before it is put in force: what is wrong with it, and what would come out otherwise."""
+"""The review of a policy before it is put in force: warnings, and decisions that would change."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from itertools import islice
 
 from nacre.console.line_diff import Line, difference
 from nacre.core.errors import InvalidInputError, NacreError, PolicyError
+from nacre.core.lazy_dataclasses import dataclass, replace
 from nacre.firewall.analysis.coverage import coverage
 from nacre.firewall.analysis.explain import explain
 from nacre.firewall.analysis.findings import Finding
 from nacre.firewall.analysis.lint import lint
-from nacre.firewall.analysis.replay import Recorded, Replayed, read_records, replayed
+from nacre.firewall.analysis.replay import RecordedCall, ReplayedCalls, read_records, replay
 from nacre.firewall.analysis.sample_call import DescribedCall, decide, subject_of
 from nacre.firewall.enforce.message import parse
 from nacre.firewall.pins import GLOBAL, Pins
@@ -28,36 +28,36 @@ _REPLAYED = 1_000  # records, the newest
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A call that an owner tries: its parts as they were typed."""
+    """A test call: its parts as the owner typed them."""
 
     tool: str = ""
     server: str = ""
     arguments: str = ""
 
     def call(self) -> DescribedCall:
-        """Return the call; InvalidInputError for arguments that are no JSON object."""
+        """Return the call; raises InvalidInputError if the arguments are not a JSON object."""
         try:
-            given = parse(self.arguments.encode()) if self.arguments.strip() else {}
+            arguments = parse(self.arguments.encode()) if self.arguments.strip() else {}
         except NacreError as error:
-            said = str(error).replace("the message", "the text")
-            raise InvalidInputError(f"the arguments: {said}") from error
-        if not isinstance(given, Mapping):
-            raise InvalidInputError('the arguments are a JSON object, such as {"path": "/tmp"}')
-        params = {"name": self.tool, "arguments": given}
+            reason = str(error).replace("the message", "the text")
+            raise InvalidInputError(f"the arguments: {reason}") from error
+        if not isinstance(arguments, Mapping):
+            raise InvalidInputError('the arguments must be a JSON object, such as {"path": "/tmp"}')
+        params = {"name": self.tool, "arguments": arguments}
         return DescribedCall("tools/call", params, self.server or OWN)
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What a policy makes of a call, and why."""
+class TrialResult:
+    """The decision of a policy about a test call, with its explanation."""
 
     action: str
     lines: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Fate:
-    """What becomes of a tool's calls, now and with the new rules."""
+class ToolChange:
+    """A tool whose calls are decided differently with the new rules."""
 
     server: str
     tool: str
@@ -66,10 +66,10 @@ class Fate:
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
-    """Recorded calls that the rules in force and the new ones decide in two ways, or might.
+class ChangedCall:
+    """Recorded calls that the new rules decide differently, or might.
 
-    Several actions: it depends on values, which no record holds.
+    Several actions mean that the decision depends on values, which records do not contain.
     """
 
     server: str
@@ -82,14 +82,14 @@ class Moved:
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """A text that loads, held against what is in force."""
+    """A valid text, compared with the rules in force."""
 
     policy: Policy
     findings: tuple[Finding, ...]
     lines: tuple[Line, ...]
-    fates: tuple[Fate, ...]  # of tools whose calls end otherwise
+    fates: tuple[ToolChange, ...]  # tools whose calls are decided differently
     unmentioned: tuple[str, ...]
-    moved: tuple[Moved, ...]
+    changed_calls: tuple[ChangedCall, ...]
     recorded: int
 
 
@@ -102,79 +102,86 @@ def review(
     records: AuditRecords | None,
     being_id: str = "",
 ) -> Review:
-    """Return what a text would change; PolicyError for one that does not load."""
+    """Return the review of a text; raises PolicyError for one that does not load."""
     policy = load_policy(text, source="policy")
-    found = {(each.server, each.tool): each.fate for each in coverage(policy, tools).tools}
-    known = {(each.server, each.tool): each.fate for each in coverage(now, tools).tools}
-    fates = [Fate(*key, known[key], fate) for key, fate in found.items() if known[key] != fate]
-    seen = [] if records is None else _recorded(records, being_id)
+    after = {(tool.server, tool.tool): tool.fate for tool in coverage(policy, tools).tools}
+    current = {(tool.server, tool.tool): tool.fate for tool in coverage(now, tools).tools}
+    fates = [
+        ToolChange(*key, current[key], fate) for key, fate in after.items() if current[key] != fate
+    ]
+    recorded = [] if records is None else _recorded(records, being_id)
     return Review(
         policy=policy,
         findings=lint(policy),
         lines=difference(before, text),
         fates=tuple(fates),
         unmentioned=tuple(
-            f"{server}/{tool}" for (server, tool), fate in found.items() if fate == "unmentioned"
+            f"{server}/{tool}" for (server, tool), fate in after.items() if fate == "unmentioned"
         ),
-        moved=moved(now, policy, seen),
-        recorded=len(seen),
+        changed_calls=changed_calls(now, policy, recorded),
+        recorded=len(recorded),
     )
 
 
-def moved(now: Policy, then: Policy, records: Iterable[Recorded]) -> tuple[Moved, ...]:
-    """Return the calls that would be decided otherwise than now, the most frequent first."""
-    counted = Counter((each.kind, each.server, each.name, each.names) for each in records)
-    found = []
+def changed_calls(
+    now: Policy, then: Policy, records: Iterable[RecordedCall]
+) -> tuple[ChangedCall, ...]:
+    """Return the calls that would be decided differently, the most frequent first."""
+    counted = Counter((call.kind, call.server, call.name, call.names) for call in records)
+    changed = []
     for (kind, server, name, names), count in counted.most_common():
-        record = Recorded(kind, name, server, "", names)
-        [before], [after] = replayed(now, [record]), replayed(then, [record])
-        # Where values decide, other rules may make something else of the same actions.
+        record = RecordedCall(kind, name, server, "", names)
+        [before], [after] = replay(now, [record]), replay(then, [record])
+        # If values decide, different rules may lead to the same actions in other cases.
         is_same = before.after == after.after and (
             not after.is_open or _deciding(now, before) == _deciding(then, after)
         )
         if not is_same:
-            found.append(Moved(server, name, before.after, after.after, after.rules, count))
-    return tuple(found)
+            changed.append(ChangedCall(server, name, before.after, after.after, after.rules, count))
+    return tuple(changed)
 
 
-def _deciding(policy: Policy, found: Replayed) -> list[Rule]:
-    """Return the rules that decide, without what only names them."""
+def _deciding(policy: Policy, replayed: ReplayedCalls) -> list[Rule]:
+    """Return the rules that decide, without their number, origin and description."""
     return [
         replace(rule, number=0, origin="", description=None)
         for rule in policy.rules
-        if rule.origin in found.rules
+        if rule.origin in replayed.rules
     ]
 
 
-def tried(policy: Policy, trial: Trial) -> Told:
-    """Return what a policy makes of a call."""
+def tried(policy: Policy, trial: Trial) -> TrialResult:
+    """Return the decision of a policy about a test call."""
     call = trial.call()
     decision = decide(call, policy)
     subject = subject_of(call)
-    found = None if subject is None else explain(policy, subject, call.where)
-    if found is None or found.decision != decision:  # refused before a rule was asked
-        return Told(decision.action, (decision.text,))
-    return Told(decision.action, tuple(found.lines()))
+    explained = None if subject is None else explain(policy, subject, call.where)
+    if explained is None or explained.decision != decision:  # refused before any rule
+        return TrialResult(decision.action, (decision.text,))
+    return TrialResult(decision.action, tuple(explained.lines()))
 
 
-def known_tools(own: Sequence[str], table: Table) -> dict[str, list[str]]:
-    """Return the tools that rules may be about: the Being's own, and those that were pinned."""
+def known_tools(own_tools: Sequence[str], table: Table) -> dict[str, list[str]]:
+    """Return the tools that rules can name: those of Beings, and the pinned ones."""
     pins = Pins(table, GLOBAL)
-    return {OWN: sorted(own), **{server: sorted(pins.of(server)) for server in pins.servers()}}
+    return {
+        OWN: sorted(own_tools),
+        **{server: sorted(pins.of(server)) for server in pins.servers()},
+    }
 
 
 def advice(error: PolicyError) -> str:
-    """Return what is wrong with a text, for the page that shows it."""
+    """Return the error text of a policy without its source."""
     return str(error).removeprefix("policy: ")
 
 
-def _recorded(records: AuditRecords, being_id: str) -> list[Recorded]:
-    """Return the newest calls of a Being; on a laptop others are recorded beside them."""
-    own = f'"being":"{being_id}"'.encode()
-    lines = islice((line for line in records.newest() if own in line), _REPLAYED)
-    found = []
+def _recorded(records: AuditRecords, being_id: str) -> list[RecordedCall]:
+    """Return the newest recorded calls of one Being."""
+    marker = f'"being":"{being_id}"'.encode()
+    lines = islice((line for line in records.newest() if marker in line), _REPLAYED)
+    calls = []
     for line in lines:
-        # A damaged record is told of on the page of the audit.
+        # The audit page reports damaged records.
         with suppress(InvalidInputError):
-            found += read_records([line], source="the audit")
-    return found
+            calls += read_records([line], source="the audit")
+    return calls

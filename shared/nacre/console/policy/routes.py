@@ -1,14 +1,13 @@
-"""The policy editor: rules of a Being, or of all Beings, checked and compared before they count."""
+"""The policy editor: rules of one Being or of all, reviewed before they are put in force."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Annotated, Any
 from urllib.parse import quote_plus
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 
-from nacre.access.signin.browser_sessions import SignedIn
+from nacre.access.signin.browser_sessions import BrowserSession
 from nacre.console.control_access import (
     Owner,
     control_of,
@@ -26,6 +25,7 @@ from nacre.core.errors import (
     PolicyError,
     TooLargeError,
 )
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.core.limits import MAX_FORM_BYTES
 from nacre.firewall.policies.loader import load_policy
 from nacre.firewall.policies.stored_policy import GLOBAL
@@ -35,18 +35,18 @@ from nacre.web.signin.routes import redirect
 
 routes = APIRouter()
 
-_ROOM = 8 * 1024  # of a form's bytes, for what is sent beside the text
+_OTHER_FIELDS = 8 * 1024  # bytes of a form for everything except the text
 _NOTE = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """Whose rules are edited: where they are kept, and how their pages are shown."""
+    """The rules that a page edits: their owner and store, and how pages are rendered."""
 
-    owner: SignedIn
+    owner: BrowserSession
     rulebook: Rulebook
     path: str
-    being_id: str  # whose audit new rules are tried on; empty for none
+    being_id: str  # the Being whose recorded calls are replayed; empty for none
     may_change: bool
     fields: dict[str, str]
     show: Callable[..., Response]
@@ -56,7 +56,7 @@ class Desk:
         return self.fields.get(name, "").replace("\r\n", "\n")
 
     def trial(self) -> Trial:
-        """Return the call that is tried, if one is."""
+        """Return the test call."""
         return Trial(self.text("tool").strip(), self.text("server").strip(), self.text("arguments"))
 
 
@@ -68,7 +68,7 @@ def _being_desk(request: Request, at: Visit, fields: dict[str, str]) -> Desk:
     return Desk(at.owner, _rulebook(request, at.being_id), path, at.being_id, True, fields, shown)
 
 
-def _shared_desk(request: Request, owner: SignedIn, fields: dict[str, str]) -> Desk:
+def _shared_desk(request: Request, owner: BrowserSession, fields: dict[str, str]) -> Desk:
     def shown(name: str, **values: Any) -> Response:
         return show_owner(request, owner, name, here="rules", **values)
 
@@ -100,52 +100,32 @@ def _sent_shared(request: Request, form: Annotated[OwnForm, Depends(require_keep
     return _shared_desk(request, form.signed_in, form.fields)
 
 
-@routes.get("/beings/{being_id}/policy")
-def show_policy(request: Request, desk: Annotated[Desk, Depends(_read_being)]) -> Response:
-    """Show a Being's rules, with an editor."""
-    return _editor(request, desk)
+def _add_pages(path: str, read: Callable[..., Desk], sent: Callable[..., Desk]) -> None:
+    """Add the pages of the rules at this path; `read` and `sent` return their desk."""
+
+    @routes.get(path)
+    def show_policy(request: Request, desk: Annotated[Desk, Depends(read)]) -> Response:
+        """Show the rules, with an editor."""
+        return _editor(request, desk)
+
+    @routes.get(f"{path}/version")
+    def show_version(desk: Annotated[Desk, Depends(read)]) -> Response:
+        """Show an earlier version, and what changed with it."""
+        return _version(desk)
+
+    @routes.post(f"{path}/check")
+    def check(request: Request, desk: Annotated[Desk, Depends(sent)]) -> Response:
+        """Show the changes that a text would make, without saving it."""
+        return _checked(request, desk)
+
+    @routes.post(f"{path}/save")
+    def save(request: Request, desk: Annotated[Desk, Depends(sent)]) -> Response:
+        """Put a text in force."""
+        return _saved(request, desk)
 
 
-@routes.get("/beings/{being_id}/policy/version")
-def show_version(desk: Annotated[Desk, Depends(_read_being)]) -> Response:
-    """Show an earlier version, and what changed with it."""
-    return _version(desk)
-
-
-@routes.post("/beings/{being_id}/policy/check")
-def check(request: Request, desk: Annotated[Desk, Depends(_sent_being)]) -> Response:
-    """Show what a text would change; nothing is kept."""
-    return _checked(request, desk)
-
-
-@routes.post("/beings/{being_id}/policy/save")
-def save(request: Request, desk: Annotated[Desk, Depends(_sent_being)]) -> Response:
-    """Put a text in force."""
-    return _saved(request, desk)
-
-
-@routes.get("/rules")
-def show_rules(request: Request, desk: Annotated[Desk, Depends(_read_shared)]) -> Response:
-    """Show the rules of all Beings that have none of their own."""
-    return _editor(request, desk)
-
-
-@routes.get("/rules/version")
-def show_rules_version(desk: Annotated[Desk, Depends(_read_shared)]) -> Response:
-    """Show an earlier version of them."""
-    return _version(desk)
-
-
-@routes.post("/rules/check")
-def check_rules(request: Request, desk: Annotated[Desk, Depends(_sent_shared)]) -> Response:
-    """Show what a text would change for all."""
-    return _checked(request, desk)
-
-
-@routes.post("/rules/save")
-def save_rules(request: Request, desk: Annotated[Desk, Depends(_sent_shared)]) -> Response:
-    """Put a text in force for all."""
-    return _saved(request, desk)
+_add_pages("/beings/{being_id}/policy", _read_being, _sent_being)
+_add_pages("/rules", _read_shared, _sent_shared)
 
 
 def _editor(
@@ -157,15 +137,15 @@ def _editor(
     status: int = 200,
     **more: Any,
 ) -> Response:
-    """Return the page with what counts, an editor, and what a check has found."""
-    counts, own = desk.rulebook.in_force(), desk.rulebook.own()
-    kept = own.text if own is not None else counts.text
-    written = kept if text is None else text
+    """Return the page with the rules in force, an editor, and the results of a review."""
+    in_force, pushed = desk.rulebook.in_force(), desk.rulebook.own()
+    saved = pushed.text if pushed is not None else in_force.text
+    draft = saved if text is None else text
     try:
-        policy = counts.policy()
+        policy = in_force.policy()
     except PolicyError as error:
         policy, problem = None, problem or advice(error)
-    values: dict[str, Any] = {"review": None, "told": None, "told_now": None, **more}
+    values: dict[str, Any] = {"review": None, "trial_result": None, "trial_now": None, **more}
     return desk.show(
         "policy/policy.html",
         status=status,
@@ -173,12 +153,12 @@ def _editor(
         path=desk.path,
         may_change=desk.may_change,
         is_shared=desk.rulebook.scope == GLOBAL,
-        counts=counts,
+        in_force=in_force,
         policy=policy,
-        own=own,
-        based_on=own.number if own is not None else 0,
-        written=written,
-        is_long=_is_long(written),
+        own=pushed,
+        based_on=pushed.number if pushed is not None else 0,
+        draft=draft,
+        is_long=_is_long(draft),
         note=desk.text("note")[:_NOTE],
         trial=desk.trial(),
         versions=desk.rulebook.versions(),
@@ -189,36 +169,36 @@ def _editor(
 def _checked(
     request: Request, desk: Desk, *, problem: str | None = None, status: int = 200
 ) -> Response:
-    """Return the page with what a text would change, and what was wrong before it was looked at."""
+    """Return the page with the review of a text, and an earlier problem if there was one."""
     control = control_of(request)
-    text = _wanted(desk)
-    counts = desk.rulebook.in_force()
-    own = desk.rulebook.own()
+    text = _text_of(desk)
+    in_force = desk.rulebook.in_force()
+    pushed = desk.rulebook.own()
     trial = desk.trial()
     try:
-        now = counts.policy()
-        found = review(
+        now = in_force.policy()
+        reviewed = review(
             text,
-            own.text if own is not None else counts.text,
+            pushed.text if pushed is not None else in_force.text,
             now,
             tools=known_tools(control.own_tools(), control.table()),
             records=control.records(desk.being_id) if desk.being_id else None,
             being_id=desk.being_id,
         )
-        told = tried(found.policy, trial) if trial.tool else None
-        told_now = tried(now, trial) if trial.tool else None
+        trial_result = tried(reviewed.policy, trial) if trial.tool else None
+        trial_now = tried(now, trial) if trial.tool else None
     except (PolicyError, InvalidInputError) as error:
-        wrong = advice(error) if isinstance(error, PolicyError) else str(error)
-        if problem is not None:  # the earlier one stays: it is why nothing was saved
-            return _editor(request, desk, text=text, problem=f"{problem}. {wrong}", status=status)
-        return _editor(request, desk, text=text, problem=wrong, status=400)
-    found_out = {"review": found, "told": told, "told_now": told_now}
-    return _editor(request, desk, text=text, problem=problem, status=status, **found_out)
+        reason = advice(error) if isinstance(error, PolicyError) else str(error)
+        if problem is not None:  # keep it: it says why nothing was saved
+            return _editor(request, desk, text=text, problem=f"{problem}. {reason}", status=status)
+        return _editor(request, desk, text=text, problem=reason, status=400)
+    results = {"review": reviewed, "trial_result": trial_result, "trial_now": trial_now}
+    return _editor(request, desk, text=text, problem=problem, status=status, **results)
 
 
 def _saved(request: Request, desk: Desk) -> Response:
-    """Put the text in force and lead back, or say why not and keep the text."""
-    text = _wanted(desk)
+    """Put the text in force and redirect, or show the problem and keep the text."""
+    text = _text_of(desk)
     try:
         desk.rulebook.documents.push(
             desk.rulebook.scope,
@@ -234,8 +214,8 @@ def _saved(request: Request, desk: Desk) -> Response:
         return _editor(request, desk, text=text, problem=str(error), status=413)
     except ConflictError:
         problem = (
-            "Somebody else has saved rules since you began. Your text is kept below, compared "
-            "with theirs; look at the difference before you save it"
+            "Somebody else saved rules while you were editing. Your text is kept below, compared "
+            "with theirs; check the difference before you save"
         )
         return _checked(request, desk, problem=problem, status=409)
     return redirect(request, f"{desk.path}?said=in-force")
@@ -243,25 +223,25 @@ def _saved(request: Request, desk: Desk) -> Response:
 
 def _version(desk: Desk) -> Response:
     number = _number(desk.fields.get("number", ""))
-    found = desk.rulebook.documents.version(desk.rulebook.scope, number) if number else None
-    if found is None:
+    version = desk.rulebook.documents.version(desk.rulebook.scope, number) if number else None
+    if version is None:
         raise NotFoundError("there is no such version")
     documents, scope = desk.rulebook.documents, desk.rulebook.scope
     before = documents.version(scope, number - 1).text if number > 1 else ""
-    own = desk.rulebook.own()
+    pushed = desk.rulebook.own()
     return desk.show(
         "policy/policy_version.html",
         path=desk.path,
-        found=found,
-        lines=difference(before, found.text),
-        rules=_rules(found.text),
+        stored=version,
+        lines=difference(before, version.text),
+        rules=_rules(version.text),
         may_change=desk.may_change,
-        is_current=own is not None and own.number == found.number,
+        is_current=pushed is not None and pushed.number == version.number,
     )
 
 
-def _wanted(desk: Desk) -> str:
-    """Return the text that was typed, or that of an earlier version."""
+def _text_of(desk: Desk) -> str:
+    """Return the typed text, or the text of an earlier version."""
     number = _number(desk.fields.get("version", ""))
     if number:
         return desk.rulebook.documents.version(desk.rulebook.scope, number).text
@@ -282,4 +262,4 @@ def _number(text: str) -> int:
 
 def _is_long(text: str) -> bool:
     """Tell whether a text does not fit into a form."""
-    return len(quote_plus(text)) > MAX_FORM_BYTES - _ROOM
+    return len(quote_plus(text)) > MAX_FORM_BYTES - _OTHER_FIELDS

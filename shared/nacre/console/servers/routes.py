@@ -1,9 +1,9 @@
-"""Other servers: where they are, what they offer, and the tools that wait for a look at them."""
+"""The pages of other MCP servers and of their tools that wait for review."""
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from nacre.access.signin.browser_sessions import SignedIn
+from nacre.access.signin.browser_sessions import BrowserSession
 from nacre.console.control_access import Keeper, KeepersForm, control_of
 from nacre.console.frame import show_owner
 from nacre.console.servers.server_list import offers, pinned, trust
@@ -19,7 +19,7 @@ _TOOL = "tool-"
 
 @routes.get("")
 def show_servers(request: Request, owner: Keeper) -> Response:
-    """Show every server that is configured here, or was seen by a proxy."""
+    """Show every server that is configured here or used through a proxy."""
     control = control_of(request)
     return show_owner(
         request,
@@ -33,7 +33,7 @@ def show_servers(request: Request, owner: Keeper) -> Response:
 
 @routes.get("/tools")
 def show_tools(request: Request, owner: Keeper) -> Response:
-    """Show one server's tools: what was trusted, and what waits."""
+    """Show one server's tools, trusted ones and those that wait for review."""
     return _tools(request, owner, query_fields(request).get("server", ""))
 
 
@@ -41,17 +41,17 @@ def show_tools(request: Request, owner: Keeper) -> Response:
 def trust_tools(request: Request, form: KeepersForm) -> Response:
     """Trust tools as they were shown."""
     server = form.fields.get("server", "")
-    seen: dict[str, str] = {}
+    reviewed: dict[str, str] = {}
     for name, value in form.fields.items():
         if name.startswith(_TOOL):
             mark, _, tool = value.partition(" ")
-            seen[tool] = mark
+            reviewed[tool] = mark
     try:
-        if not seen:
-            raise InvalidInputError("choose the tools to trust")  # noqa: TRY301 - told below
-        trust(control_of(request).table(), server, seen)
+        if not reviewed:
+            raise InvalidInputError("choose the tools to trust")  # noqa: TRY301 - shown below
+        trust(control_of(request).table(), server, reviewed)
     except InvalidInputError as error:
-        return _tools(request, form.signed_in, server, problem=str(error), status=400)
+        return _tools(request, form.signed_in, server, problem=str(error))
     except (NotFoundError, ConflictError) as error:
         return _tools(request, form.signed_in, server, problem=str(error), status=409)
     return redirect(request, "/servers?said=trusted")
@@ -59,13 +59,13 @@ def trust_tools(request: Request, form: KeepersForm) -> Response:
 
 def _tools(
     request: Request,
-    owner: SignedIn,
+    owner: BrowserSession,
     server: str,
     *,
     problem: str | None = None,
-    status: int = 200,
+    status: int | None = None,
 ) -> Response:
-    found = pinned(control_of(request).table(), server)
+    tools = pinned(control_of(request).table(), server)
     return show_owner(
         request,
         owner,
@@ -75,6 +75,6 @@ def _tools(
         problem=problem,
         server=server,
         server_shown=printable(server),
-        waiting=[tool for tool in found if tool.state != "trusted"],
-        trusted=[tool for tool in found if tool.state == "trusted"],
+        waiting=[tool for tool in tools if tool.state != "trusted"],
+        trusted=[tool for tool in tools if tool.state == "trusted"],
     )

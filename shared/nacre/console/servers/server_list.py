@@ -1,11 +1,11 @@
-"""Other servers as their owner sees them: where they are, what they offer, and what waits."""
+"""Other servers, with their tools and the changes that wait for review."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from nacre.console.line_diff import Line, difference
 from nacre.core.errors import ConflictError, NotFoundError
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.firewall.approvals.form import printable
 from nacre.firewall.pins import GLOBAL, Pin, Pins
 from nacre.gateway.catalogue.store import Entry, StoredCatalogue, release
@@ -15,14 +15,14 @@ from nacre.ports.items.table import Table
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """One server: how it is reached, and how it answered when it was last asked.
+    """One server: how it is reached, and its last answer.
 
-    `source` is where it is configured; empty where it is not, and only its tools are known,
-    as those of a program that runs behind a proxy.
+    `source` is where it is configured; it is empty for a program behind a proxy, of which only
+    the tools are known.
     """
 
     name: str
-    shown: str  # the same, with every character in sight
+    shown: str  # the name, with every character visible
     kind: str
     where: str
     source: str
@@ -34,19 +34,19 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class PinnedTool:
-    """One tool: what was trusted and what it is now."""
+    """One tool: its trusted definition and its current one."""
 
     name: str
     shown: str
     state: str
-    mark: str  # of what waits, so that only what was seen is trusted
+    mark: str  # identifies the shown definition, so that no other one is trusted
     lines: tuple[Line, ...]
     definition: str
 
 
 @dataclass(frozen=True, slots=True)
 class Offers:
-    """All servers, and what is wrong with the rest of what is configured."""
+    """All servers, and the problems of the configuration."""
 
     servers: tuple[Offer, ...]
     problems: tuple[tuple[str, str], ...]
@@ -56,62 +56,65 @@ def offers(table: Table, lists: Mapping[str, ServerList]) -> Offers:
     """Return every server that is configured or has pins, by name."""
     entries = StoredCatalogue(lambda: table).load()
     pins = Pins(table, GLOBAL)
-    found: dict[str, Offer] = {}
+    by_name: dict[str, Offer] = {}
     for source, listed in lists.items():
         for config in listed.servers:
             entry = entries.get(config.name)
             current = entry if entry is not None and entry.digest == config.digest else None
-            held = _held(pins, config.name)
-            found.setdefault(config.name, _offer(config, source, current, held))
+            counts = _tool_counts(pins, config.name)
+            by_name.setdefault(config.name, _offer(config, source, current, counts))
     for name in pins.servers():
-        if name not in found:
-            held = _held(pins, name)
-            found[name] = Offer(name, printable(name), "proxy", "", "", "", None, *held)
+        if name not in by_name:
+            counts = _tool_counts(pins, name)
+            by_name[name] = Offer(name, printable(name), "proxy", "", "", "", None, *counts)
     problems = tuple(
         (printable(problem.server), printable(problem.text))
         for listed in lists.values()
         for problem in listed.problems
     )
-    return Offers(tuple(found[name] for name in sorted(found)), problems)
+    return Offers(tuple(by_name[name] for name in sorted(by_name)), problems)
 
 
 def pinned(table: Table, server: str) -> tuple[PinnedTool, ...]:
-    """Return a server's tools, those that wait first; NotFoundError for an unknown server."""
+    """Return a server's tools, waiting ones first; raises NotFoundError for an unknown server."""
     pins = Pins(table, GLOBAL)
-    known = pins.every(server)
-    if not known and server not in pins.servers():
+    pins_by_name = pins.every(server)
+    if not pins_by_name and server not in pins.servers():
         raise NotFoundError("no server of this name has listed its tools")
-    order = sorted(known.values(), key=lambda pin: (pin.state == "trusted", pin.label))
+    order = sorted(pins_by_name.values(), key=lambda pin: (pin.state == "trusted", pin.label))
     return tuple(_pinned(pin) for pin in order)
 
 
-def trust(table: Table, server: str, seen: Mapping[str, str]) -> int:
-    """Trust tools as they were seen: names to marks; return how many.
+def trust(table: Table, server: str, reviewed: Mapping[str, str]) -> int:
+    """Trust reviewed tools, given as names and marks, and return how many there were.
 
-    NotFoundError for a tool that does not wait, ConflictError for one that has changed since.
+    Raises NotFoundError for a tool that does not wait, and ConflictError for one that has changed
+    since it was shown.
     """
-    known = Pins(table, GLOBAL).every(server)
+    pins_by_name = Pins(table, GLOBAL).every(server)
     waiting = []
-    for name, mark in seen.items():
-        pin = known.get(name)
+    for name, mark in reviewed.items():
+        pin = pins_by_name.get(name)
         if pin is None or pin.state == "trusted":
-            raise NotFoundError(f"'{printable(name)[:80]}' does not wait any more")
+            raise NotFoundError(f"'{printable(name)[:80]}' is no longer waiting")
         if pin.waiting != mark:
-            raise ConflictError(f"'{printable(name)[:80]}' has changed again; look at it once more")
+            raise ConflictError(f"'{printable(name)[:80]}' has changed again; review it again")
         waiting.append(pin)
     Pins(table, GLOBAL).approve(server, waiting)
     release(StoredCatalogue(lambda: table), server, [pin.label for pin in waiting])
     return len(waiting)
 
 
-def _held(pins: Pins, server: str) -> tuple[int, int]:
-    known = pins.every(server).values()
-    tools = sum(pin.kind == "tool" for pin in known)
-    return tools, sum(pin.state != "trusted" for pin in known)
+def _tool_counts(pins: Pins, server: str) -> tuple[int, int]:
+    server_pins = pins.every(server).values()
+    tools = sum(pin.kind == "tool" for pin in server_pins)
+    return tools, sum(pin.state != "trusted" for pin in server_pins)
 
 
-def _offer(config: ServerConfig, source: str, entry: Entry | None, held: tuple[int, int]) -> Offer:
-    tools, waiting = held
+def _offer(
+    config: ServerConfig, source: str, entry: Entry | None, counts: tuple[int, int]
+) -> Offer:
+    tools, waiting = counts
     if entry is not None and entry.offered is not None:
         tools = len(entry.offered.tools)
     return Offer(

@@ -14,18 +14,17 @@ from nacre.faces.mcp_endpoint import BaseOf, CallLog, called_address, endpoint
 from nacre.protocol import strict_json
 from nacre.protocol.context import capability_of
 from nacre.protocol.http.http_messages import HttpCall, HttpReply, HttpRequest, reply
+from nacre.protocol.http.http_messages import event as sse_event
 from nacre.protocol.http.legacy_clients import Peers
-from nacre.protocol.http.sse import event as sse_event
-from nacre.protocol.messages import notification
+from nacre.protocol.messages import Failure, notification, refusal
 from nacre.protocol.principal import Principal
-from nacre.protocol.replies import Failure, refusal
 
 Event = dict[str, Any]
 Handler = Callable[[Event, Any], Event]
 
 
 class Buffer:
-    """A channel that keeps what is sent until the answer is complete."""
+    """A channel that collects messages until the answer is complete."""
 
     can_ask = False
     cancelled = False
@@ -72,35 +71,35 @@ def mcp_handler(
         started = calls.start()
         request = read_event(event)
         begun = served.begin(request)
-        done = _run(begun, looper) if isinstance(begun, HttpCall) else begun
-        if isinstance(begun, HttpCall) and not _fits(done.body):
-            done = _too_large(begun, done)
+        answer = _run(begun, looper) if isinstance(begun, HttpCall) else begun
+        if isinstance(begun, HttpCall) and not _fits(answer.body):
+            answer = _too_large(begun, answer)
         caller = begun.caller.principal if isinstance(begun, HttpCall) else None
-        # What was answered or refused at once has no caller, and the authorizer knew one.
-        known = request.authorizer or {}
+        # A request that was refused at once has no caller, but the authorizer knew one.
+        vouched = request.authorizer or {}
         calls.end(
             started,
-            done,
+            answer,
             method=begun.message.method if isinstance(begun, HttpCall) else None,
             tool=begun.tool if isinstance(begun, HttpCall) else None,
-            being=caller.being_id if caller else known.get("being_id") or None,
-            token=caller.subject if caller else known.get("token_id") or None,
+            being=caller.being_id if caller else vouched.get("being_id") or None,
+            token=caller.subject if caller else vouched.get("token_id") or None,
             request=getattr(context, "aws_request_id", None),
         )
-        return write_reply(done)
+        return write_reply(answer)
 
     return handle
 
 
 def _fits(body: bytes) -> bool:
-    """Whether Lambda takes the answer; its body travels as text within JSON."""
+    """Tell whether Lambda accepts the answer; its body travels as text within JSON."""
     if len(body) < LAMBDA_ANSWER_BYTES // 2:  # escaping at worst doubles what JSON looks like
         return True
     return len(strict_json.encode(body.decode("utf-8"))) <= LAMBDA_ANSWER_BYTES
 
 
-def _too_large(call: HttpCall, done: HttpReply) -> HttpReply:
-    size, limit = len(done.body) / 1e6, LAMBDA_ANSWER_BYTES / 1e6
+def _too_large(call: HttpCall, answer: HttpReply) -> HttpReply:
+    size, limit = len(answer.body) / 1e6, LAMBDA_ANSWER_BYTES / 1e6
     text = (
         f"the answer is {size:.1f} MB; this deployment sends {limit:.1f} MB at once"
         " (AWS Lambda). Ask for less, or use the laptop server."
@@ -121,12 +120,12 @@ def read_event(event: Event) -> HttpRequest:
     )
 
 
-def write_reply(done: HttpReply) -> Event:
+def write_reply(answer: HttpReply) -> Event:
     """Return the reply as all three fronts understand it."""
     return {
-        "statusCode": done.status,
-        "headers": dict(done.headers),
-        "body": done.body.decode("utf-8"),
+        "statusCode": answer.status,
+        "headers": dict(answer.headers),
+        "body": answer.body.decode("utf-8"),
         "isBase64Encoded": False,
     }
 
@@ -134,12 +133,12 @@ def write_reply(done: HttpReply) -> Event:
 def _run(call: HttpCall, looper: Looper) -> HttpReply:
     buffer = Buffer()
     running = call.run(buffer)
-    done = step(running) if call.blocking else looper.run(running)
+    answer = step(running) if call.call.blocking else looper.run(running)
     if not (call.streams and buffer.messages):
-        return done
-    body = b"".join(sse_event(message) for message in [*buffer.messages, done.body])
+        return answer
+    body = b"".join(sse_event(message) for message in [*buffer.messages, answer.body])
     headers = (("content-type", "text/event-stream"), ("cache-control", "no-store"))
-    return HttpReply(200, headers, body, done.cause)
+    return HttpReply(200, headers, body, answer.cause)
 
 
 def _admission(
@@ -188,6 +187,6 @@ def _authorizer(request_context: Mapping[str, Any]) -> Mapping[str, Any] | None:
     authorizer = request_context.get("authorizer")
     if not authorizer:
         return None
-    # HTTP APIs nest what a Lambda authorizer said; REST APIs lay it flat.
-    said = authorizer.get("lambda") if "http" in request_context else authorizer
-    return said if said and "auth" in said else None
+    # HTTP APIs nest the context of a Lambda authorizer; REST APIs do not.
+    context = authorizer.get("lambda") if "http" in request_context else authorizer
+    return context if context and "auth" in context else None

@@ -30,7 +30,7 @@ _AFTER_SECONDS = 30  # a function that runs out of time is surely gone by then
 
 
 class _NotDoneError(NacreError):
-    """A message is not done; why is in the log, and not in what Powertools may print."""
+    """A message is not done; the reason is in the log only, because Powertools may print this."""
 
 
 def worker_handler(
@@ -62,18 +62,18 @@ def worker_handler(
     def taking(context: object) -> Callable[[SQSRecord], None]:
         def take(record: SQSRecord) -> None:
             message = message_of(record)
-            left = _seconds_left(context)
-            if left is not None:
+            seconds_left = _seconds_left(context)
+            if seconds_left is not None:
                 with suppress(NacreError):
-                    postpone(message, left + _AFTER_SECONDS)
+                    postpone(message, seconds_left + _AFTER_SECONDS)
             # Whoever waited must still have time for a slice of the work.
-            spare = LEASE_WAIT_SECONDS if left is None else left - _NEEDED_SECONDS
+            spare = LEASE_WAIT_SECONDS if seconds_left is None else seconds_left - _NEEDED_SECONDS
             deal_with(message, patience=min(LEASE_WAIT_SECONDS, spare))
 
         return take
 
     def deal_with(message: Message, *, patience: float) -> None:
-        known: dict[str, Any] = {
+        facts: dict[str, Any] = {
             "message": message.id,
             "group": message.group,
             "attempt": message.receives,
@@ -81,15 +81,15 @@ def worker_handler(
         try:
             _run_when_free(worker(), message, patience, sleep)
         except LeaseHeldError as error:
-            log.write("info", "job_busy", **known)
+            log.write("info", "job_busy", **facts)
             _wait_for_holder(worker(), message, postpone, max(1.0, error.seconds))
             raise _NotDoneError("the message is not done") from None
         except Exception as error:  # noqa: BLE001  # one message must not fail the others
             failed = {"JobFailures": 1}
-            log.count("error", "job_failed", failed, **known, error=where(error))
+            log.count("error", "job_failed", failed, **facts, error=where(error))
             again = JOB_RETRY_SECONDS
         else:
-            log.write("info", "job_done", **known)
+            log.write("info", "job_done", **facts)
             return
         with suppress(NacreError):  # then it comes back when its delivery is over
             postpone(message, again)
@@ -99,9 +99,9 @@ def worker_handler(
 
 
 def _wait_for_holder(worker: Worker, message: Message, postpone: Postpone, seconds: float) -> None:
-    """Let the message come back when the holder gives back, or its lease is over.
+    """Deliver the message again when the holder of the lease releases it, or the lease expires.
 
-    It is hidden before the holder hears of it, or it would be hidden after it was woken.
+    The message is hidden before the holder is told of it, because the holder could wake it first.
     """
     with suppress(NacreError):  # then it comes back when its delivery is over
         postpone(message, seconds)
@@ -131,7 +131,7 @@ def _run_when_free(
 
 
 def _seconds_left(context: object) -> float | None:
-    """Return how long the function may still run; None where nobody stops it."""
+    """Return the seconds that the function may still run, or None without a limit."""
     milliseconds = getattr(context, "get_remaining_time_in_millis", None)
     return None if milliseconds is None else milliseconds() / 1000
 

@@ -7,10 +7,7 @@ from fastapi import FastAPI
 from mangum import Mangum
 
 from nacre.access.authority import Authority
-from nacre.console.control_console import controls
-from nacre.console.control_parts import Control
-from nacre.console.memory_console import console
-from nacre.console.memory_parts import Console
+from nacre.console.parts import Console, Control, control_pages, memory_pages
 from nacre.core.logs import Log
 from nacre.web.portal import portal_app
 from nacre.web.portal_parts import Portal, stack_portal
@@ -27,7 +24,7 @@ def stack_handler(
 ) -> Handler:
     """Return the handler of the portal function, over the parts of a stack."""
     portal = stack_portal(open_authority, public_url, log)
-    return portal_handler(portal, console(memory), controls(control))
+    return portal_handler(portal, memory_pages(memory), control_pages(control))
 
 
 def portal_handler(portal: Portal, *more: Callable[[FastAPI], None]) -> Handler:

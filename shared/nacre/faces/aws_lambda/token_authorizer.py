@@ -22,8 +22,8 @@ def authorizer_handler(lookup: Lookup, *, now: Callable[[], float] = time.time) 
     """
 
     def handle(event: Event, _context: object) -> dict[str, object]:
-        said = admission(_authorization(event), lookup, now=now())
-        return {"isAuthorized": True, "context": dict(said)}
+        context = admission(_authorization(event), lookup, now=now())
+        return {"isAuthorized": True, "context": dict(context)}
 
     return handle
 
@@ -36,5 +36,5 @@ def _authorization(event: Event) -> str | None:
     headers = event.get("headers")
     if not isinstance(headers, Mapping):
         return None
-    found = [value for name, value in headers.items() if str(name).lower() == "authorization"]
-    return found[0] if len(found) == 1 and isinstance(found[0], str) else None
+    values = [value for name, value in headers.items() if str(name).lower() == "authorization"]
+    return values[0] if len(values) == 1 and isinstance(values[0], str) else None

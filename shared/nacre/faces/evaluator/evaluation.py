@@ -1,35 +1,27 @@
-"""What the evaluator answers: the verdict of a policy for one call, or for several.
+"""The evaluator: the verdict of a policy for one call, or for several.
 
-What cannot be decided is denied, in so many words.
+A call that cannot be decided is denied, and the answer says so.
 """
 
 import json
 from collections.abc import Callable, Mapping
 from time import perf_counter
-from typing import Any, Protocol
+from typing import Any
 
 from nacre.core.errors import InvalidInputError, NacreError, UnavailableError
 from nacre.core.limits import MAX_EVALUATED_CALLS
 from nacre.core.logs import Log, log_at, where
 from nacre.faces.aws_lambda.event_body import event_body
 from nacre.firewall.analysis.sample_call import DescribedCall, decide, read_call
-from nacre.firewall.content.digests import shown_name
+from nacre.firewall.content.digests import masked_name
 from nacre.firewall.enforce.message import parse
-from nacre.firewall.policies.stored_policy import InForce
+from nacre.firewall.policies.stored_policy import Policies, PolicyInForce
 
 Event = Mapping[str, Any]
 
 
-class Policies(Protocol):
-    """Knows the policy of each Being; StoredPolicies is one."""
-
-    def of(self, being_id: str | None) -> InForce:
-        """Return what counts for a Being, or for nobody in particular."""
-        ...
-
-
 class Evaluator:
-    """Answers what a policy makes of a call, or of several."""
+    """Evaluates one call or several under a policy."""
 
     def __init__(self, policies: Policies, log: Log) -> None:
         self._policies = policies
@@ -42,13 +34,13 @@ class Evaluator:
         calls = [read_call(body, trusts_place=False)] if several is None else _calls(body)
         force = self._policies.of(being_id)
         verdicts = [_verdict(call, force) for call in calls]
-        told = {
+        policy = {
             "scope": force.scope,
             "version": force.version,
             "digest": force.policy.digest,
             "mode": force.policy.settings.mode,
         }
-        taken = round((perf_counter() - started) * 1000, 2)
+        milliseconds = round((perf_counter() - started) * 1000, 2)
         for call, verdict in zip(calls, verdicts, strict=True):
             self._log.count(
                 "info",
@@ -57,21 +49,21 @@ class Evaluator:
                 decision=verdict["decision"],
                 rule=verdict["rule"],
                 server=call.server[:100],
-                name=shown_name(call.name)[:100],
+                name=masked_name(call.name)[:100],
                 being=being_id,
                 token=token,
                 version=force.version,
-                ms=taken,
+                ms=milliseconds,
             )
         if several is None:
-            return {**verdicts[0], "policy": told}
-        return {"calls": verdicts, "policy": told}
+            return {**verdicts[0], "policy": policy}
+        return {"calls": verdicts, "policy": policy}
 
     def answer(self, raw: bytes, being_id: str, token: str | None) -> tuple[int, bytes]:
         """Return the HTTP status and the body of the answer to a request."""
         try:
             answer = 200, self.evaluate(parse(raw), being_id, token=token)
-        except Exception as error:  # noqa: BLE001 - what is asked has to be denied
+        except Exception as error:  # noqa: BLE001 - any failure must deny the call
             answer = self._failure(error)
         return answer[0], _encoded(answer[1])
 
@@ -87,7 +79,7 @@ class Evaluator:
         try:
             body, being_id = _payload(event)
             answer: dict[str, Any] = self.evaluate(body, being_id)
-        except Exception as error:  # noqa: BLE001 - what is asked has to be denied
+        except Exception as error:  # noqa: BLE001 - any failure must deny the call
             return dict(self._failure(error)[1])
         return answer
 
@@ -98,8 +90,8 @@ class Evaluator:
             text = error.public or str(error)
             status = 400 if isinstance(error, InvalidInputError) else 503
         if status >= 500:
-            said = str(error) if isinstance(error, UnavailableError) else None
-            self._log.write("error", "policy", error=where(error), said=said)
+            detail = str(error) if isinstance(error, UnavailableError) else None
+            self._log.write("error", "policy", error=where(error), said=detail)
         return status, {"decision": "deny", "rule": None, "text": text, "error": text}
 
 
@@ -110,9 +102,9 @@ def _encoded(answer: Any) -> bytes:
 def logged(
     policies: Callable[[Callable[[str], None]], Policies], level: str, stack: str
 ) -> Evaluator:
-    """Return an evaluator that logs to standard error, with what its policies tell."""
+    """Return an evaluator that logs to standard error, messages of its policies too."""
     log = log_at(level, stack=stack)
-    return Evaluator(policies(lambda said: log.write("warning", "policy", said=said)), log)
+    return Evaluator(policies(lambda message: log.write("warning", "policy", said=message)), log)
 
 
 def _payload(event: object) -> tuple[dict[str, Any], str | None]:
@@ -133,7 +125,7 @@ def _calls(body: Mapping[str, Any]) -> list[DescribedCall]:
     return [read_call(call, trusts_place=False) for call in calls]
 
 
-def _verdict(call: DescribedCall, force: InForce) -> dict[str, Any]:
+def _verdict(call: DescribedCall, force: PolicyInForce) -> dict[str, Any]:
     decision = decide(call, force.policy)
     verdict: dict[str, Any] = {
         "decision": decision.action,

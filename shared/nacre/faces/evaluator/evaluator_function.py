@@ -1,7 +1,7 @@
-"""Lambda: the policy evaluator, for enforcement points elsewhere.
+"""The Lambda function that evaluates the policy for enforcement points in other systems.
 
-What decides is loaded at the first call: until then nothing but this is, and the standard
-library is all there ever is, because proxies wait for the answer.
+The evaluator is loaded at the first call, and needs only the standard library, because proxies
+wait for the answer.
 """
 
 from collections.abc import Callable, Mapping
@@ -9,7 +9,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from nacre.faces.evaluator.evaluation import Evaluator, Policies
+    from nacre.faces.evaluator.evaluation import Evaluator
+    from nacre.firewall.policies.stored_policy import Policies
 
 Event = Mapping[str, Any]
 Handler = Callable[[Event, object], dict[str, Any]]
@@ -18,15 +19,15 @@ REFUSED = b'{"decision":"deny","error":"invalid_token"}'
 
 
 Tell = Callable[[str], None]
-Making = Callable[[Tell], "Policies"]
-"""Makes the policies; they tell what their owner should know."""
+OpenPolicies = Callable[[Tell], "Policies"]
+"""Opens the policies; they report problems to `Tell`."""
 
 
-def policy_handler(policies: Making, log_level: str = "INFO", stack: str = "") -> Handler:
+def policy_handler(policies: OpenPolicies, log_level: str = "INFO", stack: str = "") -> Handler:
     """Return the handler of the evaluator function.
 
-    Behind API Gateway callers that the authorizer did not vouch for get 401, and a token's
-    own Being chooses the policy. Who may invoke the function directly is IAM's matter.
+    Behind API Gateway, callers that the authorizer did not accept get 401, and the token's Being
+    decides which policy applies. IAM decides who may invoke the function directly.
     """
 
     @cache
@@ -38,10 +39,10 @@ def policy_handler(policies: Making, log_level: str = "INFO", stack: str = "") -
     def handle(event: Event, _context: object) -> dict[str, Any]:
         if _is_direct(event):
             return evaluator().of_payload(event)
-        front = event.get("requestContext") or {}
-        said = (front.get("authorizer") or {}).get("lambda") or {}
-        being_id, token = said.get("being_id"), said.get("token_id")
-        if said.get("auth") != "ok" or not isinstance(being_id, str) or not being_id:
+        request_context = event.get("requestContext") or {}
+        context = (request_context.get("authorizer") or {}).get("lambda") or {}
+        being_id, token = context.get("being_id"), context.get("token_id")
+        if context.get("auth") != "ok" or not isinstance(being_id, str) or not being_id:
             return _reply(401, REFUSED)
         return _reply(*evaluator().of_event(event, being_id, token))
 
@@ -49,7 +50,7 @@ def policy_handler(policies: Making, log_level: str = "INFO", stack: str = "") -
 
 
 def _is_direct(event: object) -> bool:
-    """Tell whether somebody in the account is calling; every front says who it is."""
+    """Tell whether the function was invoked directly, and not through API Gateway."""
     return not isinstance(event, Mapping) or "requestContext" not in event
 
 

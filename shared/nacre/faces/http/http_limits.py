@@ -1,4 +1,4 @@
-"""uvicorn's HTTP/1.1 with limits: for heads, bodies, answers that nobody reads, and connections."""
+"""uvicorn's HTTP/1.1 with limits for heads, bodies, unread answers and connections."""
 
 import asyncio
 from typing import Any
@@ -43,7 +43,7 @@ class BoundedProtocol(H11Protocol):
     # What asyncio calls.
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin, where there is room."""
+        """Register the connection, if there is room."""
         super().connection_made(transport)
         self._crowd.enter(self)
 
@@ -53,7 +53,7 @@ class BoundedProtocol(H11Protocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Take what the client sent."""
+        """Receive bytes of the client."""
         if self._is_turned_away or self.transport.is_closing():
             return
         if self._received == 0 and self._state is h11.IDLE:
@@ -62,7 +62,7 @@ class BoundedProtocol(H11Protocol):
         super().data_received(data)
 
     def pause_writing(self) -> None:
-        """Stop: the client reads slower than we write."""
+        """Stop writing: the client reads more slowly."""
         self._unread_since = self._crowd.time()
         super().pause_writing()
 
@@ -74,7 +74,7 @@ class BoundedProtocol(H11Protocol):
     # What uvicorn calls.
 
     def handle_events(self) -> None:
-        """Read requests; each new part of one begins its time anew."""
+        """Read requests; each new part of one restarts its timeout."""
         super().handle_events()
         if self.conn.their_state is not self._state:
             self._has_asked = True
@@ -82,7 +82,7 @@ class BoundedProtocol(H11Protocol):
             self._since, self._received = self._crowd.time(), 0
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse a request that cannot be read, with the status that says why."""
+        """Refuse an unreadable request, with the status that says why."""
         self._refuse(self.conn.status)
 
     # What the crowd calls.
@@ -94,7 +94,7 @@ class BoundedProtocol(H11Protocol):
 
     @property
     def waits_since(self) -> float | None:
-        """Since when a stranger's next byte is waited for."""
+        """The time since which a client without a token has sent nothing."""
         if self._state is h11.IDLE:
             return self._since
         is_stranger = ADMITTED not in self.scope["state"]
@@ -105,7 +105,7 @@ class BoundedProtocol(H11Protocol):
         self.transport.abort()
 
     def turn_away(self, status: int) -> None:
-        """Say when to come again, and read no request."""
+        """Tell the client when to try again, and read no request."""
         self._is_turned_away = True
         self.transport.write(refusal(status, ("retry-after", str(RETRY_AFTER_SECONDS))))
         if self.transport.can_write_eof():
@@ -113,14 +113,14 @@ class BoundedProtocol(H11Protocol):
         self.loop.call_later(TURNED_AWAY_SECONDS, self.transport.abort)
 
     def end_if_late(self, now: float) -> str | None:
-        """Close when the client takes too long; return what it was too slow with."""
+        """Close the connection of a client that takes too long; return its slow part."""
         if self.transport.is_closing():
             self._closing_since = self._closing_since or now
-            late = now - self._closing_since > CLOSING_SECONDS
-            return self._aborted("to close") if late else None
+            is_late = now - self._closing_since > CLOSING_SECONDS
+            return self._aborted("to close") if is_late else None
         if self._unread_since is not None:
-            late = now - self._unread_since > UNREAD_ANSWER_SECONDS
-            return self._aborted("to read its answer") if late else None
+            is_late = now - self._unread_since > UNREAD_ANSWER_SECONDS
+            return self._aborted("to read its answer") if is_late else None
         waited = now - self._since
         if self._state is h11.SEND_BODY:
             if self.flow.read_paused:  # we are the slow ones
@@ -146,6 +146,6 @@ class BoundedProtocol(H11Protocol):
         else:
             self.transport.abort()
 
-    def _aborted(self, late: str) -> str:
+    def _aborted(self, turn: str) -> str:
         self.transport.abort()
-        return late
+        return turn

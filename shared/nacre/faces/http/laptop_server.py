@@ -11,8 +11,7 @@ from nacre.being.application import Application
 from nacre.core.limits import HTTP_THREADS
 from nacre.core.logs import Log
 from nacre.faces.call_threads import CallThreads
-from nacre.faces.http.legacy_changes import telling
-from nacre.faces.http.live_call import LiveCall
+from nacre.faces.http.live_call import LiveCall, notifying_of_changes
 from nacre.faces.http.remembered_clients import LocalPeers
 from nacre.faces.mcp_endpoint import BaseOf, CallLog, endpoint
 from nacre.protocol.changes import Changes
@@ -53,7 +52,7 @@ def asgi_app(
 ) -> AsgiApp:
     """Return the server: MCP under `/mcp`, everything else answered by `elsewhere`.
 
-    Whoever passes `changes` closes them when the server is to stop: subscriptions end then.
+    A caller that passes `changes` closes them when the server stops, which ends subscriptions.
     """
     peers = LocalPeers()
     changes = changes or Changes(app.surface)
@@ -103,9 +102,10 @@ class _Server:
             self._calls.end(started, met)
             await refuse(request, receive, send, met)
             return
+        limit = self._endpoint.call_bytes
         mark_admitted(scope)
         try:
-            await read_body(request, receive, self._endpoint.call_bytes)
+            await read_body(request, receive, limit)
         except BodyTooLargeError as error:
             refused = self._endpoint.refusal(request, error)
             self._calls.end(started, refused)
@@ -120,13 +120,13 @@ class _Server:
             return
         caller = begun.caller.principal
         live = LiveCall(begun, self._peers, self._threads, receive, send)
-        with telling(begun, self._changes, live.notify):
-            done = await live.finish()
+        with notifying_of_changes(begun, self._changes, live.notify):
+            answer = await live.finish()
         if begun.tool is not None:
             self._changes.soon()
         self._calls.end(
             started,
-            done,
+            answer,
             method=begun.message.method,
             tool=begun.tool,
             being=caller.being_id if caller else None,

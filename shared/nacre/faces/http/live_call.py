@@ -1,20 +1,24 @@
-"""One call of the laptop server while it runs: its answer, its stream, its client's presence."""
+"""A running call of the laptop server: its reply, its event stream, and its client's disconnect."""
 
 import asyncio
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor
+from contextlib import contextmanager
 from typing import Any
 
 from nacre.core.coroutines import step
 from nacre.core.errors import ClientCapabilityError
 from nacre.core.limits import STREAM_ALIVE_SECONDS
 from nacre.faces.http.remembered_clients import LocalPeers
-from nacre.protocol.context import capability_of
-from nacre.protocol.http.http_messages import HttpCall, HttpReply
-from nacre.protocol.http.sse import ALIVE
-from nacre.protocol.http.sse import event as sse_event
+from nacre.protocol.changes import Changes
+from nacre.protocol.context import LoopChannel, capability_of
+from nacre.protocol.http.http_messages import ALIVE, HttpCall, HttpReply
+from nacre.protocol.http.http_messages import event as sse_event
 from nacre.protocol.messages import notification, question
-from nacre.protocol.versions import is_modern
+from nacre.protocol.versions import MODERN
 from nacre.web.asgi import Receive, Send, chunk, head, write
+
+Notify = Callable[[str, dict[str, Any]], None]
 
 _STREAM_HEADERS = (
     ("content-type", "text/event-stream"),
@@ -24,7 +28,7 @@ _STREAM_HEADERS = (
 
 
 class LiveCall:
-    """One call while it runs: its answer, its stream and its client's presence."""
+    """A running call, which is stopped if its client cancels it or disconnects."""
 
     def __init__(
         self, call: HttpCall, peers: LocalPeers, threads: Executor, receive: Receive, send: Send
@@ -38,17 +42,17 @@ class LiveCall:
         self._channel = _LiveChannel(call, peers, self._outbox)
 
     async def finish(self) -> HttpReply:
-        """Run the call, stream what it says, and return its reply."""
+        """Run the call, stream its messages, and return its reply."""
         work = asyncio.create_task(self._work())
         gone = asyncio.create_task(self._until_gone())
-        # A client that gives the call up is as good as gone.
+        # A cancelled call ends in the same way as one whose client disconnected.
         running = self._peers.begin(self._call, gone.cancel)
         try:
             return await self._finish(work, gone)
         finally:
             self._peers.end(running)
             gone.cancel()
-            work.cancel()  # where the server itself gave up; done work takes no notice
+            work.cancel()  # no effect if the work is done
 
     async def _finish(
         self,
@@ -58,7 +62,7 @@ class LiveCall:
         streaming = False
         while not work.done():
             message = asyncio.create_task(self._outbox.get())
-            # A client that is gone without a word shows when something is sent to it.
+            # A silent disconnect is noticed only when something is sent.
             ended, _ = await asyncio.wait(
                 {work, message, gone},
                 timeout=STREAM_ALIVE_SECONDS if streaming else None,
@@ -76,15 +80,15 @@ class LiveCall:
                 streaming = await self._stream(message.result(), started=streaming)
         while not self._outbox.empty():
             streaming = await self._stream(self._outbox.get_nowait(), started=streaming)
-        done = work.result()
+        reply = work.result()
         if streaming:
-            await self._send(chunk(sse_event(done.body), more=False))
+            await self._send(chunk(sse_event(reply.body), more=False))
         else:
-            await write(self._send, done)
-        return done
+            await write(self._send, reply)
+        return reply
 
     async def _end_without_answer(self, *, streaming: bool) -> None:
-        """End the exchange: a call that was cancelled has no answer."""
+        """End the response of a cancelled call, which has no answer."""
         if streaming:
             await self._send(chunk(b"", more=False))
         else:
@@ -95,9 +99,9 @@ class LiveCall:
         self._channel.notify(method, params)
 
     async def _work(self) -> HttpReply:
-        if not self._call.blocking:
+        if not self._call.call.blocking:
             return await self._call.run(self._channel)
-        channel = _ThreadChannel(self._channel, asyncio.get_running_loop())
+        channel = LoopChannel(self._channel, asyncio.get_running_loop())
         return await asyncio.get_running_loop().run_in_executor(
             self._threads, lambda: step(self._call.run(channel))
         )
@@ -107,9 +111,9 @@ class LiveCall:
             pass
 
     async def _abandoned(self, work: "asyncio.Task[HttpReply]") -> HttpReply:
-        """Nobody waits any more: stop what can be stopped, tell the rest."""
+        """Stop the work of an abandoned call; a blocking call is only marked as cancelled."""
         self._channel.cancelled = True
-        if not self._call.blocking:
+        if not self._call.call.blocking:
             work.cancel()
         try:
             return await work
@@ -129,7 +133,7 @@ class _LiveChannel:
     """The way back to the client over the open response."""
 
     def __init__(self, call: HttpCall, peers: LocalPeers, outbox: asyncio.Queue[bytes]) -> None:
-        self.can_ask = call.streams and not is_modern(call.caller.version)
+        self.can_ask = call.streams and call.caller.version != MODERN
         self.cancelled = False
         self._principal = call.caller.principal
         self._peers = peers
@@ -146,20 +150,36 @@ class _LiveChannel:
         return await expected.result(method)
 
 
-class _ThreadChannel:
-    """The same way back, for a handler that runs in a thread."""
+@contextmanager
+def notifying_of_changes(call: HttpCall, changes: Changes, notify: Notify) -> Iterator[None]:
+    """Notify a client of an older revision of changes, on the answer to its call.
 
-    def __init__(self, live: _LiveChannel, loop: asyncio.AbstractEventLoop) -> None:
-        self.can_ask = live.can_ask
-        self._live = live
-        self._loop = loop
+    Such a client has no other stream. It first gets the changes that it missed, then those that
+    happen during its call. Later changes wait for its next call.
+    """
+    caller = call.caller
+    state = caller.peer.seen
+    if caller.version == MODERN or not call.streams or state is None:
+        yield
+        return
+    for method, uri in list(state.pending):
+        notify(method, {"uri": uri} if uri else {})
+    state.pending.clear()
+    loop, is_running = asyncio.get_running_loop(), [True]
 
-    @property
-    def cancelled(self) -> bool:
-        return self._live.cancelled
+    def deliver(method: str, params: Mapping[str, Any]) -> None:
+        if is_running:
+            notify(method, dict(params))
+        else:
+            state.miss(method, params)
 
-    def notify(self, method: str, params: dict[str, Any]) -> None:
-        self._loop.call_soon_threadsafe(self._live.notify, method, params)
+    def tell(method: str, params: Mapping[str, Any]) -> None:
+        loop.call_soon_threadsafe(deliver, method, params)
 
-    async def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        return asyncio.run_coroutine_threadsafe(self._live.ask(method, params), self._loop).result()
+    state.tells.append(tell)
+    changes.remember(caller.principal, state)
+    try:
+        yield
+    finally:
+        is_running.clear()
+        state.tells.remove(tell)

@@ -1,24 +1,23 @@
-"""What the laptop server remembers of legacy clients while it runs.
+"""The state of legacy clients that the laptop server keeps while it runs.
 
-Legacy clients say what they can do once, in `initialize`, and answer requests of
-the server in a POST of their own. Without session ids a client is told from others
-by its token and its name for itself; what is not known is not asked for.
+Legacy clients declare their capabilities once, in `initialize`, and answer requests of the server
+in a separate POST. Without session ids, a client is identified by its token and the name that it
+gave. Capabilities that are unknown are not used.
 """
 
 import asyncio
 import secrets
-from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
+from nacre.core.bounded_cache import BoundedCache
 from nacre.core.errors import ClientCapabilityError, UnansweredError
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.core.limits import ASK_SECONDS, REMEMBERED_PEERS
 from nacre.protocol.caller import Peer
 from nacre.protocol.changes import Seen
 from nacre.protocol.context import capability_of
-from nacre.protocol.http.http_messages import HttpCall, HttpRequest
-from nacre.protocol.http.legacy_clients import client_key, subject_of
+from nacre.protocol.http.http_messages import HttpCall, HttpRequest, client_key, subject_of
 from nacre.protocol.messages import RequestId, Response
 from nacre.protocol.principal import Principal
 
@@ -27,17 +26,16 @@ class LocalPeers:
     """Legacy clients of one server process, and the requests that wait for them."""
 
     def __init__(self) -> None:
-        self._peers: OrderedDict[tuple[str, str], Peer] = OrderedDict()
+        self._peers: BoundedCache[tuple[str, str], Peer] = BoundedCache(REMEMBERED_PEERS)
         self._waiting: dict[tuple[str, RequestId], asyncio.Future[Response]] = {}
         self._running: dict[tuple[str, RequestId], list[Running]] = {}
 
     def of(self, request: HttpRequest, principal: Principal | None) -> Peer:
         """Return the record of the client that sends the request."""
         key = client_key(request, principal)
-        peer = self._peers.setdefault(key, Peer(seen=Seen()))
-        self._peers.move_to_end(key)
-        if len(self._peers) > REMEMBERED_PEERS:
-            self._peers.popitem(last=False)
+        peer = self._peers.use(key)
+        if peer is None:
+            peer = self._peers[key] = Peer(seen=Seen())
         return peer
 
     def deliver(self, principal: Principal | None, response: Response) -> bool:
@@ -50,7 +48,8 @@ class LocalPeers:
 
     def begin(self, call: HttpCall, give_up: Callable[[], object]) -> "Running":
         """Let the call be given up by its client, until `end`."""
-        key = (subject_of(call.caller.principal), call.message.id)
+        principal = call.caller.principal
+        key = (principal.subject if principal else "", call.message.id)
         running = Running(key, call.caller.peer, give_up)
         self._running.setdefault(key, []).append(running)
         return running
@@ -72,9 +71,9 @@ class LocalPeers:
         """
         peer = self._peers.get(client_key(request, principal))
         running = self._running.get((subject_of(principal), request_id), [])
-        own = [call for call in running if call.peer is peer]
-        if len(own) == 1:
-            own[0].give_up()
+        calls = [call for call in running if call.peer is peer]
+        if len(calls) == 1:
+            calls[0].give_up()
 
     def expect(self, principal: Principal | None) -> "Expected":
         """Return a new request id and the answer that will carry it."""

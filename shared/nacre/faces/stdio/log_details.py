@@ -1,4 +1,4 @@
-"""What a request asks and an answer says, for whoever looks for a fault: shapes, never content."""
+"""Debug lines about requests and answers: the shapes of their values, never the content."""
 
 import json
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ class Details:
         self._foreign: set[RequestId] = set()  # that call a tool of another server
 
     def request(self, request_id: RequestId, method: str, params: Mapping[str, Any]) -> None:
-        """Write what is asked."""
+        """Write a line about a request."""
         if not self._is_on:
             return
         arguments, name = params.get("arguments"), _text(params.get("name"))
@@ -37,11 +37,11 @@ class Details:
         )
 
     def answer(self, request_id: RequestId, body: bytes) -> None:
-        """Write what is answered."""
+        """Write a line about an answer."""
         if not self._is_on:
             return
-        found = json.loads(body)
-        result, error = found.get("result"), found.get("error")
+        message = json.loads(body)
+        result, error = message.get("result"), message.get("error")
         result = result if isinstance(result, dict) else {}
         content = result.get("content")
         blocks = content if isinstance(content, list) else []
@@ -65,8 +65,8 @@ class Details:
 
 
 def _shape_of_all(arguments: Mapping[str, Any]) -> str:
-    shown = [f"{name[:60]}: {_shape(value)}" for name, value in list(arguments.items())[:_MOST]]
-    return ", ".join(shown) or "none"
+    shapes = [f"{name[:60]}: {_shape(value)}" for name, value in list(arguments.items())[:_MOST]]
+    return ", ".join(shapes) or "none"
 
 
 def _shape(value: Any) -> str:

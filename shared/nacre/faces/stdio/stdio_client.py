@@ -1,4 +1,4 @@
-"""The client at the other end of standard input and output: what it is told and asked."""
+"""The client at the other end of standard input and output: notifications and questions to it."""
 
 import threading
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -62,7 +62,7 @@ class Questions:
             future.set_result(response)
 
     def close(self) -> None:
-        """Fail what still waits: the client has closed its end."""
+        """Fail the open questions, because the client has closed its end."""
         with self._lock:
             self._open = False
         for future in list(self._waiting.values()):
@@ -105,6 +105,6 @@ class CallChannel:
     async def _wait(self, future: "Future[Response]") -> Response:
         if self._blocking:
             return future.result(ASK_SECONDS)
-        import asyncio  # noqa: PLC0415 - loaded already by whoever runs a loop
+        import asyncio  # noqa: PLC0415 - already loaded if a loop runs
 
         return await asyncio.wait_for(asyncio.wrap_future(future), ASK_SECONDS)

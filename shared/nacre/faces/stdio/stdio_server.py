@@ -1,20 +1,20 @@
-"""MCP over standard input and output: one JSON message a line.
+"""MCP over standard input and output, with one JSON message per line.
 
-What needs no handler is answered from the reading thread at once. Blocking
-handlers run in a small pool of threads, the others on an event loop that starts
-with the first of them. When the input ends, calls in flight are finished first; a
-signal gives up those that take longer than a moment.
+The reading thread answers requests that need no handler. Blocking handlers run in a small pool of
+threads, all others on an event loop that starts with the first of them. When the input ends,
+running calls are finished first. After a signal, calls that take longer than a moment are
+cancelled.
 """
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from nacre.being.application import Application
+from nacre.core.coroutines import step
 from nacre.core.errors import (
     InvalidParamsError,
     MalformedMessageError,
@@ -22,18 +22,19 @@ from nacre.core.errors import (
     TooLargeError,
     UnsupportedVersionError,
 )
-from nacre.core.limits import DRAIN_SECONDS
+from nacre.core.lazy_dataclasses import dataclass, field
+from nacre.core.limits import DRAIN_SECONDS, STDIO_THREADS
 from nacre.core.logs import Log
 from nacre.faces.mcp_endpoint import CallLog, dispatcher
 from nacre.faces.stdio.log_details import Details
 from nacre.faces.stdio.stdio_client import CallChannel, Output, Questions
-from nacre.faces.stdio.workers import Workers
 from nacre.protocol.caller import Caller, Peer, declared_peer
 from nacre.protocol.changes import Changes, Seen
 from nacre.protocol.dispatch.calls import Call
 from nacre.protocol.http.error_map import explain
 from nacre.protocol.http.http_messages import reply
 from nacre.protocol.messages import (
+    Answer,
     Notification,
     Request,
     RequestId,
@@ -41,41 +42,85 @@ from nacre.protocol.messages import (
     is_request_id,
     notification,
     parse_message,
+    refusal,
 )
 from nacre.protocol.principal import Principal
-from nacre.protocol.replies import Answer, refusal
-from nacre.protocol.versions import META_VERSION, SUPPORTED_VERSIONS, is_modern, negotiate
+from nacre.protocol.versions import META_VERSION, MODERN, SUPPORTED_VERSIONS, negotiate
 
 if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
     from concurrent.futures import Future
 
-_SEEING = frozenset(
+    from nacre.faces.call_threads import CallThreads
+
+
+class Workers:
+    """Runs calls: blocking ones in threads, the others on an event loop, both on demand."""
+
+    def __init__(self) -> None:
+        self._threads: CallThreads | None = None
+        self._loop: AbstractEventLoop | None = None
+
+    def start(
+        self, begin: Callable[[], Coroutine[Any, Any, Answer]], *, blocking: bool
+    ) -> "Future[Answer]":
+        """Run the call to its answer."""
+        if blocking:
+            from nacre.faces.call_threads import CallThreads  # noqa: PLC0415 - not needed to start
+
+            self._threads = self._threads or CallThreads(STDIO_THREADS)
+            return self._threads.submit(lambda: step(begin()))
+        import asyncio  # noqa: PLC0415 - costs more than the start of the whole server
+
+        if self._loop is None:
+            self._loop = asyncio.new_event_loop()
+            threading.Thread(target=_run_loop, args=(self._loop,), daemon=True).start()
+
+        async def main() -> Answer:
+            return await begin()
+
+        return asyncio.run_coroutine_threadsafe(main(), self._loop)
+
+    def close(self) -> None:
+        """Stop the loop; threads that still run are left behind."""
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._loop.stop)
+
+
+def _run_loop(loop: "AbstractEventLoop") -> None:
+    try:
+        loop.run_forever()
+    finally:
+        loop.close()
+
+
+_WATCHED_METHODS = frozenset(
     {
         *("tools/list", "prompts/list", "resources/list", "resources/templates/list"),
         "resources/subscribe",
     }
 )
-_PIECE = 1024 * 1024  # of a line that is read at once
-_GRACE_SECONDS = 1.0  # after a signal; clients kill two seconds after it
+_PIECE = 1024 * 1024  # bytes of a line that are read at once
+_GRACE_SECONDS = 1.0  # for running calls after a signal; clients kill the process after two
 
 
 def serve_stdio(
     app: Application, *, principal: Principal, stdin: BinaryIO, stdout: BinaryIO, log: Log
 ) -> None:
-    """Serve one client until its input ends, and finish the calls in flight."""
+    """Serve one client until its input ends, and finish its running calls."""
     session = _Session(app, principal, Output(stdout), log)
     try:
         for line in _lines(stdin, app.call_bytes):
             session.receive(line)
     except BaseException:
-        session.give_up()
+        session.cancel()
         raise
     finally:
         session.drain()
 
 
 def _lines(stdin: BinaryIO, most: int) -> Iterator[bytes | bytearray]:
-    """Yield the lines that hold something; of one that is too long, the beginning."""
+    """Yield the lines that are not blank; cut a line that is too long."""
     while line := stdin.readline(_PIECE):
         if len(line) == _PIECE and not line.endswith(b"\n"):
             yield _long_line(line, stdin, most)
@@ -84,7 +129,7 @@ def _lines(stdin: BinaryIO, most: int) -> Iterator[bytes | bytearray]:
 
 
 def _long_line(beginning: bytes, stdin: BinaryIO, most: int) -> bytearray:
-    # One buffer that grows: pieces and the whole of a large line would be in memory together.
+    # One growing buffer: joining pieces would hold a large line in memory twice.
     line = bytearray(beginning)
     while piece := stdin.readline(_PIECE):
         if len(line) <= most:
@@ -95,7 +140,7 @@ def _long_line(beginning: bytes, stdin: BinaryIO, most: int) -> bytearray:
 
 
 class _Session:
-    """One client: what it has said, what runs for it, and what it is asked."""
+    """The session of one client: its version, its running calls and the open questions to it."""
 
     def __init__(self, app: Application, principal: Principal, output: Output, log: Log) -> None:
         self._changes = Changes(app.surface)
@@ -113,13 +158,13 @@ class _Session:
         self._initialized = False
         self._workers = Workers()
         self._questions = Questions(output)
-        self._in_flight: dict[RequestId, _Flight] = {}
-        # A client may use an id again as soon as it has the answer, so an id is free before its
-        # flight has landed.
-        self._flights: set[_Flight] = set()
+        self._calls_by_id: dict[RequestId, _RunningCall] = {}
+        # A client may reuse an id as soon as it has the answer, so an id is free before its call
+        # has finished.
+        self._running: set[_RunningCall] = set()
 
     def receive(self, line: bytes | bytearray) -> None:
-        """Take one line; whatever is wrong with it is answered, never raised."""
+        """Handle one line; errors in it are answered, never raised."""
         try:
             if len(line) > self._call_bytes + len(b"\r\n"):
                 raise TooLargeError("the message", limit=self._call_bytes)
@@ -136,30 +181,30 @@ class _Session:
             case Response():
                 self._questions.answer(message)
 
-    def give_up(self) -> None:
-        """Cancel what does not land in a moment: an order may take minutes, and costs money."""
-        self._await_landings(_GRACE_SECONDS)
-        for flight in list(self._flights):
-            flight.give_up()
+    def cancel(self) -> None:
+        """Cancel calls that do not finish in a moment: an order takes minutes and costs money."""
+        self._wait_for_calls(_GRACE_SECONDS)
+        for running in list(self._running):
+            running.cancel()
 
     def drain(self) -> None:
-        """Finish what is in flight; questions to the client will not be answered now."""
+        """Finish the running calls, and end the open questions to the client."""
         self._changes.close()
         self._watching.close()
         self._questions.close()
-        self._await_landings(DRAIN_SECONDS)
+        self._wait_for_calls(DRAIN_SECONDS)
         self._workers.close()
 
-    def _await_landings(self, seconds: float) -> None:
+    def _wait_for_calls(self, seconds: float) -> None:
         end = monotonic() + seconds
-        for flight in list(self._flights):
-            flight.landed.wait(max(0.0, end - monotonic()))
+        for running in list(self._running):
+            running.is_finished.wait(max(0.0, end - monotonic()))
 
     def _request(self, message: Request) -> None:
         started = self._calls.start()
         self._details.request(message.id, message.method, message.params)
         try:
-            if message.id in self._in_flight:
+            if message.id in self._calls_by_id:
                 raise MalformedMessageError(
                     "a request with this 'id' is still running", request_id=message.id
                 )
@@ -167,17 +212,17 @@ class _Session:
         except NacreError as error:
             self._refuse(message.id, error)
             return
-        if message.method in _SEEING and not is_modern(caller.version):
+        if message.method in _WATCHED_METHODS and caller.version != MODERN:
             self._watch()
-        begun = self._dispatcher.begin(message, caller)
-        if isinstance(begun, Answer):
-            self._output.write(begun.body)
-            self._log(started, message, begun)
+        answer_or_call = self._dispatcher.begin(message, caller)
+        if isinstance(answer_or_call, Answer):
+            self._output.write(answer_or_call.body)
+            self._log(started, message, answer_or_call)
         else:
-            self._start(begun, message, caller, started)
+            self._start(answer_or_call, message, caller, started)
 
     def _watch(self) -> None:
-        """Tell the client from now on what changes in the lists that it asks for."""
+        """Notify the client from now on of changes in the lists that it asks for."""
         if self._is_watching:
             return
         self._is_watching = True
@@ -196,41 +241,41 @@ class _Session:
             return Caller(self._version, self._principal, self._peer)
         if not isinstance(version, str):
             raise InvalidParamsError(f"params._meta: '{META_VERSION}' must be a string")
-        if not is_modern(version):
+        if version != MODERN:
             raise UnsupportedVersionError(version[:40], supported=SUPPORTED_VERSIONS)
         return Caller(version, self._principal, declared_peer(message))
 
     def _start(self, call: Call, message: Request, caller: Caller, started: float) -> None:
-        can_ask = self._initialized and not is_modern(caller.version)
+        can_ask = self._initialized and caller.version != MODERN
         channel = CallChannel(
             self._output, self._questions, can_ask=can_ask, blocking=call.blocking
         )
         future = self._workers.start(partial(call.run, channel), blocking=call.blocking)
-        flight = self._in_flight[message.id] = _Flight(channel, future)
-        self._flights.add(flight)
+        running = self._calls_by_id[message.id] = _RunningCall(channel, future)
+        self._running.add(running)
 
-        def land(done: "Future[Answer]") -> None:
-            self._in_flight.pop(message.id, None)
+        def finish(finished: "Future[Answer]") -> None:
+            self._calls_by_id.pop(message.id, None)
             try:
-                if not (done.cancelled() or channel.cancelled):
-                    self._output.write(done.result().body)
-                    self._log(started, message, done.result())
+                if not (finished.cancelled() or channel.cancelled):
+                    self._output.write(finished.result().body)
+                    self._log(started, message, finished.result())
             finally:
-                self._flights.discard(flight)
+                self._running.discard(running)
                 if message.method == "tools/call":
                     self._changes.soon()
-                # The future knows this function: a ring that would keep the message, and what
-                # came with it, until the collector passes.
-                flight.future = None
-                flight.landed.set()
+                # The future refers to this function, and this function to the future. Break the
+                # cycle, so that the message is freed now and not by the garbage collector.
+                running.future = None
+                running.is_finished.set()
 
-        future.add_done_callback(land)
+        future.add_done_callback(finish)
 
     def _cancel(self, message: Notification) -> None:
         request_id = message.params.get("requestId")
-        flight = self._in_flight.get(request_id) if is_request_id(request_id) else None
-        if flight is not None:
-            flight.give_up()
+        running = self._calls_by_id.get(request_id) if is_request_id(request_id) else None
+        if running is not None:
+            running.cancel()
 
     def _refuse(self, request_id: RequestId | None, error: NacreError) -> None:
         self._output.write(refusal(request_id, explain(error, modern=True), error).body)
@@ -248,15 +293,15 @@ class _Session:
 
 
 @dataclass(slots=True, eq=False)
-class _Flight:
-    """One call that runs; it has landed once its answer is written or given up."""
+class _RunningCall:
+    """One running call; it is finished when its answer is written or it was cancelled."""
 
     channel: CallChannel
     future: "Future[Answer] | None"
-    landed: threading.Event = field(default_factory=threading.Event)
+    is_finished: threading.Event = field(default_factory=threading.Event)
 
-    def give_up(self) -> None:
-        """Tell the call that nobody waits for it."""
+    def cancel(self) -> None:
+        """Cancel the call, because the client does not wait for it any more."""
         self.channel.cancelled = True
         future = self.future
         if future is not None:

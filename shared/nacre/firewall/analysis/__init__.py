@@ -1,5 +1,5 @@
 """Questions about a policy: explain, prove, lint, coverage, replay and fixtures.
 
-The commands of `nacre policy` and the console call these modules. None of them enforces
-anything.
+Calls come in from the commands of `nacre policy`, the evaluator and the console. Nothing here
+enforces a policy.
 """

@@ -1,9 +1,9 @@
-"""Which tools a policy speaks about, and which rules speak about no tool there is."""
+"""Coverage: the tools that a policy has rules about, and the rules about no known tool."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Literal
 
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.firewall.rules.policy import Policy
 from nacre.firewall.rules.rule import NOWHERE, Rule, Surroundings
 
@@ -12,9 +12,9 @@ Fate = Literal["allowed", "depends", "asked", "denied", "unmentioned"]
 
 @dataclass(frozen=True, slots=True)
 class ToolCoverage:
-    """One tool: the rules about it, and what may happen to its calls.
+    """One tool: the rules about it, and the fate of its calls.
 
-    `depends` on the arguments; `unmentioned` is denied because no rule is about it.
+    `depends` means on the arguments; `unmentioned` calls are denied because no rule matches.
     """
 
     server: str
@@ -25,7 +25,7 @@ class ToolCoverage:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """All tools of all servers, and the numbers of rules about none of them."""
+    """All tools of all servers, and the numbers of the rules about none of them."""
 
     tools: tuple[ToolCoverage, ...]
     idle_rules: tuple[int, ...]
@@ -34,23 +34,23 @@ class Coverage:
 def coverage(
     policy: Policy, tools: Mapping[str, Iterable[str]], where: Surroundings = NOWHERE
 ) -> Coverage:
-    """Return what the policy says about the tools of each server.
+    """Return the coverage of the tools of each server.
 
-    Rules about methods are never idle: servers do not list those. Nor is a rule about every tool:
-    it waits for tools that come later.
+    Rules about methods are never idle, because servers do not list methods. Nor is a rule about
+    every tool: it is meant for tools that come later.
     """
-    found = tuple(
+    reports = tuple(
         _tool(policy, server, tool, where)
         for server, names in sorted(tools.items())
         for tool in sorted(set(names))
     )
-    used = {number for each in found for number in each.rules}
+    used = {number for report in reports for number in report.rules}
     idle = [
         rule.number
         for rule in policy.rules
         if rule.number not in used and rule.kind != "method" and not _is_fallback(rule)
     ]
-    return Coverage(found, tuple(idle))
+    return Coverage(reports, tuple(idle))
 
 
 def _is_fallback(rule: Rule) -> bool:
@@ -61,9 +61,9 @@ def _tool(policy: Policy, server: str, tool: str, where: Surroundings) -> ToolCo
     engine = policy.engine(where)
     rules: list[int] = []
     actions: set[str] = set()
-    is_open = True  # a call without arguments that a rule asks for can still get here
-    for place in engine.candidates("tool", tool, server).places:
-        rule = engine.rules[place]
+    is_open = True  # a call that no rule so far matches for certain can get here
+    for position in engine.candidates("tool", tool, server).positions:
+        rule = engine.rules[position]
         rules.append(rule.number)
         actions.add(rule.action)
         if rule.is_unconditional:

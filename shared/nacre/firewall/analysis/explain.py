@@ -1,14 +1,14 @@
-"""Why a call is decided as it is: each rule about it, and what it said."""
+"""An explanation of a decision: each rule about the call, and its reasons."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 
+from nacre.core.lazy_dataclasses import dataclass, replace
 from nacre.firewall.rules.arguments.call_values import Value, Values
 from nacre.firewall.rules.arguments.process_paths import rest_of
 from nacre.firewall.rules.condition import MAY, NO, YES, Condition, PartsCondition
-from nacre.firewall.rules.evaluate import Engine, has_only, is_well_formed
+from nacre.firewall.rules.evaluate import Engine, has_only
 from nacre.firewall.rules.globs.matching import matches
-from nacre.firewall.rules.policy import Policy
+from nacre.firewall.rules.policy import Policy, is_about, is_well_formed
 from nacre.firewall.rules.rule import (
     NOWHERE,
     ArgumentTest,
@@ -18,7 +18,6 @@ from nacre.firewall.rules.rule import (
     Subject,
     Surroundings,
 )
-from nacre.firewall.rules.subjects import is_about
 
 _SHOWN = 120
 _QUALIFIED = "mcp__"
@@ -26,9 +25,9 @@ _QUALIFIED = "mcp__"
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One rule about calls of this name: whether it matched, and why or why not.
+    """One rule about calls of this name: whether it matched, and the reasons.
 
-    `depends` says that it matches from some bases of the server, and nobody knows them.
+    `depends` means that it matches from some bases of the server, and the bases are not known.
     """
 
     rule: int
@@ -40,8 +39,8 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Skipped:
-    """A rule about calls of this name that was not asked, because it is about another server."""
+class SkippedRule:
+    """A rule about calls of this name that was skipped because it is about another server."""
 
     rule: int
     origin: str
@@ -49,7 +48,7 @@ class Skipped:
     server: str
 
     def line(self) -> str:
-        """Return what a person reads about it."""
+        """Return one line for people."""
         return f"{self.origin} ({self.action}) is skipped: it is about the server '{self.server}'"
 
 
@@ -57,18 +56,17 @@ class Skipped:
 class Explanation:
     """A decision with its reasons; rules about other tools are left out.
 
-    `skipped` are the rules before the one that decided that would be about the call if it were
-    one of their server. `assumed` says where relative paths of the call were taken to begin,
-    if it has any.
+    `skipped` are earlier rules that would match the call on another server. `assumed` says
+    from which folders relative paths of the call were resolved, if it has any.
     """
 
     decision: Decision
     steps: tuple[Step, ...]
-    skipped: tuple[Skipped, ...] = ()
+    skipped: tuple[SkippedRule, ...] = ()
     assumed: str | None = None
 
     def lines(self) -> list[str]:
-        """Return the explanation as a person reads it."""
+        """Return the explanation as lines for people."""
         lines = [f"{self.decision.action}: {self.decision.text}"]
         if self.assumed is not None:
             lines.append(f"  {self.assumed}")
@@ -76,21 +74,21 @@ class Explanation:
             verb = "matches" if step.matched else "may match" if step.depends else "does not match"
             lines.append(f"  {step.origin} ({step.action}) {verb}")
             lines.extend(f"    {reason}" for reason in step.reasons)
-        lines.extend(f"  {each.line()}" for each in self.skipped)
+        lines.extend(f"  {rule.line()}" for rule in self.skipped)
         return lines
 
 
 def explain(policy: Policy, subject: Subject, where: Surroundings = NOWHERE) -> Explanation:
-    """Return the decision about a call, and what every rule up to it said."""
+    """Return the decision about a call, with a step for every rule up to the deciding one."""
     engine = policy.engine(where)
     decision = engine.decide(subject)
     if not is_well_formed(subject):
         return Explanation(decision, ())
     before = decision.rule
     skipped = [
-        each
-        for each in skipped_rules(policy, subject.kind, subject.name, subject.server)
-        if before is None or each.rule < before
+        rule
+        for rule in skipped_rules(policy, subject.kind, subject.name, subject.server)
+        if before is None or rule.rule < before
     ]
     where = engine.where_of(subject.server)
     steps = tuple(_steps(engine, subject, decision, where))
@@ -98,55 +96,57 @@ def explain(policy: Policy, subject: Subject, where: Surroundings = NOWHERE) -> 
 
 
 def _assumed(engine: Engine, subject: Subject, where: Surroundings) -> str | None:
-    """Say where the server's bases were taken to be, where a path of the call depends on them."""
-    known = engine.candidates(subject.kind, subject.name, subject.server)
+    """Return a note about the server's bases if a path of the call depends on them."""
+    candidates = engine.candidates(subject.kind, subject.name, subject.server)
     keys = {
         condition.keys
-        for place in known.places
-        for condition in engine.conditions[place]
+        for position in candidates.positions
+        for condition in engine.conditions[position]
         if condition.is_about_paths
     }
-    values = [each for key in keys for each in Values(subject.arguments, key, where).every]
-    unknown = [each for each in values if each.has_unknown_base(known.named | subject.paths)]
-    if unknown and any(_leads_through_a_process(each) for each in unknown):
+    values = [value for key in keys for value in Values(subject.arguments, key, where).every]
+    unknown = [
+        value for value in values if value.has_unknown_base(candidates.named | subject.paths)
+    ]
+    if unknown and any(map(_leads_through_a_process, unknown)):
         return "The path leads through a process: nobody knows from here where it continues"
     if unknown:
         return "Relative paths: the server's base is not declared (declare it with --base DIR)"
-    if where.bases and any(each.is_text and each.read(as_place=True).relative for each in values):
+    if where.bases and any(value.is_text and value.read(as_path=True).relative for value in values):
         return f"Relative paths begin at: {', '.join(where.bases)}"
     return None
 
 
 def _leads_through_a_process(value: Value) -> bool:
-    return any(rest_of(text) is not None for text in value.read(as_place=True).possible)
+    return any(rest_of(text) is not None for text in value.read(as_path=True).possible)
 
 
-def skipped_rules(policy: Policy, kind: Kind, name: str, server: str) -> list[Skipped]:
+def skipped_rules(policy: Policy, kind: Kind, name: str, server: str) -> list[SkippedRule]:
     """Return the rules about calls of this name that are about another server only."""
-    found = []
+    skipped = []
     for rule in policy.rules:
-        wanted = rule.server
+        server_glob = rule.server
         if rule.name.startswith(_QUALIFIED) and kind == "tool" and not name.startswith(_QUALIFIED):
-            wanted, _, tool = rule.name.removeprefix(_QUALIFIED).partition("__")
+            server_glob, _, tool = rule.name.removeprefix(_QUALIFIED).partition("__")
             is_named = matches(tool or "**", name)
         else:
             is_named = is_about(replace(rule, server=None), kind, name, server)
-        if wanted is not None and is_named and not is_about(rule, kind, name, server):
-            found.append(Skipped(rule.number, rule.origin, rule.action, wanted))
-    return found
+        if server_glob is not None and is_named and not is_about(rule, kind, name, server):
+            skipped.append(SkippedRule(rule.number, rule.origin, rule.action, server_glob))
+    return skipped
 
 
 def _steps(
     engine: Engine, subject: Subject, decision: Decision, where: Surroundings
 ) -> Iterator[Step]:
-    known = engine.candidates(subject.kind, subject.name, subject.server)
-    for place in known.places:
-        rule = engine.rules[place]
+    candidates = engine.candidates(subject.kind, subject.name, subject.server)
+    for position in candidates.positions:
+        rule = engine.rules[position]
         reasons = []
         result: int = YES
-        for test, condition in zip(rule.tests, engine.conditions[place], strict=True):
+        for test, condition in zip(rule.tests, engine.conditions[position], strict=True):
             values = Values(subject.arguments, test.keys, where)
-            holds = condition.holds(values, known.named | subject.paths)
+            holds = condition.holds(values, candidates.named | subject.paths)
             if holds == MAY:
                 reason = "a relative path matches from some bases, and the base is not known"
                 reasons.append(f"{test.path}: {reason}")
@@ -156,7 +156,7 @@ def _steps(
         if rule.only is not None:
             if not has_only(subject.arguments, frozenset(rule.only), subject.kind):
                 result = NO
-            reasons.append(_closed(rule.only, subject))
+            reasons.append(_only_reason(rule.only, subject))
         if rule.is_unconditional:
             reasons.append("it is about every call of this name")
         matched, depends = result == YES, result == MAY
@@ -190,15 +190,15 @@ def _fits_any(condition: Condition, values: Values) -> bool:
     return any(condition.fits_possibly(value) for value in values.every)
 
 
-def _closed(only: tuple[str, ...], subject: Subject) -> str:
-    others = [name for name in subject.arguments if not has_only({name: 0}, only, subject.kind)]
-    if not others:
+def _only_reason(only: tuple[str, ...], subject: Subject) -> str:
+    extra = [name for name in subject.arguments if not has_only({name: 0}, only, subject.kind)]
+    if not extra:
         return "only_args: the call has no other argument"
-    return f"only_args: the call has '{_cut(str(others[0]))}' too"
+    return f"only_args: the call has '{_cut(str(extra[0]))}' too"
 
 
 def _parts(test: ArgumentTest, condition: PartsCondition, values: Values) -> str:
-    """Say what a matcher found in the value that decided, or in the first."""
+    """Describe the parts that the matcher read from the deciding value, or from the first."""
     for value in values.every:
         parts = condition.parts(value)
         if parts is None:
@@ -210,12 +210,12 @@ def _parts(test: ArgumentTest, condition: PartsCondition, values: Values) -> str
 
 
 def _possible(condition: Condition, value: Value) -> str:
-    read = value.read(as_place=condition.as_place)
+    read = value.read(as_path=condition.as_path)
     if not read.complete:
         return f"{_shown(value)} can be read in more ways than are looked at"
     for text in read.possible:
         for form in condition.forms:
-            if matches(form, condition.spelled(text)):
+            if matches(form, condition.fold(text)):
                 if text == value.value:
                     return f"{_shown(value)} matches '{form}'"
                 return f"{_shown(value)} can be read as '{_cut(text)}', which matches '{form}'"
@@ -225,13 +225,13 @@ def _possible(condition: Condition, value: Value) -> str:
 
 
 def _unsure(condition: Condition, value: Value) -> str:
-    read = value.read(as_place=condition.as_place)
+    read = value.read(as_path=condition.as_path)
     if not read.complete:
         return f"{_shown(value)} can be read in more ways than are looked at"
     if not read.legible:
-        return f"{_shown(value)} holds a character that no name can have, or too much of it"
+        return f"{_shown(value)} contains a character that no name can have, or is too long"
     for text in read.sure:
-        if not any(matches(form, condition.spelled(text)) for form in condition.forms):
+        if not any(matches(form, condition.fold(text)) for form in condition.forms):
             if text == value.value:
                 return f"{_shown(value)} does not match"
             return f"{_shown(value)} can be read as '{_cut(text)}', which does not match"
@@ -243,5 +243,5 @@ def _shown(value: Value) -> str:
 
 
 def _cut(text: str) -> str:
-    text = "".join(each if each.isprintable() else f"\\u{ord(each):04x}" for each in text)
+    text = "".join(letter if letter.isprintable() else f"\\u{ord(letter):04x}" for letter in text)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

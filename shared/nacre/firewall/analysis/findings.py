@@ -1,8 +1,9 @@
-"""What `lint` reports: one thing that looks wrong, and what to do about it."""
+"""A finding of `lint`: one thing that looks wrong, and how to fix it."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable
 from typing import Literal
 
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.firewall.rules.rule import Rule
 
 Kind = Literal[
@@ -28,10 +29,10 @@ Kind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that looks wrong; `rule` is the number of the rule it is about.
+    """One thing that looks wrong; `rule` is the number of the rule.
 
-    `fix` are the rules of the policy after the advice was followed, where it is one step.
-    It never allows a call that the policy does not allow.
+    `fix` are the rules of the policy after following the advice, if that is one step. They
+    never allow a call that the policy does not allow.
     """
 
     rule: int
@@ -43,3 +44,10 @@ class Finding:
 
     def __str__(self) -> str:
         return f"{self.origin}: {self.text} ({self.hint})"
+
+
+def finding(
+    rule: Rule, kind: Kind, text: str, hint: str, fix: Iterable[Rule] | None = None
+) -> Finding:
+    """Return a finding about a rule."""
+    return Finding(rule.number, rule.origin, kind, text, hint, None if fix is None else tuple(fix))

@@ -1,9 +1,9 @@
-"""A first policy for the servers that are really there, and what it changes."""
+"""A first policy for the servers that are known, and the changes that it makes."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 
+from nacre.core.lazy_dataclasses import dataclass, replace
 from nacre.firewall.analysis.coverage import coverage
 from nacre.firewall.policies.packs import text_of
 from nacre.firewall.rules.policy import Policy
@@ -20,7 +20,7 @@ class KnownTool:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A tool whose calls another policy treats otherwise."""
+    """A tool whose calls another policy decides differently."""
 
     server: str
     tool: str
@@ -31,30 +31,30 @@ class Change:
 def policy_for(tools: Mapping[str, Iterable[KnownTool]], *, allow_reading: bool) -> str:
     """Return a policy's TOML with one rule for each tool, which asks about it.
 
-    With `allow_reading` a tool that says that it only reads is allowed. Tools whose name a rule
-    cannot spell exactly are asked about by the last rules.
+    With `allow_reading`, tools that claim to only read are allowed. The last rules ask about
+    tools whose name a rule cannot match exactly.
     """
     sections = [
-        "\n".join(_section(server, list(known), allow_reading=allow_reading))
-        for server, known in sorted(tools.items())
+        "\n".join(_section(server, list(listed), allow_reading=allow_reading))
+        for server, listed in sorted(tools.items())
         if _is_plain(server)
     ]
-    head, _, rest = text_of("starter").partition("# Then what needs your word")
-    _, own, rest = rest.partition("# Nacre's own tools")
-    return head + "".join(f"{section}\n" for section in sections) + own + rest
+    head, _, tail = text_of("starter").partition("# Then the calls that need your approval")
+    _, own_head, own_tools = tail.partition("# Nacre's own tools")
+    return head + "".join(f"{section}\n" for section in sections) + own_head + own_tools
 
 
 def changes(tools: Mapping[str, Iterable[str]], before: Policy, after: Policy) -> list[Change]:
-    """Return the tools whose calls the second policy treats otherwise than the first.
+    """Return the tools whose calls the second policy decides differently from the first.
 
-    What a deny says about single arguments is left out: see `denied_arguments`.
+    Rules that deny single arguments are left out: see `denied_arguments`.
     """
     before, after = _without_denied_arguments(before), _without_denied_arguments(after)
-    old = {(each.server, each.tool): each.fate for each in coverage(before, tools).tools}
+    pairs = zip(coverage(before, tools).tools, coverage(after, tools).tools, strict=True)
     return [
-        Change(each.server, each.tool, _said(old[each.server, each.tool]), _said(each.fate))
-        for each in coverage(after, tools).tools
-        if _said(old[each.server, each.tool]) != _said(each.fate)
+        Change(old.server, old.tool, _fate_text(old.fate), _fate_text(new.fate))
+        for old, new in pairs
+        if _fate_text(old.fate) != _fate_text(new.fate)
     ]
 
 
@@ -68,17 +68,17 @@ def _denies_arguments(rule: Rule) -> bool:
 
 
 def _without_denied_arguments(policy: Policy) -> Policy:
-    kept = tuple(rule for rule in policy.rules if not _denies_arguments(rule))
-    return replace(policy, rules=kept)
+    rules = tuple(rule for rule in policy.rules if not _denies_arguments(rule))
+    return replace(policy, rules=rules)
 
 
-def _said(fate: str) -> str:
+def _fate_text(fate: str) -> str:
     return {"unmentioned": "denied", "depends": "depends on the arguments"}.get(fate, fate)
 
 
-def _section(server: str, known: list[KnownTool], *, allow_reading: bool) -> Iterator[str]:
+def _section(server: str, tools: list[KnownTool], *, allow_reading: bool) -> Iterator[str]:
     yield f"# The tools of {server}. Change 'prompt' to 'allow' for those that need no question."
-    for tool in sorted(known, key=lambda each: (not each.says_it_reads, each.name)):
+    for tool in sorted(tools, key=lambda tool: (not tool.says_it_reads, tool.name)):
         if not _is_plain(tool.name):
             continue
         yield "[[rule]]"
@@ -91,7 +91,7 @@ def _section(server: str, known: list[KnownTool], *, allow_reading: bool) -> Ite
 
 
 def _is_plain(name: str) -> bool:
-    """Tell whether a rule's glob can be this name and nothing else."""
+    """Tell whether a rule's glob can match this name and no other."""
     return name.isprintable() and not set(name) & set("*?") and not name.startswith("mcp__")
 
 

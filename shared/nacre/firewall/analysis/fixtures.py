@@ -1,10 +1,10 @@
-"""Fixtures: calls in files, with what should happen to them."""
+"""Fixtures: calls in files, with the expected decisions."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 from nacre.core.errors import InvalidInputError, NacreError, NotFoundError
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.firewall.analysis.sample_call import DescribedCall, decide, read_call
 from nacre.firewall.enforce.message import parse
 from nacre.firewall.rules.policy import Policy
@@ -12,8 +12,8 @@ from nacre.firewall.rules.rule import NOWHERE, Action, Decision, Surroundings
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
-    """A fixture and what the policy made of it; `expected` is None where nothing was."""
+class FixtureResult:
+    """A fixture and its decision; `expected` is None if the file expects nothing."""
 
     fixture: Path
     call: DescribedCall
@@ -22,27 +22,27 @@ class Tried:
 
     @property
     def is_wrong(self) -> bool:
-        """Whether the decision is another than the expected one."""
+        """True if the decision differs from the expected one."""
         return self.expected is not None and self.decision.action != self.expected
 
 
 def fixtures_in(folder: Path) -> list[Path]:
-    """Return the fixtures of a folder and those below it, by name.
+    """Return the fixtures in and below a folder, sorted by name.
 
-    None at all is an error: a build that tests nothing must not look like one that passed.
+    Raise NotFoundError if there is none: a build that tests nothing must not seem to pass.
     """
     if not folder.is_dir():
         raise NotFoundError(f"{folder}: is not a folder; give --fixture for a file")
-    found = sorted(path for path in folder.rglob("*.json") if path.is_file())
-    if not found:
-        raise NotFoundError(f"{folder}: holds no fixture; a fixture's name ends in .json")
-    return found
+    fixtures = sorted(path for path in folder.rglob("*.json") if path.is_file())
+    if not fixtures:
+        raise NotFoundError(f"{folder}: has no fixture; the name of a fixture ends in .json")
+    return fixtures
 
 
 def read_fixture(path: Path, facts: Surroundings = NOWHERE) -> DescribedCall:
-    """Return the call of a fixture file; InvalidInputError names the file and what is wrong.
+    """Return the call of a fixture file.
 
-    `facts` hold for a fixture that does not say otherwise in `where`.
+    Raise InvalidInputError if it is wrong. `facts` are the defaults for its `where`.
     """
     try:
         return read_call(parse(path.read_bytes()), trusts_place=True, facts=facts)
@@ -51,21 +51,22 @@ def read_fixture(path: Path, facts: Surroundings = NOWHERE) -> DescribedCall:
     except OSError as error:
         raise InvalidInputError(f"{path}: cannot be read ({error.strerror})") from error
     except NacreError as error:
-        said = str(error).replace("the message", "the fixture")
-        raise InvalidInputError(f"{path}: {said}") from error
+        reason = str(error).replace("the message", "the fixture")
+        raise InvalidInputError(f"{path}: {reason}") from error
 
 
-def tried(
+def run_fixtures(
     policy: Policy,
     fixtures: Iterable[Path],
     expected: Action | None,
     facts: Surroundings = NOWHERE,
-) -> list[Tried]:
-    """Decide every fixture; `expected` stands for what the files themselves expect.
+) -> list[FixtureResult]:
+    """Decide every fixture; `expected` overrides the expectations in the files.
 
-    All are read before one is decided.
+    All files are read before the first call is decided.
     """
     calls = [(path, read_fixture(path, facts)) for path in fixtures]
     return [
-        Tried(path, call, decide(call, policy), expected or call.expected) for path, call in calls
+        FixtureResult(path, call, decide(call, policy), expected or call.expected)
+        for path, call in calls
     ]

@@ -1,25 +1,24 @@
-"""Sets of texts, as globs describe them: what two have in common, and what one leaves out."""
+"""Sets of texts that globs describe: whether one covers another, or two overlap."""
 
 from collections import deque
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any, Protocol
 
-from nacre.firewall.rules.globs.automaton import Automaton
-from nacre.firewall.rules.globs.matching import matches
+from nacre.firewall.rules.globs.matching import Automaton, matches
 
-_MOST_STATES = 10_000
-_OTHERS = "xyzkw0123456789"  # to stand for any character that no glob names
+_MAX_STATES = 10_000
+_OTHERS = "xyzkw0123456789"  # one of these stands for any character that no glob names
 
 State = tuple[int, ...]
 
 
 class TooManyStatesError(Exception):
-    """The globs together are too intricate to say anything about all texts."""
+    """The globs together have too many states to decide about all texts."""
 
 
 class TextSet(Protocol):
-    """A set of texts that is read letter by letter."""
+    """A set of texts as an automaton."""
 
     letters: frozenset[str]
     start: Any
@@ -49,14 +48,14 @@ class Language:
         """Return the state after one more character."""
         return tuple(
             [
-                glob.step(each, character) if each else 0
-                for glob, each in zip(self._globs, state, strict=True)
+                glob.step(part, character) if part else 0
+                for glob, part in zip(self._globs, state, strict=True)
             ]
         )
 
     def accepts(self, state: State) -> bool:
         """Tell whether a text that led here is one of the set."""
-        return any(glob.accepts(each) for glob, each in zip(self._globs, state, strict=True))
+        return any(glob.accepts(part) for glob, part in zip(self._globs, state, strict=True))
 
     def is_alive(self, state: State) -> bool:
         """Tell whether more characters could still lead into the set."""
@@ -66,66 +65,66 @@ class Language:
 def memberships(
     inside: Sequence[TextSet], marks: Sequence[TextSet], *, shortest: int = 0
 ) -> dict[int, str]:
-    """Return, for texts that are in all of `inside`, in which of `marks` they can be.
+    """Return the combinations of `marks` that a text in all of `inside` can be in.
 
-    Each is a number with one bit for each mark, with a text that shows it.
+    Each combination is a number with one bit for each mark, and comes with an example text.
     """
-    every = [*inside, *marks]
-    letters = sorted({letter for each in every for letter in each.letters})
-    letters.append(next((each for each in _OTHERS if each not in letters), "\ue000"))
-    start = (tuple(each.start for each in every), shortest <= 0)
-    texts = {start: ""}
+    sets = [*inside, *marks]
+    letters = sorted({letter for texts in sets for letter in texts.letters})
+    letters.append(next((letter for letter in _OTHERS if letter not in letters), "\ue000"))
+    start = (tuple(texts.start for texts in sets), shortest <= 0)
+    examples = {start: ""}
     waiting = deque([start])
-    found: dict[int, str] = {}
+    combinations: dict[int, str] = {}
     while waiting:
         here = waiting.popleft()
         states, is_long_enough = here
-        text = texts[here]
+        text = examples[here]
         if is_long_enough and all(
-            each.accepts(state) for each, state in zip(inside, states, strict=False)
+            texts.accepts(state) for texts, state in zip(inside, states, strict=False)
         ):
             mask = 0
-            for place, each in enumerate(marks):
-                mask |= each.accepts(states[len(inside) + place]) << place
-            found.setdefault(mask, text)
-            if len(found) == 1 << len(marks):
+            for bit, mark in enumerate(marks):
+                mask |= mark.accepts(states[len(inside) + bit]) << bit
+            combinations.setdefault(mask, text)
+            if len(combinations) == 1 << len(marks):
                 break
         for letter in letters:
             following = _following(inside, marks, states, letter)
             if following is None:
                 continue
             there = (following, len(text) + 1 >= shortest)
-            if there not in texts:
-                if len(texts) >= _MOST_STATES:
+            if there not in examples:
+                if len(examples) >= _MAX_STATES:
                     raise TooManyStatesError
-                texts[there] = text + letter
+                examples[there] = text + letter
                 waiting.append(there)
-    return found
+    return combinations
 
 
 def _following(
     inside: Sequence[TextSet], marks: Sequence[TextSet], states: tuple[Any, ...], letter: str
 ) -> tuple[Any, ...] | None:
-    """Return the states after one more character, or None where no text can come of it."""
+    """Return the states after one more character, or None if no text can follow."""
     following: list[Any] = []
-    for each, state in zip(inside, states, strict=False):
-        after = each.step(state, letter)
-        if not each.is_alive(after):
+    for texts, state in zip(inside, states, strict=False):
+        after = texts.step(state, letter)
+        if not texts.is_alive(after):
             return None
         following.append(after)
-    for each, state in zip(marks, states[len(inside) :], strict=True):
-        following.append(each.step(state, letter))
+    for mark, state in zip(marks, states[len(inside) :], strict=True):
+        following.append(mark.step(state, letter))
     return tuple(following)
 
 
 def covers(wide: Iterable[str], narrow: Iterable[str]) -> bool:
-    """Tell whether every text of the narrow globs is one of the wide ones'."""
+    """Tell whether the wide globs cover every text of the narrow ones."""
     wide, narrow = frozenset(wide), frozenset(narrow)
     if narrow <= wide:
         return True
-    for each in narrow:  # one text that is missing says no, and of most pairs one is
-        text = _example(each)
-        if text is not None and not any(matches(glob, text) for glob in wide):
+    for glob in narrow:  # a shortcut: for most pairs that fail, an example shows it
+        text = _example(glob)
+        if text is not None and not any(matches(pattern, text) for pattern in wide):
             return False
     try:
         return 0 not in memberships([Language(narrow)], [Language(wide)])
@@ -135,7 +134,7 @@ def covers(wide: Iterable[str], narrow: Iterable[str]) -> bool:
 
 @lru_cache(maxsize=4096)
 def _example(pattern: str) -> str | None:
-    """Return a text that the glob covers, where a short one is at hand."""
+    """Return a short text that the glob covers, or None."""
     text = pattern.replace("*", "").replace("?", "x")
     return text if matches(pattern, text) else None
 

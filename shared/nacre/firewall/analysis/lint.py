@@ -1,21 +1,21 @@
-"""What looks wrong in a policy that loads: rules that never decide, globs that say too little."""
+"""Lint: rules that never decide and globs that match too little, in a policy that loads."""
 
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterator
 
-from nacre.firewall.analysis.findings import Finding, Kind
+from nacre.core.lazy_dataclasses import replace
+from nacre.firewall.analysis.findings import Finding, finding
 from nacre.firewall.analysis.glob_sets import overlap
 from nacre.firewall.analysis.lint_arguments import (
     PATHS,
     Definitions,
-    in_arguments,
+    argument_findings,
     only_about_tools,
 )
-from nacre.firewall.analysis.rule_scope import Scope, globs_of, implies
+from nacre.firewall.analysis.rule_scope import Scope, implies
 from nacre.firewall.enforce.message import DECIDED_METHODS
 from nacre.firewall.rules.arguments.call_values import Value
-from nacre.firewall.rules.condition import prepared
+from nacre.firewall.rules.condition import build_condition
 from nacre.firewall.rules.globs.matching import matches
 from nacre.firewall.rules.policy import Policy
 from nacre.firewall.rules.rule import NOWHERE, ArgumentTest, Rule
@@ -27,43 +27,33 @@ _PARAMETERS = {
 
 
 def lint(policy: Policy, tools: Definitions | None = None) -> tuple[Finding, ...]:
-    """Return what looks wrong, in the order in which the rules are read.
+    """Return the findings in the order of the rules.
 
-    `tools` are the definitions that servers list, where they are known.
+    `tools` are the definitions that servers list, if they are known.
     """
     rules = policy.rules
-    found = [
-        finding
-        for place, rule in enumerate(rules)
-        for finding in (
-            *_never(rule),
-            *_hidden(rules, place),
-            *_wild(rule),
-            *_narrow(rules, place),
-            *in_arguments(rules, place, tools or {}),
-        )
-    ]
-    return (*found, *only_about_tools(rules))
+    findings: list[Finding] = []
+    for position, rule in enumerate(rules):
+        findings += _never_matching(rule)
+        findings += _hidden(rules, position)
+        findings += _too_wide(rule)
+        findings += _one_argument(rules, position)
+        findings += argument_findings(rules, position, tools or {})
+    return (*findings, *only_about_tools(rules))
 
 
-def _finding(
-    rule: Rule, kind: Kind, text: str, hint: str, fix: Iterable[Rule] | None = None
-) -> Finding:
-    return Finding(rule.number, rule.origin, kind, text, hint, None if fix is None else tuple(fix))
-
-
-def _never(rule: Rule) -> Iterator[Finding]:
-    if rule.kind == "method" and not any(matches(rule.name, each) for each in DECIDED_METHODS):
+def _never_matching(rule: Rule) -> Iterator[Finding]:
+    if rule.kind == "method" and not any(matches(rule.name, method) for method in DECIDED_METHODS):
         is_call = matches(rule.name, "tools/call")
-        yield _finding(
+        yield finding(
             rule,
             "never-matches",
-            f"no rule decides about '{rule.name}', whatever this one says",
+            f"no rule decides about '{rule.name}', so this one has no effect",
             "name the tool: tool = ..." if is_call else f"write {_or(sorted(DECIDED_METHODS))}",
         )
     server = rule.name.removeprefix("mcp__")
     if server != rule.name and "__" not in server and "*" not in server:
-        yield _finding(
+        yield finding(
             rule,
             "never-matches",
             f"no tool is called '{rule.name}'",
@@ -73,28 +63,28 @@ def _never(rule: Rule) -> Iterator[Finding]:
         )
     owners = Scope.of(rule).server
     if len(owners) > 1 and not overlap([owners[0]], [owners[1]]):
-        yield _finding(
+        yield finding(
             rule,
             "never-matches",
             f"the tool is of server '{owners[1]}', and server is '{owners[0]}'",
             "name the same server in both" if rule.action == "allow" else "leave out one of them",
         )
-    known = _PARAMETERS.get(rule.name)
+    parameters = _PARAMETERS.get(rule.name)
     for test in rule.tests:
-        if known is not None and test.keys[0] not in {*known, "*"}:
-            yield _finding(
+        if parameters is not None and test.keys[0] not in {*parameters, "*"}:
+            yield finding(
                 rule,
                 "never-matches",
                 f"{rule.name} has no {test.path}",
-                f"it has {' and '.join(f'args.{name}' for name in sorted(known))}",
+                f"it has {' and '.join(f'args.{name}' for name in sorted(parameters))}",
             )
-        for pattern in globs_of(test) if test.matcher is None else ():
+        for pattern in test.globs if test.matcher is None else ():
             if not _can_match(rule, test, pattern):
-                yield _finding(
+                yield finding(
                     rule,
                     "never-matches",
                     f"{test.path} = '{pattern}' matches no text under all of its readings",
-                    "write what it means: a plain path, decoded, without '..'",
+                    "write a plain path, decoded and without '..'",
                 )
 
 
@@ -103,91 +93,82 @@ def _or(names: list[str]) -> str:
 
 
 def _can_match(rule: Rule, test: ArgumentTest, pattern: str) -> bool:
-    """Try texts that the glob covers; a glob about them all would decide otherwise."""
-    condition = prepared(ArgumentTest(test.keys, (pattern,)), rule.action, NOWHERE)
+    """Tell whether the glob matches sample texts that it was written for."""
+    condition = build_condition(ArgumentTest(test.keys, (pattern,)), rule.action, NOWHERE)
     sample = re.sub(r"\*+|\?", "x", pattern)
     samples = (sample, re.sub(r"\*\*/", "", pattern).replace("**", "").replace("*", "x"))
     fits = condition.fits_surely if rule.action == "allow" else condition.fits_possibly
-    return any(fits(Value(each, NOWHERE)) for each in samples)
+    return any(fits(Value(text, NOWHERE)) for text in samples)
 
 
-def _hidden(rules: tuple[Rule, ...], place: int) -> Iterator[Finding]:
-    """Find the first earlier rule that leaves this one nothing to decide."""
-    rule = rules[place]
+def _hidden(rules: tuple[Rule, ...], position: int) -> Iterator[Finding]:
+    """Find the first earlier rule that decides all calls of this one."""
+    rule = rules[position]
+    others = [*rules[:position], *rules[position + 1 :]]
     scope = Scope.of(rule)
-    for earlier in rules[:place]:
+    for earlier in rules[:position]:
         if not Scope.of(earlier).covers(scope):
             continue
-        if not all(any(implies(mine, theirs) for mine in rule.tests) for theirs in earlier.tests):
+        if not all(any(implies(test, wide) for test in rule.tests) for wide in earlier.tests):
             continue
         if earlier.only is not None and not _is_within(rule.only, earlier.only):
             continue
         if earlier.action == rule.action:
-            yield _finding(
+            yield finding(
                 rule,
                 "redundant",
                 f"{earlier.origin} already decides the same about all of its calls",
                 "leave it out",
-                [*rules[:place], *rules[place + 1 :]],
-            )
-        elif earlier.action == "allow" and not earlier.is_unconditional:
-            # The deny still sees readings that the allow does not vouch for.
-            yield _finding(
-                rule,
-                "deny-after-allow",
-                f"{earlier.origin} has already allowed the plain calls of this one",
-                f"move it before {earlier.origin}",
-                _moved(rules, place, earlier),
+                others,
             )
         elif earlier.action == "allow":
-            yield _finding(
+            # A conditional allow leaves the deny the readings that it does not cover.
+            calls = (
+                "all of its calls" if earlier.is_unconditional else "the plain calls of this one"
+            )
+            yield finding(
                 rule,
                 "deny-after-allow",
-                f"{earlier.origin} has already allowed all of its calls",
+                f"{earlier.origin} has already allowed {calls}",
                 f"move it before {earlier.origin}",
-                _moved(rules, place, earlier),
+                _moved(rules, position, earlier),
             )
         else:
-            yield _finding(
-                rule,
-                "unreachable",
-                f"{earlier.origin} decides all of its calls first",
-                f"move it before {earlier.origin}, or leave it out"
-                if rule.action == "deny"
-                else "leave it out; moved up, it would let calls through",
-                _moved(rules, place, earlier)
-                if rule.action == "deny"
-                else [*rules[:place], *rules[place + 1 :]],
-            )
+            hint, fix = "leave it out; moved up, it would let calls through", others
+            if rule.action == "deny":
+                hint = f"move it before {earlier.origin}, or leave it out"
+                fix = _moved(rules, position, earlier)
+            text = f"{earlier.origin} decides all of its calls first"
+            yield finding(rule, "unreachable", text, hint, fix)
         return
 
 
-def _moved(rules: tuple[Rule, ...], place: int, earlier: Rule) -> list[Rule]:
-    others = [*rules[:place], *rules[place + 1 :]]
-    return [*others[: rules.index(earlier)], rules[place], *others[rules.index(earlier) :]]
+def _moved(rules: tuple[Rule, ...], position: int, earlier: Rule) -> list[Rule]:
+    others = [*rules[:position], *rules[position + 1 :]]
+    return [*others[: rules.index(earlier)], rules[position], *others[rules.index(earlier) :]]
 
 
 def _is_within(names: tuple[str, ...] | None, others: tuple[str, ...]) -> bool:
     return names is not None and set(names) <= set(others)
 
 
-def _wild(rule: Rule) -> Iterator[Finding]:
+def _too_wide(rule: Rule) -> Iterator[Finding]:
     if rule.action == "allow" and rule.is_unconditional and rule.server is None:
         if rule.name == "**":
-            yield _finding(
+            yield finding(
                 rule,
                 "broad-allow",
                 "it allows every call that is left, methods too",
                 "name the tools",
             )
         elif rule.name == "mcp__*":
-            yield _finding(
+            yield finding(
                 rule, "broad-allow", "it allows every tool of every server", "write mcp__server__*"
             )
     for test in rule.tests:
-        for pattern in globs_of(test) if test.matcher is None else ():
+        for pattern in test.globs if test.matcher is None else ():
             if "?" in pattern and "/" in pattern and not re.search(r"\w\?\w+=", pattern):
-                yield _finding(
+                yield finding(
                     rule,
                     "question-mark",
                     f"{test.path} = '{pattern}': '?' is any character, '/' too",
@@ -195,26 +176,26 @@ def _wild(rule: Rule) -> Iterator[Finding]:
                 )
 
 
-def _narrow(rules: tuple[Rule, ...], place: int) -> Iterator[Finding]:
-    """Find rules against a path under one name, before an allow that takes any name."""
-    rule = rules[place]
+def _one_argument(rules: tuple[Rule, ...], position: int) -> Iterator[Finding]:
+    """Find rules against a path in one argument, before an allow that accepts any argument."""
+    rule = rules[position]
     if rule.action == "allow" or len(rule.tests) != 1 or not re.search(r"[*?]", rule.name):
         return
     test = rule.tests[0]
     if "*" in test.keys or not PATHS.search(test.keys[-1]):
         return
     scope = Scope.of(rule)
-    for later in rules[place + 1 :]:
+    for later in rules[position + 1 :]:
         if later.action == "allow" and not later.tests and Scope.of(later).overlaps(scope):
-            yield _finding(
+            yield finding(
                 rule,
                 "one-argument",
-                f"a tool that calls its path otherwise than {test.path} passes by {later.origin}",
+                f"{later.origin} allows a tool with a path in another argument than {test.path}",
                 'write args."*" to look at every argument',
                 [
-                    *rules[:place],
+                    *rules[:position],
                     replace(rule, tests=(replace(test, keys=("*",)),)),
-                    *rules[place + 1 :],
+                    *rules[position + 1 :],
                 ],
             )
             return

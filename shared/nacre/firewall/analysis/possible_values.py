@@ -1,9 +1,9 @@
-"""All that a value may be read as when an allowing test holds for it.
+"""The set of readings that a value can have if an allowing test holds for it.
 
 A test that allows holds if every sure reading of a value is in its globs. A test that denies
-looks at every possible reading, which may be another text: `/etc//x` for `/etc/x`, or
+checks every possible reading, which may be another text: `/etc//x` for `/etc/x`, or
 `/etc/x` for `etc/x`. A proof needs a set of texts with all of these. The sets here may hold
-more than that, never less; where nothing is known, they hold every text.
+more texts, never fewer; if nothing is known, they hold every text.
 """
 
 import re
@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from nacre.firewall.analysis.glob_sets import Language, TextSet
 from nacre.firewall.rules.arguments.readings import MAC_PREFIXES, readings, words
 from nacre.firewall.rules.condition import Condition
-from nacre.firewall.rules.globs.automaton import Automaton
 from nacre.firewall.rules.globs.glob import is_literal
+from nacre.firewall.rules.globs.matching import Automaton
 from nacre.firewall.rules.rule import Surroundings
 
 _IN_SCHEMES = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+.-\t\n\r")
@@ -21,20 +21,20 @@ _URL_HEAD = re.compile(r"([a-z][a-z0-9+.-]*)://([a-z0-9-]+(?:\.[a-z0-9-]+)*)(?:/
 _NUMERIC_HOST = re.compile(r"(?:.*\.)?(?:0x[0-9a-f]*|[0-9]+)")
 _WILD = re.compile(r"[*?]")
 _WEB = ("http://", "https://")
-_MOST_STEPS = 64  # of `../` that a glob takes in
+_MAX_STEPS = 64  # states after `../` that are tried
 _OTHER = "\ue000"  # stands for a character that no glob names
 
-# How far a text has got in a glob: which glob, in which phase, and its state.
+# How far a text has matched a glob: number of the glob, phase and state.
 _EXACT = 0
 _SLASH = 1  # slashes that a normal path has once
-_DOT = 2  # a `.` behind these
-_RELATIVE = 3  # at the start of what does not begin with a slash
+_DOT = 2  # a `.` after these
+_RELATIVE = 3  # at the start of a text that does not begin with a slash
 _START = 4  # at the start, where `./` may stand
 _START_DOT = 5
 _START_SLASH = 6
 _WEB_HEAD = 7  # within `https://`; the state is the place there
 _WEB_HOST = 8
-_UNROOTED = 9  # at the start of what begins with neither a slash nor `~`
+_UNROOTED = 9  # at the start of a text that begins with neither a slash nor `~`
 
 _UNUSED_SLASH = {
     _SLASH: {"/": _SLASH, ".": _DOT},
@@ -45,7 +45,7 @@ _UNUSED_SLASH = {
 }
 _NEVER_FIRST = {_SLASH: "/", _RELATIVE: "/", _UNROOTED: "/~"}
 
-# What stands before a name that a glob may begin to match at.
+# The text before a name at which a glob may begin to match.
 _WITHIN = 0  # not at the start of a name
 _BELOW = 1  # some folders
 _ROOT = 2  # a slash
@@ -61,9 +61,9 @@ def any_text() -> Language:
 
 
 def possible_places(condition: Condition, where: Surroundings) -> TextSet:
-    """Return every text that a value may be read as, as a path or URL, if the test holds."""
-    if not condition.as_place:
-        return _of_literals(condition, where, as_place=True) or any_text()
+    """Return all readings of a value as a path or URL if the test holds."""
+    if not condition.as_path:
+        return _of_literals(condition, where, as_path=True) or any_text()
     forms = list(condition.forms)
     if any(_has_control(form) for form in forms):
         return any_text()
@@ -83,27 +83,27 @@ def possible_places(condition: Condition, where: Surroundings) -> TextSet:
 
 
 def possible_words(condition: Condition, where: Surroundings) -> TextSet:
-    """Return every text that a value may be read as, as words, if the test holds."""
-    if condition.as_place:
+    """Return all readings of a value as words if the test holds."""
+    if condition.as_path:
         if all(form.startswith("/") for form in condition.forms):
             return Language(["/**"])
         return any_text()
     if where.folds_case:
-        return _of_literals(condition, where, as_place=False) or any_text()
+        return _of_literals(condition, where, as_path=False) or any_text()
     return _Words(condition.forms)
 
 
-def _of_literals(condition: Condition, where: Surroundings, *, as_place: bool) -> TextSet | None:
-    """Return the readings of the few values that fit, where the globs are whole texts."""
+def _of_literals(condition: Condition, where: Surroundings, *, as_path: bool) -> TextSet | None:
+    """Return the readings of the values that match, or None if a glob has a wildcard."""
     if not all(map(is_literal, condition.forms)):
         return None
-    found: list[str] = []
+    texts: list[str] = []
     for form in condition.forms:
-        read = readings(form, where) if as_place else words(form, where)
+        read = readings(form, where) if as_path else words(form, where)
         if not read.complete or not all(map(is_literal, read.possible)):
             return None
-        found.extend(read.possible)
-    return Language(found)
+        texts.extend(read.possible)
+    return Language(texts)
 
 
 def _has_control(form: str) -> bool:
@@ -111,7 +111,7 @@ def _has_control(form: str) -> bool:
 
 
 def _may_be_a_url(form: str) -> bool:
-    """Tell whether a text of the glob may have a scheme other than `file`, or what looks so."""
+    """Tell whether a text of the glob may begin with a scheme other than `file`."""
     if form.startswith("file:/"):
         return False
     for character in _head(form):
@@ -123,7 +123,7 @@ def _may_be_a_url(form: str) -> bool:
 
 
 def _head(form: str) -> str:
-    """Return what stands before the first wildcard."""
+    """Return the text before the first wildcard."""
     return _WILD.split(form, maxsplit=1)[0]
 
 
@@ -139,7 +139,7 @@ def _url_head(form: str) -> list[str] | None:
 
 
 class _Places:
-    """The texts that are read from a path: with more slashes, without its root, below another."""
+    """The readings of paths: with more slashes, without their root, or below another folder."""
 
     def __init__(
         self, plain: Sequence[str], loose: Sequence[str], urls: Sequence[str], where: Surroundings
@@ -195,7 +195,7 @@ class _Places:
         return frozenset(following), _ROOT if is_root else _BELOW if at_name else _WITHIN
 
     def accepts(self, state: _State) -> bool:
-        """Tell whether a text may end here."""
+        """Tell whether a text that led here is one of the set."""
         items, before = state
         here = items | self._suffix_starts if before in (_NOTHING, _ROOT) else items
         return any(self._ends(item) for item in here)
@@ -251,7 +251,7 @@ class _Places:
         return glob.accepts(at)
 
     def _suffixes(self, number: int, where: Surroundings) -> Iterator[_Item]:
-        """Yield where in the glob a text begins that is read without what stood before it."""
+        """Yield the items at which a reading may begin inside the glob."""
         glob = self._globs[number]
         if any(glob.step(glob.start, letter) for letter in (*(glob.letters - {"/"}), _OTHER)):
             yield (number, _UNROOTED, glob.start)
@@ -278,7 +278,7 @@ class _Places:
 
 
 class _Words:
-    """The texts that are read from words: blanks may be one where there were several."""
+    """The readings of words: one blank may stand for several."""
 
     def __init__(self, forms: Iterable[str]) -> None:
         self._globs = [Automaton(form) for form in forms]
@@ -299,7 +299,7 @@ class _Words:
         )
 
     def accepts(self, state: tuple[int, ...]) -> bool:
-        """Tell whether a text may end here."""
+        """Tell whether a text that led here is one of the set."""
         return any(glob.accepts(at) for glob, at in zip(self._globs, state, strict=True))
 
     def is_alive(self, state: tuple[int, ...]) -> bool:
@@ -322,7 +322,7 @@ def _blanks(glob: Automaton, at: int, *, at_least: int) -> int:
 
 
 def _folders(where: Surroundings) -> tuple[str, ...]:
-    folded = (each.casefold() for each in where.bases)
+    folded = (base.casefold() for base in where.bases)
     return tuple(dict.fromkeys([*where.bases, *folded, *MAC_PREFIXES]))
 
 
@@ -335,21 +335,21 @@ def _run(glob: Automaton, text: str) -> int:
 
 def _upwards(glob: Automaton, at: int) -> Iterator[int]:
     """Yield the states after `../` and `./`, any number of times."""
-    waiting, found = [at], set[int]()
-    while waiting and len(found) < _MOST_STEPS:
+    waiting, reached = [at], set[int]()
+    while waiting and len(reached) < _MAX_STEPS:
         at = waiting.pop()
         for text in ("../", "./"):
             after = at
             for character in text:
                 after = glob.step(after, character) if after else 0
-            if after and after not in found:
-                found.add(after)
+            if after and after not in reached:
+                reached.add(after)
                 waiting.append(after)
-    yield from found
+    yield from reached
 
 
 def _reachable(glob: Automaton, at: int, *, without: str = "") -> int:
-    """Return all places that some text leads to from here."""
+    """Return the union of the states that any text leads to."""
     if not at:
         return 0
     letters = [*(glob.letters - set(without)), _OTHER]

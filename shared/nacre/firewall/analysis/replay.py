@@ -1,30 +1,29 @@
-"""What another policy would make of the calls that an audit holds.
+"""Replay: the decisions of another policy about the calls that an audit holds.
 
-A record has the names and kinds of the arguments and none of their values. So what comes
-out is certain where no rule that may match looks at a value, and open where one does.
+A record has the names and kinds of the arguments but not their values. So a decision is
+certain if no rule that may match tests a value, and open otherwise.
 """
 
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeGuard
 
 from nacre.core.errors import InvalidInputError
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.firewall.enforce.message import DECIDED_DOWN, DECIDED_UP
-from nacre.firewall.rules.policy import Policy
+from nacre.firewall.rules.policy import Policy, is_about
 from nacre.firewall.rules.rule import NOWHERE, Action, Kind, Rule, Subject, Surroundings
-from nacre.firewall.rules.subjects import is_about
 
-_ELSE = "…"  # stands among the names for those that were not kept
+_ELSE = "…"  # marks in a record that some names were left out
 _META = {"_meta"}
-_NAME_LENGTH = 64  # what is kept of a name
+_NAME_LENGTH = 64  # longer names are cut in a record
 _DECISIONS: frozenset[str] = frozenset(("allow", "deny", "prompt"))
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
-    """One call of an audit; `names` is None where it had more arguments than were kept."""
+class RecordedCall:
+    """One call of an audit; `names` is None if the record leaves out some arguments."""
 
     kind: Kind
     name: str
@@ -35,8 +34,8 @@ class Recorded:
 
 
 @dataclass(frozen=True, slots=True)
-class Replayed:
-    """Calls that were decided in one way, and would be in another, or might be."""
+class ReplayedCalls:
+    """Equal calls: their recorded decision, and the possible decisions of the new policy."""
 
     server: str
     name: str
@@ -47,18 +46,18 @@ class Replayed:
 
     @property
     def is_changed(self) -> bool:
-        """Whether none of them would be decided as it was."""
+        """True if the new policy decides all of them differently."""
         return self.before not in self.after
 
     @property
     def is_open(self) -> bool:
-        """Whether it depends on values that the audit does not hold."""
+        """True if the decision depends on values that the audit does not hold."""
         return len(self.after) > 1
 
 
-def read_records(lines: Iterable[bytes], *, source: str) -> list[Recorded]:
-    """Return the calls of an audit; what needed no decision is left out."""
-    found = []
+def read_records(lines: Iterable[bytes], *, source: str) -> list[RecordedCall]:
+    """Return the calls of an audit that needed a decision."""
+    calls = []
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
@@ -68,23 +67,23 @@ def read_records(lines: Iterable[bytes], *, source: str) -> list[Recorded]:
             record = None
         if not _is_record(record):
             raise InvalidInputError(
-                f"{source}: line {number} is no record of an audit; give a file of the folder "
+                f"{source}: line {number} is not a record of an audit; give a file of the folder "
                 "'audit' or of 'nacre audit export'"
             )
-        recorded = _recorded(record)
-        if recorded is not None:
-            found.append(recorded)
-    return found
+        call = _recorded(record)
+        if call is not None:
+            calls.append(call)
+    return calls
 
 
-def replayed(
+def replay(
     policy: Policy,
-    records: Iterable[Recorded],
+    records: Iterable[RecordedCall],
     where: Callable[[str], Surroundings] = lambda _server: NOWHERE,
-) -> list[Replayed]:
-    """Decide every call anew; equal ones stand together, the most frequent first.
+) -> list[ReplayedCalls]:
+    """Decide every call again, and count equal calls, the most frequent first.
 
-    `where` gives the facts about a server.
+    `where` returns the facts about a server.
     """
     counted: Counter[tuple[str, str, str, tuple[Action, ...], tuple[str, ...]]] = Counter()
     places: dict[str, Surroundings] = {}
@@ -95,31 +94,33 @@ def replayed(
         actions = tuple(dict.fromkeys(action for action, _ in rules))
         origins = tuple(dict.fromkeys(origin for _, origin in rules))
         counted[(record.server, record.name, record.decided, actions, origins)] += 1
-    return [Replayed(*key, count) for key, count in counted.most_common()]
+    return [ReplayedCalls(*key, count) for key, count in counted.most_common()]
 
 
-def _deciding(policy: Policy, record: Recorded, where: Surroundings) -> list[tuple[Action, str]]:
+def _deciding(
+    policy: Policy, record: RecordedCall, where: Surroundings
+) -> list[tuple[Action, str]]:
     """Return each rule that may decide the call, with its action."""
     if record.arguments is not None:
         subject = Subject(record.kind, record.name, record.server, record.arguments)
         decision = policy.decide(subject, where)
         origins = {rule.number: rule.origin for rule in policy.rules}
         return [(decision.action, origins.get(decision.rule or 0, "no rule"))]
-    found: list[tuple[Action, str]] = []
+    rules: list[tuple[Action, str]] = []
     for rule in policy.rules:
         if not is_about(rule, record.kind, record.name, record.server):
             continue
         if rule.is_unconditional:
-            return [*found, (rule.action, rule.origin)]
+            return [*rules, (rule.action, rule.origin)]
         if _may_hold(rule, record.names):
-            found.append((rule.action, rule.origin))
-    return [*found, ("deny", "no rule")]
+            rules.append((rule.action, rule.origin))
+    return [*rules, ("deny", "no rule")]
 
 
 def _may_hold(rule: Rule, names: frozenset[str] | None) -> bool:
     if names is None:
         return True
-    if rule.only is not None and not names <= {each[:_NAME_LENGTH] for each in rule.only} | _META:
+    if rule.only is not None and not names <= {name[:_NAME_LENGTH] for name in rule.only} | _META:
         return False
     return all(
         test.optional
@@ -130,16 +131,16 @@ def _may_hold(rule: Rule, names: frozenset[str] | None) -> bool:
 
 
 def _is_record(record: Any) -> TypeGuard[dict[str, Any]]:
-    """Tell whether a line is a record as the audit writes them; anybody may give a copy."""
+    """Tell whether a line is a record of an audit; a copy may come from anybody."""
     if not isinstance(record, dict) or not isinstance(record.get("outcome"), str):
         return False
     texts = (record.get(name, "") for name in ("method", "server", "tool"))
-    return all(isinstance(each, str) for each in texts) and isinstance(
+    return all(isinstance(text, str) for text in texts) and isinstance(
         record.get("shape") or {}, dict
     )
 
 
-def _recorded(record: Mapping[str, Any]) -> Recorded | None:
+def _recorded(record: Mapping[str, Any]) -> RecordedCall | None:
     method, outcome, server = record.get("method"), record["outcome"], record.get("server", "")
     if outcome not in _DECISIONS or method not in DECIDED_UP | DECIDED_DOWN:
         return None
@@ -147,8 +148,8 @@ def _recorded(record: Mapping[str, Any]) -> Recorded | None:
     name = record.get("tool", "") if is_tool else method
     shape = record.get("shape") or {}
     names = None if _ELSE in shape else frozenset(shape)
-    # An approval is how a prompt ended: the policy had said neither yes nor no.
+    # A record with an approval was a prompt, whatever its outcome.
     decided = "prompt" if "approval" in record else outcome
-    kept = record.get("arguments")
-    arguments = kept if isinstance(kept, dict) else None
-    return Recorded("tool" if is_tool else "method", name, server, decided, names, arguments)
+    values = record.get("arguments")
+    arguments = values if isinstance(values, dict) else None
+    return RecordedCall("tool" if is_tool else "method", name, server, decided, names, arguments)

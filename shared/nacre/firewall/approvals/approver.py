@@ -1,9 +1,9 @@
-"""What a call that needs somebody's word is asked with, and what can come back."""
+"""The request for an approval, and the possible answers to it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Protocol
 
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.firewall.rules.rule import Decision, Subject
 
 
@@ -22,7 +22,7 @@ class ApprovalRequest:
     decision: Decision
 
     def binding(self) -> tuple[str, ...]:
-        """Return all that a grant is bound to."""
+        """Return the values that an approval is bound to."""
         subject = self.subject
         kind_and_name = (subject.server, subject.kind, subject.name)
         return (self.principal, *kind_and_name, self.arguments_sha256, self.policy)
@@ -30,7 +30,7 @@ class ApprovalRequest:
 
 @dataclass(frozen=True, slots=True)
 class Granted:
-    """The call may be made, once; `approval` is who or what allowed it, for the audit."""
+    """The call may be made once; `approval` names who allowed it, for the audit."""
 
     approval: str
 
@@ -44,7 +44,7 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """The person behind this client is asked, by elicitation.
+    """Ask the user of this client, by elicitation.
 
     `params` are those of `elicitation/create`: a message and a form.
     """
@@ -55,9 +55,9 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """Somebody else decides, elsewhere. The call is held for `seconds`.
+    """Somebody else has to decide. The call is held for `seconds`.
 
-    `text` is the denial when nobody has decided by then; it names the ticket, which lives on.
+    `text` is the denial if nobody decides by then; it names the ticket, which stays open.
     """
 
     ticket: str
@@ -69,13 +69,13 @@ Approval = Granted | Refused | Question | Waiting
 
 
 class Approver(Protocol):
-    """Somebody who can say yes. Whatever it raises denies the call."""
+    """Decides about calls that need an approval; any exception denies the call."""
 
     def ask(self, request: ApprovalRequest, *, can_elicit: bool) -> Approval:
-        """Use up a grant that fits, or open a question.
+        """Use up a matching approval, or open a question.
 
-        `can_elicit`: the client can show a form to the person behind it. An approver
-        that does not trust that person never returns a Question.
+        With `can_elicit` the client can show a form to its user. An approver that does not trust
+        that user never returns a Question.
         """
         ...
 
@@ -86,7 +86,7 @@ class Approver(Protocol):
         ...
 
     def look(self, request: ApprovalRequest, ticket: str) -> Granted | Refused | Waiting:
-        """Return how a question stands; a grant found here is used up."""
+        """Return the state of a question; an approval found is used up."""
         ...
 
 
@@ -94,7 +94,7 @@ class Nobody:
     """Nobody can be asked: every call that needs an approval is denied."""
 
     def ask(self, request: ApprovalRequest, *, can_elicit: bool) -> Refused:
-        """Deny, and say what would have to change."""
+        """Deny, and say how to allow the call."""
         del can_elicit
         return Refused(
             f"{request.decision.text}: it needs an approval, and nobody can be asked here. "

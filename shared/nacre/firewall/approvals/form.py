@@ -1,4 +1,4 @@
-"""What a person is shown before a call is approved, and what they may answer."""
+"""The form that asks a person about a call: its text, and the possible answers."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -42,8 +42,8 @@ def question(request: ApprovalRequest, arguments: str, *, has_session: bool) -> 
     }
 
 
-def chosen(result: Mapping[str, Any]) -> Lasting | None:
-    """Return how long a form allows the call; None is a no, and so is what it does not offer."""
+def chosen_duration(result: Mapping[str, Any]) -> Lasting | None:
+    """Return how long an answered form allows the call; None if it does not allow it."""
     content = result.get("content")
     if result.get("action") != "accept" or not isinstance(content, Mapping):
         return None
@@ -51,27 +51,27 @@ def chosen(result: Mapping[str, Any]) -> Lasting | None:
     return _LASTING.get(decision) if isinstance(decision, str) else None
 
 
-def shown(arguments: Mapping[str, Any]) -> str:
-    """Return the arguments for a person: each one cut by itself, nothing invisible, no secret.
+def shown_arguments(arguments: Mapping[str, Any]) -> str:
+    """Return the arguments for a person to read, without secrets and invisible characters.
 
-    A long argument cannot push another one out of sight.
+    Each argument is cut by itself, so that a long one cannot hide another.
     """
     clean: Mapping[str, Any] = redact_for_audit(arguments)
     parts = [
         f"{printable(_cut(name))}: {printable(_cut(_spelt(value)))}"
         for name, value in list(clean.items())[:MAX_SHOWN_ARGUMENTS]
     ]
-    rest = len(arguments) - MAX_SHOWN_ARGUMENTS
-    if rest > 0:
-        parts.append(f"and {rest} more")
+    omitted = len(arguments) - MAX_SHOWN_ARGUMENTS
+    if omitted > 0:
+        parts.append(f"and {omitted} more")
     return ", ".join(parts) if parts else "none"
 
 
 def printable(text: str) -> str:
-    """Return a text in which every character shows: no control, no change of direction."""
+    """Return the text with an escape in place of each invisible character."""
     if text.isprintable():
         return text
-    return "".join(each if each.isprintable() else f"\\u{ord(each):04x}" for each in text)
+    return "".join(char if char.isprintable() else f"\\u{ord(char):04x}" for char in text)
 
 
 def _spelt(value: Any) -> str:

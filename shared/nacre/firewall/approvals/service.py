@@ -1,23 +1,29 @@
-"""Approvals: a person says yes to one exact call, in time, and the yes is used up.
+"""Approvals: a person allows one exact call in time, and the approval is used up.
 
-An approval counts for one principal, server, tool, set of arguments and policy. It is asked
-for in the client, where the policy trusts the person there, and always through the command
-`nacre approvals`. Nobody who answers is a no.
+An approval counts for one principal, server, tool, set of arguments and policy. The client asks
+its user, if the policy trusts that person; the owner can always answer with the command
+`nacre approvals`. If nobody answers, the call is denied.
 """
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
 from nacre.core.clock import Clock
-from nacre.core.errors import ConflictError, InvalidInputError, NotFoundError
+from nacre.core.errors import (
+    ConditionFailedError,
+    ConflictError,
+    InvalidInputError,
+    NotFoundError,
+)
+from nacre.core.lazy_dataclasses import dataclass, replace
 from nacre.core.limits import (
     APPROVAL_DENIED_SECONDS,
     APPROVAL_FLOOD_SECONDS,
     APPROVAL_MINUTES,
     APPROVAL_SESSION_SECONDS,
     APPROVAL_USE_SECONDS,
+    CLOCK_TOLERANCE_SECONDS,
     MAX_APPROVAL_MINUTES,
     MAX_APPROVALS_ASKED,
 )
@@ -29,20 +35,21 @@ from nacre.firewall.approvals.approver import (
     Refused,
     Waiting,
 )
-from nacre.firewall.approvals.form import chosen, question, shown
-from nacre.firewall.approvals.question_limit import Floods
+from nacre.firewall.approvals.form import chosen_duration, question, shown_arguments
 from nacre.firewall.approvals.store import ApprovalStore, Lasting, Ticket, digest_of, ticket_of
 from nacre.firewall.rules.sections import Settings
 from nacre.firewall.suggested_commands import Commands
-from nacre.ports.items.table import Table
+from nacre.ports.items.table import EXPIRES_AT, SCHEMA, Absent, Compare, Item, Key, Table
 
 _LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"  # none that is taken for another
 _COMMANDS = Commands()
+_ATTEMPTS = 8  # calls of one server that ask at the very same moment
+_SCHEMA = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """A yes: for once, for so many minutes, or as long as the session lasts."""
+    """An approval: once, for some minutes, or for the session."""
 
     lasting: Lasting = "once"
     minutes: int = APPROVAL_MINUTES
@@ -50,16 +57,16 @@ class Grant:
 
 @dataclass(frozen=True, slots=True)
 class Denial:
-    """A no."""
+    """A refusal."""
 
 
 class Approvals:
-    """Asks people, remembers what they say, and gives each yes to the call it was for.
+    """Asks people about calls, stores their answers, and uses each approval for its call.
 
-    `settings` are those of the policy in force. `session` is this process's own, None where
-    calls of one client reach several processes. `commands` are those that find this store.
-    `holds` is False where a call cannot be kept waiting, so that it is denied with its ticket at
-    once. `show` says what a person sees of the arguments.
+    `settings` returns those of the policy in force. `session` is the id of this process, None if
+    calls of one client reach several processes. `commands` reach this store. Without `holds`, a
+    call is not kept waiting but denied at once with its ticket. `show` returns the arguments as
+    people see them.
     """
 
     def __init__(
@@ -73,11 +80,11 @@ class Approvals:
         session: str | None = None,
         commands: Commands = _COMMANDS,
         holds: bool = True,
-        show: Callable[[Mapping[str, Any]], str] = shown,
+        show: Callable[[Mapping[str, Any]], str] = shown_arguments,
     ) -> None:
         self._store = ApprovalStore(table, scope)
         most, seconds = MAX_APPROVALS_ASKED, APPROVAL_FLOOD_SECONDS
-        self._floods = Floods(table, scope, most=most, seconds=seconds)
+        self._limit = QuestionLimit(table, scope, most=most, seconds=seconds)
         self._settings = settings
         self._clock = clock
         self._rng = rng
@@ -87,67 +94,67 @@ class Approvals:
         self._show = show
 
     def ask(self, request: ApprovalRequest, *, can_elicit: bool) -> Approval:
-        """Use up what fits, or open a question; the same call has the same one until it ends."""
+        """Use up a matching approval, or open a question; equal calls share one question."""
         now = self._now()
-        known = self._known(request, now)
-        if known is None:
-            if not self._floods.admits(request.subject.server, now):
+        approval = self._known(request, now)
+        if approval is None:
+            if not self._limit.admits(request.subject.server, now):
                 return Refused(
                     f"{request.decision.text}: denied, because {MAX_APPROVALS_ASKED} approvals "
                     f"were asked for within {APPROVAL_FLOOD_SECONDS} seconds. Wait a minute."
                 )
-            known = self._opened(request, now)
-        elif isinstance(known, Ticket):
-            known = self._renewed(known, now)
-        if isinstance(known, (Granted, Refused)):
-            return known
+            approval = self._opened(request, now)
+        elif isinstance(approval, Ticket):
+            approval = self._renewed(approval, now)
+        if isinstance(approval, (Granted, Refused)):
+            return approval
         if can_elicit and self._trusts_the_client:
-            form = question(request, known.arguments, has_session=self._session is not None)
-            return Question(known.ticket, form)
-        return self._waiting(request, known, now)
+            form = question(request, approval.arguments, has_session=self._session is not None)
+            return Question(approval.ticket, form)
+        return self._waiting(request, approval, now)
 
     def answered(
         self, request: ApprovalRequest, ticket: str, result: Mapping[str, Any]
     ) -> Granted | Refused:
         """Take the result of an elicitation; each ticket counts once, and only for its call."""
         now = self._now()
-        known = self._known(request, now)
-        if isinstance(known, (Granted, Refused)):  # somebody was faster, with the command
-            return known
-        if known is None or known.ticket != ticket or not self._trusts_the_client:
+        approval = self._known(request, now)
+        if isinstance(approval, (Granted, Refused)):  # somebody answered sooner, by the command
+            return approval
+        if approval is None or approval.ticket != ticket or not self._trusts_the_client:
             return Refused(
                 f"{request.decision.text}: the answer belongs to another call, came too late or "
                 "was used before. Make the call again to be asked again."
             )
-        lasting = chosen(result)
+        lasting = chosen_duration(result)
         if lasting == "session" and self._session is None:
             lasting = None
         if lasting is None:
-            self._store.answer(known, denied(known, "form", now), now)
+            self._store.answer(approval, denied(approval, "form", now), now)
             return _denied(request)
-        answer = granted(replace(known, session=self._session), Grant(lasting), "form", now)
+        answer = granted(replace(approval, session=self._session), Grant(lasting), "form", now)
         is_taken = (
-            self._store.take(known, now)
+            self._store.take(approval, now)
             if lasting == "once"
-            else self._store.answer(known, answer, now)
+            else self._store.answer(approval, answer, now)
         )
         if is_taken:
             return Granted(answer.approval)
         return self._afterwards(request)
 
     def look(self, request: ApprovalRequest, ticket: str) -> Granted | Refused | Waiting:
-        """Return how a question stands; a yes that is found is used up."""
+        """Return the state of a question; an approval found is used up."""
         now = self._now()
-        known = self._known(request, now)
-        if isinstance(known, (Granted, Refused)):
-            return known
-        if known is None or known.ticket != ticket:
+        approval = self._known(request, now)
+        if isinstance(approval, (Granted, Refused)):
+            return approval
+        if approval is None or approval.ticket != ticket:
             return Refused(
                 f"{request.decision.text}: nobody approved it within "
                 f"{self._settings().approval_seconds} seconds. Make the same call again to ask "
                 "again."
             )
-        return self._waiting(request, known, now)
+        return self._waiting(request, approval, now)
 
     @property
     def _trusts_the_client(self) -> bool:
@@ -164,9 +171,9 @@ class Approvals:
         return None
 
     def _afterwards(self, request: ApprovalRequest) -> Granted | Refused:
-        """Return what another answer, which came first, has made of the call."""
-        known = self._known(request, self._now())
-        return known if isinstance(known, (Granted, Refused)) else _denied(request)
+        """Return the effect of another answer that came first."""
+        approval = self._known(request, self._now())
+        return approval if isinstance(approval, (Granted, Refused)) else _denied(request)
 
     def _opened(self, request: ApprovalRequest, now: int) -> Ticket | Granted | Refused:
         digest = digest_of(request)
@@ -194,9 +201,9 @@ class Approvals:
 
     def _waiting(self, request: ApprovalRequest, ticket: Ticket, now: int) -> Waiting:
         text = f"{request.decision.text}: nobody has approved this call yet."
-        left = max(0, ticket.until - now) // 1000
+        remaining = max(0, ticket.until - now) // 1000
         advice = (
-            f"Its owner can allow it within {_spoken(left)} with "
+            f"Its owner can allow it within {_spoken(remaining)} with "
             f"'{self._commands.line('approvals', 'allow', ticket.ticket)}'; "
             "then make the same call again."
         )
@@ -204,7 +211,7 @@ class Approvals:
         return Waiting(ticket.ticket, f"{text} {advice}", seconds)
 
     def _renewed(self, ticket: Ticket, now: int) -> Ticket:
-        """Give a question that is asked again its full life, so that no dying ticket is named."""
+        """Extend a question that is asked again, so that its ticket does not end at once."""
         renewed = replace(ticket, until=now + self._settings().approval_seconds * 1000)
         return renewed if self._store.answer(ticket, renewed, now) else ticket
 
@@ -213,54 +220,106 @@ class Approvals:
 
 
 class Desk:
-    """Where an owner sees what waits, and decides; it needs no policy."""
+    """Lists open questions and takes the owner's decisions; it needs no policy."""
 
     def __init__(self, table: Table, *, clock: Clock, scope: str = "global") -> None:
         self._store = ApprovalStore(table, scope)
         self._clock = clock
 
     def all(self) -> list[Ticket]:
-        """Return what waits and what is in force, the oldest first."""
+        """Return the open questions and the approvals in force, the oldest first."""
         return self._store.all(self._now())
 
-    def decide(self, ticket: str, said: Grant | Denial, *, by: str) -> Ticket:
-        """Answer a question; a denial also ends what was granted.
+    def decide(self, ticket: str, decision: Grant | Denial, *, by: str) -> Ticket:
+        """Answer a question; a denial also ends an approval.
 
-        Raises NotFoundError where nothing waits under this name, ConflictError where
-        somebody else has answered.
+        Raises NotFoundError if there is no such question, ConflictError if somebody else has
+        answered it.
         """
         now = self._now()
-        found = self._store.find(ticket, now)
-        if found is None:
+        current = self._store.find(ticket, now)
+        if current is None:
             raise NotFoundError(
                 f"no approval {ticket[:40]!r} waits or counts; see 'nacre approvals list'"
             )
-        if isinstance(said, Grant):
-            if found.state != "open":
+        if isinstance(decision, Grant):
+            if current.state != "open":
                 raise ConflictError(
-                    f"{ticket} was {found.state} before; see 'nacre approvals list'"
+                    f"{ticket} was {current.state} before; see 'nacre approvals list'"
                 )
-            if said.lasting == "session" and found.session is None:
+            if decision.lasting == "session" and current.session is None:
                 raise InvalidInputError(
                     f"{ticket} was asked where there are no sessions; give --minutes instead"
                 )
-            answer = granted(found, said, by, now)
+            answer = granted(current, decision, by, now)
         else:
-            answer = denied(found, by, now)
-        if not self._store.answer(found, answer, now):
+            answer = denied(current, by, now)
+        if not self._store.answer(current, answer, now):
             raise ConflictError(f"{ticket} was answered just now; see 'nacre approvals list'")
         return answer
 
     def forget(self, principals: Collection[str]) -> int:
-        """Remove all that these callers asked for or were granted; return how many."""
+        """Remove all questions and approvals of these callers; return how many."""
         return self._store.forget(principals)
 
     def _now(self) -> int:
         return int(self._clock().timestamp() * 1000)
 
 
+class QuestionLimit:
+    """Limits how often people are asked about each server, so that nobody agrees only for quiet.
+
+    All processes count together.
+    """
+
+    def __init__(self, table: Table, scope: str, *, most: int, seconds: int) -> None:
+        self._table = table
+        self._partition = f"AP#{scope}"
+        self._most = most
+        self._seconds = seconds
+
+    def admits(self, server: str, now: int) -> bool:
+        """Count one more question about the server; False if the limit is reached.
+
+        `now` is in milliseconds.
+        """
+        key = Key(self._partition, f"F#{server}")
+        for _ in range(_ATTEMPTS):
+            item = self._table.get(key)
+            # A time in the future is from before the clock was set back.
+            latest = now + CLOCK_TOLERANCE_SECONDS * 1000
+            recent = [time for time in _times(item) if now - self._seconds * 1000 < time <= latest]
+            if len(recent) >= self._most:
+                return False
+            if self._counted(key, item, [*recent, now]):
+                return True
+        return False
+
+    def _counted(self, key: Key, item: Item | None, times: list[int]) -> bool:
+        turn = item["turn"] if item else 0
+        assert isinstance(turn, int)
+        changed: Item = {
+            **key.attributes(),
+            SCHEMA: _SCHEMA,
+            EXPIRES_AT: times[-1] // 1000 + self._seconds + 1,
+            "turn": turn + 1,
+            "times": list(times),
+        }
+        try:
+            self._table.put(changed, when=Compare("turn", "=", turn) if item else Absent())
+        except ConditionFailedError:
+            return False
+        return True
+
+
+def _times(item: Item | None) -> list[int]:
+    times = item["times"] if item else []
+    assert isinstance(times, list)
+    return [time for time in times if isinstance(time, int)]
+
+
 def granted(ticket: Ticket, grant: Grant, by: str, now: int) -> Ticket:
-    """Return a ticket as it is after a yes."""
+    """Return the ticket after an approval."""
     if not 1 <= grant.minutes <= MAX_APPROVAL_MINUTES:
         raise InvalidInputError(f"minutes are from 1 to {MAX_APPROVAL_MINUTES}; choose fewer")
     seconds = {
@@ -274,7 +333,7 @@ def granted(ticket: Ticket, grant: Grant, by: str, now: int) -> Ticket:
 
 
 def denied(ticket: Ticket, by: str, now: int) -> Ticket:
-    """Return a ticket as it is after a no."""
+    """Return the ticket after a refusal."""
     return replace(ticket, state="denied", by=by, until=now + APPROVAL_DENIED_SECONDS * 1000)
 
 

@@ -1,17 +1,17 @@
-"""Where approvals are kept: one item for each exact call that somebody is asked about.
+"""Stored approvals: one item for each exact call that somebody is asked about.
 
-The key of the item is the digest of all that an approval is bound to, so a call that differs
-in one argument finds nothing. Each change names the state that it starts from, so of several
-that come at once one happens.
+The key of the item is the digest of the values that an approval is bound to, so a call that
+differs in one argument finds nothing. Each change names the state that it starts from, so only
+one of several simultaneous changes succeeds.
 """
 
 import hashlib
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, fields
 from math import ceil
 from typing import Any, Literal
 
 from nacre.core.errors import ConditionFailedError
+from nacre.core.lazy_dataclasses import dataclass, fields
 from nacre.core.limits import APPROVAL_KEPT_SECONDS, CLOCK_TOLERANCE_SECONDS, MAX_APPROVAL_MINUTES
 from nacre.firewall.approvals.approver import ApprovalRequest
 from nacre.firewall.content.digests import canonical
@@ -38,15 +38,15 @@ _CALL = "C#"
 _SESSION = "S#"
 _HINT = 8  # characters of the digest that a ticket starts with
 _SCHEMA = 1
-# An end that is further ahead was set before the clock was set back.
-_LONGEST_MS = (MAX_APPROVAL_MINUTES * 60 + CLOCK_TOLERANCE_SECONDS) * 1000
+# A ticket that ends later than this was stored before the clock was set back.
+_MAX_MS = (MAX_APPROVAL_MINUTES * 60 + CLOCK_TOLERANCE_SECONDS) * 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ticket:
-    """One call and how its approval stands; moments are milliseconds since 1970.
+    """One call and the state of its approval; times are milliseconds since 1970.
 
-    `arguments` are what a person is shown. `until` ends whatever the state is.
+    `arguments` are as a person sees them. `until` ends the ticket in any state.
     """
 
     ticket: str
@@ -69,7 +69,7 @@ class Ticket:
 
     @property
     def approval(self) -> str:
-        """Who allowed what, for the audit."""
+        """The ticket, its duration and who answered it, for the audit."""
         return f"{self.ticket} {self.lasting} {self.by}"
 
 
@@ -77,13 +77,13 @@ _FIELDS = tuple(field.name for field in fields(Ticket))
 
 
 def digest_of(request: ApprovalRequest) -> str:
-    """Return the digest of all that an approval is bound to."""
+    """Return the digest of the values that an approval is bound to."""
     return hashlib.sha256(canonical(list(request.binding()))).hexdigest()
 
 
-def ticket_of(digest: str, chance: str) -> str:
-    """Return the name of a question: it leads to the call, and is new each time."""
-    return f"{digest[:_HINT]}-{chance}"
+def ticket_of(digest: str, random_part: str) -> str:
+    """Return the name of a question: the start of the call's digest, and a random part."""
+    return f"{digest[:_HINT]}-{random_part}"
 
 
 class ApprovalStore:
@@ -94,46 +94,46 @@ class ApprovalStore:
         self._partition = f"AP#{scope}"
 
     def read(self, digest: str, session: str | None, now: int) -> list[Ticket]:
-        """Return what counts for a call now: what its session was granted, then the rest."""
+        """Return the tickets in force for a call, those of its session first."""
         keys = [self._key(digest, None)]
         if session is not None:
             keys.insert(0, self._key(digest, session))
-        found = self._table.get_many(keys)
-        tickets = [_ticket(found[key]) for key in keys if key in found]
-        return [ticket for ticket in tickets if _counts(ticket, now)]
+        items = self._table.get_many(keys)
+        tickets = [_ticket(items[key]) for key in keys if key in items]
+        return [ticket for ticket in tickets if _is_in_force(ticket, now)]
 
     def open(self, ticket: Ticket, now: int) -> bool:
-        """Keep a new question; False where the call has one, or an answer."""
-        latest = now + _LONGEST_MS
-        over = Either((Absent(), Compare("until", "<=", now), Compare("until", ">", latest)))
+        """Store a new question; return False if the call already has a question or an answer."""
+        latest = now + _MAX_MS
+        is_free = Either((Absent(), Compare("until", "<=", now), Compare("until", ">", latest)))
         try:
-            self._table.put(self._item(ticket), when=over)
+            self._table.put(self._item(ticket), when=is_free)
         except ConditionFailedError:
             return False
         return True
 
     def use(self, ticket: Ticket, now: int) -> bool:
-        """Use up what was granted once; False where somebody else did, or it ended."""
+        """Use up an approval for one call; return False if it was used before or has ended."""
         return self._remove(ticket, "granted", now)
 
     def take(self, ticket: Ticket, now: int) -> bool:
-        """Use up an open question, whose answer is yes for this once."""
+        """Use up an open question that was allowed for one call."""
         return self._remove(ticket, "open", now)
 
-    def answer(self, ticket: Ticket, answered: Ticket, now: int) -> bool:
-        """Turn a question into its answer; False when it is no longer as it was."""
-        if answered.lasting == "session" and answered.state == "granted":
-            # Lost in between, the session is asked once more.
+    def answer(self, ticket: Ticket, decided: Ticket, now: int) -> bool:
+        """Replace a question by its answer; return False if the question has changed meanwhile."""
+        if decided.lasting == "session" and decided.state == "granted":
+            # After a crash in between, the session is asked again.
             if not self._remove(ticket, ticket.state, now):
                 return False
-            self._table.put(self._item(answered))
+            self._table.put(self._item(decided))
             return True
         changed = {
-            "state": answered.state,
-            "until": answered.until,
-            "by": answered.by,
-            "lasting": answered.lasting,
-            EXPIRES_AT: _expires_at(answered),
+            "state": decided.state,
+            "until": decided.until,
+            "by": decided.by,
+            "lasting": decided.lasting,
+            EXPIRES_AT: _expires_at(decided),
         }
         key = self._key_of(ticket)
         try:
@@ -143,26 +143,26 @@ class ApprovalStore:
         return True
 
     def all(self, now: int) -> list[Ticket]:
-        """Return every approval that is open or counts, the oldest question first."""
-        found = [ticket for ticket in self._each("") if _counts(ticket, now)]
-        return sorted(found, key=lambda ticket: (ticket.asked, ticket.ticket))
+        """Return all tickets in force, the oldest question first."""
+        tickets = [ticket for ticket in self._tickets("") if _is_in_force(ticket, now)]
+        return sorted(tickets, key=lambda ticket: (ticket.asked, ticket.ticket))
 
     def find(self, name: str, now: int) -> Ticket | None:
-        """Return the approval of this name."""
+        """Return the ticket with this name, or None."""
         for prefix in (f"{_CALL}{name[:_HINT]}", _SESSION):
-            for ticket in self._each(prefix):
-                if ticket.ticket == name and _counts(ticket, now):
+            for ticket in self._tickets(prefix):
+                if ticket.ticket == name and _is_in_force(ticket, now):
                     return ticket
         return None
 
     def forget(self, principals: Collection[str]) -> int:
         """Remove every approval of these principals; return how many there were."""
-        theirs = [ticket for ticket in self._each("") if ticket.principal in principals]
+        theirs = [ticket for ticket in self._tickets("") if ticket.principal in principals]
         for ticket in theirs:
             self._table.delete(self._key_of(ticket))
         return len(theirs)
 
-    def _each(self, prefix: str) -> Iterator[Ticket]:
+    def _tickets(self, prefix: str) -> Iterator[Ticket]:
         keys = Range(prefix=prefix) if prefix else None
         for item in every_item(self._table, self._partition, keys=keys, at_once=100):
             if str(item["sk"]).startswith((_CALL, _SESSION)):
@@ -181,7 +181,7 @@ class ApprovalStore:
                 Compare("ticket", "=", ticket.ticket),
                 Compare("state", "=", state),
                 Compare("until", ">", now),
-                Compare("until", "<=", now + _LONGEST_MS),
+                Compare("until", "<=", now + _MAX_MS),
             )
         )
 
@@ -194,14 +194,14 @@ class ApprovalStore:
         return Key(self._partition, f"{_SESSION}{session}#{digest}")
 
     def _item(self, ticket: Ticket) -> Item:
-        pk, sk = self._key_of(ticket)
+        key = self._key_of(ticket).attributes()
         facts = {name: getattr(ticket, name) for name in _FIELDS}
-        return {"pk": pk, "sk": sk, SCHEMA: _SCHEMA, EXPIRES_AT: _expires_at(ticket), **facts}
+        return {**key, SCHEMA: _SCHEMA, EXPIRES_AT: _expires_at(ticket), **facts}
 
 
-def _counts(ticket: Ticket, now: int) -> bool:
-    """Tell whether it is not over, and was not made before the clock was set back."""
-    return now < ticket.until <= now + _LONGEST_MS
+def _is_in_force(ticket: Ticket, now: int) -> bool:
+    """Tell whether a ticket has not ended, and is not from before the clock was set back."""
+    return now < ticket.until <= now + _MAX_MS
 
 
 def _ticket(item: Item) -> Ticket:

@@ -1,26 +1,25 @@
-"""One record of the audit: what happened to one message, and how it is spelled."""
+"""One record of the audit: the facts about one message, and their JSON."""
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Literal
 
-from nacre.firewall.content.digests import shown_name
-from nacre.firewall.content.json_writer import writer
+from nacre.core.lazy_dataclasses import dataclass, field, replace
+from nacre.firewall.content.digests import json_writer, masked_name
 
 Direction = Literal["client", "server", "none"]
 Outcome = Literal["allow", "deny", "prompt", "pass", "reject", "drop", "note"]
 
 _NAME = 200
 _REQUEST = 80  # characters of an id, which the sender of the request chose
-_encode = writer(sort_keys=False, ensure_ascii=True)
+_encode = json_writer(sort_keys=False, ensure_ascii=True)
 _text = json.encoder.encode_basestring_ascii
 
 
 @dataclass(slots=True, kw_only=True)  # frozen, each would take three times as long to make
 class AuditEntry:
-    """What happened to one message; `fields` are further facts, none of them a value."""
+    """The facts about one message; `fields` are further facts, never values of arguments."""
 
     outcome: Outcome
     server: str
@@ -39,60 +38,60 @@ class AuditEntry:
     fields: Mapping[str, Any] = field(default_factory=dict)
 
     def facts(self) -> dict[str, Any]:  # noqa: C901 - a line for each of them
-        """Return what the record says, without what is empty."""
-        known: dict[str, Any] = {"outcome": self.outcome}
+        """Return the facts that are not empty."""
+        facts: dict[str, Any] = {"outcome": self.outcome}
         if self.server:
-            known["server"] = shown_name(self.server)
-        known["sender"] = self.sender
-        known["method"] = shown_name(self.method)[:_NAME]
+            facts["server"] = masked_name(self.server)
+        facts["sender"] = self.sender
+        facts["method"] = masked_name(self.method)[:_NAME]
         if self.tool:
-            known["tool"] = shown_name(self.tool)[:_NAME]
+            facts["tool"] = masked_name(self.tool)[:_NAME]
         if self.rule:
-            known["rule"] = self.rule
+            facts["rule"] = self.rule
         if self.policy:
-            known["policy"] = self.policy[:16]
+            facts["policy"] = self.policy[:16]
         if self.principal:
-            known["principal"] = shown_name(self.principal)
+            facts["principal"] = masked_name(self.principal)
         if self.being:
-            known["being"] = shown_name(self.being)
+            facts["being"] = masked_name(self.being)
         if self.request:
-            known["request"] = shown_name(self.request)[:_REQUEST]
+            facts["request"] = masked_name(self.request)[:_REQUEST]
         if self.arguments_sha256:
-            known["arguments_sha256"] = self.arguments_sha256
+            facts["arguments_sha256"] = self.arguments_sha256
         if self.shape:
-            known["shape"] = self.shape
+            facts["shape"] = self.shape
         if self.note:
-            known["note"] = shown_name(self.note)[:500]
+            facts["note"] = masked_name(self.note)[:500]
         if not self.enforced:
-            known["enforced"] = False
+            facts["enforced"] = False
         if self.fields:
-            known.update(_shown(self.fields))
-        return known
+            facts.update(_shown(self.fields))
+        return facts
 
     def spelled(self) -> str:
-        """Return what the record says as members of a JSON object."""
+        """Return the facts as members of a JSON object."""
         tool = self.tool
         is_long = len(self.method) > _NAME or (tool is not None and len(tool) > _NAME)
         if is_long or self.fields or self.note or not self.enforced:
             return _encode(self.facts())[1:-1]
-        said = _beginning(
+        members = _beginning(
             *(self.outcome, self.server, self.sender, self.method, tool),
             *(self.rule, self.policy, self.principal, self.being),
         )
         if self.request:
-            said = f'{said},"request":{_text(shown_name(self.request)[:_REQUEST])}'
+            members = f'{members},"request":{_text(masked_name(self.request)[:_REQUEST])}'
         if self.arguments_sha256:
-            said = f'{said},"arguments_sha256":{_text(self.arguments_sha256)}'
-        return f'{said},"shape":{_encode(self.shape)}' if self.shape else said
+            members = f'{members},"arguments_sha256":{_text(self.arguments_sha256)}'
+        return f'{members},"shape":{_encode(self.shape)}' if self.shape else members
 
 
 def _shown(value: Any) -> Any:
-    """Return a further fact with a mark in place of each secret: many come from a peer."""
+    """Return a further fact with a mark in place of each secret; many come from a peer."""
     match value:
         case str():
-            return shown_name(value)[:_NAME]
+            return masked_name(value)[:_NAME]
         case Mapping():
-            return {shown_name(name)[:_NAME]: _shown(fact) for name, fact in value.items()}
+            return {masked_name(name)[:_NAME]: _shown(fact) for name, fact in value.items()}
         case list() | tuple():
             return [_shown(fact) for fact in value]
         case _:
@@ -111,7 +110,7 @@ def _beginning(
     principal: str,
     being: str,
 ) -> str:
-    """Spell what the records of one tool have in common, which is most of them."""
+    """Return the JSON members that all records of one tool share."""
     entry = AuditEntry(
         outcome=outcome,
         server=server,
@@ -128,9 +127,9 @@ def _beginning(
 
 @dataclass(slots=True)  # as above
 class AllowedCall:
-    """The record of a call that a rule allows: what all of its tool's say, and what differs.
+    """The record of an allowed call: the facts that all calls of its tool share, and its own.
 
-    `beginning` is how the former is spelled; `shape` is spelled as well.
+    `beginning` is the JSON of the shared facts; `shape` is JSON too.
     """
 
     known: AuditEntry
@@ -141,11 +140,11 @@ class AllowedCall:
 
     @property
     def being(self) -> str:
-        """Whose chain it belongs to."""
+        """The Being whose chain it belongs to."""
         return self.known.being
 
     def whole(self) -> AuditEntry:
-        """Return the same record as any other."""
+        """Return the same record as an AuditEntry."""
         return replace(
             self.known,
             request=self.request,
@@ -154,16 +153,16 @@ class AllowedCall:
         )
 
     def facts(self) -> dict[str, Any]:
-        """Return what the record says, without what is empty."""
+        """Return the facts that are not empty."""
         return self.whole().facts()
 
     def spelled(self) -> str:
         """Return the facts as members of a JSON object."""
-        said = (
-            f'{self.beginning},"request":{_text(shown_name(self.request)[:_REQUEST])},'
+        members = (
+            f'{self.beginning},"request":{_text(masked_name(self.request)[:_REQUEST])},'
             f'"arguments_sha256":"{self.arguments_sha256}"'
         )
-        return said if self.shape == "{}" else f'{said},"shape":{self.shape}'
+        return members if self.shape == "{}" else f'{members},"shape":{self.shape}'
 
 
 Record = AuditEntry | AllowedCall

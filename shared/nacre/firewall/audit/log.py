@@ -1,8 +1,8 @@
-"""The audit: one line for each decision, chained so that no line can be changed unseen.
+"""The audit: one line for each decision, chained so that a changed line is detected.
 
-A line ends in the SHA-256 of all that stands before, which begins with the hash of the
-line before it. Where a chain ends is noted apart, so that lines missing from its end are
-missed. Values of arguments are never in it: their digest is, and their shape.
+A line ends with the SHA-256 of its own text, which begins with the hash of the line before it.
+The end of a chain is noted elsewhere, so that lines missing at its end are detected. A record
+has the digest and the shape of the arguments, never their values.
 """
 
 import hashlib
@@ -10,12 +10,12 @@ import json
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from nacre.core.clock import Clock
 from nacre.core.errors import UnavailableError
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.core.limits import AUDIT_ANCHOR_RECORDS, AUDIT_ANCHOR_SECONDS
 from nacre.firewall.audit.entry import Record
 from nacre.ports.audit import GENESIS, AuditLog, Chain, Head
@@ -29,8 +29,8 @@ _DIGITS = 20  # of a record's number, as heads have them
 class AuditTrail:
     """Writes the records of one process, or one execution environment; threads may share it.
 
-    `anchor` notes a head where the lines are not; it is called at the first record, then
-    now and then, and at the end. `log_line` is told every line, for structured logs.
+    `anchor` stores a head away from the lines; it is called at the first record, then from time
+    to time, and at the end. `log_line` takes every record, for structured logs.
     """
 
     def __init__(
@@ -52,15 +52,15 @@ class AuditTrail:
         self._seconds = self._zone = ""
 
     def record(self, entry: Record) -> str:
-        """Keep one record and return its id; raises UnavailableError when it is not kept."""
-        said = entry.spelled()
+        """Write one record and return its id; raises UnavailableError if that fails."""
+        members = entry.spelled()
         with self._lock:
             before = self._head or self._log.open()
             self._head = None  # unknown, until the record is known to be kept
             now = self._clock()
             moment = now.timestamp()
             at = self._spelled(now, int(moment))
-            after, line = _chained(before, at, said)
+            after, line = _chained(before, at, members)
             self._log.append(line, before=before, after=after, at=at)
             self._head = after
             if self._anchor is not None:
@@ -71,7 +71,7 @@ class AuditTrail:
         return name
 
     def close(self) -> None:
-        """Note the head a last time and let the chain go."""
+        """Store the head a last time and end the chain."""
         with self._lock:
             head, self._head = self._head, None
             try:
@@ -81,7 +81,7 @@ class AuditTrail:
                 self._log.close()
 
     def _spelled(self, now: datetime, second: int) -> str:
-        """Return a moment as `isoformat` does; its seconds are spelled once for all records."""
+        """Return a moment as `isoformat` does; the text of its seconds is reused."""
         if second != self._second:
             self._second, spelled = second, now.isoformat(timespec="seconds")
             self._seconds, self._zone = spelled[:19], spelled[19:]
@@ -96,19 +96,18 @@ class AuditTrail:
             if is_new and now - moment < AUDIT_ANCHOR_SECONDS:
                 return
         self._anchored = (head.sequence, now)
-        # The record is kept; where it cannot be anchored now, the next minute's will be.
+        # The record is written; if it cannot be anchored now, one of the next minute will be.
         with suppress(UnavailableError):
             self._anchor(head)
 
 
-def _chained(before: Head, at: str, said: str) -> tuple[Head, bytes]:
+def _chained(before: Head, at: str, members: str) -> tuple[Head, bytes]:
     sequence = before.sequence + 1
     name = before.writer  # ours, as the moment is: nothing in them has to be escaped
-    body = (
-        f'{{"prev":"{before.hash}","seq":{sequence},"writer":"{name}","at":"{at}",{said}'.encode()
-    )
-    own = hashlib.sha256(body).hexdigest()
-    return Head(before.writer, sequence, own), body + _HASH + own.encode() + b'"}'
+    link = f'{{"prev":"{before.hash}","seq":{sequence},"writer":"{name}","at":"{at}",'
+    body = f"{link}{members}".encode()
+    hash_ = hashlib.sha256(body).hexdigest()
+    return Head(before.writer, sequence, hash_), body + _HASH + hash_.encode() + b'"}'
 
 
 _AT = b'"at":"'
@@ -116,7 +115,7 @@ _MOMENT = len("2026-01-01T00:00:00.000000+00:00")
 
 
 def moment_of(line: bytes) -> str:
-    """Return when a line was written, empty for one that does not say it."""
+    """Return when a line was written, "" if the line does not say it."""
     place = line.find(_AT)
     return "" if place < 0 else line[place + len(_AT) :][:_MOMENT].decode("ascii", "replace")
 
@@ -126,7 +125,7 @@ def moment_of(line: bytes) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """What a check of one chain found; `problem` says what is wrong and where."""
+    """The result of checking one chain; `problem` tells the position at which it is broken."""
 
     writer: str
     records: int
@@ -134,7 +133,7 @@ class Verified:
 
 
 def verify_chain(chain: Chain) -> Verified:
-    """Read a chain to its end and return whether it is whole."""
+    """Check a whole chain."""
     count = 0
     expected: dict[int, str] = {}
     for head in chain.heads:
@@ -147,7 +146,7 @@ def verify_chain(chain: Chain) -> Verified:
             return Verified(
                 chain.writer, count, f"what follows record {sequence} is not a whole record"
             )
-        prev, number, own = link
+        prev, number, hash_ = link
         if count == 0 and chain.may_begin_late:
             sequence, previous = number - 1, prev
         if number != sequence + 1:
@@ -158,9 +157,9 @@ def verify_chain(chain: Chain) -> Verified:
             return Verified(
                 chain.writer, count, f"record {number} does not follow the one before it"
             )
-        if number in expected and expected.pop(number) != own:
+        if number in expected and expected.pop(number) != hash_:
             return Verified(chain.writer, count, f"record {number} is not the one that was noted")
-        sequence, previous = number, own
+        sequence, previous = number, hash_
         count += 1
     missing = max(expected, default=0) - sequence
     if missing > 0:
@@ -169,35 +168,35 @@ def verify_chain(chain: Chain) -> Verified:
 
 
 def verify_lines(lines: Iterable[bytes]) -> list[Verified]:
-    """Check an export: lines of several writers, each chain in order; ends are not noted."""
-    kept: dict[str, list[bytes]] = {}
+    """Check an export with lines of several writers, whose last records are not known."""
+    by_writer: dict[str, list[bytes]] = {}
     broken = 0
     for line in lines:
         writer = _writer(line)
         if writer is None:
             broken += 1
         else:
-            kept.setdefault(writer, []).append(line)
-    found = [
+            by_writer.setdefault(writer, []).append(line)
+    results = [
         verify_chain(Chain(writer, of_writer, (), may_begin_late=True))
-        for writer, of_writer in kept.items()
+        for writer, of_writer in by_writer.items()
     ]
     if broken:
-        found.append(
+        results.append(
             Verified(
-                "?", 0, f"{broken} line{' is no record' if broken == 1 else 's are no records'}"
+                "?", 0, f"{broken} line{' is not a record' if broken == 1 else 's are not records'}"
             )
         )
-    return found
+    return results
 
 
 def _link(line: bytes) -> tuple[str, int, str] | None:
-    """Return the hash before, the number and the hash of a record that is in itself whole."""
+    """Return the previous hash, the number and the hash of a whole record; else None."""
     body, tail = line[:-_TAIL], line[-_TAIL:]
     if not (body.startswith(_PREV) and tail.startswith(_HASH) and tail.endswith(b'"}')):
         return None
-    own = tail[len(_HASH) : -2]
-    if hashlib.sha256(body).hexdigest().encode() != own:
+    hash_ = tail[len(_HASH) : -2]
+    if hashlib.sha256(body).hexdigest().encode() != hash_:
         return None
     place = len(_PREV) + 64
     comma = body.find(b",", place + 2)
@@ -205,7 +204,7 @@ def _link(line: bytes) -> tuple[str, int, str] | None:
     if body[place : place + 8] != b'","seq":' or not number.isdigit() or len(number) > _DIGITS:
         return None
     prev = body[len(_PREV) : place]
-    return (prev.decode(), int(number), own.decode()) if prev.isascii() else None
+    return (prev.decode(), int(number), hash_.decode()) if prev.isascii() else None
 
 
 def _writer(line: bytes) -> str | None:

@@ -42,7 +42,7 @@ class Appends(Protocol):
 
 
 class ItemAudit:
-    """An AuditLog of one execution environment for one Being; `new_writer` gives unused names."""
+    """An AuditLog of one execution environment for one Being; `new_writer` returns unused names."""
 
     def __init__(
         self, table: Appends, being_id: str, *, clock: Clock, new_writer: Callable[[], str]
@@ -77,7 +77,7 @@ class ItemAudit:
             raise UnavailableError("another writer continued this audit chain") from error
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: there is nothing to close."""
 
 
 class ItemRecords:
@@ -132,7 +132,7 @@ class Anchors:
         self._table = table
 
     def note(self, head: Head) -> None:
-        """Keep a head; one that is further already stays."""
+        """Store a head; a later one stays."""
         item: Item = {
             "pk": "A#heads",
             "sk": head.writer,
@@ -155,7 +155,7 @@ def _moved(being_id: str, before: Head, after: Head, at: str, expires: int) -> P
     key = Key(_heads(being_id), after.writer)
     state: Item = {"sequence": after.sequence, "hash": after.hash, EXPIRES_AT: expires}
     if before.sequence == 0:
-        first: Item = {"pk": key.pk, "sk": key.sk, SCHEMA: _SCHEMA_1, "began": at, **state}
+        first: Item = {**key.attributes(), SCHEMA: _SCHEMA_1, "began": at, **state}
         return Put(first, Absent())
     return Update(key, Change(set=state), Compare("hash", "=", before.hash))
 

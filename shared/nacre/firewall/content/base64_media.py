@@ -1,17 +1,17 @@
-"""Base64 in messages: files pass untouched, and text in base64 is read like any text.
+"""Base64 in messages: files pass unchanged, and text in base64 is checked like any text.
 
-What a value is called decides nothing, because whoever sends it chooses the name: the bytes
-do. Before a value is screened, its base64 is lifted out of it: a file leaves a short mark, and
-text is put beside the value, where the rules find it. Afterwards both go back.
+The bytes decide, not the name of a value, because the sender chooses the name. Before a value is
+checked, its base64 is taken out: a file leaves a short mark, and text goes beside the value, where
+the rules find it. Afterwards both are put back.
 """
 
 import base64
 import binascii
 import re
 import secrets
-from dataclasses import dataclass, field
 from typing import Any
 
+from nacre.core.lazy_dataclasses import dataclass, field
 from nacre.core.limits import BASE64_RUN_CHARS
 from nacre.firewall.rules.arguments.arguments import JsonNumber
 
@@ -46,15 +46,15 @@ _STRETCHES = re.compile(rb"[\t\r\n\x20-\x7e]{%d,}" % _STRETCH)
 
 @dataclass(frozen=True, slots=True)
 class Media:
-    """What base64 holds: `text` in a `charset`, or a file with the texts that it shows."""
+    """Decoded base64: `text` in a `charset`, or a file with the readable texts inside it."""
 
     given: str
     text: str | None = None
     charset: str = "utf-8"
-    shows: str = ""
+    file_texts: str = ""
 
     def encoded(self, text: str) -> str:
-        """Return another text as it was encoded."""
+        """Return another text in the same encoding."""
         data = text.encode(self.charset, _ERRORS[self.charset])
         is_url = "-" in self.given or "_" in self.given
         spelled = base64.urlsafe_b64encode(data) if is_url else base64.b64encode(data)
@@ -62,20 +62,20 @@ class Media:
 
 
 @dataclass(slots=True)
-class Lifted:
+class Stripped:
     """A value without its base64.
 
-    `value` is what to screen: the given value itself where it had none. `shows` are texts
-    within files; nothing can be taken out of those.
+    Check `value`: the given value itself if it has no base64. `file_texts` are texts within files,
+    which cannot be changed.
     """
 
     value: Any
-    shows: list[str] = field(default_factory=list)
+    file_texts: list[str] = field(default_factory=list)
     _media: list[Media] = field(default_factory=list)
     _token: str = ""
 
-    def restored(self, screened: Any) -> Any:
-        """Return a screened value with its base64 in place, as changed as its text was."""
+    def restore(self, screened: Any) -> Any:
+        """Return a checked value with its base64 put back, changed where its text was changed."""
         if not self._media:
             return screened
         texts = screened[_TEXTS]
@@ -85,13 +85,13 @@ class Lifted:
             media, text = self._media[int(match[1])], texts[int(match[1])]
             return media.given if text == (media.text or "") else media.encoded(text)
 
-        def walk(each: Any) -> Any:
-            if isinstance(each, str):
-                is_marked = type(each) is not JsonNumber and self._token in each
-                return marks.sub(back, each) if is_marked else each
-            if isinstance(each, dict):
-                return {walk(name): walk(inner) for name, inner in each.items()}
-            return [walk(inner) for inner in each] if isinstance(each, list) else each
+        def walk(part: Any) -> Any:
+            if isinstance(part, str):
+                is_marked = type(part) is not JsonNumber and self._token in part
+                return marks.sub(back, part) if is_marked else part
+            if isinstance(part, dict):
+                return {walk(name): walk(inner) for name, inner in part.items()}
+            return [walk(inner) for inner in part] if isinstance(part, list) else part
 
         return walk(screened[_VALUE])
 
@@ -99,35 +99,35 @@ class Lifted:
 _VALUE, _TEXTS = "value", "texts"
 
 
-def lifted(value: Any) -> Lifted:
+def without_base64(value: Any) -> Stripped:
     """Return a value without its base64."""
-    lifting = _Lifting()
-    rest = lifting.of(value)
-    if not lifting.media:
-        return Lifted(value)
-    texts = [media.text or "" for media in lifting.media]
-    shows = [media.shows for media in lifting.media if media.shows]
-    return Lifted({_VALUE: rest, _TEXTS: texts}, shows, lifting.media, lifting.token)
+    search = _Base64Search()
+    marked = search.of(value)
+    if not search.media:
+        return Stripped(value)
+    texts = [media.text or "" for media in search.media]
+    file_texts = [media.file_texts for media in search.media if media.file_texts]
+    return Stripped({_VALUE: marked, _TEXTS: texts}, file_texts, search.media, search.token)
 
 
-def read_media(given: str) -> Media | None:
-    """Return what a text holds that is base64 from end to end, None for any other text."""
-    if not given.isascii():
+def read_media(text: str) -> Media | None:
+    """Decode a text that is base64 from end to end; None for any other text."""
+    if not text.isascii():
         return None
-    plain = given.encode()
-    for each in _BREAKS:
-        if each in plain:
-            plain = plain.replace(each, b"")
+    plain = text.encode()
+    for line_end in _BREAKS:
+        if line_end in plain:
+            plain = plain.replace(line_end, b"")
     if b" " in plain or b"\t" in plain:
-        lines = given.rstrip().encode()
+        lines = text.rstrip().encode()
         stop, _, plain = _joined(lines, lines.translate(_RUN_MASK) + b" ", 0)
         if stop < len(lines):
             return None
-    return _read(given, plain)
+    return _read(text, plain)
 
 
-def _read(given: str, plain: bytes) -> Media | None:
-    """Return what base64 holds; `plain` is `given` without the ends of its lines."""
+def _read(text: str, plain: bytes) -> Media | None:
+    """Decode base64; `plain` is `given` without its line ends."""
     for url, standard in ((b"-", b"+"), (b"_", b"/")):
         if url in plain:
             plain = plain.replace(url, standard)
@@ -141,12 +141,12 @@ def _read(given: str, plain: bytes) -> Media | None:
         return None
     charset = _charset(data)
     if charset is None:
-        return Media(given, shows=_shown(data))
-    return Media(given, data.decode(charset, _ERRORS[charset]), charset)
+        return Media(text, file_texts=_shown(data))
+    return Media(text, data.decode(charset, _ERRORS[charset]), charset)
 
 
 def _joined(text: bytes, runs: bytes, start: int) -> tuple[int, int, bytes]:
-    """Return where base64 that begins at a place ends, in how many lines, and it without breaks.
+    """Return the end of base64 that begins at `start`, its number of lines, and its characters.
 
     `runs` is the text with a letter for each character of base64. A block of lines ends where
     a line is of another length, or is broken in another way.
@@ -156,15 +156,15 @@ def _joined(text: bytes, runs: bytes, start: int) -> tuple[int, int, bytes]:
     if (gap := _BREAK.match(text, stop)) is not None:
         line, break_ = gap.end(), gap[0]
         size = runs.index(b" ", line) - line
-        whole = runs[line : line + size + len(break_)]
-        count = _times(runs, line, whole) if size >= _SHORTEST_LINE else 0
+        full_line = runs[line : line + size + len(break_)]
+        count = _times(runs, line, full_line) if size >= _SHORTEST_LINE else 0
         if count:
-            last = line + count * len(whole)
-            rest = runs.find(b" ", last, last + size + 1) - last
-            # What is left over would make it too long by one: it is no base64.
-            if rest <= 0 or (len(parts[0]) + count * size + rest) % 4 == 1:
-                rest = -len(break_)
-            stop = last + rest
+            last = line + count * len(full_line)
+            remainder = runs.find(b" ", last, last + size + 1) - last
+            # With one character too many it is not base64.
+            if remainder <= 0 or (len(parts[0]) + count * size + remainder) % 4 == 1:
+                remainder = -len(break_)
+            stop = last + remainder
             parts.append(_without(text[line:stop], break_, size))
     for _ in range(2):
         stop += text.startswith(b"=", stop)
@@ -172,7 +172,7 @@ def _joined(text: bytes, runs: bytes, start: int) -> tuple[int, int, bytes]:
 
 
 def _without(block: bytes, break_: bytes, size: int) -> bytes:
-    """Return lines of one size without the breaks between them; as they are where those differ."""
+    """Return lines of one size without the breaks between them; unchanged if the breaks differ."""
     lines = bytearray(block)
     for place, byte in enumerate(break_):
         column = lines[size :: size + len(break_) - place]
@@ -183,7 +183,7 @@ def _without(block: bytes, break_: bytes, size: int) -> bytes:
 
 
 def _times(data: bytes, start: int, part: bytes) -> int:
-    """Return how often a part follows itself from a place on, in steps that grow and shrink."""
+    """Return how often a part repeats from `start`, in steps that grow and shrink."""
     count, step = 0, 1
     while step:
         if data.startswith(part * step, start + count * len(part)):
@@ -213,7 +213,7 @@ def _is_words(sample: bytes) -> bool:
 
 
 def _charset(data: bytes) -> str | None:
-    """Return how bytes spell a text, None for a file."""
+    """Return the charset of a text, None for a file."""
     wide = _wide(data)
     if wide is not None:
         return wide
@@ -225,11 +225,11 @@ def _charset(data: bytes) -> str | None:
             return "latin-1"  # each byte comes back as it was
         return "utf-8"
     try:
-        said = data.decode("utf-8")  # fails at once for nearly all files
+        text = data.decode("utf-8")  # fails at once for nearly all files
     except UnicodeDecodeError:
         return None
-    shown = said.replace("\n", "").replace("\r", "").replace("\t", "")
-    return "utf-8" if shown.isprintable() else None
+    visible = text.replace("\n", "").replace("\r", "").replace("\t", "")
+    return "utf-8" if visible.isprintable() else None
 
 
 def _wide(data: bytes) -> str | None:
@@ -250,14 +250,14 @@ def _wide(data: bytes) -> str | None:
 
 
 def _shown(data: bytes) -> str:
-    """Return the longer stretches of a file that can be read."""
+    """Return the longer readable stretches of a file."""
     if data.translate(_MASK).find(b"a" * _STRETCH) < 0:
         return ""
-    return "\n".join(each[0].decode() for each in _STRETCHES.finditer(data))
+    return "\n".join(match[0].decode() for match in _STRETCHES.finditer(data))
 
 
 class _Starts:
-    """Finds where base64 may begin in a text; each kind of place is looked for once."""
+    """Finds the places where base64 may begin; each kind of place is searched once."""
 
     def __init__(self, text: bytes, runs: bytes, *, has_uri: bool) -> None:
         self._text = text
@@ -267,7 +267,7 @@ class _Starts:
         self._long = self._line = -1
 
     def after(self, place: int) -> int:
-        """Return the first place that is not before another one; the end where there is none."""
+        """Return the first such place from `place` on; the end of the text if there is none."""
         if self.uri < place:
             uri = _URI.search(self._text, place)
             self.uri = self._end if uri is None else uri.end()
@@ -287,15 +287,15 @@ class _Starts:
         return start + (self._text[start - 1 : start] == b"\\")
 
 
-class _Lifting:
-    """One value being walked through."""
+class _Base64Search:
+    """The walk through one value."""
 
     def __init__(self) -> None:
         self.media: list[Media] = []
         self.token = secrets.token_hex(8)
 
     def of(self, value: Any) -> Any:
-        """Return the value with marks in it; the same object where there is no base64."""
+        """Return the value with marks in it; the same object if it has no base64."""
         if isinstance(value, str):
             return value if type(value) is JsonNumber else self._text(value)
         if isinstance(value, dict):

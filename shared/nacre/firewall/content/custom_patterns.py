@@ -1,8 +1,8 @@
-"""Regular expressions of a policy's owner: refused when a text could make them slow.
+"""Regular expressions of a policy's owner: refused if a text could make them slow.
 
-Python's matcher tries every way to fit a pattern. A pattern is accepted when the ways from one
-place are few: no repeat inside a repeat, no references, and repeats that can only end in one
-place unless they are short.
+Python's matcher tries every way to fit a pattern. A pattern is accepted if it has few ways from
+one place: no repeat inside a repeat, no references, and only short repeats that can end in
+several places.
 """
 
 import re
@@ -34,7 +34,7 @@ _SAMPLE = [*map(chr, range(128)), "\u00a0", "\u00e9", "\u0416", "\u2028", "\u4e2
 
 
 def check_pattern(text: str) -> str | None:
-    """Return what is wrong with a pattern, or None when it may be used."""
+    """Return the problem with a pattern, or None if it may be used."""
     if len(text) > OWN_PATTERN_CHARS:
         return f"is longer than {OWN_PATTERN_CHARS} characters"
     try:
@@ -104,8 +104,8 @@ def _width(items: list[Any]) -> tuple[int, int]:
             low, high = low + least * inner[0], high + most * inner[1]
         elif name == "BRANCH":
             widths = [_width(list(branch)) for branch in value[1]]
-            low += min(each[0] for each in widths)
-            high += max(each[1] for each in widths)
+            low += min(part[0] for part in widths)
+            high += max(part[1] for part in widths)
         elif name in _GROUPS:
             inner = _width(_body(name, value))
             low, high = low + inner[0], high + inner[1]
@@ -115,7 +115,7 @@ def _width(items: list[Any]) -> tuple[int, int]:
 
 
 def _ends_in_one_place(body: list[Any], after: list[Any], flags: int) -> bool:
-    """Tell whether what follows cannot begin with what is repeated."""
+    """Tell whether the next item cannot begin with the repeated one."""
     if len(body) != 1 or not after:
         return False
     mine, next_ = _characters(body[0], flags), _characters(after[0], flags)
@@ -123,7 +123,7 @@ def _ends_in_one_place(body: list[Any], after: list[Any], flags: int) -> bool:
 
 
 def _characters(item: Any, flags: int) -> frozenset[str] | None:
-    """Return which sample characters an item of one character matches, else None."""
+    """Return the sample characters that a one-character item matches; None for other items."""
     name = str(item[0])
     if name in _REPEATS:
         return _characters(item[1][2][0], flags) if item[1][0] > 0 else None
@@ -136,14 +136,14 @@ def _characters(item: Any, flags: int) -> frozenset[str] | None:
         tree = _parser.SubPattern(_parser.State(), [item])
         tree.state.flags = flags
         single = re._compiler.compile(tree)  # type: ignore[attr-defined]
-        return frozenset(each for each in _SAMPLE if single.fullmatch(each))
+        return frozenset(sample for sample in _SAMPLE if single.fullmatch(sample))
     return None
 
 
 def own_matches(
     text: str, patterns: Iterable[NamedPattern]
 ) -> Iterator[tuple[str, tuple[int, int]] | None]:
-    """Yield the name and span of each match; None when the time for one text was used up."""
+    """Yield the name and span of each match; None when the time limit for one text is reached."""
     ends = thread_time() + OWN_PATTERN_SECONDS
     step = OWN_PATTERN_WINDOW - OWN_PATTERN_OVERLAP
     for pattern in patterns:

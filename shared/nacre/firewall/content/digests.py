@@ -1,24 +1,43 @@
-"""What stands for a value that must not be kept: its digest, and its shape."""
+"""Digests and shapes, which the audit keeps in place of values."""
 
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import islice
 from typing import Any
 
 from nacre.core.limits import AUDITED_NAMES
-from nacre.firewall.content.json_writer import writer
 from nacre.firewall.rules.arguments.arguments import JsonNumber, number
 
-_canonical = writer(sort_keys=True, ensure_ascii=False)
+
+def json_writer(*, sort_keys: bool, ensure_ascii: bool) -> Callable[[Any], str]:
+    """Return a function that writes JSON values without blanks.
+
+    `JSONEncoder.encode` makes a new C encoder for each value, which takes longer than
+    a small value does. Interpreters without that encoder use `encode`.
+    """
+    encoder = json.JSONEncoder(
+        sort_keys=sort_keys, separators=(",", ":"), ensure_ascii=ensure_ascii
+    )
+    make: Any = getattr(json.encoder, "c_make_encoder", None)
+    if make is None:
+        return encoder.encode
+    text = json.encoder.encode_basestring_ascii if ensure_ascii else json.encoder.encode_basestring
+    chunks: Callable[[Any, int], Iterable[str]] = make(
+        None, encoder.default, text, None, ":", ",", sort_keys, False, True
+    )
+    return lambda value: "".join(chunks(value, 0))
+
+
+_canonical = json_writer(sort_keys=True, ensure_ascii=False)
 _NAME_LENGTH = 64
 _NO_SECRET = 16  # characters, which no key or token is as short as
 # Ids of Beings, tokens and most requests need no search for secrets.
 _PLAIN_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|tok_[0-9A-Za-z]{16}")
-_LONGEST = 512  # of what is kept of a name
-_LOOKED_AT = 4096  # of a name, before it is cut: what is cut in the middle is not recognised
+_MAX_NAME = 512  # characters of a name that are kept
+_SEARCHED = 4096  # characters of a name searched before it is cut, so that no secret is cut first
 _text = json.encoder.encode_basestring_ascii
 _PIECE = 64 * 1024
 _SHORT = 20  # digits
@@ -34,7 +53,7 @@ def digest(value: Any) -> str:
     """Return the SHA-256 of the canonical spelling, in hexadecimal."""
     if not _holds_large(value):
         return hashlib.sha256(canonical(value)).hexdigest()
-    # Images and files of a call: their spelling would be in memory three times.
+    # Images and files: their JSON would be in memory three times.
     hashed = hashlib.sha256()
     for piece in _pieces(value):
         hashed.update(piece)
@@ -50,16 +69,16 @@ def arguments_sha256(arguments: Mapping[str, Any]) -> str:
 
 
 def plain_arguments(arguments: Mapping[str, Any]) -> tuple[str, str] | None:
-    """Return the digest of few short texts and numbers, and their shape as JSON.
+    """Return the digest of a few short texts and numbers, and their shape as JSON.
 
-    That is what most calls have; None for others.
+    Most calls have such arguments; None for others.
     """
     if len(arguments) > AUDITED_NAMES:
         return None
     plain: dict[str, str | int] = {}
     shapes = []
     for name, value in arguments.items():
-        if len(name) > _NO_SECRET and (len(name) > _NAME_LENGTH or shown_name(name) != name):
+        if len(name) > _NO_SECRET and (len(name) > _NAME_LENGTH or masked_name(name) != name):
             return None
         if type(value) is str and len(value) <= _PIECE:
             plain[name] = value
@@ -73,20 +92,20 @@ def plain_arguments(arguments: Mapping[str, Any]) -> tuple[str, str] | None:
     return hashlib.sha256(spelled).hexdigest(), f"{{{','.join(shapes)}}}"
 
 
-def shown_name(name: str) -> str:
+def masked_name(name: str) -> str:
     """Return the name of a tool or an argument, with a mark in place of a secret.
 
-    Names are what a record is about, and whoever makes a call chooses them. A caller may cut the
-    answer, but must not cut the name before.
+    Callers choose the names of tools and arguments. You may cut the result, but not the name
+    before.
     """
     if len(name) <= _NO_SECRET or _PLAIN_ID.fullmatch(name):
         return name
-    return _without_secrets(name) if len(name) <= _LONGEST else _beginning_of(name)
+    return _without_secrets(name) if len(name) <= _MAX_NAME else _beginning_of(name)
 
 
 @lru_cache(maxsize=1024)  # few names come, and again and again
 def _without_secrets(name: str) -> str:
-    # What knows secrets takes a while to load, and most names are short.
+    # The rules for secrets take a while to load, and most names are short.
     from nacre.firewall.content.secrets import redact_text  # noqa: PLC0415
     from nacre.firewall.rules.sections import SecretsSection  # noqa: PLC0415
 
@@ -94,45 +113,45 @@ def _without_secrets(name: str) -> str:
 
 
 def _beginning_of(name: str) -> str:
-    """Return the beginning of a long name; a secret that begins in it is a mark as a whole."""
+    """Return the beginning of a long name; a secret that begins in it is replaced as a whole."""
     from nacre.firewall.content.secrets import find_secrets, masked  # noqa: PLC0415 - as above
     from nacre.firewall.rules.sections import SecretsSection  # noqa: PLC0415
 
-    secrets = find_secrets(name[:_LOOKED_AT], SecretsSection())
-    kept = [secret for secret in secrets if secret.start < _LONGEST]
-    return masked(name[: max(_LONGEST, *(secret.end for secret in kept), 0)], kept)
+    secrets = find_secrets(name[:_SEARCHED], SecretsSection())
+    inside = [secret for secret in secrets if secret.start < _MAX_NAME]
+    return masked(name[: max(_MAX_NAME, *(secret.end for secret in inside), 0)], inside)
 
 
 def shape(arguments: Mapping[str, Any]) -> dict[str, str]:
     """Return the names of arguments with the kind and size of each value, never the value."""
     if len(arguments) <= AUDITED_NAMES:
         return {
-            shown_name(name)[:_NAME_LENGTH]: (
+            masked_name(name)[:_NAME_LENGTH]: (
                 f"text {len(value)}" if type(value) is str else _kind(value)
             )
             for name, value in arguments.items()
         }
-    shown = shape(dict(islice(arguments.items(), AUDITED_NAMES)))
-    shown["…"] = f"{len(arguments) - AUDITED_NAMES} more"
-    return shown
+    shapes = shape(dict(islice(arguments.items(), AUDITED_NAMES)))
+    shapes["…"] = f"{len(arguments) - AUDITED_NAMES} more"
+    return shapes
 
 
 def _holds_large(value: Any) -> bool:
     waiting = [value]
     while waiting:
-        each = waiting.pop()
-        kind = type(each)
+        part = waiting.pop()
+        kind = type(part)
         if kind is dict:
-            waiting += each.values()
+            waiting += part.values()
         elif kind is list:
-            waiting += each
-        elif kind is str and len(each) > _PIECE:
+            waiting += part
+        elif kind is str and len(part) > _PIECE:
             return True
     return False
 
 
 def _pieces(value: Any) -> Iterator[bytes]:
-    """Yield the canonical spelling in pieces."""
+    """Yield the canonical JSON in pieces."""
     kind = type(value)
     if kind is dict:
         mark = b"{"
@@ -143,9 +162,9 @@ def _pieces(value: Any) -> Iterator[bytes]:
         yield b"}" if value else b"{}"
     elif kind is list:
         mark = b"["
-        for each in value:
+        for item in value:
             yield mark
-            yield from _pieces(each)
+            yield from _pieces(item)
             mark = b","
         yield b"]" if value else b"[]"
     elif kind is str:
@@ -158,17 +177,17 @@ def _pieces(value: Any) -> Iterator[bytes]:
 
 
 def _plain(value: Any) -> Any:
-    """Return the value with numbers that were kept as text as the numbers they are."""
+    """Return the value with numbers in place of JsonNumber texts."""
     kind = type(value)
     if kind is str:
         return value
     if kind is JsonNumber:
-        found = number(value)
-        return str(value) if found is None else found
+        plain = number(value)
+        return str(value) if plain is None else plain
     if kind is dict:
-        return {name: _plain(each) for name, each in value.items()}
+        return {name: _plain(inner) for name, inner in value.items()}
     if kind is list:
-        return [_plain(each) for each in value]
+        return [_plain(inner) for inner in value]
     return value
 
 

@@ -1,16 +1,16 @@
 """Every text that a server can send and that a model may see, message by message.
 
-A guard screens each text of each message, known or not; `OPAQUE` alone is left out. The table
-says how strictly each message is read, and a test compares it with the official types of all
-protocol versions, so that a new field there is noticed here.
+A guard checks each text of each message, known or not, except the `opaque` fields. The table says
+how strictly each message is checked. A test compares it with the official types of all protocol
+versions, so that a new field there is noticed here.
 
 A path names a field: `[]` is any element, `.**` everything below.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Literal
 
+from nacre.core.lazy_dataclasses import dataclass, field
 from nacre.firewall.rules.sections import Source
 from nacre.protocol.versions import LEGACY_VERSIONS, MODERN
 
@@ -26,9 +26,9 @@ _ONLY_MODERN = (MODERN,)
 class MessageTexts:
     """The texts of one message.
 
-    `source` is what the policy's `[injection]` section calls texts of this kind. `opaque` are
-    the fields that are passed on unread, each with the reason. `modern` are fields that only
-    the newest version has.
+    `source` is the name of such texts in the policy's `[injection]` section. `opaque` are the
+    fields that pass without a check, each with the reason. `modern` are fields that only the
+    newest version has.
     """
 
     versions: tuple[str, ...]
@@ -77,7 +77,7 @@ _SERVER = _under("serverInfo", ("name", "title", "version", "description", "webs
 _CHANGED = MessageTexts(_ALL, "result", _under("params", (_META,)))
 
 TABLE: Mapping[tuple[Kind, str], MessageTexts] = {
-    # What a server says of itself.
+    # Introductions of a server.
     ("result", "initialize"): MessageTexts(
         LEGACY_VERSIONS,
         "definition",
@@ -90,7 +90,7 @@ TABLE: Mapping[tuple[Kind, str], MessageTexts] = {
         ("instructions", "capabilities.**", _META),
         opaque={"supportedVersions[]": "known versions", **_KIND_OF_RESULT},
     ),
-    # What it offers.
+    # Lists.
     ("result", "tools/list"): MessageTexts(
         _ALL, "definition", (*_under("tools[]", _TOOL), _META), opaque=_LISTED
     ),
@@ -116,7 +116,7 @@ TABLE: Mapping[tuple[Kind, str], MessageTexts] = {
         ),
         opaque=_LISTED,
     ),
-    # What it hands back.
+    # Results.
     ("result", "tools/call"): MessageTexts(
         _ALL,
         "result",
@@ -142,7 +142,7 @@ TABLE: Mapping[tuple[Kind, str], MessageTexts] = {
     ("result", "resources/subscribe"): MessageTexts(LEGACY_VERSIONS, "result", (_META,)),
     ("result", "resources/unsubscribe"): MessageTexts(LEGACY_VERSIONS, "result", (_META,)),
     ("result", "ping"): MessageTexts(LEGACY_VERSIONS, "result", (_META,)),
-    # What it asks of the client.
+    # Requests to the client.
     ("request", "sampling/createMessage"): MessageTexts(
         LEGACY_VERSIONS,
         "sampling",
@@ -178,7 +178,7 @@ TABLE: Mapping[tuple[Kind, str], MessageTexts] = {
         ("params._meta.**",),
         opaque=_REQUEST_ID,
     ),
-    # What it says by itself.
+    # Notifications.
     ("notification", "notifications/message"): MessageTexts(
         _ALL, "result", _under("params", ("data.**", "logger", _META))
     ),
@@ -231,14 +231,14 @@ _UNKNOWN: Mapping[Kind, MessageTexts] = {
 
 
 def texts_of(kind: Kind, method: str) -> MessageTexts:
-    """Return what is to be read of a message."""
+    """Return the texts of a message that have to be checked."""
     return TABLE.get((kind, method)) or _UNKNOWN[kind]
 
 
 def opaque_members(kind: Kind, method: str) -> frozenset[str]:
-    """Return the members of a result, or of parameters, that are passed on unread."""
-    known = _OPAQUE.get((kind, method))
-    return _UNKNOWN_OPAQUE[kind] if known is None else known
+    """Return the members of a result or of parameters that pass without a check."""
+    members = _OPAQUE.get((kind, method))
+    return _UNKNOWN_OPAQUE[kind] if members is None else members
 
 
 def _members(kind: Kind, texts: MessageTexts) -> frozenset[str]:

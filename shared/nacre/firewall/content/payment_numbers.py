@@ -1,4 +1,4 @@
-"""Payment cards and bank accounts in text: by their form, and by the check that each carries."""
+"""Payment cards and bank accounts in text, found by their form and their check digits."""
 
 import re
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ _COUNTRIES = """
     NL18 NO15 PK24 PL28 PS29 PT25 QA29 RO24 RS22 SA24 SC31 SD18 SE24 SI19 SK24 SM27 ST25 SV28
     TL23 TN24 TR26 UA29 VA22 VG24 XK20
 """
-_LENGTHS = {each[:2]: int(each[2:]) for each in _COUNTRIES.split()}
+_LENGTHS = {entry[:2]: int(entry[2:]) for entry in _COUNTRIES.split()}
 
 
 def find_cards(text: str) -> Iterator[tuple[int, int]]:
@@ -72,4 +72,4 @@ def _passes_luhn(digits: str) -> bool:
 
 def _passes_97(number: str) -> bool:
     turned = number[4:] + number[:4]
-    return int("".join(str(int(each, 36)) for each in turned)) % 97 == 1
+    return int("".join(str(int(character, 36)) for character in turned)) % 97 == 1

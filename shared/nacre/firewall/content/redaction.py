@@ -1,12 +1,12 @@
-"""Secrets taken out of JSON values, whose shape stays as it was."""
+"""Secrets removed from JSON values; the shape of the value stays."""
 
 import base64
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from nacre.firewall.content.base64_media import lifted
+from nacre.core.lazy_dataclasses import dataclass
+from nacre.firewall.content.base64_media import without_base64
 from nacre.firewall.content.secrets import (
     BUILT_IN,
     MARK,
@@ -23,13 +23,13 @@ from nacre.firewall.rules.sections import SecretsSection
 _NAMED = "named-secret"
 _BINARY = ("blob", "data")  # base64 in MCP: what replaces it has to be base64 too
 _PLAIN_NAMES: set[str] = set()  # of members that were seen, few and again and again
-_MOST_NAMES = 1024
+_MAX_NAMES = 1024
 _DEPTH = 3  # JSON inside text inside JSON
 
 
 @dataclass(slots=True)  # frozen, each would take three times as long to make
 class Redacted:
-    """A value without secrets; it is the given object when nothing was found."""
+    """A value without secrets: the given object if it has none."""
 
     value: Any
     count: int
@@ -43,36 +43,36 @@ def redact(value: Any, section: SecretsSection) -> Redacted:
     if is_plain(value, section):
         return Redacted(value, 0, ())
     redaction = _Redaction(section)
-    parts = lifted(value)
+    parts = without_base64(value)
     clean = redaction.of(parts.value, 0)
-    if section.action == "deny":  # nothing can be taken out of a file
-        redaction.of(parts.shows, 0)
+    if section.action == "deny":  # files cannot be changed
+        redaction.of(parts.file_texts, 0)
     if not redaction.rules:
         return Redacted(value, 0, ())
     return Redacted(
-        parts.restored(clean), len(redaction.rules), tuple(dict.fromkeys(redaction.rules))
+        parts.restore(clean), len(redaction.rules), tuple(dict.fromkeys(redaction.rules))
     )
 
 
 def is_plain(value: Any, section: SecretsSection) -> bool:
-    """Tell at one look whether a value consists of texts that are known to be plain."""
+    """Tell quickly whether a value consists only of texts that are known to have no secret."""
     plain = plain_texts(section)
     if not plain:
         return False
     waiting = [value]
     while waiting:
-        each = waiting.pop()
-        kind = type(each)
+        part = waiting.pop()
+        kind = type(part)
         if kind is str:
-            if each not in plain:
+            if part not in plain:
                 return False
         elif kind is dict:
-            if not _PLAIN_NAMES.issuperset(each) and not _are_plain(each, plain):
+            if not _PLAIN_NAMES.issuperset(part) and not _are_plain(part, plain):
                 return False
-            waiting += each.values()
+            waiting += part.values()
         elif kind is list:
-            waiting += each
-        elif kind is not JsonNumber and isinstance(each, (str, dict, list, tuple)):
+            waiting += part
+        elif kind is not JsonNumber and isinstance(part, (str, dict, list, tuple)):
             return False
     return True
 
@@ -81,14 +81,14 @@ def _are_plain(names: Collection[str], plain: Collection[str]) -> bool:
     for name in names:
         if name not in plain or name in _BINARY or names_secret(name):
             return False
-    if len(_PLAIN_NAMES) >= _MOST_NAMES:
+    if len(_PLAIN_NAMES) >= _MAX_NAMES:
         _PLAIN_NAMES.clear()
     _PLAIN_NAMES.update(names)
     return True
 
 
 def redact_for_audit(value: Any) -> Any:
-    """Return the value as a log may hold it: also without anything under a secret's name."""
+    """Return the value for a log: also without values whose names announce a secret."""
     return redact(_unnamed(value), BUILT_IN).value
 
 
@@ -108,7 +108,7 @@ def _unnamed(value: Any) -> Any:
 
 
 class _Redaction:
-    """One value being redacted; counts as it goes."""
+    """The redaction of one value; it counts the secrets."""
 
     def __init__(self, section: SecretsSection) -> None:
         self.section = section
@@ -129,12 +129,12 @@ class _Redaction:
             return [self.of(inner, depth) for inner in value]
         return value
 
-    def _name(self, key: Any, taken: Mapping[Any, Any]) -> Any:
+    def _name(self, key: Any, members: Mapping[Any, Any]) -> Any:
         if not isinstance(key, str):
             return key
         name = clean = self._text(key, _DEPTH)
-        while name in taken:
-            name = f"{name} {len(taken)}"
+        while name in members:
+            name = f"{name} {len(members)}"
         return name if clean != key else key
 
     def _member(self, key: Any, value: Any, depth: int) -> Any:
@@ -143,26 +143,26 @@ class _Redaction:
         if self._by_name and names_secret(key) and looks_random(value):
             self.rules.append(_NAMED)
             return MARK.format(_NAMED)
-        if key in _BINARY and (said := decoded(value)):
-            clean = self._text(said, depth)
-            return base64.b64encode(clean.encode()).decode() if clean != said else value
+        if key in _BINARY and (text := decoded(value)):
+            clean = self._text(text, depth)
+            return base64.b64encode(clean.encode()).decode() if clean != text else value
         return self._text(value, depth)
 
     def _text(self, text: str, depth: int) -> str:
         if text in self._plain:
             return text
-        found = find_secrets(text, self.section)
+        secrets = find_secrets(text, self.section)
         if depth < _DEPTH and "\\" in text and text.lstrip()[:1] in ("{", "["):
             inner = self._nested(text, depth)
             if inner is not None:
                 return inner
-        if not found:
+        if not secrets:
             return text
-        self.rules += [secret.rule for secret in found]
+        self.rules += [secret.rule for secret in secrets]
         return redact_text(text, self.section)[0]
 
     def _nested(self, text: str, depth: int) -> str | None:
-        """Redact JSON whose escapes hide what it says; None when the text itself will do."""
+        """Redact JSON whose escapes hide a secret; None if the text itself is enough."""
         try:
             value = json.loads(text)
         except (ValueError, RecursionError):

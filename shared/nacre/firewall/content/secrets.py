@@ -1,4 +1,4 @@
-"""Keys, tokens and passwords in text, known by their form and never by chance alone."""
+"""Find keys, tokens and passwords in text by their form; randomness alone is no finding."""
 
 # ruff: noqa: E501 (a pattern broken over lines is harder to read than a long one)
 
@@ -9,9 +9,9 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
 from functools import cache, lru_cache
 
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.core.token_prefixes import ANYWHERE, KINDS
 from nacre.firewall.content.custom_patterns import own_matches
 from nacre.firewall.content.payment_numbers import CARD, IBAN, find_cards, find_ibans
@@ -21,16 +21,16 @@ from nacre.firewall.rules.sections import SecretsSection
 MARK = "[redacted: {}]"
 BUILT_IN = SecretsSection()
 OWN_BUDGET = "own-pattern-budget"
-_ENTROPY = 3.0  # bits a character: English words stay below where they hold no digits
+_ENTROPY = 3.0  # bits per character; English words without digits have fewer
 _INVISIBLE = re.compile("[\u00ad\u034f\u180e\u200b-\u200f\u2060-\u2064\ufeff\U000e0000-\U000e007f]")
 
 
 @dataclass(frozen=True, slots=True)
 class SecretRule:
-    """One form that a secret has; the last group of the pattern, if any, is the secret.
+    """A pattern for one kind of secret; its last group, if it has any, is the secret.
 
-    `guarded` rules know a secret by the name beside it, so what stands there must also look
-    like a credential: random enough, and no placeholder.
+    `guarded` rules recognise a secret by the name next to it. So the value must also look like a
+    credential: random enough, and not a placeholder.
     """
 
     id: str
@@ -41,7 +41,7 @@ class SecretRule:
     def compiled(self) -> re.Pattern[str]:
         """Return the pattern, compiled when first needed.
 
-        A form may stand right behind an underscore, as in the name of a tool.
+        A secret may directly follow an underscore, as in a tool's name.
         """
         is_form = not self.guarded and self.id != "url-password"
         return _compiled(
@@ -57,7 +57,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
-# Names that say "secret"; tokens that only mark a place in a list are none.
+# Names of secrets. A token that marks a position in a list, as in next_token, is not a secret.
 _NO_SECRET = "".join(
     f"(?<!{word})"
     for word in (
@@ -149,7 +149,7 @@ _PLAIN = tuple(rule for rule in RULES if not rule.guarded and rule.id != "url-pa
 _SECRET_NAME = re.compile(rf"[\w.-]{{0,60}}?{_NAMED}")
 _SHORTEST_RUN = 24
 _SHORT = 32
-_MOST_PLAIN = 1024
+_MAX_PLAIN = 1024
 _PLAIN_TEXTS: set[str] = set()
 _BASE64 = re.compile(rf"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{{{_SHORTEST_RUN},4000}}={{0,2}}")
 _RUN = b"a" * _SHORTEST_RUN
@@ -165,7 +165,7 @@ _PLACEHOLDER = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """Where a secret stands in a text, and which rule knew it."""
+    """The place of a secret in a text, and the rule that found it."""
 
     rule: str
     start: int
@@ -176,52 +176,53 @@ def find_secrets(text: str, section: SecretsSection) -> tuple[Secret, ...]:
     """Return the secrets of a text in their order; they do not overlap."""
     if section.action == "off" or not text:
         return ()
-    found = []
+    secrets = []
     if section.builtin and not _is_known_plain(text):
-        found = [each for each in _built_in(text) if each.rule not in section.without]
+        secrets = [secret for secret in _built_in(text) if secret.rule not in section.without]
     if section.cards:
-        found += [Secret(CARD, *span) for span in find_cards(text)]
+        secrets += [Secret(CARD, *span) for span in find_cards(text)]
     if section.ibans:
-        found += [Secret(IBAN, *span) for span in find_ibans(text)]
+        secrets += [Secret(IBAN, *span) for span in find_ibans(text)]
     for match in own_matches(text, section.patterns) if section.patterns else ():
         if match is None:
             return (Secret(OWN_BUDGET, 0, len(text)),)
-        found.append(Secret(match[0], *match[1]))
-    return _apart(found) if found else ()
+        secrets.append(Secret(match[0], *match[1]))
+    return _merged(secrets) if secrets else ()
 
 
 def plain_texts(section: SecretsSection) -> Collection[str]:
-    """Return short texts that were seen and hold no secret, nor JSON whose escapes hide one.
+    """Return the short texts that are known to have no secret, not even in JSON escapes.
 
-    More of them come to it, and others go. It is empty for a section that looks for more than the built-in rules.
+    The set changes while texts are checked. It is empty for a section with other rules than the
+    built-in ones.
     """
-    is_more = section.patterns or section.cards or section.ibans
-    return () if is_more or not section.builtin else _PLAIN_TEXTS
+    has_other_rules = section.patterns or section.cards or section.ibans
+    return () if has_other_rules or not section.builtin else _PLAIN_TEXTS
 
 
 def _is_known_plain(text: str) -> bool:
-    """Tell whether a short text is one in which no built-in rule finds a secret.
+    """Tell whether a short text has no secret by the built-in rules.
 
-    Kinds, names and words come again and again. What is a secret is not kept.
+    Kinds, names and words repeat, so texts without secrets are cached. Secrets never are.
     """
     if text in _PLAIN_TEXTS:
         return True
     if len(text) > _SHORT or "\\" in text or next(_built_in(text), None) is not None:
         return False
-    if len(_PLAIN_TEXTS) >= _MOST_PLAIN:
+    if len(_PLAIN_TEXTS) >= _MAX_PLAIN:
         _PLAIN_TEXTS.clear()
     _PLAIN_TEXTS.add(text)
     return True
 
 
 def redact_text(text: str, section: SecretsSection) -> tuple[str, int]:
-    """Return the text with a mark in place of each secret, and how many there were."""
+    """Return the text with a mark in place of each secret, and the number of secrets."""
     secrets = find_secrets(text, section)
     return (masked(text, secrets), len(secrets)) if secrets else (text, 0)
 
 
 def masked(text: str, secrets: Iterable[Secret]) -> str:
-    """Return the text with a mark in place of each of these secrets, which come in order."""
+    """Return the text with a mark in place of each of these secrets, which are in order."""
     parts: list[str] = []
     end = 0
     for secret in secrets:
@@ -230,11 +231,11 @@ def masked(text: str, secrets: Iterable[Secret]) -> str:
     return "".join((*parts, text[end:]))
 
 
-@lru_cache(maxsize=1024)  # few names come, and again and again
+@lru_cache(maxsize=1024)  # the same few names come again and again
 def names_secret(name: str) -> bool:
     """Tell whether a member or argument of this name holds a secret."""
-    low = name.lower()
-    return low in ("authorization", "cookie", "set-cookie", "x-api-key") or (
+    lower = name.lower()
+    return lower in ("authorization", "cookie", "set-cookie", "x-api-key") or (
         _SECRET_NAME.fullmatch(name) is not None
     )
 
@@ -244,8 +245,8 @@ def looks_random(value: str) -> bool:
     if len(value) < 8 or _PLACEHOLDER.search(value):
         return False
     kinds = sum(
-        any(test(each) for each in value)
-        for test in (str.isdigit, str.islower, str.isupper, lambda each: not each.isalnum())
+        any(test(char) for char in value)
+        for test in (str.isdigit, str.islower, str.isupper, lambda char: not char.isalnum())
     )
     return (
         kinds >= 2
@@ -255,21 +256,21 @@ def looks_random(value: str) -> bool:
 
 
 def _built_in(text: str) -> Iterator[Secret]:
-    yield from _forms(text, RULES)
+    yield from _matches(text, RULES)
     if not text.isascii() and _INVISIBLE.search(text):
-        kept = [place for place, each in enumerate(text) if not _INVISIBLE.match(each)]
-        for secret in _forms("".join(text[place] for place in kept), RULES):
-            yield Secret(secret.rule, kept[secret.start], kept[secret.end - 1] + 1)
+        visible = [place for place, char in enumerate(text) if not _INVISIBLE.match(char)]
+        for secret in _matches("".join(text[place] for place in visible), RULES):
+            yield Secret(secret.rule, visible[secret.start], visible[secret.end - 1] + 1)
     wide = unicodedata.normalize("NFKC", text) if not text.isascii() else text
     if wide != text and len(wide) == len(text):
-        yield from _forms(wide, RULES)
+        yield from _matches(wide, RULES)
     for run in _BASE64.finditer(text) if _may_hold_a_run(text) else ():
-        said = decoded(run[0])
-        if said and next(_forms(said, _PLAIN), None) is not None:
+        text_in_run = decoded(run[0])
+        if text_in_run and next(_matches(text_in_run, _PLAIN), None) is not None:
             yield Secret("encoded", *run.span())
 
 
-def _forms(text: str, rules: tuple[SecretRule, ...]) -> Iterator[Secret]:
+def _matches(text: str, rules: tuple[SecretRule, ...]) -> Iterator[Secret]:
     for rule in rules:
         for hint in rule.hints:
             if hint in text:
@@ -283,33 +284,33 @@ def _forms(text: str, rules: tuple[SecretRule, ...]) -> Iterator[Secret]:
 
 
 def _may_hold_a_run(text: str) -> bool:
-    """Tell, faster than the pattern does, whether the text may hold a run of base64."""
+    """Tell whether the text may hold a run of base64; much faster than the pattern."""
     if len(text) < _SHORTEST_RUN:
         return False
     return _RUN in text.encode("latin-1", "replace").translate(_RUN_OR_NOT)
 
 
 def decoded(run: str) -> str:
-    """Return the text in a base64 run, or nothing when it holds none."""
+    """Return the text in a base64 run, or "" if it has none."""
     body = run.rstrip("=").replace("-", "+").replace("_", "/")
     try:
-        said = base64.b64decode(body + "=" * (-len(body) % 4), validate=True).decode("utf-8")
+        text = base64.b64decode(body + "=" * (-len(body) % 4), validate=True).decode("utf-8")
     except (binascii.Error, ValueError):
         return ""
-    return said if all(each.isprintable() or each in "\r\n\t" for each in said) else ""
+    return text if all(char.isprintable() or char in "\r\n\t" for char in text) else ""
 
 
-def _apart(found: list[Secret]) -> tuple[Secret, ...]:
-    apart: list[Secret] = []
-    for each in sorted(found, key=lambda secret: (secret.start, -secret.end)):
-        if each.end <= each.start:
+def _merged(secrets: list[Secret]) -> tuple[Secret, ...]:
+    merged: list[Secret] = []
+    for secret in sorted(secrets, key=lambda secret: (secret.start, -secret.end)):
+        if secret.end <= secret.start:
             continue
-        if apart and each.start < apart[-1].end:
-            last = apart[-1]
-            apart[-1] = Secret(last.rule, last.start, max(last.end, each.end))
+        if merged and secret.start < merged[-1].end:
+            last = merged[-1]
+            merged[-1] = Secret(last.rule, last.start, max(last.end, secret.end))
         else:
-            apart.append(each)
-    return tuple(apart)
+            merged.append(secret)
+    return tuple(merged)
 
 
 def _entropy(value: str) -> float:

@@ -1,24 +1,24 @@
-"""Texts that a model reads one after the other: what is split over two of them is one text.
+"""Instructions and secrets that are split over several items of a result.
 
-A client shows the items of a result in a row, so an instruction or a key whose halves stand in
-two items is whole again for the model.
+A client shows the items of a result in a row, so a model reads an instruction or a key whole even
+if its halves are in two items.
 """
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from nacre.core.lazy_dataclasses import dataclass, field
 from nacre.core.limits import SEQUENCE_EDGE_CHARS
 
 Path = tuple[str | int, ...]
 Find = Callable[[str], Sequence[tuple[str, int, int]]]
-"""From a text to what is found in it: the mark to put there, and the span."""
+"""From a text to its findings: the mark to put there, and the span."""
 
 
 class _Part(NamedTuple):
-    """A piece of one item's text, and where in that text it begins."""
+    """A piece of one item's text, and its place in that text."""
 
     path: Path
     begin: int
@@ -32,14 +32,14 @@ class _Edit(NamedTuple):
 
 
 @dataclass(slots=True)
-class Crossing:
-    """What is found across items: the marks, and what to change where."""
+class SplitFindings:
+    """The findings across items: their marks, and the edits of each text."""
 
     marks: list[str] = field(default_factory=list)
     edits: dict[Path, list[_Edit]] = field(default_factory=dict)
 
-    def taken_out(self, value: Any) -> Any:
-        """Return the value with a mark in place of each finding; the given one stays as it is."""
+    def mask(self, value: Any) -> Any:
+        """Return a copy of the value with a mark in place of each finding."""
         copies: dict[Path, Any] = {}
         for path, edits in self.edits.items():
             place = copies.setdefault((), copy(value))
@@ -51,19 +51,19 @@ class Crossing:
         return copies.get((), value)
 
 
-def crossing(value: Any, find: Find, *, glues: Sequence[str]) -> Crossing:
-    """Return what stands partly in one item and partly in the next ones.
+def find_split(value: Any, find: Find, *, glues: Sequence[str]) -> SplitFindings:
+    """Return the findings that are partly in one item and partly in the next ones.
 
-    `glues` are what clients put between two items.
+    `glues` are the separators that clients put between two items.
     """
-    found = Crossing()
+    result = SplitFindings()
     for parts in _rows(value):
         for glue in glues:
-            _cross(parts, glue, find, found)
-    return found
+            _find_across(parts, glue, find, result)
+    return result
 
 
-def _cross(parts: list[_Part], glue: str, find: Find, found: Crossing) -> None:
+def _find_across(parts: list[_Part], glue: str, find: Find, result: SplitFindings) -> None:
     ends, end = [], 0
     for part in parts:
         end += len(part.text)
@@ -76,7 +76,7 @@ def _cross(parts: list[_Part], glue: str, find: Find, found: Crossing) -> None:
             last += 1
         if first == last:
             continue
-        found.marks.append(mark)
+        result.marks.append(mark)
         for place in range(first, last + 1):
             part, begins = parts[place], ends[place] - len(parts[place].text)
             edit = _Edit(
@@ -84,25 +84,25 @@ def _cross(parts: list[_Part], glue: str, find: Find, found: Crossing) -> None:
                 part.begin + min(stop - begins, len(part.text)),
                 mark if place == first else "",
             )
-            found.edits.setdefault(part.path, []).append(edit)
+            result.edits.setdefault(part.path, []).append(edit)
 
 
 def _rows(value: Any) -> Iterator[list[_Part]]:
-    """Yield rows of neighbouring texts; of a long text only the ends have neighbours."""
+    """Yield rows of neighbouring texts; long texts are represented by their ends."""
     waiting: list[tuple[Path, Any]] = [((), value)]
     while waiting:
-        path, each = waiting.pop()
-        if isinstance(each, dict):
-            waiting += [((*path, name), inner) for name, inner in each.items()]
-        elif isinstance(each, list):
+        path, part = waiting.pop()
+        if isinstance(part, dict):
+            waiting += [((*path, name), inner) for name, inner in part.items()]
+        elif isinstance(part, list):
             texts = [
-                text for place, item in enumerate(each) for text in _read((*path, place), item)
+                text for place, item in enumerate(part) for text in _read((*path, place), item)
             ]
             if len(texts) > 1:
                 yield from _chained(texts)
             waiting += [
                 ((*path, place), item)
-                for place, item in enumerate(each)
+                for place, item in enumerate(part)
                 if isinstance(item, dict | list)
             ]
 

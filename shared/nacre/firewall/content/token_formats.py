@@ -1,12 +1,12 @@
-"""Forms of the tokens of further services: what their documentation and public pattern lists name.
+"""Token formats of many services, from their documentation and public pattern lists.
 
-The forms are facts; most are listed by gitleaks (https://github.com/gitleaks/gitleaks, MIT) too.
-Each begins with letters that nothing else begins with, so no name beside it is needed.
+Most formats are also listed by gitleaks (https://github.com/gitleaks/gitleaks, MIT). Each has a
+distinctive prefix, so a token is recognized without a name such as `api_key` next to it.
 """
 
 # ruff: noqa: E501 (a pattern broken over lines is harder to read than a long one)
 
-# The rule's id, what a text must hold, and the pattern.
+# The rule's id, the texts of which one must occur, and the pattern.
 VENDOR_FORMS: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("airtable-token", ("pat",), r"\bpat[A-Za-z0-9]{14}\.[a-f0-9]{64}\b"),
     ("alibaba-key", ("LTAI",), r"\bLTAI[A-Za-z0-9]{17,21}\b"),

@@ -1,19 +1,19 @@
-"""What a guard asks about the content of messages: who tries to instruct, and what is secret."""
+"""Checks of message contents: text that tries to instruct a model, and secrets."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from nacre.firewall.content.base64_media import Lifted, lifted
+from nacre.firewall.content.base64_media import Stripped, without_base64
 from nacre.firewall.content.injection.json_values import mask_value, scan_value
-from nacre.firewall.content.injection.scan import MARK, Finding, said, scan
+from nacre.firewall.content.injection.scan import MARK, Finding, describe, scan
 from nacre.firewall.content.injection.tool_definitions import scan_definition
 from nacre.firewall.content.message_texts import Kind, opaque_members, texts_of
 from nacre.firewall.content.redaction import is_plain, redact
 from nacre.firewall.content.secrets import MARK as SECRET_MARK
 from nacre.firewall.content.secrets import find_secrets
-from nacre.firewall.content.split_texts import Crossing, crossing
-from nacre.firewall.enforce.rewrite import numbers
+from nacre.firewall.content.split_texts import SplitFindings, find_split
+from nacre.firewall.enforce.json_edits import numbers
 from nacre.firewall.rules.arguments.arguments import JsonNumber
 from nacre.firewall.rules.policy import Policy
 from nacre.firewall.rules.sections import InjectionSection, Source
@@ -28,7 +28,7 @@ _SECRET_FIELD = re.compile(
 
 
 class Screened(NamedTuple):
-    """What became of a value: the same object, or another in its place.
+    """A checked value: the same object, or another in its place.
 
     `objection` denies it, `doubt` asks for an approval, `note` is for the audit.
     """
@@ -40,10 +40,10 @@ class Screened(NamedTuple):
 
 
 class Screen:
-    """Looks at content as the policy's sections say."""
+    """Checks contents as the sections of a policy say."""
 
     def asked(self, method: str, params: Any, policy: Policy) -> Screened:
-        """Look at what a server asks of the client."""
+        """Check a server's question to the client."""
         if not isinstance(params, Mapping):
             return Screened(params)
         if method == "elicitation/create" and _asks_for_secrets(params):
@@ -55,43 +55,43 @@ class Screen:
         return screened
 
     def passes(self, result: Any, policy: Policy) -> bool:
-        """Tell at one look whether a result goes on as it is; most others do, too."""
+        """Tell quickly whether a result needs no check; False means that it may need one."""
         if _looks(policy.injection, "result"):
             return False
         return policy.secrets.action == "off" or is_plain(result, policy.secrets)
 
     def message(self, kind: Kind, method: str, value: Any, policy: Policy) -> Screened:
-        """Look at the texts of a message: a result, an error, or the params of the others.
+        """Check the texts of a message: a result, an error, or the params of other messages.
 
-        First who instructs, then what is secret. Opaque members pass as they are.
+        First for instructions, then for secrets. Opaque members pass unchanged.
         """
         source = texts_of(kind, method).source
-        shown, opaque = _apart(value, opaque_members(kind, method))
-        screened = self._screened(source, shown, policy)
-        if screened.value is shown:
+        words, opaque = _apart(value, opaque_members(kind, method))
+        screened = self._screened(source, words, policy)
+        if screened.value is words:
             return screened._replace(value=value)
         return screened._replace(value={**screened.value, **opaque} if opaque else screened.value)
 
     def result(self, result: Any, policy: Policy, method: str = "") -> Screened:
-        """Look at what a server hands back; nobody can be asked, because it is there already."""
+        """Check a server's result. A doubt denies it, because it is too late to ask a person."""
         screened = self.message("result", method, result, policy)
         if screened.doubt is not None and screened.objection is None:
             return Screened(result, screened.doubt, note=screened.note)
         return screened
 
     def described(self, result: Mapping[str, Any], method: str, policy: Policy) -> Screened:
-        """Look at what a server says of itself: a text that instructs is replaced, not denied.
+        """Check a server's description of itself: a text that instructs is replaced, not denied.
 
         Without an answer to `initialize` no client could use the server at all.
         """
         source = texts_of("result", method).source
-        shown, opaque = _apart(result, opaque_members("result", method))
-        found: list[Finding] = []
-        clean = shown
+        words, opaque = _apart(result, opaque_members("result", method))
+        findings: list[Finding] = []
+        clean = words
         if _looks(policy.injection, source):
-            clean = _without_instructions(shown, source, policy.injection, found)
-        secrets = _secrets(clean if found else shown, policy)
-        note = _joined(said(tuple(found)) if found else None, secrets.note)
+            clean = _without_instructions(words, source, policy.injection, findings)
+        secrets = _secrets(clean if findings else words, policy)
+        note = _joined(describe(tuple(findings)) if findings else None, secrets.note)
         if note is None or secrets.objection is not None:
             return Screened(result, secrets.objection, note=note)
         return Screened({**secrets.value, **opaque}, note=note)
@@ -99,30 +99,30 @@ class Screen:
     def _screened(self, source: Source, value: Any, policy: Policy) -> Screened:
         if not _looks(policy.injection, source):
             return _secrets(value, policy)
-        parts = lifted(numbers(value))
+        parts = without_base64(numbers(value))
         screened = _injection(parts, source, policy)
         if screened.objection is not None:
             return screened._replace(value=value)
-        clean = _secrets(screened.value, policy, shows=parts.shows)
+        clean = _secrets(screened.value, policy, file_texts=parts.file_texts)
         note = _joined(screened.note, clean.note)
         if clean.objection is not None or clean.value is parts.value:
             return Screened(value, clean.objection, screened.doubt, note)
-        return Screened(parts.restored(clean.value), None, screened.doubt, note)
+        return Screened(parts.restore(clean.value), None, screened.doubt, note)
 
     def listed(self, items: Mapping[str, Any], policy: Policy) -> Screened:
-        """Look for secrets in the items of a list, each of which was looked at by itself."""
+        """Check the items of a list for secrets; each definition was checked before."""
         return _secrets(items, policy)
 
     def answer(self, result: Any, policy: Policy) -> Screened:
-        """Look at what the client gives a server: answers to what it asked."""
+        """Check a client's answers to a server's questions."""
         return _secrets(result, policy)
 
     def definition(self, item: Mapping[str, Any], policy: Policy) -> str | None:
-        """Return what is wrong with the definition of a tool, a prompt or a resource."""
+        """Return the problem with the definition of a tool, prompt or resource, if there is one."""
         if not _looks(policy.injection, "definition"):
             return None
-        found = scan_definition(numbers(item), section=policy.injection)
-        return said(found) if found else None
+        findings = scan_definition(numbers(item), section=policy.injection)
+        return describe(findings) if findings else None
 
 
 def _looks(section: InjectionSection, kind: Source) -> bool:
@@ -141,54 +141,56 @@ def _apart(value: Any, names: Collection[str]) -> tuple[Any, dict[str, Any]]:
         for name in names
         if name in value and (name in _DECIDED or not isinstance(value[name], dict | list))
     }
-    return {name: each for name, each in value.items() if name not in opaque}, opaque
+    return {name: inner for name, inner in value.items() if name not in opaque}, opaque
 
 
-def _injection(parts: Lifted, kind: Source, policy: Policy) -> Screened:
+def _injection(parts: Stripped, kind: Source, policy: Policy) -> Screened:
     section, value = policy.injection, parts.value
-    in_files = scan_value(parts.shows, kind=kind, section=section)
-    if in_files and section.action == "redact":  # nothing can be taken out of a file
-        return Screened(value, f"Blocked by policy ({said(in_files)})", note=said(in_files))
+    in_files = scan_value(parts.file_texts, kind=kind, section=section)
+    if in_files and section.action == "redact":  # files cannot be changed
+        return Screened(value, f"Blocked by policy ({describe(in_files)})", note=describe(in_files))
     if section.action == "redact":
-        masked, found = mask_value(value, kind=kind, section=section)
-        # Names of members cannot be masked, so what stands there is denied.
-        left = scan_value(masked, kind=kind, section=section) if found else ()
-        if left:
-            return Screened(value, f"Blocked by policy ({said(left)})", note=said(left))
+        masked, findings = mask_value(value, kind=kind, section=section)
+        # Names of members cannot be masked, so instructions in them are denied.
+        in_names = scan_value(masked, kind=kind, section=section) if findings else ()
+        if in_names:
+            return Screened(
+                value, f"Blocked by policy ({describe(in_names)})", note=describe(in_names)
+            )
         split = _split_instructions(masked, kind, section)
-        if not found and not split.marks:
+        if not findings and not split.marks:
             return Screened(value)
-        return Screened(split.taken_out(masked), note=_note_of(found, split))
-    found = (*scan_value(value, kind=kind, section=section), *in_files)
-    split = Crossing() if found else _split_instructions(value, kind, section)
-    if not found and not split.marks:
+        return Screened(split.mask(masked), note=_note_of(findings, split))
+    findings = (*scan_value(value, kind=kind, section=section), *in_files)
+    split = SplitFindings() if findings else _split_instructions(value, kind, section)
+    if not findings and not split.marks:
         return Screened(value)
-    note = _note_of(found, split)
+    note = _note_of(findings, split)
     if section.action == "prompt":
         return Screened(value, doubt=note, note=note)
     return Screened(value, f"Blocked by policy ({note})", note=note)
 
 
-def _note_of(found: tuple[Finding, ...], split: Crossing) -> str:
+def _note_of(findings: tuple[Finding, ...], split: SplitFindings) -> str:
     across = "instructions that are split over several items" if split.marks else None
-    return _joined(said(found) if found else None, across) or ""
+    return _joined(describe(findings) if findings else None, across) or ""
 
 
-def _secrets(value: Any, policy: Policy, shows: Sequence[str] = ()) -> Screened:
-    """Take secrets out; `shows` are texts within files, of which nothing can be taken out."""
+def _secrets(value: Any, policy: Policy, file_texts: Sequence[str] = ()) -> Screened:
+    """Remove secrets; `file_texts` are texts within files, which cannot be changed."""
     section = policy.secrets
     if section.action == "off":
         return Screened(value)
     clean = redact(value, section)
-    split = crossing(
+    split = find_split(
         clean.value,
         lambda text: [
-            (SECRET_MARK.format(each.rule), each.start, each.end)
-            for each in find_secrets(text, section)
+            (SECRET_MARK.format(secret.rule), secret.start, secret.end)
+            for secret in find_secrets(text, section)
         ],
         glues=("",),
     )
-    in_files = [redact(each, section).count for each in shows if section.action == "deny"]
+    in_files = [redact(text, section).count for text in file_texts if section.action == "deny"]
     count = clean.count + len(split.marks) + sum(in_files)
     if not count:
         return Screened(value)
@@ -196,23 +198,23 @@ def _secrets(value: Any, policy: Policy, shows: Sequence[str] = ()) -> Screened:
     note = f"{count} secret{'' if count == 1 else 's'} ({', '.join(rules)[:200]})"
     if section.action == "deny":
         return Screened(value, f"Blocked by policy (it holds {note})", note=note)
-    return Screened(split.taken_out(clean.value), note=f"{note} taken out")
+    return Screened(split.mask(clean.value), note=f"{note} taken out")
 
 
-def _split_instructions(value: Any, kind: Source, section: InjectionSection) -> Crossing:
-    """Return what instructs only when the items are read in a row."""
-    return crossing(
+def _split_instructions(value: Any, kind: Source, section: InjectionSection) -> SplitFindings:
+    """Return instructions that appear only when the items are read in a row."""
+    return find_split(
         value,
         lambda text: [
-            (MARK.format(each.rule), each.start, each.end)
-            for each in scan(text, kind=kind, section=section)
+            (MARK.format(finding.rule), finding.start, finding.end)
+            for finding in scan(text, kind=kind, section=section)
         ],
         glues=("\n", ""),
     )
 
 
 def _without_instructions(
-    value: Any, kind: Source, section: InjectionSection, found: list[Finding]
+    value: Any, kind: Source, section: InjectionSection, all_findings: list[Finding]
 ) -> Any:
     """Return the value with another text in place of each that instructs.
 
@@ -220,18 +222,18 @@ def _without_instructions(
     """
     if isinstance(value, str) and type(value) is not JsonNumber:
         findings = scan(value, kind=kind, section=section)
-        found += findings
+        all_findings += findings
         return MARK.format(findings[0].rule) if findings else value
     if isinstance(value, dict):
-        kept = {}
+        members = {}
         for name, inner in value.items():
             findings = scan(name, kind=kind, section=section)
-            found += findings
+            all_findings += findings
             if not findings:
-                kept[name] = _without_instructions(inner, kind, section, found)
-        return kept
+                members[name] = _without_instructions(inner, kind, section, all_findings)
+        return members
     if isinstance(value, list):
-        return [_without_instructions(inner, kind, section, found) for inner in value]
+        return [_without_instructions(inner, kind, section, all_findings) for inner in value]
     return value
 
 
@@ -240,14 +242,14 @@ def _joined(*notes: str | None) -> str | None:
 
 
 def _asks_for_secrets(params: Mapping[str, Any]) -> bool:
-    """Tell whether a form has a field for what no form may ask: a URL is the way for that."""
+    """Tell whether a form has a field for a secret; secrets are entered at a URL instead."""
     schema = params.get("requestedSchema")
     fields = schema.get("properties") if isinstance(schema, Mapping) else None
     if not isinstance(fields, Mapping):
         return False
     return any(
         _SECRET_FIELD.search(
-            f"{name} {each.get('title', '')}" if isinstance(each, Mapping) else name
+            f"{name} {field.get('title', '')}" if isinstance(field, Mapping) else name
         )
-        for name, each in fields.items()
+        for name, field in fields.items()
     )

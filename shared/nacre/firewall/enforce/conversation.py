@@ -1,94 +1,90 @@
-"""What a guard remembers of one conversation: who waits for what, and what was agreed."""
+"""The state of one conversation: its open requests, and what both sides agreed on."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any
 
+from nacre.core.bounded_cache import BoundedCache
+from nacre.core.lazy_dataclasses import dataclass, field, replace
 from nacre.core.limits import MAX_IN_FLIGHT
+from nacre.firewall.audit.entry import Direction, Outcome
 from nacre.firewall.enforce.content_check import Screen
 from nacre.firewall.enforce.judge import Call, Judge
-from nacre.firewall.enforce.message import Id, Wire
+from nacre.firewall.enforce.message import Id, Key, Wire, key_of
 from nacre.firewall.pins import Pins
 from nacre.firewall.rules.arguments.arguments import JsonNumber
 from nacre.firewall.rules.arguments.base_folders import roots_in, with_roots
+from nacre.firewall.rules.rule import Subject
 from nacre.protocol.dispatch.request_state import RequestStates
 from nacre.protocol.versions import META_CAPABILITIES
 
-Key = int | str
-
-
-def key_of(id_: Id) -> Key:
-    """Return an id as the other side compares it: 1 is not "1"."""
-    return int(id_) if isinstance(id_, JsonNumber) else id_
+_MAX_STATES = 1000  # states of questions within approved calls
 
 
 @dataclass(slots=True)
-class Asked:
-    """A request that has gone on and has no answer yet."""
+class OpenRequest:
+    """A request that was forwarded and has no answer yet."""
 
     method: str
     id: Id
     is_modern: bool
     call: Call | None = None
     granted: bool = False
-    # Of a list: how often it had been announced as changed; and of one that we ask for
-    # ourselves, the number of its page and the lists to ask for after it.
+    # For a list request: how often the list had been announced as changed. For one of the
+    # guard's own: the number of its page, and the lists to request after it.
     changes: int = 0
     own: tuple[int, tuple[str, ...]] | None = None
 
 
-class Waiters:
-    """The requests of one direction that wait for an answer."""
+class OpenRequests:
+    """The requests in one direction that have no answer yet."""
 
     def __init__(self) -> None:
-        self._asked: dict[Key, Asked] = {}
-        self._given_up: dict[Key, None] = {}
+        self._requests: dict[Key, OpenRequest] = {}
+        self._given_up: BoundedCache[Key, None] = BoundedCache(MAX_IN_FLIGHT)
 
     def problem(self, id_: Id) -> str | None:
-        """Return why a request with this id cannot be taken now."""
+        """Return the reason why a request with this id is refused now, or None."""
         key = int(id_) if type(id_) is JsonNumber else id_  # as key_of does
-        if key in self._asked:
+        if key in self._requests:
             return "a request with this 'id' is still running"
         if key in self._given_up:
             return "this 'id' was used for a request that was cancelled"
-        if len(self._asked) >= MAX_IN_FLIGHT:
+        if len(self._requests) >= MAX_IN_FLIGHT:
             return f"{MAX_IN_FLIGHT} requests are running already"
         return None
 
-    def add(self, asked: Asked) -> None:
-        """Wait for an answer."""
-        id_ = asked.id
-        self._asked[int(id_) if type(id_) is JsonNumber else id_] = asked
+    def add(self, request: OpenRequest) -> None:
+        """Add a request that was forwarded."""
+        id_ = request.id
+        self._requests[int(id_) if type(id_) is JsonNumber else id_] = request
 
-    def asked(self, id_: Id) -> Asked | None:
-        """Return what this would answer."""
-        return self._asked.get(int(id_) if type(id_) is JsonNumber else id_)
+    def get(self, id_: Id) -> OpenRequest | None:
+        """Return the request with this id."""
+        return self._requests.get(int(id_) if type(id_) is JsonNumber else id_)
 
     def has(self, method: str) -> bool:
-        """Tell whether a request of this method waits."""
-        return any(asked.method == method for asked in self._asked.values())
+        """Tell whether a request of this method is open."""
+        return any(request.method == method for request in self._requests.values())
 
-    def take(self, id_: Id) -> Asked | None:
-        """Return what this answers; each request is answered once."""
-        return self._asked.pop(int(id_) if type(id_) is JsonNumber else id_, None)
+    def take(self, id_: Id) -> OpenRequest | None:
+        """Remove and return the request with this id, because each is answered once."""
+        return self._requests.pop(int(id_) if type(id_) is JsonNumber else id_, None)
 
     def give_up(self, id_: object) -> None:
-        """Wait no longer; a late answer will be nobody's."""
+        """Close a request without an answer; a late answer is dropped."""
         if not isinstance(id_, str):
             return
         try:
             key = key_of(id_)
-        except ValueError:  # a number that is no id
+        except ValueError:  # a number that is not a valid id
             return
-        if self._asked.pop(key, None) is not None:
+        if self._requests.pop(key, None) is not None:
             self._given_up[key] = None
-            if len(self._given_up) > MAX_IN_FLIGHT:
-                del self._given_up[next(iter(self._given_up))]
 
 
 @dataclass(slots=True)
 class Conversation:
-    """One client and one server, and what stands between them."""
+    """One client and one server, with the judge between them."""
 
     judge: Judge
     screen: Screen
@@ -98,23 +94,23 @@ class Conversation:
     being: str = ""
     version: str | None = None
     capabilities: Mapping[str, Any] = field(default_factory=dict)
-    up: Waiters = field(default_factory=Waiters)
-    down: Waiters = field(default_factory=Waiters)
+    up: OpenRequests = field(default_factory=OpenRequests)
+    down: OpenRequests = field(default_factory=OpenRequests)
     # The states of servers' questions within calls that were approved, and those calls.
-    continued: dict[str, str] = field(default_factory=dict)
+    continued: BoundedCache[str, str] = field(default_factory=lambda: BoundedCache(_MAX_STATES))
     schemas: dict[str, Mapping[str, Any]] = field(default_factory=dict)
-    # Of each tool, the arguments of which its schema says that they are paths.
+    # For each tool, the arguments that are paths by its schema.
     paths: dict[str, frozenset[str]] = field(default_factory=dict)
     # The folders that the client gave the server when it asked for roots.
     roots: dict[str, None] = field(default_factory=dict)
     _known_roots: int = 0
-    # The digests of the lists as they were last.
+    # The digests of the lists that were seen last.
     seen: dict[str, str] = field(default_factory=dict)
-    # What each request of the stateless generation says of its client, as the last one did.
+    # The members about the client that each stateless request carries, from the last request.
     opening: dict[str, Any] = field(default_factory=dict)
 
-    def beside(self) -> "Conversation":
-        """Return a conversation of the same caller, with ids of its own."""
+    def for_another_conversation(self) -> "Conversation":
+        """Return a new conversation of the same caller, with its own open requests."""
         return Conversation(
             *(self.judge, self.screen, self.pins, self.states, self.principal, self.being),
             continued=self.continued,
@@ -131,7 +127,7 @@ class Conversation:
         self.roots.update(dict.fromkeys(roots_in(answer)))
 
     def refresh_bases(self) -> None:
-        """Let the roots that the client gave meanwhile count for decisions."""
+        """Use the roots that the client gave since the last call in decisions."""
         roots = tuple(self.roots)
         if len(roots) != self._known_roots:
             where = with_roots(self.judge.where, roots[self._known_roots :])
@@ -142,10 +138,37 @@ class Conversation:
         """Tell whether the person behind the client can be shown a form for this request."""
         if wire.is_modern:
             return self.states is not None and _shows_forms(wire.meta.get(META_CAPABILITIES))
-        return bool(self.capabilities) and _shows_forms(self.capabilities)
+        return self.shows_forms()
+
+    def shows_forms(self) -> bool:
+        """Tell whether the client said in `initialize` that it shows forms."""
+        return _shows_forms(self.capabilities)
+
+    def note(
+        self,
+        outcome: Outcome,
+        method: str,
+        *,
+        sender: Direction,
+        request: Id | None = None,
+        **more: Any,
+    ) -> bool:
+        """Record a message that needed no decision; if that returns False, it must not pass."""
+        return self.judge.note(
+            outcome,
+            method,
+            sender=sender,
+            call=Call(
+                subject=Subject("method", method, "", {}),
+                principal=self.principal,
+                being=self.being,
+            ),
+            request=None if request is None else str(request),
+            **more,
+        )
 
     def enforces(self) -> bool:
-        """Whether denials count; else they are only recorded."""
+        """Return whether denials are enforced; in monitor mode they are only recorded."""
         return self.judge.policy().settings.mode == "enforce"
 
 

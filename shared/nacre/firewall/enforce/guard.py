@@ -1,7 +1,7 @@
 """A guard between one client and one server, over the raw bytes of their messages.
 
-Nothing goes on that was not decided, and what goes on is what was sent, byte for byte,
-unless a part had to be taken out. It knows both generations of the protocol.
+Every message is decided before it is forwarded. It is forwarded byte for byte, unless the policy
+removes a part of it. Both generations of the protocol are supported.
 """
 
 import json
@@ -20,19 +20,19 @@ from nacre.core.errors import (
 )
 from nacre.core.limits import LARGE_RESULT_BYTES, MAX_WIRE_BYTES
 from nacre.firewall.enforce import refusals
-from nacre.firewall.enforce.announced_lists import Changes, Relisting, Session
+from nacre.firewall.enforce.announced_lists import ListChanges, ListRefresh, SessionLists
 from nacre.firewall.enforce.client_side import ClientSide
 from nacre.firewall.enforce.content_check import Screen
 from nacre.firewall.enforce.conversation import Conversation
-from nacre.firewall.enforce.fast_path import Usual
+from nacre.firewall.enforce.fast_path import FastPath
+from nacre.firewall.enforce.json_edits import numbers
 from nacre.firewall.enforce.judge import Judge
-from nacre.firewall.enforce.large_results import LargeMessage, Looked, Screening, sections_of
-from nacre.firewall.enforce.listed_tools import Listing
+from nacre.firewall.enforce.large_results import LargeFindings, LargeMessage, Screening, sections_of
+from nacre.firewall.enforce.listed_tools import ListFilter
 from nacre.firewall.enforce.message import LISTS, OPENING, Id, Wire, WireError, message, read
-from nacre.firewall.enforce.mirrored_headers import made
-from nacre.firewall.enforce.pending_approvals import Holding
-from nacre.firewall.enforce.pin_check import Trust
-from nacre.firewall.enforce.rewrite import numbers
+from nacre.firewall.enforce.mirrored_headers import mirror_headers
+from nacre.firewall.enforce.pending_approvals import HeldMessages
+from nacre.firewall.enforce.pin_check import PinCheck
 from nacre.firewall.enforce.server_side import ServerSide
 from nacre.firewall.enforce.verdicts import Answer, Drop, Forward, Hold, Release, Verdict
 from nacre.firewall.pins import Pins
@@ -55,10 +55,10 @@ _ID_LAST = re.compile(_ID + rb"(?:,\s*" + _VERSION + rb")?\}\s*$")
 
 
 class Guard:
-    """One conversation; any number of threads may bring its messages.
+    """Decides about the messages of one conversation; threads may share it.
 
-    `lines`: messages are told apart by ends of lines, as over stdio. `states` seals the
-    questions that a client of the stateless generation keeps for us.
+    With `lines`, line ends separate messages, as over stdio. `states` seals the questions that a
+    stateless client carries between its requests.
     """
 
     def __init__(
@@ -75,81 +75,99 @@ class Guard:
         screening: Screening | None = None,
     ) -> None:
         self.screening = screening
-        talk = Conversation(judge, screen or Screen(), pins, states, principal, being)
+        conversation = Conversation(judge, screen or Screen(), pins, states, principal, being)
         self._lines = lines
         self._tick = tick
         self._lock = threading.Lock()
-        self._watch(talk, Trust(talk, tick), Changes(), Session())
+        self._set_up(conversation, PinCheck(conversation, tick), ListChanges(), SessionLists())
 
-    def _watch(self, talk: Conversation, trust: Trust, changes: Changes, session: Session) -> None:
-        self._talk = talk
-        self._trust = trust
+    def _set_up(
+        self,
+        conversation: Conversation,
+        pin_check: PinCheck,
+        changes: ListChanges,
+        session: SessionLists,
+    ) -> None:
+        self._conversation = conversation
+        self._pin_check = pin_check
         self._changes = changes
-        self._relisting = Relisting(talk, trust, changes, session)
-        self._holding = Holding(talk, self._tick)
-        self._client = ClientSide(talk, self._holding, trust, self._relisting)
-        self._usual = Usual(talk, trust, self._relisting)
-        self._server = ServerSide(talk, self._holding, Listing(talk, trust), self._relisting)
+        self._list_refresh = ListRefresh(conversation, pin_check, changes, session)
+        self._held_messages = HeldMessages(conversation, self._tick)
+        self._client = ClientSide(conversation, self._held_messages, pin_check, self._list_refresh)
+        self._fast_path = FastPath(conversation, pin_check, self._list_refresh)
+        self._server = ServerSide(
+            conversation,
+            self._held_messages,
+            ListFilter(conversation, pin_check),
+            self._list_refresh,
+        )
 
-    def beside(self) -> "Guard":
+    def for_another_conversation(self) -> "Guard":
         """Return a guard for another conversation of the same caller with the same server.
 
-        Over HTTP one caller has many at once, whose ids are alike. What was learnt of the
-        server's tools, and which calls were approved, counts for all of them.
+        Over HTTP one caller may have many conversations at once, with equal request ids. They share
+        the server's known tools and the approved calls.
         """
         guard = Guard.__new__(Guard)
         guard.screening = self.screening
         guard._lines, guard._tick, guard._lock = self._lines, self._tick, self._lock
-        guard._watch(self._talk.beside(), self._trust, self._changes, self._relisting.session)
+        guard._set_up(
+            self._conversation.for_another_conversation(),
+            self._pin_check,
+            self._changes,
+            self._list_refresh.session,
+        )
         return guard
 
     def begin_session(self) -> None:
-        """Take what follows for a session of its own, whose lists nobody has compared yet."""
+        """Start a new session, whose lists have not been compared yet."""
         with self._lock:
-            self._relisting.session = Session()
+            self._list_refresh.session = SessionLists()
 
     @property
     def version(self) -> str | None:
-        """The version that an `initialize` has agreed on."""
-        return self._talk.version
+        """The version agreed on in `initialize`."""
+        return self._conversation.version
 
     def mirrors(self, raw: bytes) -> dict[str, str]:
-        """Return the headers that go with a message over HTTP, for one that came without any."""
-        return made(raw, self._talk.schemas, self._talk.version)
+        """Return the HTTP headers for a message that was received without any."""
+        return mirror_headers(raw, self._conversation.schemas, self._conversation.version)
 
     @property
     def holds(self) -> bool:
-        """Whether a message is held, so that `poll` should be called about every second."""
-        return bool(self._holding)
+        """True while messages are held; then call `poll` about every second."""
+        return bool(self._held_messages)
 
     def delays(self, raw: bytes) -> bool:
-        """Tell whether a message should wait, because the list it relies on is on its way.
+        """Tell whether a message should wait for a new list of the server.
 
-        Whoever brings it sooner gets a denial. Wait for a bounded time, and then bring it.
+        A message that does not wait is denied. Wait for a limited time, then pass it in.
         """
         return self._delayed(raw) is not None
 
     def first(self, raw: bytes) -> bytes | None:
-        """Return the request that the server gets first, where a message is delayed; else None."""
+        """Return the list request to send before a delayed message; None for other messages."""
         with self._lock:
             wire = self._delayed(raw)
             return None if wire is None else self._client.first(wire)
 
-    def withdrawn(self, raw: bytes) -> bytes | None:
-        """Return what the client gets in place of a request that a new session does not allow.
+    def denial_in_new_session(self, raw: bytes) -> bytes | None:
+        """Return the denial of a request that a new session does not allow.
 
-        None where the request may be sent there.
+        None when the request may be sent there.
         """
         with self._lock:
             try:
-                return self._client.withdrawn(message(raw, read(raw, lines=self._lines)))
+                return self._client.denial_in_new_session(
+                    message(raw, read(raw, lines=self._lines))
+                )
             except NacreError:
-                return None  # it was no request, or a batch
+                return None  # it is not a request, or is a batch
 
     def _delayed(self, raw: bytes) -> Wire | None:
-        """Return a message that should wait for a list."""
+        """Return the message if it should wait for a list."""
         try:
-            methods = self._relisting.delayed()
+            methods = self._list_refresh.delayed()
             if not any(method.encode() in raw for method in methods):
                 return None
             value = read(raw, lines=self._lines)
@@ -160,33 +178,33 @@ class Guard:
             return None
 
     def from_client(self, raw: bytes, headers: Mapping[str, str] | None = None) -> Verdict:
-        """Decide about what the client sent; `headers` are HTTP's, with names in lower case."""
+        """Decide about a message of the client; `headers` are HTTP's, with names in lower case."""
         wire: Wire | None = None
         with self._lock:
             try:
-                if self._talk.roots:
-                    self._talk.refresh_bases()
+                if self._conversation.roots:
+                    self._conversation.refresh_bases()
                 value = read(raw, lines=self._lines)
                 if type(value) is dict and headers is None:
-                    usual = self._usual.call(raw, value)
-                    if usual is not None:
-                        return usual
+                    verdict = self._fast_path.call(raw, value)
+                    if verdict is not None:
+                        return verdict
                 if type(value) is list:
                     return self._batch_up(raw, value)
                 wire = message(raw, value)
                 return self._client.take(wire, headers=headers)
-            except Exception as error:  # noqa: BLE001 - whatever fails in here, nothing passes
+            except Exception as error:  # noqa: BLE001 - after any error, nothing is forwarded
                 return self._refused(error, wire, raw)
 
     def from_server(self, raw: bytes) -> Verdict:
-        """Decide about what the server sent."""
+        """Decide about a message of the server."""
         with self._lock:
             try:
                 value = read(raw, lines=self._lines)
                 if type(value) is dict:
-                    usual = self._usual.answer(raw, value)
-                    if usual is not None:
-                        return usual
+                    verdict = self._fast_path.answer(raw, value)
+                    if verdict is not None:
+                        return verdict
                 if type(value) is list:
                     return self._batch_down(raw, value)
                 return self._server.take(message(raw, value))
@@ -194,111 +212,119 @@ class Guard:
                 return self._discarded(raw, error)
 
     def large(self, raw: bytes) -> LargeMessage | None:
-        """Return what to give `screening` of a large answer; None for one that is decided here.
+        """Return the task for `screening` of a large answer; None when it is checked here.
 
-        What comes of it goes to `from_screening`.
+        Pass the findings to `from_screening`.
         """
         if len(raw) < LARGE_RESULT_BYTES or self.screening is None or len(raw) > MAX_WIRE_BYTES:
             return None
         id_ = _id_at_an_end(raw)
         with self._lock:
-            asked = None if id_ is None else self._talk.up.asked(id_)
-            if id_ is None or asked is None or asked.own or asked.method in LISTS | OPENING:
+            request = None if id_ is None else self._conversation.up.get(id_)
+            if id_ is None or request is None or request.own or request.method in LISTS | OPENING:
                 return None
             try:
-                policy = self._talk.judge.policy()
+                policy = self._conversation.judge.policy()
             except NacreError:
                 return None
-            return LargeMessage(id_, asked.method, sections_of(policy), policy.digest, self._lines)
+            return LargeMessage(
+                id_, request.method, sections_of(policy), policy.digest, self._lines
+            )
 
-    def from_screening(self, raw: bytes, large: LargeMessage, looked: Looked | None) -> Verdict:
+    def from_screening(
+        self, raw: bytes, large: LargeMessage, findings: LargeFindings | None
+    ) -> Verdict:
         """Decide about a large answer that was screened elsewhere."""
         with self._lock:
-            asked = self._talk.up.asked(large.id)
+            request = self._conversation.up.get(large.id)
             is_same = (
-                looked is not None
-                and asked is not None
-                and asked.method == large.method
-                and looked.id == large.id
-                and type(looked.id) is type(large.id)
-                and self._talk.judge.policy().digest == large.policy
+                findings is not None
+                and request is not None
+                and request.method == large.method
+                and findings.id == large.id
+                and type(findings.id) is type(large.id)
+                and self._conversation.judge.policy().digest == large.policy
             )
-            if is_same and looked is not None and self._talk.up.take(large.id) is not None:
-                assert asked is not None
+            if (
+                is_same
+                and findings is not None
+                and self._conversation.up.take(large.id) is not None
+            ):
+                assert request is not None
                 try:
-                    return self._server.looked_at(asked, large.id, raw, looked)
+                    return self._server.looked_at(request, large.id, raw, findings)
                 except Exception as error:  # noqa: BLE001 - as above
                     return self._discarded(raw, error)
         return self.from_server(raw)
 
-    def lost(self, id_: Id, text: str, *, code: int) -> bytes | None:
-        """Wait no longer for an answer that will not come.
+    def close_request(self, id_: Id, text: str, *, code: int) -> bytes | None:
+        """Close a request whose answer will not come.
 
-        Returns what the client gets in its place, None where nobody waits for it.
+        Return the error for the client, or None if the client does not wait for an answer.
         """
         with self._lock:
-            asked = self._talk.up.take(id_)
-            if asked is not None and asked.own is not None:
-                self._relisting.failed(asked)
-            if asked is None or asked.own is not None:
+            request = self._conversation.up.take(id_)
+            if request is not None and request.own is not None:
+                self._list_refresh.failed(request)
+            if request is None or request.own is not None:
                 return None
-            self._note("note", "server", f"no answer to {asked.method}: {text}")
-            return refusals.error(asked.id, code, text)
+            self._note("note", "server", f"no answer to {request.method}: {text}")
+            return refusals.error(request.id, code, text)
 
     def poll(self) -> list[Release]:
-        """Return the held messages of which it is known now what becomes of them."""
+        """Return the held messages that were decided since, or that waited too long."""
         with self._lock:
-            return self._holding.poll()
+            return self._held_messages.poll()
 
-    # What is not one whole message.
+    # Messages that cannot be read or decided.
 
     def _refused(self, error: Exception, wire: Wire | None, raw: bytes = b"") -> Answer:
-        text, code = self._said(error)
+        text, code = self._reason(error)
         self._note("reject", "client", text)
-        known = wire.id if wire is not None and wire.kind == "request" else None
+        request_id = wire.id if wire is not None and wire.kind == "request" else None
         if isinstance(error, TooLargeError):
-            known = _id_at_an_end(raw)
+            request_id = _id_at_an_end(raw)
         elif wire is None:
-            known = _readable_id(raw)
-        id_ = error.id if isinstance(error, WireError) else known
+            request_id = _readable_id(raw)
+        id_ = error.id if isinstance(error, WireError) else request_id
         return Answer(refusals.error(id_, code, text), status=400)
 
     def _discarded(self, raw: bytes, error: Exception) -> Verdict:
-        """Drop it; who waits for it is told, and a request with a wrong spelling is answered."""
-        text, code = self._said(error)
+        """Drop a server's message; the client that waits for it gets an error."""
+        text, code = self._reason(error)
         self._note("drop", "server", text)
         if isinstance(error, WireError) and error.code == -32601:
             return Answer(refusals.error(error.id, code, text))
-        asked = self._talk.up.take(id_) if (id_ := _guessed_id(raw)) is not None else None
-        if asked is not None and asked.own is not None:
-            self._relisting.failed(asked)
-        if asked is None or asked.own is not None:
+        request = self._conversation.up.take(id_) if (id_ := _guessed_id(raw)) is not None else None
+        if request is not None and request.own is not None:
+            self._list_refresh.failed(request)
+        if request is None or request.own is not None:
             return Drop(text)
-        told = f"Blocked by policy (the server's answer was refused: {text})"
-        return Forward(refusals.error(asked.id, refusals.BLOCKED, told))
+        reply = f"Blocked by policy (the server's answer was refused: {text})"
+        return Forward(refusals.error(request.id, refusals.BLOCKED, reply))
 
-    def _said(self, error: Exception) -> tuple[str, int]:
+    def _reason(self, error: Exception) -> tuple[str, int]:
         if not isinstance(error, NacreError):
-            self._talk.judge.tell(f"a message was refused: {type(error).__name__}")
+            self._conversation.judge.tell(f"a message was refused: {type(error).__name__}")
             return "Blocked by policy (the message could not be decided)", -32603
         if isinstance(error, WireError):
             return str(error), error.code
         return str(error), next((code for kind, code in _CODES if isinstance(error, kind)), -32600)
 
     def _note(self, outcome: Any, sender: Any, text: str) -> None:
-        self._talk.judge.note(outcome, "unread", sender=sender, note=text)
+        self._conversation.judge.note(outcome, "unread", sender=sender, note=text)
 
-    # Batches, which one generation has.
+    # Batches, which only old versions have.
 
     def _parts(self, raw: bytes, values: list[Any]) -> list[Wire]:
-        if self._talk.version not in BATCHED:
+        if self._conversation.version not in BATCHED:
             raise WireError("batches are not taken; send one message at a time")
         if not values:
             raise WireError("a batch must hold a message")
         return [message(raw, value) for value in values]
 
     def _batch_up(self, raw: bytes, values: list[Any]) -> Verdict:
-        """Forward a batch when every message of it may go on, else nothing of it."""
+        """Forward a batch if all of its messages are allowed, otherwise none of them."""
         parts = self._parts(raw, values)
         verdicts: list[Verdict] = []
         for part in parts:
@@ -306,7 +332,7 @@ class Guard:
                 verdicts.append(self._client.take(part, alone=False))
             except NacreError as error:
                 verdicts.append(self._refused(error, part))
-        if all(isinstance(each, Forward) and each.raw is raw for each in verdicts):
+        if all(isinstance(verdict, Forward) and verdict.raw is raw for verdict in verdicts):
             return Forward(raw)
         answers: list[bytes] = []
         for part, verdict in zip(parts, verdicts, strict=True):
@@ -314,41 +340,41 @@ class Guard:
                 answers.append(verdict.raw)
             elif isinstance(verdict, Forward) and part.kind == "request":
                 assert part.id is not None
-                self._talk.up.take(part.id)
-                text = "Not sent on: another message of the batch was refused"
+                self._conversation.up.take(part.id)
+                text = "Not forwarded: another message of the batch was refused"
                 answers.append(refusals.error(part.id, refusals.BLOCKED, text))
-        return Answer(_list(answers)) if answers else Drop("nothing of the batch goes on")
+        return Answer(_list(answers)) if answers else Drop("no message of the batch is forwarded")
 
     def _batch_down(self, raw: bytes, values: list[Any]) -> Verdict:
-        """Forward what may go on of a server's batch."""
-        on: list[bytes] = []
-        back: list[bytes] = []
+        """Forward the allowed messages of a server's batch."""
+        forwarded: list[bytes] = []
+        answers: list[bytes] = []
         is_whole = True
         for value in values if self._parts(raw, values) else ():
-            alone = strict_json.encode(numbers(value))
+            encoded = strict_json.encode(numbers(value))
             try:
-                verdict = self._server.take(message(alone, value), alone=False)
+                verdict = self._server.take(message(encoded, value), alone=False)
             except NacreError as error:
-                verdict = self._discarded(alone, error)
+                verdict = self._discarded(encoded, error)
             match verdict:
                 case Forward():
-                    is_whole &= verdict.raw is alone
-                    on.append(verdict.raw)
+                    is_whole &= verdict.raw is encoded
+                    forwarded.append(verdict.raw)
                 case Answer():
                     is_whole = False
-                    back.append(verdict.raw)
+                    answers.append(verdict.raw)
                 case Drop() | Hold():
                     is_whole = False
         if is_whole:
             return Forward(raw)
-        answer = _list(back) if back else None
-        if on:
-            return Forward(_list(on), answer)
-        return Answer(answer) if answer else Drop("nothing of the batch goes on")
+        answer = _list(answers) if answers else None
+        if forwarded:
+            return Forward(_list(forwarded), answer)
+        return Answer(answer) if answer else Drop("no message of the batch is forwarded")
 
 
 def _guessed_id(raw: bytes) -> Id | None:
-    """Return the id of an answer that is refused, as far as it can be read."""
+    """Return the id of a refused answer, if it can be read."""
     if len(raw) > MAX_WIRE_BYTES:
         return _id_at_an_end(raw)
     try:
@@ -356,24 +382,24 @@ def _guessed_id(raw: bytes) -> Id | None:
     except (ValueError, RecursionError):
         return None
     id_ = value.get("id") if isinstance(value, dict) and "method" not in value else None
-    if type(id_) is JsonNumber and len(id_) > 256:  # wire's bound
+    if type(id_) is JsonNumber and len(id_) > 256:  # the same bound as for other messages
         return None
     return id_ if isinstance(id_, str) else None
 
 
 def _readable_id(raw: bytes) -> Id | None:
-    """Return the id of a request that is refused, as it was received."""
-    found = readable_id(raw)
-    return JsonNumber(str(found)) if isinstance(found, int) else found
+    """Return the id of a refused request, as it was received."""
+    id_ = readable_id(raw)
+    return JsonNumber(str(id_)) if isinstance(id_, int) else id_
 
 
 def _id_at_an_end(raw: bytes) -> Id | None:
-    """Return the id of a message that is too large to be read: it is written first or last."""
-    found = _ID_FIRST.match(raw) or _ID_LAST.search(raw[-1000:])
-    if found is None:
+    """Return the id of a message that is too large to read: the first or last member."""
+    match = _ID_FIRST.match(raw) or _ID_LAST.search(raw[-1000:])
+    if match is None:
         return None
     return (
-        found[2].decode("utf-8", "replace") if found[1] is None else JsonNumber(found[1].decode())
+        match[2].decode("utf-8", "replace") if match[1] is None else JsonNumber(match[1].decode())
     )
 
 

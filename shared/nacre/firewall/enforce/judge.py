@@ -1,10 +1,10 @@
 """One decision, with its approval and its record: the same at every place of enforcement."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 from nacre.core.errors import NacreError
+from nacre.core.lazy_dataclasses import dataclass, field
 from nacre.firewall.approvals.approver import (
     Approval,
     ApprovalRequest,
@@ -16,7 +16,7 @@ from nacre.firewall.approvals.approver import (
     Waiting,
 )
 from nacre.firewall.audit.entry import AuditEntry, Direction, Outcome, Record
-from nacre.firewall.content.digests import arguments_sha256, shape, shown_name
+from nacre.firewall.content.digests import arguments_sha256, masked_name, shape
 from nacre.firewall.policies.live_policy import PolicySource
 from nacre.firewall.rules.policy import Policy
 from nacre.firewall.rules.rule import NOWHERE, Decision, Subject, Surroundings
@@ -38,11 +38,11 @@ class Trail(Protocol):
 
 @dataclass(slots=True, kw_only=True)  # frozen, each would take three times as long to make
 class Call:
-    """What is to be decided, and who wants it.
+    """A call to decide about, and its caller.
 
-    `objection` denies whatever the rules say: it is the text of the denial. `granted`
-    says that an earlier round of this very call was approved. `doubt` is why a call that
-    a rule allows needs an approval all the same.
+    `objection` is the text of a denial that no rule can override. `granted` means that an earlier
+    round of this call was approved. `doubt` is the reason why a call that a rule allows still
+    needs an approval.
     """
 
     subject: Subject
@@ -58,7 +58,7 @@ class Call:
 
 
 class Allowed(NamedTuple):
-    """The call may be made. `approval` is set where somebody had to say so."""
+    """The call may be made. `approval` names the approval, if one was needed."""
 
     audit: str
     approval: str | None = None
@@ -66,11 +66,11 @@ class Allowed(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Denied:
-    """The call is not made; `text` is what its sender is told."""
+    """The call is not made; its sender gets `text`."""
 
     text: str
-    rule: int | None
-    audit: str
+    rule: int | None = None
+    audit: str = ""
     style: str = "result"
 
 
@@ -87,9 +87,9 @@ Ruling = Allowed | Denied | Pending
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """Decides for one server; `tell` hears what its owner should know.
+    """Decides about calls of one server; `tell` takes messages for its owner.
 
-    `commands` are those that people are told of.
+    `commands` are the commands that such messages suggest.
     """
 
     source: PolicySource
@@ -101,11 +101,11 @@ class Judge:
     commands: Commands = _COMMANDS
 
     def policy(self) -> Policy:
-        """Return the policy that counts now."""
+        """Return the policy in force."""
         return self.source.current()
 
     def rule(self, call: Call) -> Ruling:
-        """Decide, get an approval where one is needed, and record it."""
+        """Decide, get an approval if one is needed, and record it."""
         return self._rule(
             call, lambda request: self.approver.ask(request, can_elicit=call.can_elicit)
         )
@@ -115,10 +115,10 @@ class Judge:
             policy = self.source.current()
         except NacreError as error:
             self.tell(str(error))
-            return Denied(_UNKNOWN, None, "")
+            return Denied(_UNKNOWN)
         try:
             decision = policy.decide(call.subject, self.where)
-        except Exception as error:  # noqa: BLE001 - whatever fails in here, nothing passes
+        except Exception as error:  # noqa: BLE001 - no failure may let a call pass
             self.tell(f"a decision failed ({type(error).__name__}), so the call was denied")
             decision = _FAULT
         if call.objection is not None:
@@ -148,23 +148,23 @@ class Judge:
         """Take the answer to a Question about a call that is held."""
         policy = self.source.current()
         approval = _outdated(request, policy) or self._attempt(
-            request, lambda asked: self.approver.answered(asked, ticket, result)
+            request, lambda question: self.approver.answered(question, ticket, result)
         )
         return self._approved(call, policy, request, approval)
 
     def look(self, call: Call, pending: Pending) -> Ruling:
-        """Return how a call stands that waits for somebody."""
+        """Return the ruling about a held call, which is still Pending while nobody has decided."""
         policy = self.source.current()
         ticket = pending.by.ticket
         approval = _outdated(pending.request, policy) or self._attempt(
-            pending.request, lambda asked: self.approver.look(asked, ticket)
+            pending.request, lambda question: self.approver.look(question, ticket)
         )
         if isinstance(approval, Waiting):
             return pending
         return self._approved(call, policy, pending.request, approval)
 
     def refuse(self, call: Call, request: ApprovalRequest, text: str) -> Ruling:
-        """Deny a call for which nobody said anything in time."""
+        """Deny a call that nobody decided about in time."""
         return self._approved(call, self.source.current(), request, Refused(text))
 
     def note(
@@ -176,7 +176,7 @@ class Judge:
         call: Call | None = None,
         **more: Any,
     ) -> bool:
-        """Record what needed no decision; False when it was not kept and nothing may pass."""
+        """Record a message that needed no decision; False if that fails and nothing may pass."""
         principal: dict[str, Any] = (
             {} if call is None else {"principal": call.principal, "being": call.being}
         )
@@ -219,8 +219,8 @@ class Judge:
                 denied = Decision("deny", decision.rule, None, text)
                 return self._settle(call, policy, denied, "deny")
             case Question() | Waiting():
-                kept = self._settle(call, policy, decision, "prompt", ticket=approval.ticket)
-                return kept if isinstance(kept, Denied) else Pending(request, approval)
+                ruling = self._settle(call, policy, decision, "prompt", ticket=approval.ticket)
+                return ruling if isinstance(ruling, Denied) else Pending(request, approval)
 
     def _settle(
         self, call: Call, policy: Policy, decision: Decision, outcome: Outcome, **facts: Any
@@ -228,10 +228,12 @@ class Judge:
         settings = policy.settings
         enforced = settings.mode == "enforce"
         subject = call.subject
-        given: object = subject.arguments  # from a message, whatever its type says
-        is_known = type(given) is dict or isinstance(given, Mapping)
+        given_arguments: object = (
+            subject.arguments
+        )  # from a message, so the annotation is not guaranteed
+        is_known = type(given_arguments) is dict or isinstance(given_arguments, Mapping)
         arguments = subject.arguments if is_known else {}
-        is_tool, name = subject.kind == "tool", shown_name(str(subject.name))
+        is_tool, name = subject.kind == "tool", masked_name(str(subject.name))
         entry = AuditEntry(
             outcome=outcome,
             server=self.server,
@@ -249,15 +251,15 @@ class Judge:
             note=call.note or call.objection or call.doubt,
             fields=facts,
         )
-        audit = self.kept(entry, policy, decision.rule)
+        audit = self.record(entry, policy, decision.rule)
         if isinstance(audit, Denied):
             return audit
         if outcome == "deny" and enforced:
             return Denied(decision.text, decision.rule, audit, settings.deny_style)
         return Allowed(audit, facts.get("approval"))
 
-    def kept(self, entry: Record, policy: Policy, rule: int | None) -> str | Denied:
-        """Record a decision and return the record's id, or what becomes of the call without it."""
+    def record(self, entry: Record, policy: Policy, rule: int | None) -> str | Denied:
+        """Record a decision and return the record's id; a denial if that fails."""
         try:
             return self.trail.record(entry)
         except Exception as error:  # noqa: BLE001 - an audit that fails in any way is none
@@ -269,7 +271,7 @@ class Judge:
 
 
 def _outdated(request: ApprovalRequest, policy: Policy) -> Refused | None:
-    """Refuse a yes to what another policy asked: this one may deny the call."""
+    """Refuse an approval that another policy asked for, because this one may deny the call."""
     if request.policy == policy.digest:
         return None
     return Refused(

@@ -1,19 +1,19 @@
-"""Large results: screened in another process, so that nobody else waits for it.
+"""Large results: checked in another process, so that other calls do not wait.
 
-Rules that run over megabytes hold the interpreter, which stops every other call of this
-process. A result that is large enough is therefore sent to a helper as JSON; what comes back is
-what was found, and the result without it where something was taken out.
+Checking megabytes holds the interpreter lock, which stops every other call of this process. So a
+large result is sent to a helper as JSON. The helper returns its findings, and the changed result
+if something was removed.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from typing import Any, NamedTuple, Protocol
 
 from nacre.core.errors import NacreError
+from nacre.core.lazy_dataclasses import asdict
 from nacre.core.limits import LARGE_RESULT_BYTES, LARGE_RESULT_VALUES
 from nacre.firewall.enforce.content_check import Screen, Screened
+from nacre.firewall.enforce.json_edits import rewritten
 from nacre.firewall.enforce.message import Id, message, read
-from nacre.firewall.enforce.rewrite import rewritten
 from nacre.firewall.rules.policy import Policy
 from nacre.firewall.rules.sections import InjectionSection, NamedPattern, SecretsSection
 from nacre.protocol import strict_json
@@ -22,30 +22,30 @@ from nacre.protocol.encoded_results import Spelled, apart, spelled
 _PIECE = 64 * 1024
 
 
-class Looked(NamedTuple):
-    """What was found in a result; `changed` is its JSON where something was taken out.
+class LargeFindings(NamedTuple):
+    """The findings in a large result; `changed` is its JSON where something was removed.
 
-    Of a result, it is the JSON of its members in a row, and `members` are their names and sizes;
-    of a message it is the message.
+    For a result, `changed` is the JSON of its members in a row, and `members` has their names and
+    sizes. For a message, it is the whole message.
     """
 
     objection: str | None
     doubt: str | None
     note: str | None
     changed: bytes | None
-    id: Id | None = None  # of the message that was looked at
+    id: Id | None = None  # of the checked message
     members: Sequence[tuple[str, int]] = ()
 
 
 class Screening(Protocol):
-    """Looks at results somewhere else; ScreeningProcesses does."""
+    """Checks results outside this process; ScreeningProcesses does."""
 
     def look(
         self, body: bytes, method: str, sections: dict[str, Any], *, lines: bool | None = None
-    ) -> Looked | None:
-        """Return what is found in a result, None where nobody could look; blocks.
+    ) -> LargeFindings | None:
+        """Return the findings in a result, or None if no helper is free; blocks.
 
-        With `lines` the body is a whole message of a server, on one line or not.
+        Unless `lines` is None, the body is a whole message; `lines` says if it is one line.
         """
         ...
 
@@ -55,48 +55,48 @@ class Screening(Protocol):
 
 
 def is_large(value: Any) -> bool:
-    """Tell whether a result is too large to be screened beside other calls."""
+    """Tell whether a result is too large to be checked in this process."""
     if isinstance(value, Spelled):
         return True
     size = count = 0
     waiting = [value]
     while waiting:
-        each = waiting.pop()
+        inner = waiting.pop()
         count += 1
-        kind = type(each)
+        kind = type(inner)
         if kind is str:
-            size += len(each)
+            size += len(inner)
         elif kind is dict:
-            waiting += each.values()
+            waiting += inner.values()
         elif kind is list:
-            waiting += each
+            waiting += inner
         if size >= LARGE_RESULT_BYTES or count + len(waiting) >= LARGE_RESULT_VALUES:
             return True
     return False
 
 
 def pieces(value: Any) -> Iterator[bytes]:
-    """Yield a value as JSON in pieces, each of which takes a moment: other threads run between."""
+    """Yield a value as JSON in short pieces, so that other threads run in between."""
     kind = type(value)
     if kind is dict and value and is_large(value):
-        mark = b"{"
+        separator = b"{"
         for name, inner in value.items():
-            yield mark + strict_json.encode(name) + b":"
+            yield separator + strict_json.encode(name) + b":"
             yield from pieces(inner)
-            mark = b","
+            separator = b","
         yield b"}"
     elif kind is list and value and is_large(value):
-        mark = b"["
+        separator = b"["
         for start in range(0, len(value), _AT_ONCE):
-            some = value[start : start + _AT_ONCE]
-            yield mark
-            if is_large(some):
-                for place, inner in enumerate(some):
+            batch = value[start : start + _AT_ONCE]
+            yield separator
+            if is_large(batch):
+                for place, inner in enumerate(batch):
                     yield b"," if place else b""
                     yield from pieces(inner)
             else:
-                yield strict_json.encode(some)[1:-1]
-            mark = b","
+                yield strict_json.encode(batch)[1:-1]
+            separator = b","
         yield b"]"
     elif kind is str and len(value) > _PIECE:
         yield b'"'
@@ -111,7 +111,7 @@ _AT_ONCE = 256
 
 
 def sections_of(policy: Policy) -> dict[str, Any]:
-    """Return what of a policy is about texts, as JSON holds it."""
+    """Return the sections of a policy that check texts, as JSON values."""
     return {"injection": asdict(policy.injection), "secrets": asdict(policy.secrets)}
 
 
@@ -119,11 +119,12 @@ def policy_of(sections: dict[str, Any]) -> Policy:
     """Return a policy with these sections, and without rules."""
 
     def tuples(section: dict[str, Any]) -> dict[str, Any]:
-        patterns = tuple(NamedPattern(**each) for each in section["patterns"])
-        kept = {
-            name: tuple(each) if isinstance(each, list) else each for name, each in section.items()
+        patterns = tuple(NamedPattern(**pattern) for pattern in section["patterns"])
+        values = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in section.items()
         }
-        return {**kept, "patterns": patterns}
+        return {**values, "patterns": patterns}
 
     return Policy(
         "",
@@ -134,21 +135,21 @@ def policy_of(sections: dict[str, Any]) -> Policy:
     )
 
 
-def look(result: bytes, method: str, sections: dict[str, Any]) -> Looked:
+def look(result: bytes, method: str, sections: dict[str, Any]) -> LargeFindings:
     """Screen a result, as the helper does."""
     value = strict_json.parse(result)
     screened = Screen().result(value, policy_of(sections), method)
-    found = Looked(screened.objection, screened.doubt, screened.note, None)
+    findings = LargeFindings(screened.objection, screened.doubt, screened.note, None)
     if screened.value is value:
-        return found
+        return findings
     members = spelled(screened.value).members
-    sizes = tuple((name, len(each)) for name, each in members.items())
-    return found._replace(changed=b"".join(members.values()), members=sizes)
+    sizes = tuple((name, len(encoded)) for name, encoded in members.items())
+    return findings._replace(changed=b"".join(members.values()), members=sizes)
 
 
 def look_at_message(
     raw: bytes, method: str, sections: dict[str, Any], *, lines: bool
-) -> Looked | None:
+) -> LargeFindings | None:
     """Screen the result in a server's message, as the helper does; None for any other message."""
     try:
         wire = message(raw, read(raw, lines=lines))
@@ -161,11 +162,11 @@ def look_at_message(
         changed = rewritten(raw, ("result",), screened.value) if is_changed else None
     except NacreError:
         return None
-    return Looked(screened.objection, screened.doubt, screened.note, changed, wire.id)
+    return LargeFindings(screened.objection, screened.doubt, screened.note, changed, wire.id)
 
 
 class LargeMessage(NamedTuple):
-    """A large answer of a server that only has to be screened."""
+    """A large answer of a server that only needs a check of its texts."""
 
     id: Id
     method: str
@@ -177,12 +178,12 @@ class LargeMessage(NamedTuple):
 def screened_elsewhere(
     value: Any, method: str, policy: Policy, screening: Screening
 ) -> Screened | None:
-    """Return a result as its caller may have it, None where nobody could look; blocks."""
+    """Return a screened result for the caller, or None if no helper is free; blocks."""
     body = value.encode() if isinstance(value, Spelled) else b"".join(pieces(value))
-    looked = screening.look(body, method, sections_of(policy))
-    if looked is None:
+    findings = screening.look(body, method, sections_of(policy))
+    if findings is None:
         return None
     changed = value
-    if looked.changed is not None:
-        changed = Spelled(apart(looked.changed, looked.members))
-    return Screened(changed, looked.objection, looked.doubt, looked.note)
+    if findings.changed is not None:
+        changed = Spelled(apart(findings.changed, findings.members))
+    return Screened(changed, findings.objection, findings.doubt, findings.note)

@@ -1,7 +1,7 @@
-"""The headers that mirror a message over HTTP: checked as they come in, made anew going out."""
+"""Headers that mirror a message over HTTP: checked on arrival, and written again on the way out."""
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -22,83 +22,96 @@ _META_VERSION = META_VERSION.encode()
 _NAME_OF = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 
 
-def mirrored(
+def checked_mirrors(
     raw: bytes, headers: Mapping[str, str], schemas: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, str]:
-    """Return the headers to send on with a request; raises HeaderMismatchError.
+    """Return the headers to forward with a request; raises HeaderMismatchError.
 
-    `headers` has names in lower case. What the client sent under these names is never
-    sent on: whoever acts on a header must act on what was decided.
+    `headers` has names in lower case. The client's own values are never forwarded: servers
+    must see the values that the policy decided on.
     """
     declared = headers.get(VERSION_HEADER)
     if declared != MODERN and _META_VERSION not in raw and b"\\" not in raw:
-        return {} if declared is None else {VERSION_HEADER: declared}  # as below, unread
+        return (
+            {} if declared is None else {VERSION_HEADER: declared}
+        )  # same result as below, without parsing the body
     body = strict_json.parse(raw)
     params = body.get("params")
     request = Request(body["id"], body["method"], params if isinstance(params, dict) else {})
-    said = request.meta.get(META_VERSION)
-    if said is not None and declared is not None and said != declared:
+    in_body = request.meta.get(META_VERSION)
+    if in_body is not None and declared is not None and in_body != declared:
         raise HeaderMismatchError("Header mismatch: MCP-Protocol-Version does not match the body")
-    version = said if isinstance(said, str) else declared
+    version = in_body if isinstance(in_body, str) else declared
     if version != MODERN:
         return {} if version is None else {VERSION_HEADER: version}
-    schema = (
-        schemas.get(str(request.params.get("name"))) if request.method == "tools/call" else None
-    )
+    schema = _schema_of(request.method, request.params, schemas)
     check_mirrors(request, headers, schema)
-    sent = {VERSION_HEADER: version, METHOD_HEADER: request.method}
-    field = _NAME_OF.get(request.method)
-    if field is not None:
-        sent[NAME_HEADER] = encoded(str(request.params.get(field)))
-    for path, suffix in annotated(schema or {}):
-        value: Any = request.params.get("arguments") or {}
-        for name in path:
-            value = value.get(name) if isinstance(value, dict) else None
-        if value is not None:
-            # As the client spelt it, which was found to say what the body says.
-            sent[PARAM_PREFIX + suffix.lower()] = headers[PARAM_PREFIX + suffix.lower()]
-    return sent
+    mirrors = _name_mirrors(request.method, request.params)
+    for suffix, _ in _annotated_values(schema, request.params):
+        # In the client's spelling, which was checked against the body.
+        mirrors[PARAM_PREFIX + suffix] = headers[PARAM_PREFIX + suffix]
+    return mirrors
 
 
-def made(
+def mirror_headers(
     raw: bytes, schemas: Mapping[str, Mapping[str, Any]], agreed: str | None
 ) -> dict[str, str]:
-    """Return the headers to send with a message of a client that speaks no HTTP.
+    """Return the headers to send with a message of a client that does not use HTTP.
 
-    `agreed` is the version of the conversation, where a message carries none itself.
+    `agreed` is the version of the conversation, used if the message carries none.
     """
-    body = strict_json.parse(raw)
-    params = body.get("params") if isinstance(body, dict) else None
+    value = strict_json.parse(raw)
+    body = value if isinstance(value, dict) else {}
+    params = body.get("params")
     params = params if isinstance(params, dict) else {}
     meta = params.get("_meta")
-    said = meta.get(META_VERSION) if isinstance(meta, dict) else None
-    version = said if isinstance(said, str) else agreed
-    if version is None or (isinstance(body, dict) and body.get("method") == "initialize"):
+    in_body = meta.get(META_VERSION) if isinstance(meta, dict) else None
+    version = in_body if isinstance(in_body, str) else agreed
+    if version is None or body.get("method") == "initialize":
         return {}
     if version != MODERN:
         return {VERSION_HEADER: version}
     method = str(body.get("method"))
-    sent = {VERSION_HEADER: version, METHOD_HEADER: method}
+    mirrors = _name_mirrors(method, params)
+    for suffix, argument in _annotated_values(_schema_of(method, params, schemas), params):
+        if isinstance(argument, bool | int | float | str):
+            mirrors[PARAM_PREFIX + suffix] = encoded(_text(argument))
+    return mirrors
+
+
+def _schema_of(
+    method: str, params: Mapping[str, Any], schemas: Mapping[str, Mapping[str, Any]]
+) -> Mapping[str, Any] | None:
+    return schemas.get(str(params.get("name"))) if method == "tools/call" else None
+
+
+def _name_mirrors(method: str, params: Mapping[str, Any]) -> dict[str, str]:
+    mirrors = {VERSION_HEADER: MODERN, METHOD_HEADER: method}
     field = _NAME_OF.get(method)
     if field is not None:
-        sent[NAME_HEADER] = encoded(str(params.get(field)))
-    schema = schemas.get(str(params.get("name"))) if method == "tools/call" else None
+        mirrors[NAME_HEADER] = encoded(str(params.get(field)))
+    return mirrors
+
+
+def _annotated_values(
+    schema: Mapping[str, Any] | None, params: Mapping[str, Any]
+) -> Iterator[tuple[str, Any]]:
+    """Yield the header suffixes and values of arguments that the schema mirrors."""
     for path, suffix in annotated(schema or {}):
         value: Any = params.get("arguments") or {}
         for name in path:
             value = value.get(name) if isinstance(value, dict) else None
-        if isinstance(value, bool | int | float | str):
-            sent[PARAM_PREFIX + suffix.lower()] = encoded(_text(value))
-    return sent
+        if value is not None:
+            yield suffix.lower(), value
 
 
 def is_mirror(name: str) -> bool:
-    """Tell whether a header, in lower case, is one that only we may send on."""
+    """Tell whether a header, in lower case, mirrors the message, so that only the guard sets it."""
     return name.startswith("mcp-") and name != "mcp-session-id"
 
 
 def encoded(value: str) -> str:
-    """Return a header's value, in its base64 form where plain text would not arrive as it is."""
+    """Return a header's value; in base64 where plain text would be changed on the way."""
     is_plain = value.isascii() and value.isprintable() and value == value.strip()
     if is_plain and value and not value.startswith("=?"):
         return value
@@ -112,4 +125,4 @@ def _text(value: str | float) -> str:
         case bool():
             return "true" if value else "false"
         case _:
-            return format(Decimal(repr(value)), "f")  # readers expect digits, and no exponent
+            return format(Decimal(repr(value)), "f")  # plain digits without an exponent

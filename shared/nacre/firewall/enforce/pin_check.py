@@ -1,19 +1,19 @@
-"""What a server offers that may be used at all: what is as somebody trusted it."""
+"""Checks that tools, prompts and resources have not changed since their owner approved them."""
 
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from shlex import quote
 from typing import Any
 
 from nacre.core.errors import NacreError
-from nacre.firewall.content.digests import shown_name
+from nacre.core.lazy_dataclasses import dataclass, field
+from nacre.firewall.content.digests import masked_name
 from nacre.firewall.enforce.conversation import Conversation
 from nacre.firewall.pins import Pin, PinKind, State, may_name, pin_name
 from nacre.firewall.suggested_commands import Commands
 
-_AGAIN_SECONDS = 1.0  # an approval counts for the next call, and a model calls again and again
-_WHAT: Mapping[PinKind, str] = {
+_REREAD_SECONDS = 1.0  # between reads of the pins, because a model may repeat a refused call often
+_KIND_NAMES: Mapping[PinKind, str] = {
     "tool": "tool",
     "prompt": "prompt",
     "resource": "resource",
@@ -23,8 +23,8 @@ _WHAT: Mapping[PinKind, str] = {
 
 
 @dataclass(slots=True)
-class _Known:
-    """The pins of one kind as they were last read, and what its lists said since."""
+class _PinsOfKind:
+    """The pins of one kind as last read, and the definitions flagged since."""
 
     pins: dict[str, Pin] | None = None
     read_at: float = 0.0
@@ -33,19 +33,21 @@ class _Known:
     flagged: set[str] = field(default_factory=set)
 
 
-class Trust:
+class PinCheck:
     """The pins of one server, as one conversation sees them."""
 
-    def __init__(self, talk: Conversation, tick: Callable[[], float] = time.monotonic) -> None:
-        self._talk = talk
+    def __init__(
+        self, conversation: Conversation, tick: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._conversation = conversation
         self._tick = tick
-        self._kinds: dict[PinKind, _Known] = {}
+        self._kinds: dict[PinKind, _PinsOfKind] = {}
         self._tools = self._of("tool")
 
-    # May it be used?
+    # Checks of a call.
 
     def objection(self, kind: PinKind, name: str) -> str | None:
-        """Return why a tool may not be called, a prompt not used or a resource not read now."""
+        """Return the reason why a tool, prompt or resource may not be used, or None."""
         if kind == "resource":
             return self._objection("resource", name) or self._template_objection(name)
         if kind == "tool" and self.has_no_objection(name):
@@ -53,57 +55,59 @@ class Trust:
         return self._objection(kind, name)
 
     def has_no_objection(self, tool: str) -> bool:
-        """Tell whether it is known without a look at the pins that the tool may be called."""
-        known = self._tools
-        if tool in known.flagged:
+        """Tell whether the cached pins allow the tool; False if the pins must be read first."""
+        tools = self._tools
+        if tool in tools.flagged:
             return False
-        if self._talk.pins is None:
+        if self._conversation.pins is None:
             return True
-        if known.pins is None:
+        if tools.pins is None:
             return False
-        pin = known.pins.get(tool)  # whatever the policy makes of others
-        return not known.has_baseline if pin is None else pin.state == "trusted"
+        pin = tools.pins.get(tool)  # whatever the policy says about others
+        return not tools.has_baseline if pin is None else pin.state == "trusted"
 
     def _objection(self, kind: PinKind, name: str) -> str | None:
-        talk, known = self._talk, self._of(kind)
-        if talk.pins is None or talk.judge.policy().settings.pins != "quarantine":
-            if name not in known.flagged:
+        conversation, cached = self._conversation, self._of(kind)
+        if conversation.pins is None or conversation.judge.policy().settings.pins != "quarantine":
+            if name not in cached.flagged:
                 return None
-            return refusal(name, "flagged", talk.judge.server, talk.judge.commands, kind)
+            return refusal(
+                name, "flagged", conversation.judge.server, conversation.judge.commands, kind
+            )
         try:
             problem = self._problem(kind, name)
-            if problem is not None and self._tick() - known.read_at >= _AGAIN_SECONDS:
-                known.pins = None
+            if problem is not None and self._tick() - cached.read_at >= _REREAD_SECONDS:
+                cached.pins = None
                 problem = self._problem(kind, name)
         except NacreError as error:
-            talk.judge.tell(f"the pins cannot be read: {error}")
-            return f"Blocked by policy (the pins of the {_WHAT[kind]}s cannot be read)"
+            conversation.judge.tell(f"the pins cannot be read: {error}")
+            return f"Blocked by policy (the pins of the {_KIND_NAMES[kind]}s cannot be read)"
         return problem
 
     def _template_objection(self, uri: str) -> str | None:
-        """Return why a resource may not be read that a waiting template names."""
-        talk = self._talk
-        if talk.pins is None:
+        """Return why a resource of a waiting template may not be read."""
+        conversation = self._conversation
+        if conversation.pins is None:
             waiting: Collection[str] = self._of("template").flagged
         else:
             try:
-                pins = self._known("template")
+                pins = self._pins("template")
             except NacreError:
                 return "Blocked by policy (the pins of the resource templates cannot be read)"
             waiting = [name for name, pin in pins.items() if pin.state != "trusted"]
-            if waiting and uri in self._known("resource"):
-                return None  # it was listed, and so looked at, by itself
+            if waiting and uri in self._pins("resource"):
+                return None  # it was listed and checked itself
         for template in waiting:
             if may_name(template, uri):
                 return self._objection("template", template)
         return None
 
-    # What the lists say.
+    # Checks of a list.
 
     def flag(self, kind: PinKind, names: Iterable[str], listed: Iterable[str]) -> None:
-        """Remember which of the listed definitions instruct."""
-        known = self._of(kind)
-        known.flagged = (known.flagged - set(listed)) | set(names)
+        """Remember which of the listed definitions try to instruct the model."""
+        cached = self._of(kind)
+        cached.flagged = (cached.flagged - set(listed)) | set(names)
 
     def observe(
         self,
@@ -114,25 +118,25 @@ class Trust:
         is_first_page: bool,
         is_last_page: bool,
     ) -> dict[str, Pin]:
-        """Compare a page of a list with the pins and keep what is new in it."""
-        talk = self._talk
-        if talk.pins is None or talk.judge.policy().settings.pins == "off":
+        """Compare a page of a list with the pins, and store new pins."""
+        conversation = self._conversation
+        if conversation.pins is None or conversation.judge.policy().settings.pins == "off":
             return {}
-        pins, known = self._known(kind), self._of(kind)
+        pins, cached = self._pins(kind), self._of(kind)
         if is_first_page:
-            known.first_list_runs = not known.has_baseline
-        found = talk.pins.observe(
-            talk.judge.server,
+            cached.first_list_runs = not cached.has_baseline
+        observed = conversation.pins.observe(
+            conversation.judge.server,
             definitions,
-            is_first=known.first_list_runs,
+            is_first=cached.first_list_runs,
             flagged=flagged,
             kind=kind,
         )
-        known.has_baseline = True
+        cached.has_baseline = True
         if is_last_page:
-            known.first_list_runs = False
-        pins.update(found)
-        return found
+            cached.first_list_runs = False
+        pins.update(observed)
+        return observed
 
     def refused(
         self,
@@ -143,10 +147,10 @@ class Trust:
         is_first_page: bool = True,
         is_last_page: bool = True,
     ) -> set[str]:
-        """Observe a page, and return the names that wait for the server's owner."""
-        talk = self._talk
-        settings = talk.judge.policy().settings
-        names = [pin_name(each, kind) for each in definitions]
+        """Compare a page, and return the names that wait for the server's owner."""
+        conversation = self._conversation
+        settings = conversation.judge.policy().settings
+        names = [pin_name(definition, kind) for definition in definitions]
         try:
             pins = self.observe(
                 kind,
@@ -156,10 +160,10 @@ class Trust:
                 is_last_page=is_last_page,
             )
         except NacreError as error:
-            talk.judge.tell(f"the pins cannot be kept: {error}")
+            conversation.judge.tell(f"the pins cannot be kept: {error}")
             waiting = set(names) if settings.pins == "quarantine" else set()
         else:
-            if talk.pins is None or settings.pins == "off":
+            if conversation.pins is None or settings.pins == "off":
                 waiting = set(flagged)
             elif settings.pins == "record":
                 waiting = {name for name in flagged if pins[name].state != "trusted"}
@@ -169,57 +173,57 @@ class Trust:
         return waiting
 
     def is_known(self, kind: PinKind) -> bool:
-        """Tell whether a list of this kind was ever seen; False where that cannot be read."""
-        if self._talk.pins is None:
+        """Tell whether a list of this kind was ever seen; False if that cannot be read."""
+        if self._conversation.pins is None:
             return False
         try:
-            self._known(kind)
+            self._pins(kind)
         except NacreError:
             return False
         return self._of(kind).has_baseline
 
-    def _of(self, kind: PinKind) -> _Known:
-        known = self._kinds.get(kind)
-        if known is None:
-            known = self._kinds[kind] = _Known()
-        return known
+    def _of(self, kind: PinKind) -> _PinsOfKind:
+        cached = self._kinds.get(kind)
+        if cached is None:
+            cached = self._kinds[kind] = _PinsOfKind()
+        return cached
 
-    def _known(self, kind: PinKind) -> dict[str, Pin]:
-        talk, known = self._talk, self._of(kind)
-        assert talk.pins is not None
-        if known.pins is None:
-            known.pins = talk.pins.of(talk.judge.server, kind)
-            known.has_baseline = talk.pins.has_baseline(talk.judge.server, kind)
-            known.read_at = self._tick()
-        return known.pins
+    def _pins(self, kind: PinKind) -> dict[str, Pin]:
+        conversation, cached = self._conversation, self._of(kind)
+        assert conversation.pins is not None
+        if cached.pins is None:
+            cached.pins = conversation.pins.of(conversation.judge.server, kind)
+            cached.has_baseline = conversation.pins.has_baseline(conversation.judge.server, kind)
+            cached.read_at = self._tick()
+        return cached.pins
 
     def _problem(self, kind: PinKind, name: str) -> str | None:
-        pin = self._known(kind).get(name)
-        server = self._talk.judge.server
+        pin = self._pins(kind).get(name)
+        server = self._conversation.judge.server
         if pin is None:
             # Resources come and go, and many are in no list.
             if kind == "resource" or not self._of(kind).has_baseline:
                 return None
-            shown = shown_name(name)[:80]
+            label = masked_name(name)[:80]
             return (
-                f"Blocked by policy (the {_WHAT[kind]} '{shown}' is not among those that"
-                f" '{server}' had when it was approved; list its {_WHAT[kind]}s again)"
+                f"Blocked by policy (the {_KIND_NAMES[kind]} '{label}' is not among those that"
+                f" '{server}' had when it was approved; list its {_KIND_NAMES[kind]}s again)"
             )
         if pin.state == "trusted":
             return None
-        return refusal(name, pin.state, server, self._talk.judge.commands, kind)
+        return refusal(name, pin.state, server, self._conversation.judge.commands, kind)
 
 
 def refusal(name: str, state: State, server: str, commands: Commands, kind: PinKind) -> str:
-    """Return why a tool or the like may not be used, and the command that its owner can run."""
-    what = {
+    """Return the refusal of an item: the reason, and the command that shows it to its owner."""
+    reason = {
         "trusted": "is trusted",
         "new": "is new since the server was approved",
         "changed": "has changed since it was approved",
         "flagged": "has a definition that tries to instruct the model",
     }[state]
-    shown = shown_name(name)[:80]
+    label = masked_name(name)[:80]
     return (
-        f"Blocked by policy (the {_WHAT[kind]} '{shown}' {what}; its owner can look at it with:"
-        f" {commands.line('approve', quote(server))})"
+        f"Blocked by policy (the {_KIND_NAMES[kind]} '{label}' {reason}; its owner can look at it"
+        f" with: {commands.line('approve', quote(server))})"
     )

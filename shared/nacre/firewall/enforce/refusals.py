@@ -1,20 +1,20 @@
-"""What a guard says itself: denials and refusals, as each method's caller understands them."""
+"""Answers of the guard itself: denials and refusals in the form that each method expects."""
 
 import json
 from typing import Any
 
 from nacre.firewall.enforce.judge import Denied
-from nacre.firewall.enforce.message import Id
+from nacre.firewall.enforce.message import Id, Wire
 from nacre.firewall.rules.arguments.arguments import JsonNumber
 
-BLOCKED = -31001  # outside the ranges that JSON-RPC and MCP keep
-_REJECTED_BY_USER = -1  # what the specification gives for a sampling request that was refused
+BLOCKED = -31001  # outside the ranges that JSON-RPC and MCP reserve
+_REJECTED_BY_USER = -1  # the specification's code for a refused sampling request
 META = "nacre/policy"
 _encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 
 
 def error(id_: Id | None, code: int, text: str, data: dict[str, Any] | None = None) -> bytes:
-    """Return an error response; without an id it answers a message whose id is not known."""
+    """Return an error response; `id_` is None if the id of the message is unknown."""
     body: dict[str, Any] = {"code": code, "message": text}
     if data is not None:
         body["data"] = data
@@ -27,12 +27,16 @@ def result(id_: Id, value: dict[str, Any]) -> bytes:
 
 
 def request(id_: Id, method: str, params: Any) -> bytes:
-    """Return a request of the guard's own."""
+    """Return a request that the guard sends itself."""
     return _encode({"jsonrpc": "2.0", "id": id_, "method": method, "params": params}).encode()
 
 
+UNAUDITED = Denied("Blocked by policy (the audit cannot be written)")
+"""The denial of a message that cannot be recorded."""
+
+
 def denial(method: str, id_: Id, denied: Denied, *, is_modern: bool) -> bytes:
-    """Return what the sender of a denied request gets."""
+    """Return the answer to a denied request."""
     if method == "tools/call" and denied.style == "result":
         return result(id_, blocked_result(denied, is_modern=is_modern))
     if method == "elicitation/create":
@@ -42,14 +46,22 @@ def denial(method: str, id_: Id, denied: Denied, *, is_modern: bool) -> bytes:
     return error(id_, BLOCKED, denied.text, _facts(denied))
 
 
+def answer_denied(wire: Wire, denied: Denied, *, is_modern: bool | None = None) -> bytes:
+    """Return the answer to a denied request, with its id as the request spells it."""
+    id_ = spelled(wire.id, wire.raw)
+    assert id_ is not None
+    modern = wire.is_modern if is_modern is None else is_modern
+    return denial(str(wire.method), id_, denied, is_modern=modern)
+
+
 def blocked_result(denied: Denied, *, is_modern: bool) -> dict[str, Any]:
     """Return the result of a tool that was not called, for a model to read."""
-    said: dict[str, Any] = {
+    value: dict[str, Any] = {
         "content": [{"type": "text", "text": denied.text}],
         "isError": True,
         "_meta": {META: _facts(denied)},
     }
-    return {"resultType": "complete", **said} if is_modern else said
+    return {"resultType": "complete", **value} if is_modern else value
 
 
 def spelled(id_: Id | None, raw: bytes) -> Id | None:
@@ -63,16 +75,16 @@ def spelled(id_: Id | None, raw: bytes) -> Id | None:
 
 
 class _Spelled(JsonNumber):
-    """JSON text that goes out as it is."""
+    """JSON text that is sent unchanged."""
 
     __slots__ = ()
 
 
 def _facts(denied: Denied) -> dict[str, Any]:
-    known = {"decision": "deny", "rule": denied.rule, "audit": denied.audit or None}
-    return {name: value for name, value in known.items() if value is not None}
+    facts = {"decision": "deny", "rule": denied.rule, "audit": denied.audit or None}
+    return {name: value for name, value in facts.items() if value is not None}
 
 
 def _message(id_: Id | None, name: str, body: dict[str, Any]) -> bytes:
-    shown = str(id_) if isinstance(id_, JsonNumber) else _encode(id_)
-    return f'{{"jsonrpc":"2.0","id":{shown},"{name}":{_encode(body)}}}'.encode()
+    id_text = str(id_) if isinstance(id_, JsonNumber) else _encode(id_)
+    return f'{{"jsonrpc":"2.0","id":{id_text},"{name}":{_encode(body)}}}'.encode()

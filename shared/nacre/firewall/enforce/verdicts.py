@@ -1,15 +1,16 @@
-"""What becomes of one message at a guard."""
+"""The verdicts about one message: forward it, answer it, drop it or hold it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
+
+from nacre.core.lazy_dataclasses import dataclass
 
 
 class Forward(NamedTuple):  # made for each message, in a fifth of the time
-    """The message goes on: as it came, byte for byte, or as it was changed.
+    """Forward the message, unchanged byte for byte or with changes.
 
-    `answer` goes back to its sender besides. `headers` are those that mirror the message
-    over HTTP; others of their names are not to be sent on.
+    `answer` is also sent back to its sender. `headers` mirror the message over HTTP; the sender's
+    own headers of these names are not sent on.
     """
 
     raw: bytes
@@ -19,7 +20,7 @@ class Forward(NamedTuple):  # made for each message, in a fifth of the time
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The message does not go on, and its sender gets this; `status` is HTTP's."""
+    """Do not forward the message, and send this answer to its sender; `status` is for HTTP."""
 
     raw: bytes
     status: int = 200
@@ -27,16 +28,16 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """The message ends here, and nobody is told."""
+    """The message is dropped without an answer."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """Somebody has to decide first; `ask`, when there, goes to the client meanwhile.
+    """A person has to decide first; `ask`, if given, is sent to the client meanwhile.
 
-    What becomes of the message comes out of a later message of the client's, or of `poll`.
+    A later message of the client, or `poll`, releases the message.
     """
 
     ask: bytes | None = None
@@ -47,7 +48,7 @@ Verdict = Forward | Answer | Drop | Hold
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """A message that was held, or what its sender gets instead."""
+    """A message that was held, or the answer to its sender."""
 
     to: Literal["client", "server"]
     raw: bytes

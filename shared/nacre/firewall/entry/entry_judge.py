@@ -1,39 +1,67 @@
-"""Decisions at the MCP entry: what a guard in front of another server would decide and record."""
+"""Decisions at the MCP entry: those that a guard in front of another server would make."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from operator import is_not
 from typing import TYPE_CHECKING, Any
 
-from nacre.core.errors import NacreError
+from nacre.core.bounded_cache import BoundedCache
+from nacre.core.coroutines import is_stepping
+from nacre.core.errors import BlockedError, NacreError, OffersChangedError, RelayedError
+from nacre.core.lazy_dataclasses import replace
 from nacre.core.own_server_name import OWN
-from nacre.firewall.enforce.judge import Allowed, Denied, Judge
-from nacre.firewall.entry.caller_content import EntryContent
-from nacre.firewall.entry.mounted_servers import Kind, Mounts
-from nacre.firewall.entry.tool_calls import NAMED, Blocked, EntryCalls, Judges, being_of, blocked
-from nacre.firewall.rules.rule import NO_PATHS, Subject
+from nacre.firewall.approvals.approver import Question, Waiting
+from nacre.firewall.content.digests import arguments_sha256
+from nacre.firewall.enforce.judge import Allowed, Call, Denied, Judge, Pending, Ruling
+from nacre.firewall.enforce.refusals import blocked_result
+from nacre.firewall.entry.mounted_servers import NAMED_BY, Kind, Mounts, Place, place_of
+from nacre.firewall.rules.arguments.base_folders import roots_in, with_roots
+from nacre.firewall.rules.rule import NO_PATHS, Subject, Surroundings
 from nacre.protocol.context import Context
 from nacre.protocol.principal import Principal
-from nacre.protocol.surface import Definitions, WireResult
-from nacre.protocol.versions import is_modern
+from nacre.protocol.surface import WireResult, WireTool
+from nacre.protocol.versions import MODERN
 
 if TYPE_CHECKING:
     from nacre.firewall.entry.mounted_content import MountedContent
+    from nacre.firewall.entry.mounted_servers import CheckedOffer
     from nacre.firewall.rules.policy import Policy
+    from nacre.ports.upstream import Offered
 
-_MOST_CHANGES = 3  # of a server's offers during one call
-_NAMED_BY: Mapping[Kind, str] = {
-    "tool": "name",
-    "prompt": "name",
-    "resource": "uri",
-    "template": "uriTemplate",
+_APPROVAL = "approval-"
+_APPROVED = "approved"  # the key under which a call stores its approval between its rounds
+_LOOK_SECONDS = 0.5  # between checks whether a held call was decided
+_MAX_JUDGES = 1024  # of Beings and servers, kept ready
+_MAX_CHANGES = 3  # of a server's offers during one call
+_NAMED_IN: Mapping[str, tuple[Kind, str]] = {
+    "resources/read": ("resource", "uri"),
+    "prompts/get": ("prompt", "name"),
 }
 
+_Facts = tuple[Judge, Surroundings, tuple[str, ...]]
 
-class EntryJudge(EntryContent):
+Judges = Callable[[str], Judge]
+"""From a Being's id, or "" for nobody in particular, to the judge that decides for it."""
+
+
+class _Result:
+    """The result of a tool call that was denied or changed."""
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: Mapping[str, Any]) -> None:
+        self._value = value
+
+    def to_dict(self) -> Mapping[str, Any]:
+        """Return the result as `tools/call` carries it."""
+        return self._value
+
+
+class EntryJudge:
     """Decides about the calls of every Being of this server; `server` is its name in rules.
 
-    `mounts` tells what belongs to other servers behind it, and `content` looks at what
-    those hand back; it is called when they do.
+    `mounts` knows the servers behind this one. `content` is called when one of them sends
+    something, and checks its texts.
     """
 
     def __init__(
@@ -44,139 +72,371 @@ class EntryJudge(EntryContent):
         mounts: Mounts | None = None,
         content: "Callable[[], MountedContent] | None" = None,
     ) -> None:
-        super().__init__(EntryCalls(judges, server, mounts), content)
         self._judges = judges
+        self._server = server
         self._mounts = mounts
-        self._shown: dict[Kind, tuple[object, str, Definitions]] = {}
-
-    def shown(self, whole: Definitions, principal: Principal | None) -> Definitions:
-        """Return the tools that the policy does not deny for every argument.
-
-        Where no policy can be read these are all, and each call is denied.
-        """
-        return self._filtered("tool", whole, being_of(principal))
-
-    def offered(self, kind: Kind, whole: Definitions) -> Definitions:
-        """Return the prompts, resources or templates that do not wait for their owner."""
-        return self._filtered(kind, whole, "")
-
-    def _filtered(self, kind: Kind, whole: Definitions, being_id: str) -> Definitions:
-        try:
-            policy = self._judges(being_id).policy()
-        except NacreError:
-            return whole
-        if policy.settings.mode == "monitor":
-            return whole
-        # Once: another thread may put another policy's list there.
-        shown = self._shown.get(kind)
-        if shown is None or shown[0] is not whole or shown[1] != policy.digest:
-            kept = [each for each in whole if self._may_be_seen(kind, each, policy)]
-            shown = (whole, policy.digest, whole if len(kept) == len(whole) else tuple(kept))
-            self._shown[kind] = shown
-        return shown[2]
-
-    def _may_be_seen(self, kind: Kind, definition: Mapping[str, Any], policy: "Policy") -> bool:
-        name = str(definition[_NAMED_BY[kind]])
-        if kind == "tool":
-            place = self._calls.place("tool", name)
-            if not policy.engine().may_pass("tool", place.name, place.server):
-                return False
-        held = None if self._mounts is None else self._mounts.held(kind, name)
-        return held is None or not held.holds(policy)
+        self._content = content
+        self._of_servers: BoundedCache[tuple[str, str], tuple[_Facts, Judge]] = BoundedCache(
+            _MAX_JUDGES
+        )
+        self._roots: dict[str, tuple[str, ...]] = {}
 
     def may_read(self, uri: str, principal: Principal | None) -> bool:
         """Tell whether a resource may be read without asking anybody; nothing is recorded."""
-        place, named = self._calls.named("resources/read", {"uri": uri})
-        judge = self._calls.judge_of(being_of(principal), place.server)
+        place = self._place("resource", uri)
+        judge = self._judge_of(_being_of(principal), place.server)
         try:
             policy = judge.policy()
         except NacreError:
             return False
-        subject = Subject("method", "resources/read", place.server, named)
+        subject = Subject("method", "resources/read", place.server, {"uri": place.name})
         is_allowed = policy.decide(subject, judge.where).action == "allow"
         return is_allowed or policy.settings.mode == "monitor"
 
-    async def refused(
-        self, tool: str, arguments: Mapping[str, Any], context: Context
+    # Calls of clients.
+
+    async def call_tool(
+        self, name: str, tool: WireTool, arguments: dict[str, Any], context: Context
+    ) -> WireResult:
+        """Run a tool if the policy allows it, and return its result, possibly redacted.
+
+        A denied call returns a result with the reason. Raises BlockedError if the policy makes
+        denials errors.
+        """
+        place = self._place("tool", name)
+        denied = await self._denied_result(name, place, arguments, context)
+        if denied is not None:
+            return denied
+        try:
+            try:
+                result = await tool.call(arguments, context)
+            except OffersChangedError:  # the decision was about an older offer
+                place = self._place("tool", name)
+                denied = await self._denied_result(name, place, arguments, context)
+                if denied is not None:
+                    return denied
+                result = await tool.call(arguments, context)
+        except RelayedError as error:
+            raise self._screened_error("tools/call", place.server, error, context) from None
+        if place.server == self._server or self._content is None:
+            return result
+        value = result.to_dict()
+        try:
+            screened = await self._content().large(
+                self._judge(context, place.server), "tools/call", value, context
+            )
+        except BlockedError as error:
+            return _denied(Denied(str(error)), context)
+        return result if screened is value else _Result(screened)
+
+    async def request(
+        self,
+        method: str,
+        params: Mapping[str, Any],
+        context: Context,
+        send: Callable[[], Awaitable[Mapping[str, Any]]],
+    ) -> Mapping[str, Any]:
+        """Read a resource or get a prompt if that is allowed; raises BlockedError."""
+        await self._permit(method, params, context)
+        kind, key = _NAMED_IN[method]
+        try:
+            try:
+                value = await send()
+            except OffersChangedError:  # the decision was about an older offer
+                await self._permit(method, params, context)
+                value = await send()
+        except RelayedError as error:
+            server = self._place(kind, str(params[key])).server
+            raise self._screened_error(method, server, error, context) from None
+        server = self._place(kind, str(params[key])).server
+        if server == self._server or self._content is None:
+            return value
+        screened: Mapping[str, Any] = await self._content().large(
+            self._judge(context, server), method, value, context
+        )
+        return screened
+
+    def screened_completion(
+        self, ref: Mapping[str, Any], completion: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Return suggestions that may go to the caller; raises BlockedError."""
+        kind: Kind = "prompt" if ref.get("type") == "ref/prompt" else "resource"
+        server = self._place(kind, str(ref.get(NAMED_BY[kind], ""))).server
+        if server == self._server or self._content is None:
+            return completion
+        context = Context.detached()
+        judge = self._judge(context, server)
+        screened: dict[str, Any] = self._content().result(
+            judge, "completion/complete", completion, context
+        )
+        return screened
+
+    def _screened_error(
+        self, method: str, server: str, error: RelayedError, context: Context
+    ) -> RelayedError:
+        """Return another server's error that may go to the caller; raises BlockedError."""
+        if server == self._server or self._content is None:
+            return error
+        value = {"message": str(error), "data": error.data}
+        screened = self._content().result(self._judge(context, server), method, value, context)
+        if screened is value:
+            return error
+        return RelayedError(error.code, str(screened["message"]), screened["data"])
+
+    async def _denied_result(
+        self, tool: str, place: Place, arguments: Mapping[str, Any], context: Context
     ) -> WireResult | None:
-        """Return None for a call that may be made, else what its caller gets."""
-        place = self._calls.place("tool", tool)
-        paths = NO_PATHS if self._mounts is None else self._mounts.path_arguments(tool)
+        """Return None for a call that may be made, else the result that its caller gets."""
+        mounts = self._mounts
+        is_own = mounts is None or place.server == self._server
+        paths = NO_PATHS if mounts is None or is_own else mounts.path_arguments(tool)
         subject = Subject("tool", place.name, place.server, arguments, paths)
-        ruling = await self._ruled(subject, context, ("tool", tool))
+        ruling = await self._ruled(subject, context, "tool", tool)
         if isinstance(ruling, Allowed):
             return None
         if ruling.style == "error":
-            raise blocked(ruling)
-        return Blocked(ruling, is_modern=is_modern(context.version))
+            raise _blocked(ruling)
+        return _denied(ruling, context)
 
-    async def permit(self, method: str, params: Mapping[str, Any], context: Context) -> None:
+    async def _permit(self, method: str, params: Mapping[str, Any], context: Context) -> None:
         """Raise BlockedError unless the request may be made."""
-        place, named = self._calls.named(method, params)
-        kind, key = NAMED[method]
-        subject = Subject("method", method, place.server, named)
-        ruling = await self._ruled(subject, context, (kind, str(params[key])))
+        kind, key = _NAMED_IN[method]
+        name = str(params[key])
+        place = self._place(kind, name)
+        subject = Subject("method", method, place.server, {**params, key: place.name})
+        ruling = await self._ruled(subject, context, kind, name)
         if isinstance(ruling, Denied):
-            raise blocked(ruling)
+            raise _blocked(ruling)
+
+    # Decisions.
 
     async def _ruled(
-        self, subject: Subject, context: Context, what: tuple[Kind, str]
+        self, subject: Subject, context: Context, kind: Kind, name: str
     ) -> Allowed | Denied:
         """Decide about the use of something, on what its server offers now.
 
-        A server that announces other offers while somebody is asked is decided about again.
+        When a server announces other offers while somebody is asked, this decides again.
         """
-        judge = self._calls.judge(context, subject.server)
-        call = self._calls.call(subject, context)
-        kind, name = what
+        judge = self._judge(context, subject.server)
+        call = self._call(subject, context)
         task = context.task
         if kind == "tool" and task is not None and task.makes(name, subject.arguments):
             # It was decided, and approved, when it was called; a rule that has come to deny it
             # since still counts.
             call = replace(call, granted=True)
-        for _ in range(_MOST_CHANGES):
-            objection = await self._stale(subject.server) or self._objection(what, subject, judge)
-            current = call if objection is None else replace(call, objection=objection)
-            ruling = await self._calls.settled(judge, current, judge.rule(current), context)
+        mounts = None if subject.server == self._server else self._mounts
+        for _ in range(_MAX_CHANGES):
+            current = call
+            if mounts is not None:
+                objection = await self._unlisted(mounts, subject.server) or self._objection(
+                    mounts, kind, name, judge
+                )
+                current = call if objection is None else replace(call, objection=objection)
+            ruling = await self._settled(judge, current, judge.rule(current), context)
             if isinstance(ruling, Denied):
                 return ruling
             if ruling.approval is not None:
-                self._calls.mark_approved(subject, judge, context)
+                # The answer to a later question brings the call here again.
+                context.handler_state[_APPROVED] = _mark(subject, judge.policy())
                 call = replace(call, granted=True)
-            if not self._is_stale(subject.server):
+            if mounts is None or not mounts.is_stale(subject.server):
                 return ruling
-        late = replace(call, objection=_ever_changing(subject.server))
-        return await self._calls.settled(judge, late, judge.rule(late), context)
+        late_call = replace(call, objection=_ever_changing(subject.server))
+        return await self._settled(judge, late_call, judge.rule(late_call), context)
 
-    def _is_stale(self, server: str) -> bool:
-        return (
-            server != self._calls.server
-            and self._mounts is not None
-            and self._mounts.is_stale(server)
-        )
-
-    async def _stale(self, server: str) -> str | None:
+    async def _unlisted(self, mounts: Mounts, server: str) -> str | None:
         """Wait for the lists that a server has announced; return why they are not there."""
-        if not self._is_stale(server):
+        if not mounts.is_stale(server) or await mounts.fresh(server):
             return None
-        assert self._mounts is not None
-        return None if await self._mounts.fresh(server) else _ever_changing(server)
+        return _ever_changing(server)
 
-    def _objection(self, what: tuple[Kind, str], subject: Subject, judge: Judge) -> str | None:
-        """Return why something of another server may not be used, whatever the rules say."""
-        held = None if self._mounts is None else self._mounts.held(*what)
-        if held is None:
+    def _objection(self, mounts: Mounts, kind: Kind, name: str, judge: Judge) -> str | None:
+        """Return the reason why an item must wait even if a rule allows it, or None."""
+        hold = mounts.held(kind, name)
+        if hold is None:
             return None
         try:
-            if not held.holds(judge.policy()):
+            if not hold.applies(judge.policy()):
                 return None
         except NacreError:
             return None  # without a policy the call is denied anyway
-        # What a guard says; it is loaded where there is something to say.
+        # Loaded only for a refusal.
         from nacre.firewall.enforce.pin_check import refusal  # noqa: PLC0415
 
-        state = "flagged" if held.is_flagged else held.state
-        return refusal(held.name, state, subject.server, judge.commands, held.kind)
+        state = "flagged" if hold.is_flagged else hold.state
+        return refusal(hold.name, state, judge.server, judge.commands, hold.kind)
+
+    async def _settled(
+        self, judge: Judge, call: Call, ruling: Ruling, context: Context
+    ) -> Allowed | Denied:
+        """Return the final ruling; a pending one waits for a person's approval."""
+        if not isinstance(ruling, Pending):
+            return ruling
+        by, request = ruling.by, ruling.request
+        if isinstance(by, Question):
+            # The ticket is in the name, so that an answer counts for no later question.
+            name = f"{_APPROVAL}{by.ticket}"
+            question = {name: {"method": "elicitation/create", "params": dict(by.params)}}
+            try:
+                answer = (await context.ask(question))[name]
+            except NacreError as error:
+                decided = judge.look(call, ruling)  # the owner may have used the command
+                if isinstance(decided, Pending):
+                    text = f"{request.decision.text}: nobody answered ({error})"
+                    decided = judge.refuse(call, request, text)
+            else:
+                decided = judge.answered(call, request, by.ticket, answer)
+        else:
+            decided = await _held(judge, call, ruling, by, context)
+        assert not isinstance(decided, Pending)
+        return decided
+
+    def _call(self, subject: Subject, context: Context) -> Call:
+        """Return a call as the judge decides about it."""
+        principal = context.principal
+        return Call(
+            subject=subject,
+            principal=principal.subject if principal else "local",
+            being=_being_of(principal),
+            request=None if context.request_id is None else str(context.request_id),
+            can_elicit=_can_elicit(context),
+            granted=self._was_approved(subject, context),
+        )
+
+    def _was_approved(self, subject: Subject, context: Context) -> bool:
+        approved = context.handler_state.get(_APPROVED)
+        if approved is None:
+            return False
+        try:
+            policy = self._judges(_being_of(context.principal)).policy()
+            return bool(approved == _mark(subject, policy))
+        except NacreError:
+            return False
+
+    # The servers behind this one.
+
+    async def decide(
+        self, server: str, method: str, params: Mapping[str, Any], context: Context
+    ) -> Mapping[str, Any]:
+        """Return the params with which a server may ask the client; raises BlockedError."""
+        judge = self._judge(context, server)
+        screened = self._check().asked(judge, method, params)
+        call = replace(
+            self._call(Subject("method", method, server, params), context),
+            sender="server",
+            granted=False,
+            objection=screened.objection,
+            doubt=screened.doubt,
+            note=screened.note,
+        )
+        ruling = await self._settled(judge, call, judge.rule(call), context)
+        if isinstance(ruling, Denied):
+            raise _blocked(ruling)
+        changed: Mapping[str, Any] = screened.value
+        return changed if judge.policy().settings.mode == "enforce" else params
+
+    def answer(
+        self, server: str, method: str, result: Mapping[str, Any], context: Context
+    ) -> Mapping[str, Any]:
+        """Return the client's answer that may go to the server; raises BlockedError."""
+        judge = self._judge(context, server)
+        if method == "roots/list":
+            self._learn_roots(server, result)
+        screened: Mapping[str, Any] = self._check().answer(judge, method, result, context)
+        return screened
+
+    def passing(self, server: str, method: str, params: Any, context: Context) -> Any:
+        """Return a server's notification that may go to the client; raises BlockedError."""
+        return self._check().result(self._judge(context, server), method, params, context)
+
+    def listed(self, server: str, offered: "Offered") -> "CheckedOffer":
+        """Return which parts of an offer wait for the server's owner, and the offer to show."""
+        return self._check().listed(self._judge_of("", server), offered)
+
+    def _check(self) -> "MountedContent":
+        assert self._content is not None, "there are no other servers"
+        return self._content()
+
+    def _judge(self, context: Context, server: str) -> Judge:
+        """Return the judge that decides for the caller about a server."""
+        return self._judge_of(_being_of(context.principal), server)
+
+    def _judge_of(self, being_id: str, server: str) -> Judge:
+        own_judge = self._judges(being_id)
+        if server == self._server or self._mounts is None:
+            return own_judge
+        cached = self._of_servers.get((being_id, server))
+        where = self._mounts.where(server)
+        roots = self._roots.get(server, ())
+        facts = (own_judge, where, roots)
+        if cached is None or any(map(is_not, cached[0], facts)):
+            where = with_roots(where, roots) if roots else where
+            judge = replace(own_judge, server=server, where=where)
+            cached = self._of_servers[being_id, server] = (facts, judge)
+        return cached[1]
+
+    def _learn_roots(self, server: str, answer: Mapping[str, Any]) -> None:
+        """Remember the roots that a client gives a server, before the server has them.
+
+        Several clients share a server, so that the roots of each may be its bases.
+        """
+        roots = self._roots.get(server, ())
+        joined = tuple(dict.fromkeys([*roots, *roots_in(answer)]))
+        if joined != roots:
+            self._roots[server] = joined
+
+    def _place(self, kind: Kind, name: str) -> Place:
+        return place_of(self._mounts, kind, name, self._server)
+
+
+async def _held(
+    judge: Judge, call: Call, pending: Pending, by: Waiting, context: Context
+) -> Ruling:
+    """Hold a call until somebody has decided elsewhere, or its time or its caller is gone."""
+    end = time.monotonic() + by.seconds
+    while (remaining := end - time.monotonic()) > 0 and not context.cancelled:
+        await _pause(min(_LOOK_SECONDS, remaining))
+        ruling = judge.look(call, pending)
+        if not isinstance(ruling, Pending):
+            return ruling
+    return judge.refuse(call, pending.request, by.text)
+
+
+async def _pause(seconds: float) -> None:
+    if is_stepping():  # a handler that blocks, in a thread of its own
+        time.sleep(seconds)
+        return
+    import asyncio  # noqa: PLC0415 - a function on AWS holds nothing, and does not load it
+
+    await asyncio.sleep(seconds)
+
+
+def _mark(subject: Subject, policy: "Policy") -> str:
+    """Return a key for the approval of this call; calls that its handler makes have others."""
+    arguments = arguments_sha256(subject.arguments)
+    return f"{policy.digest} {subject.server} {subject.name} {arguments}"
+
+
+def _being_of(principal: Principal | None) -> str:
+    """Return the id of a caller's Being, "" for nobody."""
+    return principal.being_id if principal else ""
+
+
+def _can_elicit(context: Context) -> bool:
+    elicitation = context.capabilities.get("elicitation")
+    if not isinstance(elicitation, Mapping) or (elicitation and "form" not in elicitation):
+        return False
+    return context.version == MODERN or context.channel.can_ask
+
+
+def _denied(denied: Denied, context: Context) -> _Result:
+    """Return the result of a tool call that was denied."""
+    return _Result(blocked_result(denied, is_modern=context.version == MODERN))
+
+
+def _blocked(denied: Denied) -> BlockedError:
+    """Return the error for a denial that no result can carry."""
+    return BlockedError(denied.text, rule=denied.rule, audit=denied.audit)
 
 
 def _ever_changing(server: str) -> str:

@@ -1,17 +1,17 @@
-"""What other servers behind our entry hand back, ask and list, as a guard would judge it."""
+"""Results, questions and lists of the servers behind the entry, checked as a guard would."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from nacre.core.coroutines import is_in_loop
 from nacre.core.errors import BlockedError
+from nacre.core.lazy_dataclasses import replace
 from nacre.firewall.audit.entry import Direction
 from nacre.firewall.content.digests import digest
 from nacre.firewall.enforce.content_check import Screen, Screened
 from nacre.firewall.enforce.judge import Call, Judge
 from nacre.firewall.enforce.large_results import Screening, is_large, screened_elsewhere
-from nacre.firewall.entry.mounted_servers import Watched
+from nacre.firewall.entry.mounted_servers import CheckedOffer
 from nacre.firewall.pins import Pin, PinKind, Pins, label, pin_name
 from nacre.firewall.rules.policy import Policy
 from nacre.firewall.rules.rule import Subject
@@ -29,7 +29,7 @@ _LISTS: tuple[tuple[str, PinKind, str], ...] = (
 
 
 class MountedContent:
-    """Looks at content of one server after another, and keeps their pins."""
+    """Checks contents of the servers behind the entry, and stores their pins."""
 
     def __init__(
         self,
@@ -42,12 +42,12 @@ class MountedContent:
         self._screening = screening
 
     def result(self, judge: Judge, method: str, value: Any, context: Context) -> Any:
-        """Return a result as its caller may have it; raises BlockedError."""
+        """Return a result that may go to the caller, possibly redacted; raises BlockedError."""
         screened = self._screen.result(value, judge.policy(), method)
         return self._passed(judge, method, screened, value, context, sender="server")
 
     async def large(self, judge: Judge, method: str, value: Any, context: Context) -> Any:
-        """Return a result as `result` does, without holding up other calls for a large one."""
+        """Return the same as `result`, but screen a large result without delaying other calls."""
         screening = self._screening
         if screening is None or not is_large(value):
             return self.result(judge, method, value, context)
@@ -56,7 +56,7 @@ class MountedContent:
         policy = judge.policy()
         if is_in_loop():
             screened = await asyncio.to_thread(screened_elsewhere, value, method, policy, screening)
-        else:  # a tool that blocks has a thread of its own
+        else:  # a blocking tool already has its own thread
             screened = screened_elsewhere(value, method, policy, screening)
         if screened is None:
             return self.result(judge, method, dict(value), context)
@@ -65,16 +65,16 @@ class MountedContent:
         return self._passed(judge, method, screened, value, context, sender="server")
 
     def answer(self, judge: Judge, method: str, value: Any, context: Context) -> Any:
-        """Return a client's answer as the server may have it; raises BlockedError."""
+        """Return a client's answer that may go to the server; raises BlockedError."""
         screened = self._screen.answer(value, judge.policy())
         return self._passed(judge, method, screened, value, context, sender="client")
 
     def asked(self, judge: Judge, method: str, params: Mapping[str, Any]) -> Screened:
-        """Look at what a server asks of the client."""
+        """Check a server's question to the client."""
         return self._screen.asked(method, params, judge.policy())
 
-    def listed(self, judge: Judge, offered: Offered) -> Watched:
-        """Record what a server offers; return what waits for its owner, and what to show."""
+    def listed(self, judge: Judge, offered: Offered) -> CheckedOffer:
+        """Record a server's offer; return its waiting parts, and the offer to show."""
         policy, server = judge.policy(), judge.server
         return compared(offered, server, policy, self._pins, self._screen, judge.note)
 
@@ -91,7 +91,7 @@ class MountedContent:
         if screened.note is None and screened.objection is None:
             return value
         denies = screened.objection is not None
-        kept = judge.note(
+        recorded = judge.note(
             "deny" if denies else "note",
             method,
             sender=sender,
@@ -101,7 +101,7 @@ class MountedContent:
         )
         if judge.policy().settings.mode != "enforce":
             return value
-        if denies or not kept:
+        if denies or not recorded:
             raise BlockedError(
                 screened.objection or "Blocked by policy (the audit cannot be written)",
                 rule=None,
@@ -117,38 +117,38 @@ def compared(
     pins: Callable[[], Pins],
     screen: Screen | None = None,
     note: Note | None = None,
-) -> Watched:
-    """Compare what a server offers with its pins, and pin what is new.
+) -> CheckedOffer:
+    """Compare a server's offer with its pins, and pin new parts.
 
-    Return what waits for the server's owner, and the offer as it may be shown. `note` records
-    in the audit what was listed.
+    Return the parts that wait for the server's owner, and the offer to show. `note` records the
+    lists in the audit.
     """
     screen = screen or Screen()
     note = note or _unrecorded
     waiting: dict[str, str] = {}
     flagged: dict[str, str] = {}
-    shown: dict[str, Any] = {}
+    filtered: dict[str, Any] = {}
     for member, kind, method in _LISTS:
         items: Sequence[Mapping[str, Any]] = getattr(offered, member)
         problems = {
-            pin_name(each, kind): problem
-            for each in items
-            if (problem := screen.definition(each, policy)) is not None
+            pin_name(item, kind): problem
+            for item in items
+            if (problem := screen.definition(item, policy)) is not None
         }
         if policy.settings.pins == "off":
-            held: dict[str, str] = {}
+            untrusted: dict[str, str] = {}
             flagged |= {label(kind, name): problem for name, problem in problems.items()}
         else:
             listed = _pinned(pins(), server, kind, items, problems)
-            held = {pin.label: pin.state for pin in listed.values() if pin.state != "trusted"}
-            # What was approved all the same is trusted.
+            untrusted = {pin.label: pin.state for pin in listed.values() if pin.state != "trusted"}
+            # A flagged part that its owner approved is trusted.
             flagged |= {
                 listed[name].label: problem
                 for name, problem in problems.items()
                 if listed[name].state != "trusted"
             }
-        waiting |= held
-        shown[member] = _without_secrets(screen, policy, method, items, note)
+        waiting |= untrusted
+        filtered[member] = _without_secrets(screen, policy, method, items, note)
         if items or kind == "tool":
             note(
                 "note",
@@ -157,10 +157,10 @@ def compared(
                 fields={
                     "listed": len(items),
                     "sha256": digest(list(items)),
-                    "waiting": sorted(held)[:20],
+                    "waiting": sorted(untrusted)[:20],
                 },
             )
-    return Watched(replace(offered, **shown), waiting, flagged)
+    return CheckedOffer(replace(offered, **filtered), waiting, flagged)
 
 
 def _pinned(
@@ -187,11 +187,11 @@ def _without_secrets(
     note("note", method, sender="server", note=screened.note)
     if screened.objection is None:
         return tuple(screened.value["items"])
-    return tuple(each for each in items if screen.listed({"items": [each]}, policy).note is None)
+    return tuple(item for item in items if screen.listed({"items": [item]}, policy).note is None)
 
 
 def _unrecorded(*_args: Any, **_fields: Any) -> None:
-    """Take a note for nobody: the server's owner has asked, and sees the answer."""
+    """Record nothing, because the server's owner asked and sees the answer."""
 
 
 def _caller(method: str, context: Context) -> Call:

@@ -1,5 +1,6 @@
-"""Other servers behind our own entry, as the policy sees them."""
+"""The servers behind the MCP entry: their items, offers and pins, as the policy needs them."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 if TYPE_CHECKING:
@@ -9,19 +10,25 @@ if TYPE_CHECKING:
     from nacre.ports.upstream import Offered
 
 Kind = Literal["tool", "prompt", "resource", "template"]
+NAMED_BY: Mapping[Kind, str] = {
+    "tool": "name",
+    "prompt": "name",
+    "resource": "uri",
+    "template": "uriTemplate",
+}
 
 
 class Place(NamedTuple):
-    """A server as rules know it, and what something is called there."""
+    """The server of a tool, prompt or resource, by its name in rules, and the item's name there."""
 
     server: str
     name: str
 
 
-class Watched(NamedTuple):
-    """A server's offer, compared with what was trusted.
+class CheckedOffer(NamedTuple):
+    """A server's offer after the comparison with its pins.
 
-    `waiting` and `flagged` say why, by the labels of pins.
+    `waiting` and `flagged` map the labels of pins to the reasons.
     """
 
     offered: "Offered"
@@ -29,10 +36,10 @@ class Watched(NamedTuple):
     flagged: dict[str, str]
 
 
-class Held(NamedTuple):
-    """Why something may have to wait for its owner: its pin, or what its definition says.
+class PinHold(NamedTuple):
+    """The state of a pin that is not trusted, or has a flagged definition.
 
-    `kind` and `name` are those of the pin: a resource may wait because its template does.
+    `kind` and `name` are those of the pin, which for a resource may be its template's.
     """
 
     state: "State"
@@ -40,8 +47,8 @@ class Held(NamedTuple):
     kind: "PinKind"
     name: str
 
-    def holds(self, policy: "Policy") -> bool:
-        """Tell whether it does under this policy."""
+    def applies(self, policy: "Policy") -> bool:
+        """Tell whether this policy makes the item wait for its owner."""
         match policy.settings.pins:
             case "quarantine":
                 return self.state != "trusted" or self.is_flagged
@@ -52,28 +59,34 @@ class Held(NamedTuple):
 
 
 class Mounts(Protocol):
-    """What belongs to which server."""
+    """Knows which server each tool, prompt and resource belongs to."""
 
     def place(self, kind: Kind, name: str) -> Place | None:
-        """Return where something lives; None for what is our own."""
+        """Return the place of an item, or None for an item of Nacre itself."""
         ...
 
     def where(self, server: str) -> "Surroundings":
-        """Return where a server runs."""
+        """Return the facts about the machine that a server runs on."""
         ...
 
     def path_arguments(self, tool: str) -> frozenset[str]:
-        """Return the arguments of a tool of which its schema says that they are paths."""
+        """Return the arguments of a tool that are paths by its schema."""
         ...
 
-    def held(self, kind: Kind, name: str) -> Held | None:
-        """Return what is to be said against using something, None for nothing."""
+    def held(self, kind: Kind, name: str) -> PinHold | None:
+        """Return the hold on an item that may have to wait for its owner, or None."""
         ...
 
     def is_stale(self, server: str) -> bool:
-        """Tell whether a server has announced other offers than are known of it."""
+        """Tell whether a server has announced changes that it has not listed yet."""
         ...
 
     async def fresh(self, server: str) -> bool:
-        """Wait for the offers that a server has announced; False when they do not come."""
+        """Wait for the lists that a server has announced; False if they do not come."""
         ...
+
+
+def place_of(mounts: Mounts | None, kind: Kind, name: str, own_server: str) -> Place:
+    """Return the place of an item; without another server, its place on `own_server`."""
+    place = None if mounts is None else mounts.place(kind, name)
+    return place or Place(own_server, name)

@@ -1,5 +1,5 @@
-"""Where a policy comes from: a file, a version in the item store, or a pack.
+"""Sources of policies: files, versions in the item store, and packs.
 
-`loader` reads files strictly. `laptop_policy` and `stored_policy` answer which policy is in
-force now.
+`loader` reads a file strictly. Calls come in through `laptop_policy` and `stored_policy`, which
+return the policy in force.
 """

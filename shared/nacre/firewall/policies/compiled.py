@@ -1,13 +1,13 @@
-"""The compiled form of a policy: JSON that loads without a TOML parser or a check."""
+"""The compiled form of a policy: JSON that loads without a TOML parser and without checks."""
 
 import hashlib
 import json
-from dataclasses import asdict
 from typing import Any
 
 from nacre.core.errors import PolicyError
+from nacre.core.lazy_dataclasses import asdict
 from nacre.firewall.rules.policy import Policy
-from nacre.firewall.rules.rule import ArgumentTest, Rule, Wanted
+from nacre.firewall.rules.rule import ArgumentTest, Rule, Scalar
 from nacre.firewall.rules.sections import InjectionSection, NamedPattern, SecretsSection, Settings
 
 FORMAT = "nacre-policy-1"
@@ -21,7 +21,7 @@ def policy_of(
     secrets: SecretsSection,
     settings: Settings,
 ) -> Policy:
-    """Return the policy of these parts, under its digest."""
+    """Return the policy with these parts and its digest."""
     body = _body(rules, injection, secrets, settings)
     return Policy(_digest(body), source, rules, injection, secrets, settings)
 
@@ -33,7 +33,7 @@ def to_json(policy: Policy) -> str:
 
 
 def from_json(text: str) -> Policy:
-    """Return the policy of a compiled form; PolicyError if it is damaged or not one."""
+    """Return the policy of a compiled form; raise PolicyError if it is damaged or not one."""
     try:
         document = json.loads(text)
         if document.pop("format") != FORMAT:
@@ -44,7 +44,7 @@ def from_json(text: str) -> Policy:
         return Policy(
             digest=digest,
             source=source,
-            rules=tuple([_rule(each) for each in document["rules"]]),
+            rules=tuple([_rule(fields) for fields in document["rules"]]),
             injection=InjectionSection(**_section(document["injection"])),
             secrets=SecretsSection(**_section(document["secrets"])),
             settings=Settings(**document["settings"]),
@@ -55,7 +55,7 @@ def from_json(text: str) -> Policy:
         ) from error
 
 
-_HINT = "compile it anew from its TOML"
+_HINT = "compile it again from its TOML"
 
 
 def _body(
@@ -73,7 +73,7 @@ def _body(
 
 
 def _compact(rule: Rule) -> list[Any]:
-    # What few rules say is left out of the others, so that their policies keep their digest.
+    # Rare fields are left out if unset, so that policies without them keep their digest.
     only = [] if rule.only is None else [list(rule.only)]
     return [
         *(rule.number, rule.action, rule.name, rule.kind, rule.server),
@@ -82,26 +82,26 @@ def _compact(rule: Rule) -> list[Any]:
 
 
 def _compact_test(test: ArgumentTest) -> list[Any]:
-    words: dict[str, Any] = {"matcher": test.matcher} if test.matcher is not None else {}
-    words |= {name: True for name in ("optional", "ignores_case") if getattr(test, name)}
-    return [list(test.keys), list(test.wanted), *([words] if words else [])]
+    options: dict[str, Any] = {"matcher": test.matcher} if test.matcher is not None else {}
+    options |= {name: True for name in ("optional", "ignores_case") if getattr(test, name)}
+    return [list(test.keys), list(test.values), *([options] if options else [])]
 
 
 def _rule(fields: list[Any]) -> Rule:
-    number, action, name, kind, server, tests, description, origin, *rest = fields
-    read = tuple([_test(*test) for test in tests])
-    only = tuple(rest[0]) if rest else None
-    return Rule(number, action, name, kind, server, read, description, origin, only)
+    number, action, name, kind, server, tests, description, origin, *names = fields
+    loaded = tuple([_test(*test) for test in tests])
+    only = tuple(names[0]) if names else None
+    return Rule(number, action, name, kind, server, loaded, description, origin, only)
 
 
 def _test(
-    keys: list[str], wanted: list[Wanted], words: dict[str, Any] | None = None
+    keys: list[str], values: list[Scalar], options: dict[str, Any] | None = None
 ) -> ArgumentTest:
-    return ArgumentTest(tuple(keys), tuple(wanted), **(words or {}))
+    return ArgumentTest(tuple(keys), tuple(values), **(options or {}))
 
 
 def _section(table: dict[str, Any]) -> dict[str, Any]:
-    table["patterns"] = tuple(NamedPattern(**each) for each in table["patterns"])
+    table["patterns"] = tuple(NamedPattern(**fields) for fields in table["patterns"])
     return {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
 
 

@@ -1,4 +1,4 @@
-"""Which policy counts on a laptop: a file, or what was pushed, or the built-in one."""
+"""The policy in force on a laptop: a file, else a pushed version, else the built-in one."""
 
 import threading
 import time
@@ -8,18 +8,17 @@ from pathlib import Path
 from nacre.core.errors import PolicyError
 from nacre.core.limits import POLICY_CHECK_SECONDS
 from nacre.firewall.policies.live_policy import PolicyFile
-from nacre.firewall.policies.loader import read_policy
-from nacre.firewall.policies.stored_policy import InForce, StoredPolicies
+from nacre.firewall.policies.stored_policy import PolicyInForce, StoredPolicies
 from nacre.firewall.rules.policy import Policy
 
 Tell = Callable[[str], None]
 
 
 class LaptopPolicies:
-    """The policy file where there is one, else what was pushed, else the built-in policy.
+    """The policy file if there is one, else the pushed policy, else the built-in one.
 
-    A file that is wrong when the process starts is an error; one that becomes wrong
-    later leaves the last good policy in force.
+    A file that is wrong when the process starts is an error. If it becomes wrong later,
+    the last good policy stays in force.
     """
 
     def __init__(
@@ -37,32 +36,32 @@ class LaptopPolicies:
         self._tick = tick
         self._lock = threading.Lock()
         self._file = self._opened() if must_exist or path.exists() else None
-        self._looked = tick()
-        self._known: InForce | None = None
+        self._checked = tick()
+        self._in_force: PolicyInForce | None = None
 
-    def of(self, being_id: str | None) -> InForce:
-        """Return what counts for a Being; version 0 is a file."""
+    def of(self, being_id: str | None) -> PolicyInForce:
+        """Return the policy in force for a Being; version 0 is a file."""
         if self._file is None:
-            self._look()
+            self._check_file()
         if self._file is None:
             return self._stored.of(being_id)
         policy = self._file.current()
-        known = self._known
-        if known is None or known.policy is not policy:
-            # The name alone: who asks the evaluator need not know the folders of this machine.
-            known = self._known = InForce(policy, self._path.name, 0)
-        return known
+        in_force = self._in_force
+        if in_force is None or in_force.policy is not policy:
+            # The name alone: clients of the evaluator must not learn the folders of this machine.
+            in_force = self._in_force = PolicyInForce(policy, self._path.name, 0)
+        return in_force
 
     def current(self) -> Policy:
-        """Return what counts for nobody in particular."""
+        """Return the policy in force without a Being."""
         file = self._file
         return self.of(None).policy if file is None else file.current()
 
-    def _look(self) -> None:
+    def _check_file(self) -> None:
         with self._lock:
-            if self._file is not None or self._tick() - self._looked < POLICY_CHECK_SECONDS:
+            if self._file is not None or self._tick() - self._checked < POLICY_CHECK_SECONDS:
                 return
-            self._looked = self._tick()
+            self._checked = self._tick()
             if not self._path.exists():
                 return
             try:
@@ -73,4 +72,7 @@ class LaptopPolicies:
                 self._tell(f"{self._path}: the policy was read")
 
     def _opened(self) -> PolicyFile:
+        # Most machines have no file, and their starts do not wait for its parser.
+        from nacre.firewall.policies.loader import read_policy  # noqa: PLC0415
+
         return PolicyFile(self._path, read_policy, tell=self._tell, tick=self._tick)

@@ -1,4 +1,4 @@
-"""The policy that counts now, which its owner may change while it is in force."""
+"""Policy sources: a fixed policy, and a policy file that may change at any time."""
 
 import threading
 import time
@@ -14,15 +14,15 @@ _SETTLED_SECONDS = 0.2  # a file that was written just now may be half written
 
 
 class PolicySource(Protocol):
-    """Gives the policy that counts now."""
+    """A source of the policy in force."""
 
     def current(self) -> Policy:
-        """Return the policy; raises UnavailableError when none is known."""
+        """Return the policy in force; raise UnavailableError if none can be read."""
         ...
 
 
 class FixedPolicy:
-    """A policy that stays."""
+    """A policy that never changes."""
 
     def __init__(self, policy: Policy) -> None:
         self._policy = policy
@@ -35,9 +35,9 @@ class FixedPolicy:
 class PolicyFile:
     """A policy file, read again within a second of a change.
 
-    A file that became wrong, or went away, leaves the last good policy in force, and
-    `tell` hears of it. Without a file the policy is `otherwise`; without that, the
-    file must be there and right from the start.
+    If the file becomes wrong or is deleted, the last good policy stays in force, and `tell`
+    gets a message. Without a file the policy is `otherwise`; without `otherwise`, the file
+    must exist and be right from the start.
     """
 
     def __init__(
@@ -56,13 +56,15 @@ class PolicyFile:
         self._tick = tick
         self._now = now
         self._lock = threading.Lock()
-        self._seen = self._look()
+        self._version = self._file_version()
         self._checked = tick()
-        missing = self._seen is None and otherwise is not None
-        self._policy = otherwise() if missing and otherwise is not None else load(path)
+        if self._version is None and otherwise is not None:
+            self._policy = otherwise()
+        else:
+            self._policy = load(path)
 
     def current(self) -> Policy:
-        """Return the policy, after a look at the file when the last one is long ago."""
+        """Return the policy; check the file first if the last check is too old."""
         if self._tick() - self._checked >= POLICY_CHECK_SECONDS and self._lock.acquire(
             blocking=False
         ):
@@ -74,16 +76,16 @@ class PolicyFile:
         return self._policy
 
     def _refresh(self) -> None:
-        seen = self._look()
-        if seen == self._seen:
+        version = self._file_version()
+        if version == self._version:
             return
-        if seen is None:
-            self._seen = None
+        if version is None:
+            self._version = None
             self._tell(f"{self._path}: is gone; the last good policy stays in force")
             return
-        if 0 <= self._now() - seen[0] / 1e9 < _SETTLED_SECONDS:
+        if 0 <= self._now() - version[0] / 1e9 < _SETTLED_SECONDS:
             return
-        self._seen = seen
+        self._version = version
         try:
             self._policy = self._load(self._path)
         except PolicyError as error:
@@ -91,9 +93,9 @@ class PolicyFile:
         else:
             self._tell(f"{self._path}: the policy was read again")
 
-    def _look(self) -> tuple[int, int, int] | None:
+    def _file_version(self) -> tuple[int, int, int] | None:
         try:
-            found = self._path.stat()
+            status = self._path.stat()
         except OSError:
             return None
-        return found.st_mtime_ns, found.st_size, found.st_ino
+        return status.st_mtime_ns, status.st_size, status.st_ino

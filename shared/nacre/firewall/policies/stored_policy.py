@@ -1,15 +1,17 @@
-"""The policy in force, from the item store: kept for a moment, and the last good one beyond.
+"""The policy in force in the item store, cached for a moment.
 
-A Being's own policy comes before the global one; without either the built-in one counts.
+A Being's own policy takes precedence over the global one; without either, the built-in one is
+in force.
 """
 
 import threading
 import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Protocol
 
+from nacre.core.bounded_cache import BoundedCache
 from nacre.core.errors import NacreError, PolicyError, UnavailableError
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.core.limits import MAX_POLICY_SCOPES, POLICY_TTL_SECONDS
 from nacre.firewall.policies.compiled import from_json
 from nacre.firewall.rules.policy import Policy
@@ -19,22 +21,22 @@ BUILT_IN = "built-in"
 SCHEMA_VERSION = 1
 
 Read = Callable[[tuple[str, str]], Mapping[str, Any] | None]
-"""From the key of an item to the item; raises UnavailableError, never guesses."""
+"""Returns the item of a key, or None; raises UnavailableError if it cannot be read."""
 
 
 def partition(scope: str) -> str:
-    """Return where the documents of a scope are: `global`, or a Being's id."""
+    """Return the partition of a scope's policies; a scope is `global` or a Being's id."""
     return f"P#{scope}"
 
 
 def current_key(scope: str) -> tuple[str, str]:
-    """Return where the document in force is."""
+    """Return the key of the policy in force."""
     return partition(scope), "CUR"
 
 
 @dataclass(frozen=True, slots=True)
-class InForce:
-    """A policy, and which document it comes from; version 0 is the built-in one."""
+class PolicyInForce:
+    """A policy, its scope and its version; version 0 is the built-in one or a file."""
 
     policy: Policy
     scope: str
@@ -42,16 +44,16 @@ class InForce:
 
 
 @dataclass(slots=True)
-class _Kept:
-    found: InForce | None
+class _Cached:
+    policy: PolicyInForce | None
     checked: float
 
 
 class StoredPolicies:
-    """Gives each Being the policy that counts for it; threads may share it.
+    """The stored policy in force for each Being; safe to share between threads.
 
-    A store that does not answer, or a document that does not load, leaves what was read
-    before in force and `tell` hears of it; where nothing was read before, UnavailableError.
+    If the store does not answer, or a policy does not load, the last good policy stays in
+    force and `tell` gets a message. Without a last good policy, UnavailableError is raised.
     """
 
     def __init__(
@@ -67,78 +69,76 @@ class StoredPolicies:
         self._tick = tick
         self._tell = tell
         self._lock = threading.Lock()
-        self._kept: dict[str, _Kept] = {}
-        self._otherwise: InForce | None = None
+        self._cache: BoundedCache[str, _Cached] = BoundedCache(MAX_POLICY_SCOPES)
+        self._default: PolicyInForce | None = None
 
-    def of(self, being_id: str | None) -> InForce:
-        """Return what counts for a Being, or for nobody in particular."""
+    def of(self, being_id: str | None) -> PolicyInForce:
+        """Return the policy in force for a Being; the global one for None."""
         for scope in (being_id, GLOBAL) if being_id else (GLOBAL,):
-            found = self._of_scope(scope)
-            if found is not None:
-                return found
+            policy = self._of_scope(scope)
+            if policy is not None:
+                return policy
         with self._lock:
-            if self._otherwise is None:
-                self._otherwise = InForce(self._built_in(), BUILT_IN, 0)
-            return self._otherwise
+            if self._default is None:
+                self._default = PolicyInForce(self._built_in(), BUILT_IN, 0)
+            return self._default
 
-    def _of_scope(self, scope: str) -> InForce | None:
+    def _of_scope(self, scope: str) -> PolicyInForce | None:
         now = self._tick()
         with self._lock:
-            kept = self._kept.get(scope)
-            if kept is not None and now - kept.checked < POLICY_TTL_SECONDS:
-                return kept.found
+            cached = self._cache.get(scope)
+            if cached is not None and now - cached.checked < POLICY_TTL_SECONDS:
+                return cached.policy
             try:
-                found = self._loaded(scope, kept.found if kept else None)
+                policy = self._load(scope, cached.policy if cached else None)
             except NacreError as error:
-                if kept is None:
+                if cached is None:
                     raise UnavailableError(
                         f"the policy of {scope} cannot be read: {error}",
                         public="the policy cannot be read now",
                     ) from error
                 self._tell(f"{scope}: {error}; the last good policy stays in force")
-                found = kept.found
-            if scope not in self._kept and len(self._kept) >= MAX_POLICY_SCOPES:
-                self._kept.clear()
-            self._kept[scope] = _Kept(found, now)
-            return found
+                policy = cached.policy
+            self._cache[scope] = _Cached(policy, now)
+            return policy
 
-    def _loaded(self, scope: str, before: InForce | None) -> InForce | None:
+    def _load(self, scope: str, before: PolicyInForce | None) -> PolicyInForce | None:
         item = self._read(current_key(scope))
         if item is None:
             return None
         version = item["version"]
         if before is not None and before.version == version:
             return before
-        return InForce(unpacked(item), scope, version)
+        return PolicyInForce(unpacked(item), scope, version)
 
 
 class Policies(Protocol):
-    """Knows what counts for each Being: StoredPolicies and LaptopPolicies do."""
+    """The policy in force for each Being: StoredPolicies or LaptopPolicies."""
 
-    def of(self, being_id: str | None) -> InForce:
-        """Return what counts for a Being, or for nobody in particular."""
+    def of(self, being_id: str | None) -> PolicyInForce:
+        """Return the policy in force for a Being; the global one for None."""
         ...
 
 
 class ScopedPolicy:
-    """The policy of one Being, as a source for a judge."""
+    """The policy of one Being, as a PolicySource."""
 
     def __init__(self, policies: Policies, being_id: str | None) -> None:
         self._policies = policies
         self._being_id = being_id
 
     def current(self) -> Policy:
-        """Return the policy that counts now; raises UnavailableError when none is known."""
+        """Return the policy in force; raise UnavailableError if none can be read."""
         return self._policies.of(self._being_id).policy
 
 
 def packed(compiled: str) -> bytes:
-    """Return a compiled policy as it is stored."""
+    """Return a compiled policy in its stored form."""
     return zlib.compress(compiled.encode(), 9)
 
 
 def unpacked(item: Mapping[str, Any]) -> Policy:
-    """Return the policy that an item holds; PolicyError when it cannot be read."""
+    """Return the policy in an item; raise PolicyError if it cannot be read."""
     source = f"version {item.get('version')} of the stored policy"
     if item.get("schema") != SCHEMA_VERSION:
         raise PolicyError("was written by a newer version of nacre", source=source)

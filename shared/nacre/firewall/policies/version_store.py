@@ -1,18 +1,29 @@
-"""Policies in the item store: every version is kept, and one of them is in force."""
+"""The versions of policies in the item store; the newest is in force."""
 
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 
 from nacre.core.clock import Clock
 from nacre.core.errors import ConditionFailedError, ConflictError, NotFoundError, TooLargeError
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.core.limits import MAX_POLICY_BYTES
 from nacre.firewall.policies.compiled import to_json
 from nacre.firewall.policies.loader import load_policy
 from nacre.firewall.policies.stored_policy import SCHEMA_VERSION, current_key, packed, partition
 from nacre.ports.items.paging import every_item
-from nacre.ports.items.table import SCHEMA, Absent, Compare, Condition, Item, Key, Put, Range, Table
+from nacre.ports.items.table import (
+    SCHEMA,
+    Absent,
+    Compare,
+    Condition,
+    Item,
+    Key,
+    Put,
+    Range,
+    Table,
+    read_time,
+)
 
 _VERSION = "V#"
 _PAGE = 100
@@ -20,7 +31,7 @@ _PAGE = 100
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One version of a scope's policy, as its owner wrote it."""
+    """One version of a scope's policy, with the text that its owner wrote."""
 
     scope: str
     number: int
@@ -31,7 +42,7 @@ class Version:
     note: str = ""
 
 
-class Documents:
+class PolicyVersions:
     """The policies of every scope; a scope is `global` or a Being's id."""
 
     def __init__(self, table: Table, *, clock: Clock) -> None:
@@ -39,12 +50,12 @@ class Documents:
         self._clock = clock
 
     def current(self, scope: str) -> Version | None:
-        """Return the version in force, or None where nobody has pushed one."""
+        """Return the version in force, or None if none was pushed."""
         item = self._table.get(Key(*current_key(scope)))
         return None if item is None else self.version(scope, _number(item))
 
     def version(self, scope: str, number: int) -> Version:
-        """Return a version; raises NotFoundError."""
+        """Return a version; raise NotFoundError if there is none of this number."""
         item = self._table.get(_version_key(scope, number))
         if item is None:
             raise NotFoundError(
@@ -65,8 +76,8 @@ class Documents:
     ) -> Version:
         """Put a policy in force, and return its version.
 
-        Raises PolicyError for a text that does not load, and ConflictError when the
-        version in force is another than the one that the text was based on (0: none).
+        Raise PolicyError if the text does not load, and ConflictError if the version in
+        force is not the one that the text is based on (0: none).
         """
         if len(text.encode()) > MAX_POLICY_BYTES:
             raise TooLargeError(f"the policy {source}", limit=MAX_POLICY_BYTES)
@@ -82,13 +93,13 @@ class Documents:
             "digest": pushed.digest,
             "pushed": int(now.timestamp()),
         }
-        kept: Item = {**facts, "text": zlib.compress(text.encode(), 9), "by": by, "note": note}
-        current = Key(*current_key(scope))
-        version = _version_key(scope, pushed.number)
+        history: Item = {**facts, "text": zlib.compress(text.encode(), 9), "by": by, "note": note}
         unchanged: Condition = Compare("version", "=", based_on) if based_on else Absent()
         writes = [
-            Put({"pk": current.pk, "sk": current.sk, **facts, "compiled": compiled}, unchanged),
-            Put({"pk": version.pk, "sk": version.sk, **kept}, Absent()),
+            Put(
+                {**Key(*current_key(scope)).attributes(), **facts, "compiled": compiled}, unchanged
+            ),
+            Put({**_version_key(scope, pushed.number).attributes(), **history}, Absent()),
         ]
         try:
             self._table.transact(writes)
@@ -98,10 +109,10 @@ class Documents:
 
     def _conflict(self, scope: str, based_on: int) -> ConflictError:
         item = self._table.get(Key(*current_key(scope)))
-        found = f"version {_number(item)}" if item else "no version"
-        said = f"version {based_on}" if based_on else "none"
+        current = f"version {_number(item)}" if item else "no version"
+        base = f"version {based_on}" if based_on else "none"
         return ConflictError(
-            f"the policy of {scope} has {found} in force, and this text is based on {said}; "
+            f"the policy of {scope} has {current} in force, and this text is based on {base}; "
             "look at it with 'nacre policy pull', then push with --based-on and its number"
         )
 
@@ -117,14 +128,13 @@ def _number(item: Item) -> int:
 
 
 def _version(scope: str, item: Item) -> Version:
-    text, pushed = item["text"], item["pushed"]
+    text = item["text"]
     assert isinstance(text, bytes)
-    assert isinstance(pushed, int)
     return Version(
         scope=scope,
         number=_number(item),
         digest=str(item["digest"]),
-        pushed=datetime.fromtimestamp(pushed, UTC),
+        pushed=read_time(item["pushed"]),
         by=str(item.get("by", "")),
         text=zlib.decompress(text).decode(),
         note=str(item.get("note", "")),

@@ -1,17 +1,124 @@
-"""A policy: ordered rules, of which the first that matches decides; else deny."""
+"""A policy: ordered rules, of which the first that matches decides. Without one, deny.
 
-from dataclasses import dataclass, field
+`RuleNames` finds the rules by the server and the name of a call, without its arguments.
+"""
 
-from nacre.firewall.rules.evaluate import Engine
-from nacre.firewall.rules.rule import NOWHERE, Decision, Rule, Subject, Surroundings
+import unicodedata
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from nacre.core.bounded_cache import BoundedCache
+from nacre.core.lazy_dataclasses import dataclass, field
+from nacre.firewall.rules.globs.glob import PrefixIndex, is_literal
+from nacre.firewall.rules.globs.matching import matches
+from nacre.firewall.rules.rule import NOWHERE, Decision, Kind, Rule, Subject, Surroundings
 from nacre.firewall.rules.sections import InjectionSection, SecretsSection, Settings
+
+if TYPE_CHECKING:
+    from nacre.firewall.rules.evaluate import Engine
+
+# The first part of every method's name. A tool that is named like a method is not one.
+METHOD_FAMILIES = frozenset(
+    (
+        *("completion", "elicitation", "logging", "notifications", "prompts", "resources"),
+        *("roots", "sampling", "server", "tasks", "tools"),
+    )
+)
+_QUALIFIED = "mcp__"
+
+
+class RuleNames:
+    """The rules of a policy, found by the names of calls."""
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        self._rules = rules
+        self._index = PrefixIndex([(position, (rule.name,)) for position, rule in enumerate(rules)])
+
+    def positions(self, kind: Kind, name: str, server: str) -> tuple[int, ...]:
+        """Return the positions of the rules about calls of this name, in order."""
+        likely = sorted(self._index.find(spellings_of_name(kind, name, server)))
+        return tuple(
+            [position for position in likely if is_about(self._rules[position], kind, name, server)]
+        )
+
+    def may_pass(self, kind: Kind, name: str, server: str) -> bool:
+        """Tell whether a call of this name could be allowed or asked about with some arguments."""
+        if not is_well_formed(Subject(kind, name, server, {})):
+            return False
+        for position in self.positions(kind, name, server):
+            if self._rules[position].action != "deny":
+                return True
+            if self._rules[position].is_unconditional:
+                return False
+        return False
+
+
+def kind_of(name: str) -> Kind | None:
+    """Return the kind that a glob over names is about, or None if it may be both."""
+    family, slash, _ = name.partition("/")
+    return "method" if slash and is_literal(family) and family in METHOD_FAMILIES else None
+
+
+def spellings_of_name(kind: Kind, name: str, server: str) -> tuple[str, ...]:
+    """Return every text of a call's name that a rule's name may match."""
+    if kind == "method":
+        return (name,)
+    return tuple(dict.fromkeys([name, plain(name), f"{_QUALIFIED}{server}__{name}"]))
+
+
+def is_about(rule: Rule, kind: Kind, name: str, server: str) -> bool:
+    """Tell whether the rule is about calls of this name, regardless of their arguments.
+
+    A name in an allow must match exactly, and in `mcp__server__tool` the server ends at
+    the first `__`: no tool can pass for a tool of another server.
+    """
+    if rule.kind is not None and rule.kind != kind:
+        return False
+    if rule.server is not None and not matches(rule.server, server):
+        return False
+    if kind == "method":
+        return matches(rule.name, name)
+    if rule.action != "allow" and (matches(rule.name, name) or matches(rule.name, plain(name))):
+        return True
+    if not rule.name.startswith(_QUALIFIED):
+        return matches(rule.name, name)
+    if rule.action != "allow":
+        return matches(rule.name, f"{_QUALIFIED}{server}__{name}")
+    owner, separator, tool = rule.name.removeprefix(_QUALIFIED).partition("__")
+    if not separator:
+        return matches(rule.name, f"{_QUALIFIED}{server}__{name}")
+    return matches(owner, server) and matches(tool, name)
+
+
+def plain(name: str) -> str:
+    """Return a tool's name as a person reads it: compatible characters, none invisible."""
+    if name.isascii():
+        return name
+    folded = unicodedata.normalize("NFKC", name)
+    return "".join(letter for letter in folded if unicodedata.category(letter) != "Cf")
+
+
+def is_well_formed(subject: Subject) -> bool:
+    """Tell whether a call can be decided: its name is a text and its arguments are named."""
+    name: object = subject.name  # both come from a message, whatever their types say
+    arguments: object = subject.arguments
+    if not isinstance(name, str) or not name:
+        return False
+    if type(arguments) is not dict and not isinstance(arguments, Mapping):
+        return False
+    return "\0" not in name and (name.isascii() or not _has_surrogate(name))
+
+
+def _has_surrogate(name: str) -> bool:
+    return any("\ud800" <= letter <= "\udfff" for letter in name)
+
 
 MAX_ENGINES = 64  # one for each place where servers run
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """One policy. `digest` is over its meaning, so comments and blanks do not change it."""
+    """One policy. `digest` depends on its meaning only, not on comments and blanks."""
 
     digest: str
     source: str
@@ -19,20 +126,21 @@ class Policy:
     injection: InjectionSection = field(default_factory=InjectionSection)
     secrets: SecretsSection = field(default_factory=SecretsSection)
     settings: Settings = field(default_factory=Settings)
-    _engines: dict[Surroundings, Engine] = field(
-        default_factory=dict, init=False, repr=False, compare=False
+    _engines: "BoundedCache[Surroundings, Engine]" = field(
+        default_factory=lambda: BoundedCache(MAX_ENGINES), init=False, repr=False, compare=False
     )
 
     def decide(self, subject: Subject, where: Surroundings = NOWHERE) -> Decision:
-        """Return what happens to a call of a server that runs there."""
+        """Return the decision about a call to a server at `where`."""
         return (self._engines.get(where) or self.engine(where)).decide(subject)
 
-    def engine(self, where: Surroundings = NOWHERE) -> Engine:
-        """Return the rules, prepared for servers that run there; remembered."""
+    def engine(self, where: Surroundings = NOWHERE) -> "Engine":
+        """Return the compiled rules for servers at `where`, cached."""
         engine = self._engines.get(where)
         if engine is None:
+            # A list of tools is decided by names alone, and does not wait for what reads arguments.
+            from nacre.firewall.rules.evaluate import Engine  # noqa: PLC0415
+
             engine = Engine(self.rules, where)
-            if len(self._engines) >= MAX_ENGINES:
-                self._engines.clear()
             self._engines[where] = engine
         return engine

@@ -1,28 +1,26 @@
-"""The words of a policy: what is decided about, a rule, and a decision."""
+"""The values of a policy: the subject of a decision, a rule, and a decision."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
+
+from nacre.core.lazy_dataclasses import dataclass
 
 Action = Literal["allow", "deny", "prompt"]
 Kind = Literal["tool", "method"]
-Wanted = str | int | float | bool
+Scalar = str | int | float | bool
 
 Matcher = Literal["every_address", "one_command", "one_statement"]
 
 ACTIONS: tuple[Action, ...] = ("allow", "deny", "prompt")
-
-
 NO_PATHS: frozenset[str] = frozenset()
 
 
-class Subject(NamedTuple):  # made for each call, in a fifth of the time
+class Subject(NamedTuple):  # built for each call; a dataclass takes five times as long
     """One call: a tool with its arguments, or another method with its parameters.
 
-    `server` is the name that our own configuration gives it, never the one it tells
-    about itself. Numbers among the arguments may be `arguments.JsonNumber`, which keeps
-    the text that was received. `paths` are the arguments of which the tool's schema says
-    that they are paths.
+    `server` is the name from our own configuration, never the one that the server claims.
+    Numbers among the arguments may be `arguments.JsonNumber`, which keeps the text that
+    was received. `paths` are the arguments that the tool's schema declares as paths.
     """
 
     kind: Kind
@@ -38,14 +36,14 @@ class Subject(NamedTuple):  # made for each call, in a fifth of the time
 
 
 class Surroundings(NamedTuple):  # hashed for each call
-    """The facts about a server's machine that give a path its meaning.
+    """The facts about a server's machine that a path depends on.
 
-    `bases` are all folders from which the server resolves relative paths, absolute and as
-    its owner declared them; without them nobody knows what a relative path means, unless
-    the owner says that the server opens no files. `home` is what `~` means. Links are
-    followed only for a server on this machine. `folds_case` is for file systems that do
-    not tell `A` from `a`: macOS and Windows. `follow` follows the links of a path faster
-    than the usual way; None from it means that this has to be used.
+    `bases` are all folders from which the server resolves relative paths, as its owner
+    declared them; all are absolute. Without them a relative path has no known meaning,
+    unless the owner declares that the server opens no files. `home` replaces `~`. Links are
+    followed only for a server on this machine. `folds_case` is for file systems that
+    ignore case, on macOS and Windows. `follow` is a faster way to follow the links of a
+    path; if it returns None, the general way is used.
     """
 
     is_local: bool = False
@@ -61,31 +59,36 @@ NOWHERE = Surroundings()
 
 @dataclass(frozen=True, slots=True)
 class ArgumentTest:
-    """One `args.…` of a rule: where the argument stands, and what it may be.
+    """One `args.…` of a rule: the place of an argument, and the values that match.
 
-    The last key may be `*`: every value below that place. One of `wanted` is enough;
-    a text is a glob, a number or a truth value is compared with its type. With a `matcher`
-    the globs are about the addresses, the command or the verb that it finds in the value.
-    An `optional` argument may be missing. `ignores_case` is for the globs.
+    The last key may be `*`: every value below that place. One of `values` is enough; a
+    text is a glob, a number or a truth value is compared with its type. With a `matcher`
+    the globs apply to the addresses, the command or the verb that it reads from the value.
+    An `optional` argument may be missing. `ignores_case` applies to the globs.
     """
 
     keys: tuple[str, ...]
-    wanted: tuple[Wanted, ...]
+    values: tuple[Scalar, ...]
     matcher: Matcher | None = None
     optional: bool = False
     ignores_case: bool = False
 
     @property
+    def globs(self) -> list[str]:
+        """The values that are globs."""
+        return [value for value in self.values if isinstance(value, str)]
+
+    @property
     def path(self) -> str:
-        """The place as a policy file spells it."""
+        """The place as a policy file writes it."""
         return ".".join(("args", *(_quoted(key) for key in self.keys)))
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule; `origin` is how a person finds it: `rule 3`, `allowed_tools 1`.
+    """One rule. `origin` names it in the file: `rule 3`, `allowed_tools 1`.
 
-    With `only`, it is about calls that have no argument besides these.
+    With `only`, it matches only calls that have no other arguments than these.
     """
 
     number: int
@@ -100,15 +103,15 @@ class Rule:
 
     @property
     def is_unconditional(self) -> bool:
-        """Whether it is about every call of its name."""
+        """True if the rule matches every call of its name."""
         return not self.tests and self.only is None
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What happens to a call. `rule` is None where no rule matched: then it is denied.
+    """The decision about a call. `rule` is None if no rule matched; then the call is denied.
 
-    `text` is what the caller is told.
+    `text` is shown to the caller.
     """
 
     action: Action

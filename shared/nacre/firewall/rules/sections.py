@@ -1,8 +1,9 @@
-"""What a policy says beside its rules: injection, secrets and how it is enforced."""
+"""The sections of a policy other than its rules: injection, secrets and settings."""
 
 import re
-from dataclasses import dataclass
 from typing import Literal
+
+from nacre.core.lazy_dataclasses import dataclass
 
 InjectionAction = Literal["deny", "prompt", "redact", "off"]
 SecretsAction = Literal["redact", "deny", "off"]
@@ -23,13 +24,13 @@ class NamedPattern:
     text: str
 
     def compiled(self) -> re.Pattern[str]:
-        """Return the pattern, compiled; the loader has seen that it compiles."""
+        """Return the compiled pattern; the loader has checked that it compiles."""
         return re.compile(self.text)
 
 
 @dataclass(frozen=True, slots=True)
 class InjectionSection:
-    """What happens to text that tries to instruct a model.
+    """The handling of text that tries to instruct a model.
 
     `without` names built-in rules that are switched off.
     """
@@ -43,9 +44,9 @@ class InjectionSection:
 
 @dataclass(frozen=True, slots=True)
 class SecretsSection:
-    """What happens to keys and passwords in results; the audit never holds them.
+    """The handling of keys and passwords in results; the audit never holds them.
 
-    `cards` and `ibans` also take out payment cards (by Luhn) and bank accounts (by checksum).
+    `cards` and `ibans` also redact payment cards (by Luhn) and bank accounts (by checksum).
     """
 
     action: SecretsAction = "redact"
@@ -58,10 +59,10 @@ class SecretsSection:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How decisions are enforced.
+    """The settings of enforcement.
 
-    A call that needs approval is held for `wait_seconds`. Then it is denied, and its ticket can
-    still be allowed until `approval_seconds` after it was asked about.
+    A call that needs approval waits for `wait_seconds`. Then it is denied, and its ticket can
+    still be allowed until `approval_seconds` after the question.
     """
 
     mode: Mode = "enforce"

@@ -1,5 +1,5 @@
 """The configuration files of clients, with and without the proxy in them.
 
-`nacre wrap` calls `wrapper.Wrapper`. `file_edit` changes one entry and keeps every other byte;
-the three `*_tree` modules read JSON, TOML and YAML with positions.
+Calls come in through `wrapper.Wrapper`. `file_edit` changes one entry and keeps every other
+byte; the three `*_tree` modules read JSON, TOML and YAML with positions.
 """

@@ -1,13 +1,14 @@
-"""The programs that start MCP servers: where each keeps its list, and how an entry looks.
+"""The clients that start MCP servers: the paths of their files, and the keys of an entry.
 
-The paths follow from the platform and the environment alone, so that every platform's can be
-tested on any.
+The paths depend only on the platform and the environment, so every platform can be tested on
+any other.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import Literal
+
+from nacre.core.lazy_dataclasses import dataclass
 
 Format = Literal["json", "yaml", "toml"]
 
@@ -16,9 +17,9 @@ Format = Literal["json", "yaml", "toml"]
 class Shape:
     """The keys of an entry.
 
-    Where `args` is empty, the command is a list. `sse` and `http` name a URL's key that says
-    by itself how the server speaks; `local` and `remote` are what `type` says of a command and
-    of a URL. Who `fills_headers` puts variables into them that the proxy would not have.
+    If `args` is empty, the command is a list. `sse` and `http` are keys of a URL that imply
+    its transport; `local` and `remote` are the values of `type` for a command and for a URL.
+    With `fills_headers`, the client puts variables into headers that the proxy does not have.
     """
 
     command: str = "command"
@@ -41,10 +42,10 @@ class Shape:
 class Client:
     """A program that starts MCP servers.
 
-    In paths `~` is the home, `{config}` where the platform keeps what programs are told and
-    `{xdg}` where Unix tools do; `$NAME…|…` is the first path if the variable is set, else the
-    second; `linux:` and its kind say where a path counts. A `*` in a container stands for every
-    key. What `managed` names belongs to an administrator.
+    In paths `~` is the home folder, `{config}` the platform's folder for configuration and
+    `{xdg}` that of Unix tools. `$NAME…|…` is the first path if the variable is set, else the
+    second. A prefix such as `linux:` limits a path to a platform. A `*` in a container matches
+    every key. `managed` files belong to an administrator.
     """
 
     name: str
@@ -60,7 +61,7 @@ class Client:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What paths depend on; `project` is the folder that project files are looked for in."""
+    """The facts that paths depend on; `project` is the folder with project files."""
 
     platform: str
     home: str
@@ -79,10 +80,10 @@ CLIENTS: tuple[Client, ...] = (
         "Claude Desktop",
         (
             "{config}/Claude/claude_desktop_config.json",
-            # Not where the application looks today, but where many instructions put it.
+            # The application no longer reads this file, but many instructions name it.
             "linux:~/.claude/claude_desktop_config.json",
             "darwin:~/.claude/claude_desktop_config.json",
-            # Where the one from the Microsoft Store sees its {config}.
+            # The {config} of the application from the Microsoft Store.
             "win32:~/AppData/Local/Packages/Claude_*/LocalCache/Roaming/Claude/"
             "claude_desktop_config.json",
         ),
@@ -278,7 +279,7 @@ def project_files(client: Client, machine: Machine) -> list[str]:
 
 
 def managed_files(client: Client, machine: Machine) -> list[str]:
-    """Return the patterns of files that an administrator keeps: never to be changed."""
+    """Return the patterns of files that an administrator manages; they are never changed."""
     return list(_expanded(client.managed, machine))
 
 
@@ -302,7 +303,7 @@ def _expanded(patterns: tuple[str, ...], machine: Machine) -> Iterator[str]:
 
 
 def _based(path: str, machine: Machine) -> str:
-    """Put the platform's folders in the place of their names."""
+    """Replace the name of a platform's folder at the start of a path."""
     home, environment = machine.home, machine.environment
     xdg = environment.get("XDG_CONFIG_HOME", "")
     # The specification: a relative path there is invalid and ignored.

@@ -1,10 +1,10 @@
-"""The servers of the clients that are here: in which file each stands, and who may change it."""
+"""The servers of all clients on this machine, with their files and who may change them."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from nacre.core.errors import NacreError
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.firewall.wrap.client_formats import (
     CLIENTS,
     Client,
@@ -20,7 +20,7 @@ Scope = Literal["user", "project", "managed"]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ClientServer:
     """A server in a client's file."""
 
     client: Client
@@ -30,98 +30,101 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
-    """A file that cannot be read, and why."""
+class UnreadableFile:
+    """A file that cannot be read, and the reason."""
 
     client: Client
     file: str
     reason: str
 
 
-def look(
+def find_servers(
     files: ConfigFiles, records: WrapRecords, machine: Machine, clients: Sequence[Client] = CLIENTS
-) -> tuple[list[Found], list[Problem]]:
-    """Return every server that the clients have, and the files that cannot be read."""
-    found: list[Found] = []
-    problems: list[Problem] = []
-    for client, file, scope in _places(files, records, machine, clients):
+) -> tuple[list[ClientServer], list[UnreadableFile]]:
+    """Return all servers of the clients, and the files that cannot be read."""
+    client_servers: list[ClientServer] = []
+    problems: list[UnreadableFile] = []
+    for client, file, scope in _files(files, records, machine, clients):
         try:
             listed = servers(files.read(file), client)
         except NacreError as error:
-            problems.append(Problem(client, file, without(file, error)))
+            problems.append(UnreadableFile(client, file, reason_without_file(file, error)))
             continue
-        found += [Found(client, file, scope, server) for server in listed]
-    return found, problems
+        client_servers += [ClientServer(client, file, scope, server) for server in listed]
+    return client_servers, problems
 
 
-def choose(found: Iterable[Found], names: Sequence[str], *, project: bool) -> list[Found]:
-    """Return the servers of these names that may be changed; without names, all that can be.
+def select_servers(
+    servers: Iterable[ClientServer], names: Sequence[str], *, project: bool
+) -> list[ClientServer]:
+    """Return the servers of these names that may be changed; without names, all of them.
 
-    Files of a project are for those who asked: others read them too.
+    Files of a project are changed only on request, because other people share them.
     """
     scopes = ("user", "project") if project else ("user",)
-    wanted = [
-        each
-        for each in found
-        if (each.server.name in names if names else not each.server.is_built_in)
+    return [
+        entry
+        for entry in servers
+        if entry.scope in scopes
+        and (entry.server.name in names if names else not entry.server.is_built_in)
     ]
-    return [each for each in wanted if each.scope in scopes]
 
 
-def namesakes(
-    found: Iterable[Found], wanted: Sequence[Found], name: str = ""
-) -> dict[str, list[Found]]:
-    """Return, by the name that rules use, the different servers that have it.
+def shared_names(
+    servers: Iterable[ClientServer], wrapped: Sequence[ClientServer], name: str = ""
+) -> dict[str, list[ClientServer]]:
+    """Return the names in rules that several different servers have, with these servers.
 
-    `wanted` are about to be wrapped, under `name` where it is given; only names of theirs count.
-    The last of each group is one of them.
+    Only the names of `wrapped` count; `name` is their name if it is given. The last server of
+    each group is one of `wrapped`.
     """
-    groups: dict[str, list[Found]] = {}
-    chosen = {(each.file, each.server.path) for each in wanted}
-    for each in sorted(found, key=lambda one: (one.file, one.server.path) in chosen):
-        is_chosen = (each.file, each.server.path) in chosen
-        if is_chosen or each.server.proxy is not None:
-            groups.setdefault(_rule_name(each, name if is_chosen else ""), []).append(each)
-    named = {_rule_name(each, name) for each in wanted}
+    groups: dict[str, list[ClientServer]] = {}
+    keys = {(entry.file, entry.server.path) for entry in wrapped}
+    for entry in sorted(servers, key=lambda entry: (entry.file, entry.server.path) in keys):
+        is_wrapped_now = (entry.file, entry.server.path) in keys
+        if is_wrapped_now or entry.server.proxy is not None:
+            rule_name = _rule_name(entry, name if is_wrapped_now else "")
+            groups.setdefault(rule_name, []).append(entry)
+    names = {_rule_name(entry, name) for entry in wrapped}
     return {
         rule_name: group
         for rule_name, group in groups.items()
-        if rule_name in named and len({each.server.what for each in group if each.server.what}) > 1
+        if rule_name in names and len({entry.server.address for entry in group} - {""}) > 1
     }
 
 
-def _rule_name(found: Found, name: str) -> str:
-    proxy = found.server.proxy
-    return name or (proxy.first("--name") if proxy else "") or found.server.name
+def _rule_name(entry: ClientServer, name: str) -> str:
+    proxy = entry.server.proxy
+    return name or (proxy.first("--name") if proxy else "") or entry.server.name
 
 
-def by_file(found: Iterable[Found]) -> list[list[Found]]:
+def by_file(servers: Iterable[ClientServer]) -> list[list[ClientServer]]:
     """Return servers in groups, one for each file of a client."""
-    groups: dict[tuple[str, str], list[Found]] = {}
-    for each in found:
-        groups.setdefault((each.client.name, each.file), []).append(each)
+    groups: dict[tuple[str, str], list[ClientServer]] = {}
+    for entry in servers:
+        groups.setdefault((entry.client.name, entry.file), []).append(entry)
     return list(groups.values())
 
 
-def without(file: str, error: NacreError) -> str:
-    """Return an error's words without the file, which stands beside them."""
+def reason_without_file(file: str, error: NacreError) -> str:
+    """Return the text of an error without the name of the file, which is shown next to it."""
     return str(error).removeprefix(f"{file}: ")
 
 
-def _places(
+def _files(
     files: ConfigFiles, records: WrapRecords, machine: Machine, clients: Sequence[Client]
 ) -> Iterator[tuple[Client, str, Scope]]:
-    """Yield the files of clients; one that several patterns lead to, once."""
+    """Yield each existing file of the clients once."""
     for client in clients:
-        seen: set[str] = set()
+        yielded: set[str] = set()
         patterns: tuple[tuple[Scope, list[str]], ...] = (
             ("managed", managed_files(client, machine)),
             ("user", user_files(client, machine)),
             ("project", project_files(client, machine)),
-            ("project", [r.file for r in records.all() if r.client == client.name]),
+            ("project", [record.file for record in records.all() if record.client == client.name]),
         )
-        for scope, each in patterns:
-            for file in files.find(each):
-                if file not in seen:
-                    seen.add(file)
+        for scope, globs in patterns:
+            for file in files.find(globs):
+                if file not in yielded:
+                    yielded.add(file)
                     yield client, file, scope

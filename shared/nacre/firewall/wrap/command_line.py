@@ -1,21 +1,21 @@
-"""The command line of a proxy: written into a client's entry, and recognised there."""
+"""The command line of a proxy: how it is written into a client's entry and read back."""
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
+from nacre.core.lazy_dataclasses import dataclass, replace
 from nacre.firewall.wrap.base_folder import proposed_base, with_certain
 
 _FLAGS = frozenset({"--pass-authorization"})
-_KEPT = ("--data-dir", "--policy", "--base", "--timeout")
+_INHERITED = ("--data-dir", "--policy", "--base", "--timeout")
 
 
 @dataclass(frozen=True, slots=True)
 class Launcher:
-    """Our own program, as a client can start it, and what each proxy is told.
+    """The program that clients start as a proxy, and the options that each proxy gets.
 
     `bases` are the folders that the owner declares for the servers; `home` is the folder
-    that `~` means to them.
+    that `~` stands for.
     """
 
     program: tuple[str, ...]
@@ -27,24 +27,26 @@ class Launcher:
         """Return the options with their values."""
         return list(zip(self.options[::2], self.options[1::2], strict=True))
 
-    def declared(self) -> tuple[str, ...]:
-        """Return the bases that the owner declares, now or in an earlier command line."""
+    def declared_bases(self) -> tuple[str, ...]:
+        """Return the bases that the owner declares now, or declared in an earlier command line."""
         return self.bases or tuple(value for name, value in self.pairs() if name == "--base")
 
-    def like(self, proxy: "Proxied") -> "Launcher":
-        """Return this launcher, with what it leaves open taken from another proxy."""
-        told = {name for name, _ in self.pairs()} | ({"--base"} if self.bases else set())
-        kept = [pair for pair in proxy.options if pair[0] in _KEPT and pair[0] not in told]
-        words = tuple(word for pair in kept for word in pair)
+    def with_options_of(self, proxy: "ProxyCommand") -> "Launcher":
+        """Return this launcher, with missing options taken from an earlier proxy."""
+        present = {name for name, _ in self.pairs()} | ({"--base"} if self.bases else set())
+        missing = [
+            pair for pair in proxy.options if pair[0] in _INHERITED and pair[0] not in present
+        ]
+        words = tuple(text for pair in missing for text in pair)
         return replace(self, options=words + self.options)
 
-    def line(self, name: str, rest: Sequence[str]) -> list[str]:
+    def proxy_line(self, name: str, target: Sequence[str]) -> list[str]:
         """Return the command line of a proxy."""
-        bases = [word for each in self.bases for word in ("--base", each)]
-        return [*self.program, "proxy", "--name", name, *self.options, *bases, *rest]
+        bases = [text for base in self.bases for text in ("--base", base)]
+        return [*self.program, "proxy", "--name", name, *self.options, *bases, *target]
 
     def for_server(self, line: Sequence[str], cwd: str) -> "Launcher":
-        """Return this launcher with the bases that a server's command line shows for certain."""
+        """Return this launcher with the bases that are certain from a server's command line."""
         if "--base" in self.options:
             return self
         proposed = proposed_base(line, cwd, self.home)
@@ -54,8 +56,8 @@ class Launcher:
 
 
 @dataclass(frozen=True, slots=True)
-class Proxied:
-    """A proxy's command line, taken apart; `inner` is the real server's, where it has one."""
+class ProxyCommand:
+    """The parts of a proxy's command line; `inner` is the server's own command, if it has one."""
 
     program: tuple[str, ...]
     options: tuple[tuple[str, str], ...]
@@ -66,30 +68,30 @@ class Proxied:
         return [value for name, value in self.options if name == option]
 
     def first(self, option: str) -> str:
-        """Return the first value of an option, or nothing."""
+        """Return the first value of an option, or an empty text."""
         return next(iter(self.all(option)), "")
 
 
-def read_line(line: Sequence[str]) -> Proxied | None:
-    """Take a command line apart; None where it is not a proxy's."""
+def parse_proxy(line: Sequence[str]) -> ProxyCommand | None:
+    """Return the parts of a proxy's command line, or None if it is another program's."""
     at = program_length(line)
     if at == 0 or list(line[at : at + 1]) != ["proxy"]:
         return None
     options: list[tuple[str, str]] = []
-    rest = at + 1
-    while rest < len(line) and line[rest] != "--":
-        name, equals, value = line[rest].partition("=")
+    position = at + 1
+    while position < len(line) and line[position] != "--":
+        name, equals, value = line[position].partition("=")
         if not equals and name not in _FLAGS:
-            rest += 1
-            value = line[rest] if rest < len(line) else ""
+            position += 1
+            value = line[position] if position < len(line) else ""
         options.append((name, value))
-        rest += 1
-    inner = tuple(line[rest + 1 :]) if rest < len(line) else None
-    return Proxied(tuple(line[:at]), tuple(options), inner)
+        position += 1
+    inner = tuple(line[position + 1 :]) if position < len(line) else None
+    return ProxyCommand(tuple(line[:at]), tuple(options), inner)
 
 
 def program_length(line: Sequence[str]) -> int:
-    """Return how many words of a command line are our program; 0 where it is another one."""
+    """Return the number of words that start Nacre; 0 if the line starts another program."""
     program = re.split(r"[/\\]", line[0])[-1].lower() if line else ""
     if program in {"nacre", "nacre.exe"}:
         return 1

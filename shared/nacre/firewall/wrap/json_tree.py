@@ -1,25 +1,24 @@
-"""JSON with comments, trailing commas and all else that JSON5 allows, with places.
+"""JSON, JSONC and JSON5 as a tree with positions.
 
-What only a stricter reader refuses is read here too: the client decides what it takes, and
-nothing but the values that are to change is touched.
+This reader is lenient: each client decides which dialect it accepts, and only the values to
+change are touched.
 """
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from nacre.core.limits import MAX_CONFIG_DEPTH
 from nacre.firewall.wrap.config_tree import (
+    Dialect,
     Edit,
-    Literal,
     Member,
     Node,
     Paths,
+    RawValue,
     Value,
-    bad_line,
-    beginning_with,
     indent_before,
-    item_separator,
+    line_error,
     newline_of,
 )
 
@@ -40,54 +39,51 @@ _BRACKET = re.compile(r'"(?>(?:[^"\\]++|\\.)*)"|[\[\]{}]', re.DOTALL)
 _WORDS = frozenset({"true", "false", "null"})
 
 
-class Json:
+class Json(Dialect):
     """The dialect of every client that writes JSON, JSONC or JSON5."""
 
     def parse(self, text: str, containers: Paths = ()) -> Node:
-        """Return the tree; ConfigurationError says in which line the text is wrong.
+        """Return the tree; raise ConfigurationError with the line if the text is wrong.
 
-        Some clients keep megabytes of history beside their servers, as strict JSON: there, what
-        leads to no container is not looked into.
+        Some clients keep megabytes of history beside their servers, as strict JSON. There, a
+        value that is not on the way to a container is skipped.
         """
         scanner = _Scanner(text)
         paths = containers if containers and _is_strict(text) else None
         node = scanner.value(scanner.gap(0), 0, paths)
         end = scanner.gap(node.end)
         if end != len(text):
-            raise bad_line(text, end, "something follows the end of the file's value")
+            raise line_error(text, end, "something follows the end of the file's value")
         return node
 
-    def scalar(self, node: Node, value: str) -> Edit:
-        """Return the edit that puts a text in the place of a value."""
-        return node.start, node.end, quoted(value)
-
-    def beginning(self, text: str, node: Node, dropped: int, added: Sequence[str]) -> Edit:
-        """Return the edit that puts texts in the place of a list's first items; one is left."""
-        between = item_separator(text, node)
-        return beginning_with(node, dropped, [quoted(each) for each in added], between)
-
-    def member(self, text: str, after: Member, parent: Node, key: str, value: Value) -> Edit:
+    def add_member(self, text: str, after: Member, parent: Node, key: str, value: Value) -> Edit:
         """Return the edit that adds a member after another one."""
         del parent
         indent = indent_before(text, after.start)
         between = " " if indent is None else f"{newline_of(text)}{indent}"
         end = after.node.end
-        return end, end, f",{between}{quoted(key)}: {one_line(value)}"
+        return end, end, f",{between}{self.quoted(key)}: {self.one_line(value)}"
 
-    def whole(self, text: str, node: Node, value: Mapping[str, Value]) -> Edit:
-        """Return the edit that writes a map anew."""
+    def replace_map(self, text: str, node: Node, value: Mapping[str, Value]) -> Edit:
+        """Return the edit that rewrites a map completely."""
         members = node.members or ()
         inner = indent_before(text, members[0].start) if members else None
         outer = indent_before(text, node.end - 1)
         if inner is None or outer is None or not inner.startswith(outer):
-            return node.start, node.end, one_line(dict(value))
+            return node.start, node.end, self.one_line(dict(value))
         step = inner[len(outer) :]
-        return node.start, node.end, _lines(dict(value), newline_of(text), outer, step)
+        return node.start, node.end, self._lines(dict(value), newline_of(text), outer, step)
 
-    def extent(self, text: str, node: Node) -> tuple[int, int]:
-        """Return from where to where all of a map stands."""
-        del text
-        return node.start, node.end
+    def _lines(self, value: Value, newline: str, outer: str, step: str) -> str:
+        """Return a map with one member on each line; lists stay on one line."""
+        if not isinstance(value, dict) or not value:
+            return self.one_line(value)
+        inner = outer + step
+        members = (
+            f"{inner}{self.quoted(key)}: {self._lines(item, newline, inner, step)}"
+            for key, item in value.items()
+        )
+        return f"{{{newline}{f',{newline}'.join(members)}{newline}{outer}}}"
 
 
 class _Scanner:
@@ -97,15 +93,15 @@ class _Scanner:
         self._text = text
 
     def gap(self, at: int) -> int:
-        """Return where the white space and the comments at a place end."""
-        found = _GAP.match(self._text, at)
-        return found.end() if found else at
+        """Return the end of the white space and comments at a position."""
+        gap = _GAP.match(self._text, at)
+        return gap.end() if gap else at
 
     def value(self, at: int, depth: int, paths: Paths | None) -> Node:
-        """Return the value that begins at a place; None for paths means all that is in it."""
+        """Return the value at a position; without `paths`, all of it is parsed."""
         text = self._text
         if depth > MAX_CONFIG_DEPTH:
-            raise bad_line(text, at, "values are nested too deep")
+            raise line_error(text, at, "values are nested too deep")
         opening = text[at : at + 1]
         if opening == "{":
             return self._map(at, depth, paths)
@@ -114,10 +110,10 @@ class _Scanner:
         if opening in {'"', "'"}:
             end, content = self._string(at)
             return Node(at, end, content)
-        word = _WORD.match(text, at)
-        if word is None or not (word[0] in _WORDS or _NUMBER.fullmatch(word[0])):
-            raise bad_line(text, at, "a value is missing or misspelt")
-        return Node(at, word.end(), Literal(word[0]))
+        literal = _WORD.match(text, at)
+        if literal is None or not (literal[0] in _WORDS or _NUMBER.fullmatch(literal[0])):
+            raise line_error(text, at, "a value is missing or misspelt")
+        return Node(at, literal.end(), RawValue(literal[0]))
 
     def _map(self, start: int, depth: int, paths: Paths | None) -> Node:
         members: list[Member] = []
@@ -126,7 +122,7 @@ class _Scanner:
             end, key = self._key(at)
             colon = self.gap(end)
             if self._text[colon : colon + 1] != ":":
-                raise bad_line(self._text, colon, "a ':' is missing")
+                raise line_error(self._text, colon, "a ':' is missing")
             node = self._member(self.gap(colon + 1), depth + 1, key, paths)
             members.append(Member(key, at, node))
             at = self._next(node.end, "}")
@@ -139,19 +135,19 @@ class _Scanner:
         if below:
             return self.value(at, depth, below if all(below) else None)
         end = self._end(at)
-        return Node(at, end, Literal(self._text[at:end]))
+        return Node(at, end, RawValue(self._text[at:end]))
 
     def _end(self, at: int) -> int:
-        """Return where a value of strict JSON ends."""
+        """Return the end of a value of strict JSON."""
         if self._text[at] not in "[{":
             return self.value(at, 0, None).end
         depth = 0
-        for found in _BRACKET.finditer(self._text, at):
-            mark = found[0]
+        for bracket in _BRACKET.finditer(self._text, at):
+            mark = bracket[0]
             depth += (mark in "[{") - (mark in "]}")
             if depth == 0:
-                return found.end()
-        raise bad_line(self._text, at, "a bracket is missing")
+                return bracket.end()
+        raise line_error(self._text, at, "a bracket is missing")
 
     def _list(self, start: int, depth: int) -> Node:
         items: list[Node] = []
@@ -162,12 +158,12 @@ class _Scanner:
         return Node(start, at + 1, items=tuple(items))
 
     def _next(self, end: int, closing: str) -> int:
-        """Return where the next member, the next item or the closing bracket begins."""
+        """Return the start of the next member or item, or of the closing bracket."""
         at = self.gap(end)
         if self._text[at : at + 1] == ",":
             return self.gap(at + 1)
         if self._text[at : at + 1] != closing:
-            raise bad_line(self._text, at, f"a ',' or '{closing}' is missing")
+            raise line_error(self._text, at, f"a ',' or '{closing}' is missing")
         return at
 
     def _key(self, at: int) -> tuple[int, str]:
@@ -175,20 +171,20 @@ class _Scanner:
             return self._string(at)
         name = _NAME.match(self._text, at)
         if name is None:
-            raise bad_line(self._text, at, "a key is missing or misspelt")
+            raise line_error(self._text, at, "a key is missing or misspelt")
         return name.end(), name[0]
 
     def _string(self, at: int) -> tuple[int, str]:
-        found = _STRING.match(self._text, at)
-        if found is None:
-            raise bad_line(self._text, at, "a text has no end")
-        raw = found[0]
+        string = _STRING.match(self._text, at)
+        if string is None:
+            raise line_error(self._text, at, "a text has no end")
+        raw = string[0]
         if raw[0] == '"':
             try:
-                return found.end(), str(json.loads(raw, strict=False))
+                return string.end(), str(json.loads(raw, strict=False))
             except ValueError:
                 pass  # an escape that only JSON5 knows
-        return found.end(), _ESCAPE.sub(_meaning, raw[1:-1])
+        return string.end(), _ESCAPE.sub(_meaning, raw[1:-1])
 
 
 def _is_strict(text: str) -> bool:
@@ -200,38 +196,7 @@ def _is_strict(text: str) -> bool:
 
 
 def _meaning(escape: re.Match[str]) -> str:
-    wide, narrow, other = escape.groups()
+    wide, narrow, character = escape.groups()
     if wide or narrow:
         return chr(int(wide or narrow, 16))
-    return "" if other in _LINE_ENDS else _MEANINGS.get(other, other)
-
-
-def quoted(text: str) -> str:
-    """Return a text as JSON writes it."""
-    half = any("\ud800" <= character <= "\udfff" for character in text)
-    return json.dumps(text, ensure_ascii=half)
-
-
-def one_line(value: Value) -> str:
-    """Return a value as JSON writes it, in one line."""
-    match value:
-        case str():
-            return quoted(value)
-        case Literal(text):
-            return text
-        case list():
-            return f"[{', '.join(map(one_line, value))}]"
-        case dict():
-            members = (f"{quoted(key)}: {one_line(each)}" for key, each in value.items())
-            return f"{{{', '.join(members)}}}"
-
-
-def _lines(value: Value, newline: str, outer: str, step: str) -> str:
-    """Return a map with its members in lines of their own; lists stay in one line."""
-    if not isinstance(value, dict) or not value:
-        return one_line(value)
-    inner = outer + step
-    members = (
-        f"{inner}{quoted(key)}: {_lines(each, newline, inner, step)}" for key, each in value.items()
-    )
-    return f"{{{newline}{f',{newline}'.join(members)}{newline}{outer}}}"
+    return "" if character in _LINE_ENDS else _MEANINGS.get(character, character)

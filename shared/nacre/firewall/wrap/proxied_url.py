@@ -1,8 +1,7 @@
-"""A server that is reached by a URL: its entry with the proxy, and without it.
+"""The entry of a server that has a URL, with and without the proxy.
 
-Headers and URLs that hold keys go into the proxy's environment, which stands in the same
-place of the same file as they did; nothing of them is on a command line, where every program
-of the machine could read it.
+Headers, and URLs that hold keys, go into the proxy's environment in the same entry. None of
+them is on a command line, which every program of the machine could read.
 """
 
 import re
@@ -11,8 +10,8 @@ from urllib.parse import urlsplit
 
 from nacre.core.errors import InvalidInputError
 from nacre.firewall.wrap.client_formats import Shape
-from nacre.firewall.wrap.command_line import Launcher, Proxied
-from nacre.firewall.wrap.config_tree import Literal, Value
+from nacre.firewall.wrap.command_line import Launcher, ProxyCommand
+from nacre.firewall.wrap.config_tree import RawValue, Value
 
 Entry = Mapping[str, Value]
 
@@ -41,45 +40,49 @@ _ADDED = (_HEADER_VARIABLE, _URL, _BEARER_VARIABLE)
 _KINDS = ("type", "transport", "transportType")
 
 
-def wrapped_url(
+def wrap_url_entry(
     entry: Entry, shape: Shape, key: str, name: str, launcher: Launcher
 ) -> dict[str, Value]:
-    _refuse_own_ways(entry)
+    _check_supported(entry)
     url = str(entry[key])
     if not url.lower().startswith(("http://", "https://")) and not _TEMPLATE.search(url):
-        raise InvalidInputError(f"its '{key}' is no http or https URL; only those can be wrapped")
+        raise InvalidInputError(
+            f"its '{key}' is not an http or https URL; only those can be wrapped"
+        )
     if _has_login(url):
         raise InvalidInputError(
             f"its '{key}' holds a name and a password; put them into its headers instead"
         )
     environment = _environment(entry, shape)
-    rest = _transport(entry, shape, key)
+    options = _transport(entry, shape, key)
     if may_hold_secret(url):
         environment[_URL] = url
-        rest += ["--url-env", _URL]
+        options += ["--url-env", _URL]
     else:
-        rest += ["--url", url]
+        options += ["--url", url]
     forwarded: list[str] = []
     for number, (header, value) in enumerate(_headers(entry, shape).items(), 1):
         variable = f"{_HEADER_VARIABLE}{number}"
         environment[variable] = value
-        rest += ["--header-env", f"{header}={variable}"]
+        options += ["--header-env", f"{header}={variable}"]
     for header, variable in _named_headers(entry).items():
         forwarded.append(variable)
-        rest += ["--header-env", f"{header}={variable}"]
-    rest += _bearer(entry, environment, forwarded)
-    return _local_entry(entry, shape, launcher.line(name, rest), environment, forwarded)
+        options += ["--header-env", f"{header}={variable}"]
+    options += _bearer(entry, environment, forwarded)
+    return _local_entry(entry, shape, launcher.proxy_line(name, options), environment, forwarded)
 
 
-def unwrapped_url(entry: Entry, shape: Shape, proxy: Proxied, before: Entry) -> dict[str, Value]:
+def unwrap_url_entry(
+    entry: Entry, shape: Shape, proxy: ProxyCommand, before: Entry
+) -> dict[str, Value]:
     environment = entry.get(shape.env)
     environment = dict(environment) if isinstance(environment, dict) else {}
     address = _address(shape, proxy, environment, before)
-    kept = {key: value for key, value in environment.items() if not key.startswith(_ADDED)}
+    remaining = {key: value for key, value in environment.items() if not key.startswith(_ADDED)}
     ours = {shape.command, shape.args, shape.env, "type", "env_vars"}
     new = address | {key: value for key, value in entry.items() if key not in ours}
-    if kept or shape.env in before:
-        new[shape.env] = kept
+    if remaining or shape.env in before:
+        new[shape.env] = remaining
     return new | {key: before[key] for key in ("env_vars", "oauth") if key in before}
 
 
@@ -91,7 +94,7 @@ def _has_login(url: str) -> bool:
 
 
 def may_hold_secret(url: str) -> bool:
-    """Tell whether a URL has a part in which keys travel."""
+    """Tell whether a URL has a part that may be a key."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -107,9 +110,9 @@ def _local_entry(
     environment: dict[str, Value],
     forwarded: Sequence[str],
 ) -> dict[str, Value]:
-    """Return an entry that starts a command, with what a URL's entry had beside its address."""
-    known = entry.get("env_vars")
-    variables = dict.fromkeys([*(known if isinstance(known, list) else []), *forwarded])
+    """Return an entry that starts a command, with the other members of the URL's entry."""
+    listed = entry.get("env_vars")
+    variables = dict.fromkeys([*(listed if isinstance(listed, list) else []), *forwarded])
     command: dict[str, Value] = {shape.command: line[0], shape.args: [*line[1:]]}
     if not shape.args:
         command = {shape.command: [*line]}
@@ -117,14 +120,14 @@ def _local_entry(
         command[shape.env] = environment
     if variables:
         command["env_vars"] = list(variables)
-    gone = {*shape.urls, *_address_keys(shape), *command}
+    removed = {*shape.urls, *_address_keys(shape), *command}
     new: dict[str, Value] = {}
     for key, value in entry.items():
         if key == "type":
             new[key] = shape.local
-        elif key in shape.urls:  # the command stands where the address stood
+        elif key in shape.urls:  # the command takes the position of the URL
             new |= command
-        elif key not in gone:
+        elif key not in removed:
             new[key] = value
     return new
 
@@ -134,18 +137,20 @@ def _address_keys(shape: Shape) -> set[str]:
     return keys | {"bearer_token_env_var", "env_http_headers", "apiKey"}
 
 
-def _refuse_own_ways(entry: Entry) -> None:
-    """Refuse an entry that its client does more for than send headers."""
+def _check_supported(entry: Entry) -> None:
+    """Raise InvalidInputError if the client does more for an entry than send its headers."""
     for key in _SIGNS_IN & entry.keys():
-        if entry[key] != Literal("false"):
+        if entry[key] != RawValue("false"):
             raise InvalidInputError("the client signs in to it (OAuth), which a proxy cannot do")
     for key in _MAKES_HEADERS & entry.keys():
-        raise InvalidInputError(f"the client makes its headers anew ('{key}'), a proxy cannot")
+        raise InvalidInputError(
+            f"the client generates its headers ('{key}'), which a proxy cannot do"
+        )
 
 
 def _environment(entry: Entry, shape: Shape) -> dict[str, Value]:
     environment = entry.get(shape.env)
-    if environment is None or isinstance(environment, Literal):
+    if environment is None or isinstance(environment, RawValue):
         return {}
     if not isinstance(environment, dict) or any(key.startswith(_ADDED) for key in environment):
         raise InvalidInputError(f"its '{shape.env}' cannot be added to; remove it")
@@ -153,9 +158,9 @@ def _environment(entry: Entry, shape: Shape) -> dict[str, Value]:
 
 
 def _transport(entry: Entry, shape: Shape, key: str) -> list[str]:
-    """Return what the proxy is told of how the server speaks; nothing where it may find out."""
-    for said in _KINDS:
-        kind = entry.get(said)
+    """Return the option that names the transport, or nothing if the proxy may detect it."""
+    for name in _KINDS:
+        kind = entry.get(name)
         if not isinstance(kind, str):
             continue
         if kind.lower() in _SSE:
@@ -163,38 +168,37 @@ def _transport(entry: Entry, shape: Shape, key: str) -> list[str]:
         if kind.lower() in _HTTP:
             return ["--transport", "http"]
         if kind.lower() not in _COMMANDS:
-            raise InvalidInputError(f"its '{said}' is neither http nor sse; it cannot be wrapped")
+            raise InvalidInputError(f"its '{name}' is neither http nor sse; it cannot be wrapped")
     if shape.sse and key == shape.sse:
         return ["--transport", "sse"]
     return ["--transport", "http"] if shape.http and key == shape.http else []
 
 
 def _headers(entry: Entry, shape: Shape) -> dict[str, str]:
-    found: Value | None = entry.get(shape.headers[0])
+    value: Value | None = entry.get(shape.headers[0])
     for key in shape.headers[1:]:
-        if isinstance(found, dict) and found.keys() - {key}:
-            raise InvalidInputError(f"its '{shape.headers[0]}' says more than a proxy can do")
-        found = found.get(key) if isinstance(found, dict) else None
-    if found is None or found == Literal("null"):
+        if isinstance(value, dict) and value.keys() - {key}:
+            raise InvalidInputError(f"its '{shape.headers[0]}' has more than a proxy can do")
+        value = value.get(key) if isinstance(value, dict) else None
+    if value is None or value == RawValue("null"):
         return {}
-    headers = _named_texts(found)
+    headers = _named_texts(value)
     if headers is None:
         raise InvalidInputError(f"its '{shape.headers[-1]}' are not texts by name; repair them")
-    if shape.fills_headers and any("$" in value for value in headers.values()):
+    if shape.fills_headers and any("$" in text for text in headers.values()):
         raise InvalidInputError("the client fills in its headers, which a proxy cannot do")
-    return {name: value for name, value in headers.items() if not _is_idle(name.lower(), value)}
+    return {name: text for name, text in headers.items() if not _is_idle(name.lower(), text)}
 
 
 def _is_idle(header: str, value: Value) -> bool:
-    """Tell whether a header is empty, or follows from each message: no fixed one can be sent."""
+    """Tell whether a header is empty or set for each message, so that a fixed one has no use."""
     of_protocol = header.startswith("mcp-") and not header.startswith("mcp-x-")
     return value == "" or header in _OF_MESSAGES or of_protocol
 
 
 def _named_headers(entry: Entry) -> dict[str, str]:
-    """Return the variables that Codex takes headers from."""
-    found = entry.get("env_http_headers", {})
-    headers = _named_texts(found)
+    """Return the headers that Codex reads from environment variables."""
+    headers = _named_texts(entry.get("env_http_headers", {}))
     if headers is None or not all(map(_VARIABLE.fullmatch, headers.values())):
         raise InvalidInputError("its 'env_http_headers' are not variables by header; repair them")
     return headers
@@ -203,7 +207,7 @@ def _named_headers(entry: Entry) -> dict[str, str]:
 def _named_texts(value: Value) -> dict[str, str] | None:
     if not isinstance(value, dict) or not all(map(_HEADER.fullmatch, value)):
         return None
-    texts = {key: each for key, each in value.items() if isinstance(each, str)}
+    texts = {key: text for key, text in value.items() if isinstance(text, str)}
     return texts if len(texts) == len(value) else None
 
 
@@ -216,15 +220,17 @@ def _bearer(entry: Entry, environment: dict[str, Value], forwarded: list[str]) -
         environment[_BEARER_VARIABLE] = key
         return ["--bearer-env", _BEARER_VARIABLE]
     if variable is not None or key is not None:
-        raise InvalidInputError("its token is no text; repair it")
+        raise InvalidInputError("its token is not a string; repair it")
     return []
 
 
-def _address(shape: Shape, proxy: Proxied, environment: Entry, before: Entry) -> dict[str, Value]:
-    """Return how a server is reached, from the proxy's command line and its environment."""
+def _address(
+    shape: Shape, proxy: ProxyCommand, environment: Entry, before: Entry
+) -> dict[str, Value]:
+    """Return the URL, headers and kind of a server from the proxy's options and environment."""
     transport = proxy.first("--transport")
     key = next((key for key in shape.urls if key in before), shape.urls[0])
-    address: dict[str, Value] = {said: before[said] for said in _KINDS if said in before}
+    address: dict[str, Value] = {name: before[name] for name in _KINDS if name in before}
     if not before and shape.http:
         key = shape.http if transport == "http" else shape.sse
     elif not before and (transport or shape.remote):
@@ -234,23 +240,26 @@ def _address(shape: Shape, proxy: Proxied, environment: Entry, before: Entry) ->
 
 
 def _address_headers(
-    shape: Shape, proxy: Proxied, environment: Entry, before: Entry
+    shape: Shape, proxy: ProxyCommand, environment: Entry, before: Entry
 ) -> dict[str, Value]:
-    pairs = [each.partition("=")[::2] for each in proxy.all("--header-env")]
-    own: dict[str, Value] = {
+    pairs = [option.partition("=")[::2] for option in proxy.all("--header-env")]
+    headers: dict[str, Value] = {
         header: environment.get(variable, "")
         for header, variable in pairs
         if variable.startswith(_HEADER_VARIABLE)
     }
-    named: dict[str, Value] = {header: each for header, each in pairs if header not in own}
-    known: Value | None = before.get(shape.headers[0])
+    named: dict[str, Value] = {
+        header: variable for header, variable in pairs if header not in headers
+    }
+    earlier: Value | None = before.get(shape.headers[0])
     for key in shape.headers[1:]:
-        known = known.get(key) if isinstance(known, dict) else None
-    if isinstance(known, dict):
-        own = {key: each for key, each in known.items() if _is_idle(key.lower(), each)} | own
+        earlier = earlier.get(key) if isinstance(earlier, dict) else None
+    if isinstance(earlier, dict):
+        idle = {name: value for name, value in earlier.items() if _is_idle(name.lower(), value)}
+        headers = idle | headers
     address: dict[str, Value] = {}
-    if own or shape.headers[0] in before:
-        nested: dict[str, Value] = own
+    if headers or shape.headers[0] in before:
+        nested: dict[str, Value] = headers
         for key in reversed(shape.headers[1:]):
             nested = {key: nested}
         address[shape.headers[0]] = nested

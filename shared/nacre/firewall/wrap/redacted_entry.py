@@ -1,14 +1,13 @@
-"""A client's entry as a screen may show it: without what could be a key."""
+"""The text of a client's entry for a screen, with possible keys hidden."""
 
 import re
 from collections.abc import Iterator
 
 from nacre.firewall.content.secrets import looks_random, names_secret, redact_text
 from nacre.firewall.rules.sections import SecretsSection
-from nacre.firewall.wrap.client_entries import place
 from nacre.firewall.wrap.client_formats import Client
-from nacre.firewall.wrap.config_tree import Edit, Node, edited
-from nacre.firewall.wrap.file_edit import DIALECTS, Path
+from nacre.firewall.wrap.config_tree import Edit, Node, apply_edits
+from nacre.firewall.wrap.file_edit import DIALECTS, Path, find_entry
 from nacre.firewall.wrap.proxied_url import may_hold_secret
 
 _HIDDEN = "…"
@@ -17,34 +16,32 @@ _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
 
 
 def shown_entry(text: str, client: Client, path: Path) -> str:
-    """Return the lines of a server's entry; ConfigurationError for a text that cannot be read."""
+    """Return the lines of a server's entry; raise ConfigurationError if it cannot be read."""
     dialect = DIALECTS[client.format]
-    edits = list(_edits(text, client, path))
-    shown = edited(text, edits)
-    found = place(dialect.parse(shown, client.containers), client, path)
-    if found is None:
+    redacted = apply_edits(text, _edits(text, client, path))
+    entry = find_entry(dialect.parse(redacted, client.containers), client, path)
+    if entry is None:
         return ""
-    start, end = found.node.start, found.node.end
-    line = shown.rfind("\n", 0, start) + 1
-    if found.start > line and shown[line : found.start].strip(_INDENTS):
-        line = found.start  # what stands before it is another server's
-    return shown[line:end]
+    line = redacted.rfind("\n", 0, entry.node.start) + 1
+    if entry.start > line and redacted[line : entry.start].strip(_INDENTS):
+        line = entry.start  # the text before it belongs to another server
+    return redacted[line : entry.node.end]
 
 
 def _edits(text: str, client: Client, path: Path) -> Iterator[Edit]:
     dialect = DIALECTS[client.format]
-    found = place(dialect.parse(text, client.containers), client, path)
-    if found is None:
+    entry = find_entry(dialect.parse(text, client.containers), client, path)
+    if entry is None:
         return
-    for node, is_secret in _texts(found.node, {client.shape.env, *client.shape.headers}):
+    for node, is_secret in _texts(entry.node, {client.shape.env, *client.shape.headers}):
         if is_secret or _may_be_key(str(node.scalar)):
-            yield dialect.scalar(node, _HIDDEN)
+            yield dialect.replace_scalar(node, _HIDDEN)
 
 
 def _texts(
     node: Node, secret_keys: set[str], *, secret: bool = False
 ) -> Iterator[tuple[Node, bool]]:
-    """Yield every text, and whether the key above it or the word before it names a secret."""
+    """Yield every text, with True if its key or the item before it names a secret."""
     named = False
     for item in node.items or ():
         yield from _texts(item, secret_keys, secret=secret or named)

@@ -1,27 +1,25 @@
-"""TOML with places: tomllib says whether a file is right, this says where everything stands."""
+"""TOML as a tree with positions. `tomllib` checks the file, and this module finds positions."""
 
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 
 from nacre.core.errors import ConfigurationError
+from nacre.core.lazy_dataclasses import dataclass, field
 from nacre.firewall.wrap.config_tree import (
+    Dialect,
     Edit,
-    Literal,
     Member,
     Node,
     Paths,
+    RawValue,
     Value,
-    beginning_with,
     indent_before,
-    item_separator,
     newline_of,
 )
-from nacre.firewall.wrap.json_tree import quoted
 
-# Atomic groups: Python before 3.11.5 misreads the possessive `(?:…)*+` that would say the same.
+# Atomic groups, because Python before 3.11.5 has a bug in the equivalent `(?:…)*+`.
 _GAP = re.compile(r"(?>(?:[ \t\r\n]++|#[^\n]*+)*)")
 _BLANK = re.compile(r"[ \t]*+")
 _BARE = re.compile(r"[A-Za-z0-9_-]++")
@@ -34,79 +32,82 @@ _STRING = re.compile(
 )
 _WORD = re.compile(r"[^\s,\]}#]++(?: \d\d:[^\s,\]}#]++)?")  # a date may hold one space
 _AT_LINE = re.compile(r"\(at line (\d+)")
-_DOTTED = "its keys are written with dots; give it a table of its own"
+_DOTTED = "its keys are written with dots; give it its own table"
 
 
-class Toml:
+class Toml(Dialect):
     """The dialect of clients that write TOML."""
 
     def parse(self, text: str, containers: Paths = ()) -> Node:
-        """Return the tree; ConfigurationError says in which line the text is wrong."""
+        """Return the tree; raise ConfigurationError with the line if the text is wrong."""
         del containers
         try:
             tomllib.loads(text.removeprefix("\ufeff"))
         except tomllib.TOMLDecodeError as error:
             line = _AT_LINE.search(str(error))
             where = f"line {line[1]}: " if line else ""
-            raise ConfigurationError(f"{where}this is no TOML") from None
+            raise ConfigurationError(f"{where}this is not TOML") from None
         except RecursionError:
             raise ConfigurationError("values are nested too deep") from None
-        except ValueError:  # what TOML allows, and Python does not
+        except ValueError:  # valid TOML that Python cannot read
             raise ConfigurationError("a number in it has too many digits") from None
         return _node(_Scanner(text).document())
 
-    def scalar(self, node: Node, value: str) -> Edit:
-        """Return the edit that puts a text in the place of a value."""
-        return node.start, node.end, _quoted(value)
-
-    def beginning(self, text: str, node: Node, dropped: int, added: Sequence[str]) -> Edit:
-        """Return the edit that puts texts in the place of a list's first items; one is left."""
-        between = item_separator(text, node)
-        return beginning_with(node, dropped, [_quoted(each) for each in added], between)
-
-    def member(self, text: str, after: Member, parent: Node, key: str, value: Value) -> Edit:
+    def add_member(self, text: str, after: Member, parent: Node, key: str, value: Value) -> Edit:
         """Return the edit that adds a member after another one."""
         between = ", "
         if parent.is_block:
             between = newline_of(text) + (indent_before(text, after.start) or "")
         end = after.node.end
-        return end, end, f"{between}{_key(key)} = {_one_line(value)}"
+        return end, end, f"{between}{self._key(key)} = {self.one_line(value)}"
 
-    def whole(self, text: str, node: Node, value: Mapping[str, Value]) -> Edit:
-        """Return the edit that writes a map anew."""
+    def replace_map(self, text: str, node: Node, value: Mapping[str, Value]) -> Edit:
+        """Return the edit that rewrites a table completely."""
         if not node.is_block:
-            return node.start, node.end, _one_line(dict(value))
+            return node.start, node.end, self.one_line(dict(value))
         start, end = self.extent(text, node)
         lines = [text[start : _Scanner(text).header(start)[1]]]
-        lines += [f"{_key(key)} = {_one_line(each)}" for key, each in value.items()]
+        lines += [f"{self._key(key)} = {self.one_line(item)}" for key, item in value.items()]
         return start, end, newline_of(text).join(lines)
 
+    def quoted(self, text: str) -> str:
+        """Return a text in quotes."""
+        return super().quoted(text).replace("\x7f", "\\u007F")
+
+    def one_line_map(self, value: Mapping[str, Value]) -> str:
+        """Return a table on one line."""
+        members = [f"{self._key(key)} = {self.one_line(item)}" for key, item in value.items()]
+        return f"{{ {', '.join(members)} }}" if members else "{}"
+
+    def _key(self, key: str) -> str:
+        return key if _BARE.fullmatch(key) else self.quoted(key)
+
     def extent(self, text: str, node: Node) -> tuple[int, int]:
-        """Return from where to where a table stands with those below it."""
+        """Return the start and end of a table with its subtables."""
         if not node.is_block:
             return node.start, node.end
         places = sorted(_places(node))
         for (_, end), (start, _) in pairwise(places):
             if end < start and not _GAP.fullmatch(text, end, start):
-                raise ConfigurationError("parts of it stand after other tables; move them together")
+                raise ConfigurationError("parts of it are after other tables; move them together")
         if places[0][0] != node.start:
-            raise ConfigurationError("a part of it stands before its own table; move it below")
+            raise ConfigurationError("a part of it is before its own table; move it below")
         return node.start, max(end for _, end in places)
 
 
 @dataclass(slots=True)
 class _Table:
-    """A table while it is read; one of dotted keys has no place of its own."""
+    """A table while it is read; a table of dotted keys has no header."""
 
     start: int
     end: int
     has_header: bool = False
-    fixed: str = ""
+    uneditable: str = ""
     entries: "dict[str, tuple[int, _Table | list[_Table] | Node]]" = field(default_factory=dict)
 
 
 class _Scanner:
-    """One pass over a text that is known to be right."""
+    """One pass over a text that `tomllib` has accepted."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -117,7 +118,7 @@ class _Scanner:
         while at < len(self._text):
             if self._text[at] == "[":
                 path, end = self.header(at)
-                table = _opened(root, path, at, is_array=self._text.startswith("[[", at))
+                table = _open_table(root, path, at, is_array=self._text.startswith("[[", at))
                 table.end = end
             else:
                 end = self._assign(table, at)
@@ -126,7 +127,7 @@ class _Scanner:
         return root
 
     def header(self, at: int) -> tuple[list[str], int]:
-        """Return the path of a table's header, and where the header ends."""
+        """Return the path of a table's header, and the end of the header."""
         brackets = 2 if self._text.startswith("[[", at) else 1
         path, end = self._path(at + brackets)
         return path, end + brackets
@@ -135,7 +136,9 @@ class _Scanner:
         path, equals = self._path(start)
         node = self._value(self._blank(equals + 1))
         for key in path[:-1]:
-            entry = table.entries.setdefault(key, (start, _Table(start, start, fixed=_DOTTED)))[1]
+            entry = table.entries.setdefault(
+                key, (start, _Table(start, start, uneditable=_DOTTED))
+            )[1]
             if not isinstance(entry, _Table):
                 raise TypeError
             entry.end = node.end
@@ -144,7 +147,7 @@ class _Scanner:
         return node.end
 
     def _path(self, at: int) -> tuple[list[str], int]:
-        """Return the keys of a path, and where what follows it begins."""
+        """Return the keys of a path, and the position after it."""
         path = []
         while True:
             at = self._blank(at)
@@ -178,46 +181,46 @@ class _Scanner:
             while self._text[inner] != "}":
                 inner = self._next(self._assign(table, inner))
             return Node(at, inner + 1, members=_members(table))
-        word = _WORD.match(self._text, at)
-        end = word.end() if word else at
-        return Node(at, end, Literal(self._text[at:end]))
+        literal = _WORD.match(self._text, at)
+        end = literal.end() if literal else at
+        return Node(at, end, RawValue(self._text[at:end]))
 
     def _next(self, end: int) -> int:
         at = self._gap(end)
         return self._gap(at + 1) if self._text[at] == "," else at
 
     def _string(self, at: int) -> tuple[int, str]:
-        found = _STRING.match(self._text, at)
-        if found is None:
+        string = _STRING.match(self._text, at)
+        if string is None:
             raise ConfigurationError("a text in it cannot be read")
-        return found.end(), str(tomllib.loads(f"text = {found[0]}")["text"])
+        return string.end(), str(tomllib.loads(f"text = {string[0]}")["text"])
 
     def _gap(self, at: int) -> int:
-        found = _GAP.match(self._text, at)
-        return found.end() if found else at
+        gap = _GAP.match(self._text, at)
+        return gap.end() if gap else at
 
     def _blank(self, at: int) -> int:
-        found = _BLANK.match(self._text, at)
-        return found.end() if found else at
+        blank = _BLANK.match(self._text, at)
+        return blank.end() if blank else at
 
 
-def _opened(root: _Table, path: Sequence[str], start: int, *, is_array: bool) -> _Table:
+def _open_table(root: _Table, path: Sequence[str], start: int, *, is_array: bool) -> _Table:
     """Return the table that a header opens."""
     table = root
     for key in path[:-1]:
         entry = table.entries.setdefault(key, (start, _Table(start, start)))[1]
         last = entry[-1] if isinstance(entry, list) else entry
         if not isinstance(last, _Table):
-            raise ConfigurationError("a table stands in it that cannot be read")
+            raise ConfigurationError("a table in it cannot be read")
         table = last
     opened = _Table(start, start, has_header=True)
     key = path[-1]
-    known = table.entries.setdefault(key, (start, [opened] if is_array else opened))[1]
-    if isinstance(known, list) and known[-1] is not opened:
-        known.append(opened)
-    elif isinstance(known, _Table) and known is not opened:  # made by a table below it
-        known.start, known.end, known.has_header = start, start, True
-        return known
+    entry = table.entries.setdefault(key, (start, [opened] if is_array else opened))[1]
+    if isinstance(entry, list) and entry[-1] is not opened:
+        entry.append(opened)
+    elif isinstance(entry, _Table) and entry is not opened:  # made by a table below it
+        entry.start, entry.end, entry.has_header = start, start, True
+        return entry
     return opened
 
 
@@ -227,7 +230,7 @@ def _node(table: _Table) -> Node:
         table.end,
         members=_members(table),
         is_block=table.has_header,
-        fixed=table.fixed,
+        uneditable=table.uneditable,
     )
 
 
@@ -244,29 +247,8 @@ def _members(table: _Table) -> tuple[Member, ...]:
 
 
 def _places(node: Node) -> Iterator[tuple[int, int]]:
-    """Yield where a table and those below it stand."""
+    """Yield the start and end of a table and of its subtables."""
     if node.is_block and node.members is not None:
         yield node.start, node.end
-    for each in (*(member.node for member in node.members or ()), *(node.items or ())):
-        yield from _places(each)
-
-
-def _quoted(text: str) -> str:
-    return quoted(text).replace("\x7f", "\\u007F")
-
-
-def _key(key: str) -> str:
-    return key if _BARE.fullmatch(key) else _quoted(key)
-
-
-def _one_line(value: Value) -> str:
-    match value:
-        case str():
-            return _quoted(value)
-        case Literal(text):
-            return text
-        case list():
-            return f"[{', '.join(map(_one_line, value))}]"
-        case dict():
-            members = ", ".join(f"{_key(key)} = {_one_line(each)}" for key, each in value.items())
-            return f"{{ {members} }}" if members else "{}"
+    for child in (*(member.node for member in node.members or ()), *(node.items or ())):
+        yield from _places(child)

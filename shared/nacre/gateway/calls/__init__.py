@@ -1,5 +1,5 @@
-"""Requests to other servers, and what a server asks of the client meanwhile.
+"""Requests to other servers, and the questions that a server asks the client during a request.
 
-`mounts` calls `external_server`. `circuit_breaker` pauses after failures, and `parked_calls`
-waits for answers of the client.
+`mounts` calls `external_server`, which sends requests through `relayed_request`.
+An `ExternalServer` pauses after failures. `ParkedCalls` holds calls that wait for the client.
 """

@@ -1,5 +1,5 @@
 """The catalogue of other servers: their lists, fetched, stored, refreshed and merged into one list.
 
-`mounts` reads the `snapshot`. `refresh` and `fetch` keep it current, and `store` keeps it
-between starts.
+`mounts` reads the `current_view`, a `snapshot` of everything known. The `fetcher` asks servers
+for their lists, and `store` holds the lists between starts.
 """

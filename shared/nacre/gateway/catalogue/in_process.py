@@ -1,11 +1,11 @@
-"""A server of tools in this very process: a user's own package."""
+"""A server in this process: the tools and other features of a user's package."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from nacre.core.errors import InvalidInputError
-from nacre.gateway.catalogue.own_code_errors import contained
+from nacre.gateway.catalogue.own_code_errors import contain_exit
 from nacre.ports.upstream import Offered
 from nacre.protocol.context import Context
 from nacre.protocol.surface import WireResult
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from nacre.gateway.catalogue.event_loops import OwnLoops
 
 
-class InProcess:
-    """What a ToolServer offers, as any other server does.
+class InProcessServer:
+    """Gives a ToolServer the methods that the gateway calls on another server.
 
-    With `loops` its code runs apart from the event loop of whoever calls.
+    With `loops`, its code does not run in the event loop of its caller.
     """
 
     def __init__(self, name: str, server: ToolServer, *, loops: "OwnLoops | None" = None) -> None:
@@ -28,7 +28,7 @@ class InProcess:
         self._loops = loops
 
     def offered(self) -> Offered:
-        """Return what it has now; nothing is asked."""
+        """Return the current lists of tools, resources, templates and prompts."""
         server = self.server
         return Offered(
             tuple(server.tools()),
@@ -38,7 +38,7 @@ class InProcess:
         )
 
     def tool(self, name: str, *, reads: Callable[[str], bool]) -> "InProcessTool | None":
-        """Return a tool; `reads` tells whether the owner says that one changes nothing."""
+        """Return a tool; `reads` tells whether the owner declares one as read-only."""
         tool = self.server.get_tool(name)
         return (
             None if tool is None else InProcessTool(tool, read_only=reads(name), loops=self._loops)
@@ -49,7 +49,7 @@ class InProcess:
     ) -> dict[str, Any]:
         """Answer a request about a resource, a prompt or a completion."""
         if self._loops is None:
-            return await contained(self._answer(method, params, context), has_terminal=False)
+            return await contain_exit(self._answer(method, params, context), has_terminal=False)
         return await self._loops.run(partial(self._answer, method, params), context)
 
     async def _answer(
@@ -62,15 +62,15 @@ class InProcess:
                 arguments = dict(params.get("arguments") or {})
                 return await self.server.get_prompt(params["name"], arguments, context)
             case "completion/complete":
-                known = (params.get("context") or {}).get("arguments") or {}
-                found = await self.server.complete(params["ref"], params["argument"], known)
-                return {"completion": found}
+                arguments = (params.get("context") or {}).get("arguments") or {}
+                ref, argument = params["ref"], params["argument"]
+                return {"completion": await self.server.complete(ref, argument, arguments)}
             case _:
                 raise InvalidInputError(f"{method} is not for a server of this process")
 
 
 class InProcessTool:
-    """A tool of a user's own; that it changes nothing is for the configuration to say."""
+    """A tool of a user's package; the configuration says whether it is read-only."""
 
     def __init__(self, tool: Tool, *, read_only: bool, loops: "OwnLoops | None" = None) -> None:
         self.tool = tool
@@ -83,5 +83,5 @@ class InProcessTool:
         """Check the arguments and run the tool."""
         if self._loops is None:
             work = self.tool.call(arguments, context)
-            return await contained(work, has_terminal=self._has_terminal)
+            return await contain_exit(work, has_terminal=self._has_terminal)
         return await self._loops.run(partial(self.tool.call, arguments), context)

@@ -1,41 +1,41 @@
-"""The lists of several servers as one: who offers what, and under which name.
+"""The merged lists of several servers: which server offers which name.
 
-Our own come first, then the servers in the order of their names, each with its own order.
-A name or URI that is taken already stays with whom it was first.
+Servers come in the order of their names, and the entries of each stay in its order. If two
+servers use one name or URI, the first keeps it.
 """
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote, unquote
 
 from nacre.core.errors import InvalidInputError
+from nacre.core.lazy_dataclasses import dataclass, field
 from nacre.core.own_server_name import is_own
 from nacre.gateway.qualified_names import OWN_SCHEME, exposed_name
 from nacre.ports.upstream import Definition, Offered
 from nacre.sdk.uri_template import UriTemplate
 
 _EXPLICIT = "mcp://"
-_RESERVED = (OWN_SCHEME, _EXPLICIT)  # no server may take these for its own
+_RESERVED = (OWN_SCHEME, _EXPLICIT)  # schemes that no other server may use
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """What one server adds, and which of its tools may be listed."""
+class ServerOffer:
+    """The offer of one server."""
 
     server: str
     offered: Offered
 
 
 Place = tuple[str, str]
-"""A server, and what something is called there."""
+"""A server, and the name or URI of an entry there."""
 
 
 @dataclass(frozen=True, slots=True)
-class Joined:
-    """The lists, and what each exposed name means."""
+class MergedLists:
+    """The lists, and the place of each exposed name."""
 
     tools: tuple[Definition, ...] = ()
     resources: tuple[Definition, ...] = ()
@@ -47,12 +47,12 @@ class Joined:
     template_places: tuple[tuple[UriTemplate, str], ...] = ()
 
 
-def joined(parts: Iterable[Part]) -> Joined:
-    """Join the lists of servers."""
+def merge_lists(offers: Iterable[ServerOffer]) -> MergedLists:
+    """Merge the lists of servers."""
     lists = _Lists()
-    for part in parts:
-        lists.add(part)
-    return Joined(
+    for offer in offers:
+        lists.add(offer)
+    return MergedLists(
         tuple(lists.tools.values()),
         tuple(lists.resources.values()),
         tuple(lists.templates.values()),
@@ -77,65 +77,65 @@ class _Lists:
         self.resource_places: dict[str, Place] = {}
         self.patterns: list[tuple[UriTemplate, str]] = []
 
-    def add(self, part: Part) -> None:
-        """Add what a server offers."""
-        server, offered = part.server, part.offered
-        _named(server, offered.tools, self.tools, self.tool_places)
-        _named(server, offered.prompts, self.prompts, self.prompt_places)
-        for each in offered.resources:
-            uri = each["uri"]
+    def add(self, offer: ServerOffer) -> None:
+        """Add the lists of one server."""
+        server, offered = offer.server, offer.offered
+        _add_named(server, offered.tools, self.tools, self.tool_places)
+        _add_named(server, offered.prompts, self.prompts, self.prompt_places)
+        for resource in offered.resources:
+            uri = resource["uri"]
             is_free = not is_reserved(uri) and uri not in self.resources
-            shown = uri if is_free else explicit_uri(server, uri)
-            self.resources[shown] = each if is_free else {**each, "uri": shown}
-            self.resource_places[shown] = (server, uri)
-        for each in offered.templates:
-            text = each["uriTemplate"]
+            exposed = uri if is_free else explicit_uri(server, uri)
+            self.resources[exposed] = resource if is_free else {**resource, "uri": exposed}
+            self.resource_places[exposed] = (server, uri)
+        for template in offered.templates:
+            text = template["uriTemplate"]
             if is_reserved(text) or text in self.templates:
                 continue
-            self.templates[text] = each
+            self.templates[text] = template
             pattern = _pattern(text)
             if pattern is not None:
                 self.patterns.append((pattern, server))
 
 
-def _named(
+def _add_named(
     server: str,
     definitions: Iterable[Definition],
     named: dict[str, Definition],
     places: dict[str, Place],
 ) -> None:
-    for each in definitions:
-        name = exposed_name(server, each["name"])
+    for definition in definitions:
+        name = exposed_name(server, definition["name"])
         if name not in named:
-            named[name] = {**each, "name": name}
-            places[name] = (server, each["name"])
+            named[name] = {**definition, "name": name}
+            places[name] = (server, definition["name"])
 
 
 def is_reserved(uri: str) -> bool:
-    """Tell whether a URI, or a template, is one that only this server gives out."""
+    """Tell whether a URI or a template has a scheme that only this server may use."""
     return uri[:16].lower().startswith(_RESERVED)
 
 
 def explicit_uri(server: str, uri: str) -> str:
-    """Return the URI that names a resource of one certain server."""
+    """Return the URI that names a resource together with its server."""
     return f"{_EXPLICIT}{server}/{quote(uri, safe='')}"
 
 
 def read_explicit(uri: str) -> Place | None:
-    """Return the server and the URI that such a URI names."""
+    """Return the server and the URI in an explicit URI, or None."""
     if not uri.startswith(_EXPLICIT):
         return None
-    server, separator, rest = uri[len(_EXPLICIT) :].partition("/")
-    if not (separator and server and rest) or is_own(server):
+    server, _, quoted_uri = uri[len(_EXPLICIT) :].partition("/")
+    if not (server and quoted_uri) or is_own(server):
         return None
-    return server, unquote(rest)
+    return server, unquote(quoted_uri)
 
 
-def place_of(uri: str, lists: Joined) -> Place | None:
+def place_of(uri: str, lists: MergedLists) -> Place | None:
     """Return the server that has a resource, and its URI there."""
-    found = lists.resource_places.get(uri) or read_explicit(uri)
-    if found is not None:
-        return found
+    place = lists.resource_places.get(uri) or read_explicit(uri)
+    if place is not None:
+        return place
     for pattern, server in lists.template_places:
         if pattern.values(uri) is not None:
             return server, uri
@@ -143,32 +143,26 @@ def place_of(uri: str, lists: Joined) -> Place | None:
 
 
 def _pattern(text: Any) -> UriTemplate | None:
-    """Return a template that can be matched; a server reads others by their resources' links.
+    """Return a template to match URIs with, or None if it fits the URIs of every server.
 
-    One that leaves open how a URI begins would fit those of every server.
+    Resources of a template without a scheme are read by links in results.
     """
     if not _SCHEME.match(text):
         return None
     try:
         return UriTemplate(text)
-    except InvalidInputError:
-        return _loose(text)
-
-
-def _loose(text: str) -> UriTemplate | None:
-    """Return a template of a richer kind, such as `{+path}`, as one whose values hold anything."""
-    return LooseTemplate(text) if "{" in text else None
+    except InvalidInputError:  # it has richer variables, such as `{+path}`
+        return LooseTemplate(text) if "{" in text else None
 
 
 class LooseTemplate(UriTemplate):
-    """A template of which only the literal parts are looked at."""
+    """A template of which only the literal head and tail are matched."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.variables = ()
-        head, _, rest = text.partition("{")
-        self._head = head
-        self._tail = rest.rpartition("}")[2]
+        self._head = text.partition("{")[0]
+        self._tail = text.partition("{")[2].rpartition("}")[2]
 
     def values(self, uri: str) -> dict[str, str] | None:
         """Return no values, but None for a URI of another form."""

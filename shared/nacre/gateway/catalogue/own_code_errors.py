@@ -1,4 +1,4 @@
-"""Whatever code of the owner's own raises is the error of that one call."""
+"""Errors of a user's tools: whatever one raises ends only its call."""
 
 import threading
 from collections.abc import Awaitable
@@ -8,18 +8,18 @@ T = TypeVar("T")
 
 
 class OwnCodeError(Exception):
-    """Code of the owner's own raised something that would end more than its call."""
+    """A user's tool raised something that would end more than its call."""
 
     def __init__(self, error: BaseException) -> None:
         super().__init__(f"it raised {type(error).__name__}")
         self.raised = self.__cause__ = error
 
 
-async def contained(work: Awaitable[T], *, has_terminal: bool) -> T:
-    """Return what the work returns; raise OwnCodeError where it would end the server.
+async def contain_exit(work: Awaitable[T], *, has_terminal: bool) -> T:
+    """Return the result of the work; raises OwnCodeError if it would end the server.
 
-    With a terminal, Ctrl-C reaches the main thread and goes on from there; Python raises it in
-    no other thread. A call that is cancelled stays cancelled.
+    With a terminal, Ctrl-C in the main thread is passed on; Python raises it in no other thread.
+    A call that is cancelled stays cancelled.
     """
     try:
         return await work
@@ -32,16 +32,16 @@ async def contained(work: Awaitable[T], *, has_terminal: bool) -> T:
 
 
 def is_ctrl_c(error: BaseException) -> bool:
-    """Tell whether somebody may have pressed Ctrl-C, which stops the program."""
+    """Tell whether somebody may have pressed Ctrl-C, which ends the program."""
     is_main = threading.current_thread() is threading.main_thread()
     return isinstance(error, KeyboardInterrupt) and is_main
 
 
 def _is_cancelled(error: BaseException) -> bool:
-    """Tell whether this is how the call is stopped from outside, and not raised by the code."""
+    """Tell whether the call was cancelled from outside, and the error not raised by the code."""
     if isinstance(error, GeneratorExit):
         return False
-    import asyncio  # noqa: PLC0415 - most calls need none of it, and a cold start waits for it
+    import asyncio  # noqa: PLC0415 - few calls need it, and it slows a cold start
 
     if not isinstance(error, asyncio.CancelledError):
         return False

@@ -1,31 +1,30 @@
-"""What servers offered when they were last asked, kept so that a list needs none of them.
+"""The stored lists of servers, so that listing tools needs no server.
 
-All of it is one item, so that a function that has just started reads once.
+All entries are one item, so that a function that has just started reads once.
 """
 
 import json
 import zlib
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any
 
-from nacre.core.errors import ConditionFailedError, StoreError
+from nacre.core.errors import StoreError
+from nacre.core.lazy_dataclasses import dataclass, field, replace
 from nacre.core.limits import CATALOGUE_ITEM_BYTES
-from nacre.ports.items.table import SCHEMA, Absent, Compare, Item, Key, Table
+from nacre.gateway.servers.store import change_item
+from nacre.ports.items.table import Item, Key, Table
 from nacre.ports.upstream import Offered
 
 KEY = Key("GATEWAY", "CATALOGUE")
-_SCHEMA_1 = 1
-_ATTEMPTS = 5
 _LISTS = ("tools", "resources", "templates", "prompts")
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What one server offered, when, and which of its tools wait for their owner.
+    """The last offer of one server, and its tools that wait for the owner's approval.
 
-    `digest` is of the configuration it was asked under. `problem` is why it could not be
-    asked the last time; what it offered before still counts then.
+    `digest` belongs to the configuration with which it was asked. `problem` is the reason why the
+    last attempt failed; the earlier offer still counts then.
     """
 
     digest: str
@@ -40,7 +39,7 @@ Entries = Mapping[str, Entry]
 
 
 class StoredCatalogue:
-    """The catalogue in the item store; `read` may be cheaper than the table is."""
+    """The catalogue in the item store; `read` may be cheaper than reading the table."""
 
     def __init__(
         self, table: Callable[[], Table], read: Callable[[Key], Item | None] | None = None
@@ -50,9 +49,9 @@ class StoredCatalogue:
         self._loaded: tuple[object, Entries] = (None, {})
 
     def load(self) -> Entries:
-        """Return the entries by server, the same ones while nobody wrote.
+        """Return the entries by server, the same objects until they are written again.
 
-        UnavailableError when they cannot be read.
+        Raises UnavailableError when they cannot be read.
         """
         item = self._read(KEY)
         packed, loaded = (item or {}).get("entries"), self._loaded
@@ -61,64 +60,48 @@ class StoredCatalogue:
         return loaded[1]
 
     def update(self, change: Callable[[Entries], Entries]) -> Entries:
-        """Change the entries, whoever else does too, and return them."""
-        for _ in range(_ATTEMPTS):
-            item = self._table().get(KEY)
-            known = _unpacked(item)
-            changed = change(known)
-            if changed == known and item is not None:
-                return known
-            try:
-                self._put(item, changed)
-            except ConditionFailedError:
-                continue
-            return changed
-        raise StoreError("what servers offer cannot be kept now: too many writers at once")
+        """Change the entries, also while others change them, and return them."""
+        changed: Entries = {}
 
-    def _put(self, old: Item | None, entries: Entries) -> None:
-        number = _number(old)
-        when = Absent() if old is None else Compare("number", "=", number)
-        item: Item = {
-            "pk": KEY.pk,
-            "sk": KEY.sk,
-            SCHEMA: _SCHEMA_1,
-            "number": number + 1,
-            "entries": _packed(entries),
-        }
-        self._table().put(item, when=when)
+        def packed(item: Item | None) -> Item | None:
+            nonlocal changed
+            entries = _unpacked(item)
+            changed = change(entries)
+            return (
+                None if changed == entries and item is not None else {"entries": _packed(changed)}
+            )
+
+        problem = "what servers offer cannot be kept now"
+        change_item(self._table(), KEY, packed, problem=problem)
+        return changed
 
 
 def release(catalogue: StoredCatalogue, server: str, tools: Collection[str]) -> None:
-    """Let tools be used that their owner has looked at."""
+    """Allow the use of tools that their owner has approved."""
 
     def released(entries: Entries) -> Entries:
         entry = entries.get(server)
         if entry is None:
             return entries
-        waiting = {name: why for name, why in entry.waiting.items() if name not in tools}
-        flagged = {name: why for name, why in entry.flagged.items() if name not in tools}
+        waiting = {name: state for name, state in entry.waiting.items() if name not in tools}
+        flagged = {name: reason for name, reason in entry.flagged.items() if name not in tools}
         return {**entries, server: replace(entry, waiting=waiting, flagged=flagged)}
 
     catalogue.update(released)
 
 
-def _number(item: Item | None) -> int:
-    value = (item or {}).get("number", 0)
-    return value if isinstance(value, int) else 0
-
-
 def _packed(entries: Entries) -> bytes:
-    """Return the entries as bytes that an item holds; the largest offers go where they must."""
-    kept = {name: _shown(entry) for name, entry in entries.items()}
+    """Return the entries as bytes for an item; the largest offers are dropped if necessary."""
+    values = {name: _entry_value(entry) for name, entry in entries.items()}
     while True:
-        packed = zlib.compress(json.dumps(kept, separators=(",", ":")).encode(), 6)
+        packed = zlib.compress(json.dumps(values, separators=(",", ":")).encode(), 6)
         if len(packed) <= CATALOGUE_ITEM_BYTES:
             return packed
-        sizes = {name: len(json.dumps(each["offered"])) for name, each in kept.items()}
+        sizes = {name: len(json.dumps(value["offered"])) for name, value in values.items()}
         largest = max(sizes, key=lambda name: sizes[name])
-        if kept[largest]["offered"] is None:
+        if values[largest]["offered"] is None:
             raise StoreError("there are too many servers for one catalogue")
-        kept[largest]["offered"] = None
+        values[largest]["offered"] = None
 
 
 def _unpacked(item: Item | None) -> Entries:
@@ -127,12 +110,12 @@ def _unpacked(item: Item | None) -> Entries:
         return {}
     try:
         value = json.loads(zlib.decompress(packed))
-        return {name: _entry(each) for name, each in value.items()}
+        return {name: _entry(entry) for name, entry in value.items()}
     except (zlib.error, ValueError, KeyError, TypeError, AttributeError):
-        return {}  # it is asked for again
+        return {}  # servers are asked again
 
 
-def _shown(entry: Entry) -> dict[str, Any]:
+def _entry_value(entry: Entry) -> dict[str, Any]:
     offered = entry.offered
     return {
         "digest": entry.digest,

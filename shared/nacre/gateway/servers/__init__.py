@@ -1,4 +1,4 @@
 """The configured servers: their entries, where they are stored, and the secrets they refer to.
 
-`nacre server` and the console write them. `catalogue.sources` reads them.
+`nacre server` and the console write them. `catalogue.current_view` reads them.
 """

@@ -1,12 +1,12 @@
-"""Other people's servers, as `mcpServers` names them: a program, or a URL."""
+"""The configuration of other servers, as `mcpServers` lists them: a program, or a URL."""
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from nacre.core.errors import ConfigurationError, InvalidInputError, NacreError
+from nacre.core.lazy_dataclasses import dataclass, field
 from nacre.core.limits import UPSTREAM_CALLS, UPSTREAM_OPEN_SECONDS, UPSTREAM_SECONDS
 from nacre.firewall.content.digests import digest
 from nacre.firewall.rules.arguments.base_folders import NONE, absolute_bases
@@ -36,10 +36,10 @@ _OWN = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerConfig:
-    """One server: how it is reached, and what of it is offered here.
+    """One server: how it is reached, and which of its tools are offered.
 
-    `name` is what rules, the audit and tools call it; texts may hold references. `base`
-    are the folders from which it resolves relative paths, as its owner declares them.
+    `name` is its name in rules, the audit and tools. Texts may hold references. `base` are the
+    folders from which it resolves relative paths, as its owner declares them.
     """
 
     name: str
@@ -68,17 +68,17 @@ class ServerConfig:
         return self.allowed_tools is None or _any(self.allowed_tools, self.name, tool)
 
     def reads(self, tool: str) -> bool:
-        """Tell whether the owner says that a tool changes nothing."""
+        """Tell whether the owner declares a tool as read-only."""
         return _any(self.read_tools, self.name, tool)
 
     def where(self) -> str:
-        """Return how it is reached, for people."""
-        return self.command if self.kind == "stdio" else _bare(self.url)
+        """Return the command or the URL, without secrets."""
+        return self.command if self.kind == "stdio" else self.url.partition("?")[0]
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is wrong with one server; the others count all the same."""
+    """A problem of one server, which does not affect the others."""
 
     server: str
     text: str
@@ -86,14 +86,14 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class ServerList:
-    """The servers of one place, by name, and what is wrong with the rest."""
+    """The valid servers of one place, by name, and the problems of the others."""
 
     servers: tuple[ServerConfig, ...] = ()
     problems: tuple[Problem, ...] = ()
 
 
 def read_servers(text: str, *, source: str) -> ServerList:
-    """Read a file of the `mcpServers` shape; ConfigurationError when it is none."""
+    """Read a file with `mcpServers`; raises ConfigurationError if it is not one."""
     try:
         value = strict_json.parse(text.encode())
     except NacreError as error:
@@ -102,11 +102,11 @@ def read_servers(text: str, *, source: str) -> ServerList:
 
 
 def entries_of(value: Any, *, source: str) -> Mapping[str, Any]:
-    """Return what stands under `mcpServers`, or under the names of other clients for it."""
+    """Return the servers under `mcpServers`, or under the names that other clients use."""
     if isinstance(value, dict):
         for key in ("mcpServers", "servers", "mcp_servers", "context_servers"):
-            if isinstance(found := value.get(key), dict):
-                return found
+            if isinstance(entries := value.get(key), dict):
+                return entries
     raise ConfigurationError(f'{source}: it must be an object with "mcpServers": {{...}}')
 
 
@@ -114,11 +114,11 @@ def servers_from(entries: Mapping[str, Any], *, source: str) -> ServerList:
     """Return the servers in the order of their names."""
     servers: dict[str, ServerConfig] = {}
     problems: list[Problem] = []
-    for written, entry in entries.items():
+    for given_name, entry in entries.items():
         try:
-            config = server_from(written, entry)
+            config = server_from(given_name, entry)
         except InvalidInputError as error:
-            problems.append(Problem(str(written)[:80], f"{source}: {error}"))
+            problems.append(Problem(str(given_name)[:80], f"{source}: {error}"))
             continue
         if config.name in servers:
             problems.append(Problem(config.name, f"{source}: there are two servers of this name"))
@@ -127,13 +127,13 @@ def servers_from(entries: Mapping[str, Any], *, source: str) -> ServerList:
     return ServerList(tuple(servers[name] for name in sorted(servers)), tuple(problems))
 
 
-def server_from(written: str, entry: Any) -> ServerConfig:
-    """Return one server; ConfigurationError says what is wrong with it."""
-    name = server_name(written)
+def server_from(given_name: str, entry: Any) -> ServerConfig:
+    """Return the configuration of one server; raises ConfigurationError if it is invalid."""
+    name = server_name(given_name)
     if not isinstance(entry, Mapping):
         raise ConfigurationError(f"'{name}': it must be an object")
     _check(name, entry)
-    url, kind = _reached(name, entry)
+    url, kind = _url_and_kind(name, entry)
     if kind == "stdio" and not entry.get("command"):
         raise ConfigurationError(f"'{name}': give a 'command' to start, or a 'url'")
     if kind != "stdio":
@@ -156,18 +156,18 @@ def server_from(written: str, entry: Any) -> ServerConfig:
         offers=_offers(name, entry),
         base=_base(name, entry),
         is_disabled=entry.get("disabled") is True,
-        digest=digest([written, {key: entry[key] for key in _OWN if key in entry}]),
+        digest=digest([given_name, {key: entry[key] for key in _OWN if key in entry}]),
     )
 
 
-def merged(lists: Iterable[ServerList], *, taken: Collection[str] = ()) -> ServerList:
-    """Return the servers of several places; a name belongs to the first place that has it."""
+def merged(lists: Iterable[ServerList], *, reserved: Collection[str] = ()) -> ServerList:
+    """Return the servers of several places; the first place with a name keeps it."""
     servers: dict[str, ServerConfig] = {}
     problems: list[Problem] = []
-    for each in lists:
-        problems += each.problems
-        for config in each.servers:
-            if config.name in servers or config.name in taken:
+    for servers_of_place in lists:
+        problems += servers_of_place.problems
+        for config in servers_of_place.servers:
+            if config.name in servers or config.name in reserved:
                 problems.append(Problem(config.name, "there are two servers of this name"))
             else:
                 servers[config.name] = config
@@ -175,36 +175,36 @@ def merged(lists: Iterable[ServerList], *, taken: Collection[str] = ()) -> Serve
 
 
 def unknown_keys(entry: Mapping[str, Any]) -> list[str]:
-    """Return the keys that mean nothing here: other programs' own settings."""
+    """Return the keys that have no meaning here, such as settings of other programs."""
     return sorted(str(key) for key in entry if key not in _OWN)
 
 
 def _check(name: str, entry: Mapping[str, Any]) -> None:
     for key in unknown_keys(entry):
-        # A list that is spelled wrongly would offer every tool.
-        meant = get_close_matches(key, _OWN[-10:], n=1, cutoff=0.8)
-        if meant:
-            raise ConfigurationError(f"'{name}': unknown key '{key[:60]}'; write '{meant[0]}'")
+        # A misspelled list of tools would offer every tool.
+        similar = get_close_matches(key, _OWN[-10:], n=1, cutoff=0.8)
+        if similar:
+            raise ConfigurationError(f"'{name}': unknown key '{key[:60]}'; write '{similar[0]}'")
     for key in _TEXTS:
         if not isinstance(entry.get(key, ""), str):
-            raise ConfigurationError(f"'{name}': '{key}' must be a text")
+            raise ConfigurationError(f"'{name}': '{key}' must be a string")
     if not isinstance(entry.get("disabled", False), bool):
         raise ConfigurationError(f"'{name}': 'disabled' must be true or false")
 
 
-def _reached(name: str, entry: Mapping[str, Any]) -> tuple[str, Kind]:
+def _url_and_kind(name: str, entry: Mapping[str, Any]) -> tuple[str, Kind]:
     url = entry.get("url") or entry.get("httpUrl") or entry.get("serverUrl") or ""
-    said = entry.get("type") or entry.get("transport") or ""
-    if said and said not in _KINDS:
+    transport = entry.get("type") or entry.get("transport") or ""
+    if transport and transport not in _KINDS:
         raise ConfigurationError(
-            f"'{name}': unknown type '{said[:40]}' (stdio, sse, http or streamable-http)"
+            f"'{name}': unknown type '{transport[:40]}' (stdio, sse, http or streamable-http)"
         )
     if entry.get("command") and url:
         raise ConfigurationError(f"'{name}': give a 'command' or a 'url', not both")
     if not url:
         return "", "stdio"
-    if said:
-        kind = _KINDS[said]
+    if transport:
+        kind = _KINDS[transport]
         return url, "http" if kind == "stdio" else kind
     ends_as_sse = urlsplit(url).path.rstrip("/").endswith("/sse")
     return url, "sse" if ends_as_sse and "httpUrl" not in entry else "http"
@@ -213,11 +213,11 @@ def _reached(name: str, entry: Mapping[str, Any]) -> tuple[str, Kind]:
 def _check_url(name: str, url: str) -> None:
     try:
         parts = urlsplit(url)
-        is_sound = parts.scheme in ("http", "https") and bool(parts.hostname) and not parts.fragment
+        is_valid = parts.scheme in ("http", "https") and bool(parts.hostname) and not parts.fragment
         _ = parts.port
     except ValueError:
-        is_sound = False
-    if not is_sound and not url.startswith("${"):
+        is_valid = False
+    if not is_valid and not url.startswith("${"):
         raise ConfigurationError(f"'{name}': 'url' must be of the form https://HOST/PATH")
     if "@" in urlsplit(url).netloc:
         raise ConfigurationError(f"'{name}': keep credentials out of 'url'; write 'headers'")
@@ -227,16 +227,16 @@ def _strings(name: str, entry: Mapping[str, Any], key: str) -> tuple[str, ...] |
     value = entry.get(key)
     if value is None:
         return None
-    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
         raise ConfigurationError(f"'{name}': '{key}' must be a list of texts")
     return tuple(value)
 
 
 def _texts(name: str, entry: Mapping[str, Any], key: str) -> Mapping[str, str]:
     value = entry.get(key) or {}
-    if not isinstance(value, Mapping) or not all(isinstance(each, str) for each in value.values()):
+    if not isinstance(value, Mapping) or not all(isinstance(text, str) for text in value.values()):
         raise ConfigurationError(f"'{name}': '{key}' must be an object of texts")
-    if any("\n" in each or "\r" in each or "\0" in each for each in (*value, *value.values())):
+    if any(set("\n\r\0") & set(text) for text in (*value, *value.values())):
         raise ConfigurationError(f"'{name}': '{key}' holds a line break")
     return dict(value)
 
@@ -269,23 +269,15 @@ def _offers(name: str, entry: Mapping[str, Any]) -> tuple[str, ...]:
 def _base(name: str, entry: Mapping[str, Any]) -> tuple[str, ...]:
     value = entry.get("base", [])
     folders = [value] if isinstance(value, str) else value
-    if not isinstance(folders, list) or not all(isinstance(each, str) for each in folders):
+    if not isinstance(folders, list) or not all(isinstance(folder, str) for folder in folders):
         raise ConfigurationError(f"'{name}': 'base' must be a folder or a list of folders")
     if folders != [NONE]:
-        # A home folder and references are known when the server is opened.
-        plain = [each for each in folders if not each.startswith(("~", "$"))]
-        absolute_bases(plain, f"'{name}': 'base'")
+        # A home folder and references are resolved when the server is opened.
+        plain_folders = [folder for folder in folders if not folder.startswith(("~", "$"))]
+        absolute_bases(plain_folders, f"'{name}': 'base'")
     return tuple(folders)
 
 
 def _any(patterns: tuple[str, ...], server: str, tool: str) -> bool:
-    return any(_fits(pattern, server, tool) for pattern in patterns)
-
-
-def _fits(pattern: str, server: str, tool: str) -> bool:
-    return matches(pattern.removeprefix(f"mcp__{server}__"), tool)
-
-
-def _bare(url: str) -> str:
-    """Return a URL without its query, which may hold keys."""
-    return url.partition("?")[0]
+    prefix = f"mcp__{server}__"
+    return any(matches(pattern.removeprefix(prefix), tool) for pattern in patterns)

@@ -1,12 +1,14 @@
-"""The servers that `nacre server add` keeps: one item in the store."""
+"""The servers that `nacre server add` stores, as one item."""
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nacre.core.errors import ConditionFailedError, ConflictError, NotFoundError, StoreError
-from nacre.gateway.servers.config import ServerList, server_from, servers_from
 from nacre.ports.items.table import SCHEMA, Absent, Compare, Item, Key, Table
+
+if TYPE_CHECKING:
+    from nacre.gateway.servers.config import ServerList
 
 KEY = Key("GATEWAY", "SERVERS")
 SOURCE = "nacre server"
@@ -17,7 +19,7 @@ Entries = dict[str, Any]
 
 
 class ServerStore:
-    """Servers by the names they were given."""
+    """The stored servers, by name."""
 
     def __init__(
         self, table: Callable[[], Table], read: Callable[[Key], Item | None] | None = None
@@ -25,16 +27,20 @@ class ServerStore:
         self._table = table
         self._read = read or (lambda key: table().get(key))
 
-    def load(self) -> ServerList:
-        """Return the servers; UnavailableError when they cannot be read."""
+    def load(self) -> "ServerList":
+        """Return the servers; raises UnavailableError if they cannot be read."""
+        from nacre.gateway.servers.config import servers_from  # noqa: PLC0415 - not to count them
+
         return servers_from(_entries(self._read(KEY)), source=SOURCE)
 
     def entries(self) -> Entries:
-        """Return what was written, by name."""
+        """Return the entries as they were added, by name."""
         return _entries(self._table().get(KEY))
 
     def add(self, name: str, entry: Mapping[str, Any], *, replaces: bool = False) -> None:
-        """Keep a server; ConfigurationError when it is wrong, ConflictError when it is there."""
+        """Add a server; raises ConfigurationError if it is invalid, ConflictError if it exists."""
+        from nacre.gateway.servers.config import server_from  # noqa: PLC0415 - not to count them
+
         server_from(name, entry)
 
         def put(entries: Entries) -> None:
@@ -45,7 +51,7 @@ class ServerStore:
         self._change(put)
 
     def remove(self, name: str) -> None:
-        """Forget a server; NotFoundError when there is none of this name."""
+        """Remove a server; raises NotFoundError if there is none of this name."""
 
         def drop(entries: Entries) -> None:
             if name not in entries:
@@ -55,26 +61,37 @@ class ServerStore:
         self._change(drop)
 
     def _change(self, change: Callable[[Entries], None]) -> None:
-        for _ in range(_ATTEMPTS):
-            item = self._table().get(KEY)
+        def changed(item: Item | None) -> Item:
             entries = _entries(item)
             change(entries)
-            number = (item or {}).get("number", 0)
-            assert isinstance(number, int)
-            written: Item = {
-                "pk": KEY.pk,
-                "sk": KEY.sk,
-                SCHEMA: _SCHEMA_1,
-                "number": number + 1,
-                "servers": json.dumps(entries),
-            }
-            when = Absent() if item is None else Compare("number", "=", number)
-            try:
-                self._table().put(written, when=when)
-            except ConditionFailedError:
-                continue
+            return {"servers": json.dumps(entries)}
+
+        change_item(self._table(), KEY, changed, problem="the servers cannot be written now")
+
+
+def change_item(
+    table: Table, key: Key, change: Callable[[Item | None], Item | None], *, problem: str
+) -> None:
+    """Replace an item of one revision after another; None from `change` leaves it as it is.
+
+    `change` is called again when another writer was first. Raises StoreError with the `problem`
+    if there is always another writer.
+    """
+    for _ in range(_ATTEMPTS):
+        item = table.get(key)
+        members = change(item)
+        if members is None:
             return
-        raise StoreError("the servers cannot be written now: too many writers at once")
+        stored_number = (item or {}).get("number", 0)
+        number = stored_number if isinstance(stored_number, int) else 0
+        when = Absent() if item is None else Compare("number", "=", number)
+        identity: Item = {**key.attributes(), SCHEMA: _SCHEMA_1, "number": number + 1}
+        try:
+            table.put({**identity, **members}, when=when)
+        except ConditionFailedError:
+            continue
+        return
+    raise StoreError(f"{problem}: too many writers at once")
 
 
 def _entries(item: Item | None) -> Entries:

@@ -14,7 +14,7 @@ def every_item(
     descending: bool = False,
     at_once: int | None = None,
 ) -> Iterator[Item]:
-    """Give a partition's items in sort key order, reading `at_once` when they are due, or all."""
+    """Yield a partition's items in sort key order, reading `at_once` items per query."""
     start: str | None = None
     while True:
         page = table.query(

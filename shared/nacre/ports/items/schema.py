@@ -1,9 +1,9 @@
 """The version of an item's shape: written with it, checked and brought up to date on reading."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 
 from nacre.core.errors import NewerSchemaError
+from nacre.core.lazy_dataclasses import dataclass, field
 from nacre.ports.items.table import SCHEMA, Item
 
 Upgrade = Callable[[Item], Item]
@@ -26,15 +26,15 @@ class ItemSchema:
             raise ValueError(f"{self.name}: no way up from versions {sorted(missing)}")
 
     def stamp(self, item: Item) -> Item:
-        """Return the item with the version of today, ready to be written."""
+        """Return the item with the current version, ready to be written."""
         return {**item, SCHEMA: self.version}
 
     def read(self, item: Item) -> Item:
-        """Return the item in today's shape; refuse one of a newer version."""
+        """Return the item in its current shape; raises NewerSchemaError for a newer version."""
         version = item.get(SCHEMA)
         if not isinstance(version, int) or version > self.version:
-            found = version if isinstance(version, int) else 0
-            raise NewerSchemaError(f"An item ({self.name})", found=found, known=self.version)
+            stored = version if isinstance(version, int) else 0
+            raise NewerSchemaError(f"An item ({self.name})", version=stored, newest=self.version)
         for step in range(version, self.version):
             item = {**self.upgrades[step](item), SCHEMA: step + 1}
         return item

@@ -14,8 +14,10 @@ Anything else raises InvalidInputError before something is written.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, Protocol
+from datetime import UTC, datetime
+from typing import Any, Literal, NamedTuple, Protocol, Self
+
+from nacre.core.lazy_dataclasses import dataclass, field, fields
 
 Value = None | bool | int | float | str | bytes | list["Value"] | dict[str, "Value"]
 Item = dict[str, Value]
@@ -26,10 +28,30 @@ SCHEMA = "schema"  # the version of the item's shape
 
 
 class Key(NamedTuple):
-    """Where an item lives: attributes `pk` and `sk`."""
+    """The key of an item: its attributes `pk` and `sk`."""
 
     pk: str
     sk: str
+
+    def attributes(self) -> Item:
+        """Return the two attributes as an item holds them."""
+        return {"pk": self.pk, "sk": self.sk}
+
+    @classmethod
+    def of(cls, item: Item) -> Self:
+        """Return the key of a stored item."""
+        return cls(str(item["pk"]), str(item["sk"]))
+
+
+def fields_in(item: Item, record: type) -> dict[str, Any]:
+    """Return the attributes that have the names of a record's fields."""
+    return {field.name: item[field.name] for field in fields(record) if field.name in item}
+
+
+def read_time(value: Value) -> datetime:
+    """Return the point in time that an attribute holds in epoch seconds."""
+    assert isinstance(value, int | float)
+    return datetime.fromtimestamp(value, UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +100,7 @@ Condition = Absent | Present | Compare | Every | Either
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What an update does: attributes set, counters added to, attributes removed.
+    """The changes of an update: attributes to set, counters to add to, attributes to remove.
 
     `add` counts: whole numbers, onto an attribute that is absent (0) or a whole number.
     """
@@ -126,7 +148,7 @@ Write = Put | Update | Delete | Check
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """Which sort keys a query takes: a prefix, or else bounds that are both inclusive."""
+    """The sort keys of a query: a prefix, or inclusive bounds."""
 
     prefix: str | None = None
     low: str | None = None
@@ -148,7 +170,8 @@ class Table(Protocol):
     `gsiNpk` and `gsiNsk`. An item whose `expires_at` has passed is absent for
     every operation, conditions included. A failed condition raises
     ConditionFailedError and writes nothing; a store that cannot answer raises
-    UnavailableError; what cannot be stored or asked raises InvalidInputError.
+    UnavailableError; an item or a query that is not possible raises
+    InvalidInputError.
     A write that was acknowledged is durable. Any number of threads may call.
     """
 
@@ -161,19 +184,19 @@ class Table(Protocol):
         ...
 
     def put(self, item: Item, *, when: Condition | None = None) -> None:
-        """Write the whole item, replacing what was there."""
+        """Write the whole item, and replace the old one."""
         ...
 
     def update(self, key: Key, change: Change, *, when: Condition | None = None) -> Item:
         """Change the item and return it as it is now.
 
-        A change that sets `schema` creates the item when it is absent; one that
-        does not raises ConditionFailedError then.
+        If the item is absent, a change that sets `schema` creates it; any other change
+        raises ConditionFailedError.
         """
         ...
 
     def delete(self, key: Key, *, when: Condition | None = None) -> Item | None:
-        """Remove the item and return what was there."""
+        """Remove the item and return it, or None if there was none."""
         ...
 
     def query(

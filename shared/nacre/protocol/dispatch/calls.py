@@ -1,7 +1,6 @@
 """The calls that run somebody's code: tools, resources, prompts and completion."""
 
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,16 +11,15 @@ from nacre.core.errors import (
     InvalidParamsError,
     RelayedError,
 )
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.protocol.application_rules import Rulebook
 from nacre.protocol.caller import Caller
 from nacre.protocol.context import Channel, Context, InputRequired, TaskWanted, log_level
-from nacre.protocol.dispatch.request_state import RequestStates
-from nacre.protocol.dispatch.rounds import Round, next_question, read_round
-from nacre.protocol.messages import Request
-from nacre.protocol.replies import Answer, answer, refusal
+from nacre.protocol.dispatch.request_state import RequestStates, Round, next_question, read_round
+from nacre.protocol.messages import Answer, Request, answer, refusal
 from nacre.protocol.results import Results, cacheable, tool_error
 from nacre.protocol.surface import Surface, WireTool
-from nacre.protocol.versions import META_LOG_LEVEL, is_modern
+from nacre.protocol.versions import META_LOG_LEVEL, MODERN
 
 if TYPE_CHECKING:
     from nacre.protocol.dispatch.tasks import Tasks
@@ -58,10 +56,9 @@ class Calls:
         self._logging = logging
         self._tasks = tasks
 
-    def call_tool(self, request: Request, caller: Caller) -> Call:
-        """Prepare `tools/call`."""
+    def call_tool(self, request: Request, caller: Caller, tool: WireTool | None) -> Call:
+        """Prepare `tools/call` of a tool of the surface; None raises InvalidParamsError."""
         name, arguments = request.text("name"), request.mapping("arguments")
-        tool = self._surface.get_tool(name)
         if tool is None:
             raise InvalidParamsError(f"Unknown tool: {name[:200]}")
 
@@ -73,7 +70,7 @@ class Calls:
 
         async def call(context: Context) -> Mapping[str, Any]:
             contents = await self._surface.read_resource(uri, context)
-            return cacheable(contents, modern=is_modern(caller.version))
+            return cacheable(contents, modern=caller.version == MODERN)
 
         return self._prepare(request, caller, call)
 
@@ -90,12 +87,12 @@ class Calls:
         for key in ("name", "value"):
             if not isinstance(argument.get(key), str):
                 raise InvalidParamsError(f"completion/complete: 'argument.{key}' must be a string")
-        known = request.mapping("context").get("arguments") or {}
-        if not isinstance(known, dict):
+        given_arguments = request.mapping("context").get("arguments") or {}
+        if not isinstance(given_arguments, dict):
             raise InvalidParamsError("completion/complete: 'context.arguments' must be an object")
 
         async def call(_context: Context) -> dict[str, Any]:
-            return {"completion": await self._surface.complete(ref, argument, known)}
+            return {"completion": await self._surface.complete(ref, argument, given_arguments)}
 
         return self._prepare(request, caller, call)
 
@@ -106,8 +103,10 @@ class Calls:
         work: Callable[[Context], Awaitable[Any]],
         tool: WireTool | None = None,
     ) -> Call:
-        modern = is_modern(caller.version)
-        so_far = read_round(request, caller, self._states)
+        modern = caller.version == MODERN
+        params = request.params
+        continues = modern and ("requestState" in params or "inputResponses" in params)
+        so_far = read_round(request, caller, self._states) if continues else Round()
         context = self._context(request, caller, so_far)
 
         async def run(channel: Channel) -> Answer:
@@ -115,21 +114,21 @@ class Calls:
             cause: Exception | None = None
             try:
                 try:
-                    done = await work(context)
-                    found: Mapping[str, Any] = done if tool is None else done.to_dict()
+                    output = await work(context)
+                    result: Mapping[str, Any] = output if tool is None else output.to_dict()
                 except InputRequired as question:
-                    found = next_question(question, so_far, request, caller, self._states)
+                    result = next_question(question, so_far, request, caller, self._states)
                 except TaskWanted as wanted:
-                    found = await self._task(request, context, wanted.group, tool)
+                    result = await self._task(request, context, wanted.group, tool)
                 except SystemExit as error:
                     raise RuntimeError("a handler may not end the server") from error
             except Exception as error:  # noqa: BLE001 - the edge: every request gets an answer
                 if tool is None or concerns_message(error, modern=modern):
                     return self._refuse(request, error, modern=modern)
                 cause = error
-                found = tool_error(self._rules.tool_error(request.text("name"), error))
+                result = tool_error(self._rules.tool_error(request.text("name"), error))
             try:
-                return answer(request.id, self._results.encode(found, modern=modern), cause)
+                return answer(request.id, self._results.encode(result, modern=modern), cause)
             except (TypeError, ValueError, RecursionError) as error:
                 if tool is None:
                     return self._refuse(request, error, modern=modern)
@@ -167,22 +166,22 @@ class Calls:
             wanted_level=self._wanted_level(meta, caller),
             progress_token=token if isinstance(token, (str, int)) else None,
             answers=so_far.answers,
-            kept=so_far.kept,
-            takes_task=self._tasks is not None and caller.takes_tasks,
+            handler_state=so_far.handler_state,
+            takes_task=self._tasks is not None and caller.version == MODERN and caller.takes_tasks,
         )
 
     def _wanted_level(self, meta: Mapping[str, Any], caller: Caller) -> Callable[[], str | None]:
-        if is_modern(caller.version):
+        if caller.version == MODERN:
             level = meta.get(META_LOG_LEVEL)
-            wanted = None if level is None else log_level(level)
-            return lambda: wanted
+            chosen = None if level is None else log_level(level)
+            return lambda: chosen
         if not self._logging:
             return lambda: None
         return lambda: caller.peer.log_level() or _LOG_LEVEL
 
 
 def concerns_message(error: Exception, *, modern: bool) -> bool:
-    """Whether an error is about the message, not the tool's work: never an `isError` result."""
+    """Tell whether an error is about the message, not the tool's work: no `isError` result."""
     if isinstance(error, ClientCapabilityError):
         return modern  # legacy clients have no such code; their model reads it
     return isinstance(error, (BlockedError, InvalidParamsError, ForbiddenError, RelayedError))

@@ -1,4 +1,4 @@
-"""The lists of what a server offers, page by page, each page encoded once."""
+"""The lists of tools, prompts and resources, page by page; each page is encoded once."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,7 +9,7 @@ from nacre.protocol.caller import Caller
 from nacre.protocol.messages import Request
 from nacre.protocol.results import Results, cacheable
 from nacre.protocol.surface import Definitions, GatheringSource, SelectiveSource, Surface
-from nacre.protocol.versions import is_modern
+from nacre.protocol.versions import MODERN
 
 
 class Catalogue:
@@ -32,7 +32,7 @@ class Catalogue:
             self._surface.tools() if selective is None else selective.tools_for(caller.principal)
         )
         _note(caller, "tools", definitions)
-        if not is_modern(caller.version):
+        if caller.version != MODERN:
             definitions = self._legacy_tools(definitions)
         return self._page(request, caller, "tools", definitions)
 
@@ -55,32 +55,35 @@ class Catalogue:
         return self._page(request, caller, "resourceTemplates", definitions)
 
     def _legacy_tools(self, definitions: Definitions) -> Definitions:
-        """Return the definitions as legacy revisions know them; the same object meanwhile."""
+        """Return the definitions as legacy revisions know them, cached until they change."""
         if self._legacy is None or self._legacy[0] is not definitions:
-            self._legacy = (definitions, tuple(_legacy_tool(each) for each in definitions))
+            self._legacy = (
+                definitions,
+                tuple(_legacy_tool(definition) for definition in definitions),
+            )
         return self._legacy[1]
 
     def _page(self, request: Request, caller: Caller, kind: str, definitions: Definitions) -> bytes:
-        modern = is_modern(caller.version)
+        modern = caller.version == MODERN
         meta = None if self._gathering is None else self._gathering.list_meta()
         if len(definitions) > LIST_PAGE or request.params.get("cursor") is not None:
             return self._encode(_page(request, kind, definitions, meta), meta, modern=modern)
-        known = self._encoded.get((kind, modern))
-        if known is None or known[0] is not definitions or known[1] != meta:
+        entry = self._encoded.get((kind, modern))
+        if entry is None or entry[0] is not definitions or entry[1] != meta:
             encoded = self._encode(_page(request, kind, definitions, meta), meta, modern=modern)
-            known = self._encoded[kind, modern] = (definitions, meta, encoded)
-        return known[2]
+            entry = self._encoded[kind, modern] = (definitions, meta, encoded)
+        return entry[2]
 
     def _encode(
         self, page: Mapping[str, Any], meta: Mapping[str, Any] | None, *, modern: bool
     ) -> bytes:
-        """Encode a page; a list that says that parts are missing is not to be kept for long."""
+        """Encode a page; a list with missing parts must not be cached for long."""
         ttl_ms = INCOMPLETE_TTL_MS if meta else CATALOGUE_TTL_MS
         return self._results.encode(cacheable(page, modern=modern, ttl_ms=ttl_ms), modern=modern)
 
 
 def _note(caller: Caller, kind: str, definitions: Definitions) -> None:
-    """Remember what a client saw, where it is told of changes."""
+    """Remember the list that a client saw, if the client is notified of changes."""
     if caller.peer.seen is not None:
         caller.peer.seen.lists[kind] = definitions
 

@@ -2,25 +2,83 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nacre.core.errors import UnknownMethodError, UnknownResourceError
 from nacre.protocol.application_rules import Rulebook
 from nacre.protocol.caller import Caller
 from nacre.protocol.context import Channel, log_level
 from nacre.protocol.dispatch.calls import Call, Calls
-from nacre.protocol.dispatch.introduction import Introduction
 from nacre.protocol.dispatch.lists import Catalogue
 from nacre.protocol.dispatch.request_state import RequestStates
-from nacre.protocol.messages import Request
-from nacre.protocol.replies import Answer, answer, refusal
-from nacre.protocol.results import Results
-from nacre.protocol.surface import GatheringSource, Surface
-from nacre.protocol.versions import is_modern
+from nacre.protocol.messages import Answer, Request, answer, refusal
+from nacre.protocol.results import Results, cacheable
+from nacre.protocol.surface import GatheringSource, Surface, WireTool
+from nacre.protocol.versions import MODERN, SUPPORTED_VERSIONS, TASKS, negotiate
 
 if TYPE_CHECKING:
     from nacre.protocol.changes import Changes
     from nacre.protocol.dispatch.tasks import TaskMethods, Tasks
+
+
+class Introduction:
+    """Answers `initialize` and `server/discover`."""
+
+    def __init__(
+        self,
+        surface: Surface,
+        results: Results,
+        *,
+        logging: bool,
+        changes: bool,
+        tasks: bool,
+    ) -> None:
+        self._surface = surface
+        self._results = results
+        self._logging = logging
+        self._changes = changes
+        self._tasks = tasks
+
+    def initialize(self, request: Request, caller: Caller) -> bytes:
+        """Answer a legacy client, and note what it says of itself."""
+        caller.peer.capabilities = request.mapping("capabilities")
+        caller.peer.client_info = request.mapping("clientInfo")
+        result = {
+            "protocolVersion": negotiate(request.params.get("protocolVersion")),
+            "capabilities": self._capabilities(modern=False),
+            "serverInfo": self._results.server_info,
+        }
+        return self._results.encode(self._with_instructions(result), modern=False)
+
+    def discover(self, _request: Request, _caller: Caller) -> bytes:
+        """Answer a modern client."""
+        result = {
+            "supportedVersions": list(SUPPORTED_VERSIONS),
+            "capabilities": self._capabilities(modern=True),
+        }
+        page = cacheable(self._with_instructions(result), modern=True)
+        return self._results.encode(page, modern=True)
+
+    def _with_instructions(self, result: dict[str, Any]) -> dict[str, Any]:
+        if self._surface.instructions is not None:
+            result["instructions"] = self._surface.instructions
+        return result
+
+    def _capabilities(self, *, modern: bool) -> dict[str, Any]:
+        list_changes = {"listChanged": True} if self._changes else {}
+        capabilities: dict[str, Any] = {"tools": dict(list_changes)}
+        if self._surface.resources() or self._surface.resource_templates():
+            followed = {"subscribe": True} if self._changes else {}
+            capabilities["resources"] = {**followed, **list_changes}
+        if self._surface.prompts():
+            capabilities["prompts"] = dict(list_changes)
+            capabilities["completions"] = {}
+        if self._logging or modern:  # a modern request names the level itself
+            capabilities["logging"] = {}
+        if self._tasks and modern:
+            capabilities["extensions"] = {TASKS: {}}
+        return capabilities
+
 
 Immediate = Callable[[Request, Caller], bytes]
 
@@ -50,7 +108,9 @@ class Dispatcher:
             tasks=tasks is not None,
         )
         lists = Catalogue(surface, results)
-        calls = Calls(surface, results, rules=rules, states=states, logging=logging, tasks=tasks)
+        self._calls = calls = Calls(
+            surface, results, rules=rules, states=states, logging=logging, tasks=tasks
+        )
         shared: dict[str, Immediate] = {
             "tools/list": lists.tools,
             "prompts/list": lists.prompts,
@@ -66,13 +126,12 @@ class Dispatcher:
         }
         if logging:
             self._legacy["logging/setLevel"] = _set_level
-        self._calls: dict[str, Callable[[Request, Caller], Call]] = {
-            "tools/call": calls.call_tool,
+        self._legacy_calls: dict[str, Callable[[Request, Caller], Call]] = {
             "resources/read": calls.read_resource,
             "prompts/get": calls.get_prompt,
             "completion/complete": calls.complete,
         }
-        self._modern_calls = dict(self._calls)
+        self._modern_calls = dict(self._legacy_calls)
         if changes is not None:
             self._legacy |= {
                 "resources/subscribe": partial(_subscribe, changes),
@@ -102,15 +161,18 @@ class Dispatcher:
 
     def begin(self, request: Request, caller: Caller) -> Answer | Call:
         """Check the request; return its answer, or the call that will give it."""
-        modern = is_modern(caller.version)
+        modern = caller.version == MODERN
         try:
-            self._permit(request, caller)
+            tool = self._called_tool(request)
+            self._permit(request, caller, tool)
             immediate = (self._modern if modern else self._legacy).get(request.method)
             if immediate is not None and self._must_gather(request):
                 return Call(True, partial(self._listed, immediate, request, caller))
             if immediate is not None:
                 return answer(request.id, immediate(request, caller))
-            calls = self._modern_calls if modern else self._calls
+            if request.method == "tools/call":
+                return self._calls.call_tool(request, caller, tool)
+            calls = self._modern_calls if modern else self._legacy_calls
             return calls.get(request.method, _unknown)(request, caller)
         except Exception as error:  # noqa: BLE001 - the edge: every request gets an answer
             return refusal(request.id, self._rules.explain(error, modern=modern), error)
@@ -124,24 +186,27 @@ class Dispatcher:
     async def _listed(
         self, immediate: Immediate, request: Request, caller: Caller, _channel: Channel
     ) -> Answer:
-        """Gather what a list needs, and answer."""
+        """Gather the items of a list, and answer."""
         assert self._gathering is not None
         try:
             self._gathering.gather()
             return answer(request.id, immediate(request, caller))
         except Exception as error:  # noqa: BLE001 - the edge: every request gets an answer
-            modern = is_modern(caller.version)
+            modern = caller.version == MODERN
             return refusal(request.id, self._rules.explain(error, modern=modern), error)
 
-    def _permit(self, request: Request, caller: Caller) -> None:
+    def _called_tool(self, request: Request) -> WireTool | None:
+        """Return the tool that a request calls; None for an unknown one, or no call."""
+        name = request.params.get("name") if request.method == "tools/call" else None
+        return self._surface.get_tool(name) if isinstance(name, str) else None
+
+    def _permit(self, request: Request, caller: Caller, tool: WireTool | None) -> None:
         if caller.principal is None:
             return
-        name = request.params.get("name") if request.method == "tools/call" else None
-        tool = self._surface.get_tool(name) if isinstance(name, str) else None
         self._rules.permit(
             caller.principal,
             request.method,
-            tool=name if tool else None,
+            tool=None if tool is None else request.params["name"],
             tool_is_read_only=tool is not None and tool.read_only,
         )
 

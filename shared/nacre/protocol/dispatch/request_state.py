@@ -11,13 +11,15 @@ import hashlib
 import hmac
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 from nacre.core.clock import Clock
 from nacre.core.errors import InvalidParamsError, NacreError
+from nacre.core.lazy_dataclasses import dataclass, field
 from nacre.core.limits import MAX_REQUEST_STATE_BYTES, REQUEST_STATE_SECONDS
 from nacre.protocol import strict_json
+from nacre.protocol.caller import Caller
+from nacre.protocol.context import InputRequired
 from nacre.protocol.messages import Request
 from nacre.protocol.principal import Principal
 
@@ -50,13 +52,17 @@ class RequestStates:
         self._use = use
 
     def seal(
-        self, answers: dict[str, Any], asked: list[str], request: Request, caller: Principal | None
+        self,
+        answers: dict[str, Any],
+        question_names: list[str],
+        request: Request,
+        caller: Principal | None,
     ) -> str:
         """Return the state of a call that waits for the client's answers."""
         payload = strict_json.encode(
             {
                 "answers": answers,
-                "asked": asked,
+                "asked": question_names,
                 "caller": _caller(caller),
                 "id": secrets.token_hex(16),
                 "expires": int(self._clock().timestamp()) + REQUEST_STATE_SECONDS,
@@ -72,9 +78,9 @@ class RequestStates:
         return sealed
 
     def open(self, state: object, request: Request, caller: Principal | None) -> dict[str, Any]:
-        """Return what was sealed, this once.
+        """Return the sealed values of a state; each state can be opened once.
 
-        Raises InvalidParamsError for any state but our own, and for one that was opened before.
+        Raises InvalidParamsError for a state that is not ours or was opened before.
         """
         payload = self._verified(state)
         if payload["caller"] != _caller(caller) or payload["request"] != _digest(request):
@@ -96,8 +102,8 @@ class RequestStates:
         except (binascii.Error, ValueError):
             raise forged from None
         keys = self._keys()
-        known = [key for key in (keys.current, keys.previous) if key is not None]
-        if not dot or not any(hmac.compare_digest(_mac(key, payload), mac) for key in known):
+        accepted = [key for key in (keys.current, keys.previous) if key is not None]
+        if not dot or not any(hmac.compare_digest(_mac(key, payload), mac) for key in accepted):
             raise forged
         try:
             value = strict_json.parse(payload)
@@ -135,3 +141,51 @@ def _bytes(text: str) -> bytes:
     if _text(raw := base64.b64decode(text + "=" * (-len(text) % 4), b"-_", validate=True)) != text:
         raise ValueError
     return raw
+
+
+_KEPT = "nacre/kept"  # among the answers of a sealed state
+
+
+@dataclass(slots=True)
+class Round:
+    """The questions and answers before this round, and the values that the server keeps."""
+
+    answers: dict[str, dict[str, Any]] = field(default_factory=dict)
+    asked: list[str] = field(default_factory=list)
+    handler_state: dict[str, Any] = field(default_factory=dict)
+
+
+def read_round(request: Request, caller: Caller, states: RequestStates) -> Round:
+    """Return the round that a modern request continues; raises for a state that is not ours."""
+    state = request.params.get("requestState")
+    responses = request.mapping("inputResponses")
+    if state is None:
+        answers = {key: _answer(key, value) for key, value in responses.items()}
+        answers.pop(_KEPT, None)  # only what was sealed is ours
+        return Round(answers)
+    opened = states.open(state, request, caller.principal)
+    fresh = {key: _answer(key, responses[key]) for key in opened["asked"] if key in responses}
+    answers = {**opened["answers"], **fresh}
+    handler_state = answers.pop(_KEPT, {})
+    return Round(answers, opened["asked"], handler_state)
+
+
+def next_question(
+    question: InputRequired, so_far: Round, request: Request, caller: Caller, states: RequestStates
+) -> dict[str, Any]:
+    """Return the result that asks the client and carries the sealed state."""
+    question_names = sorted({*so_far.asked, *question.requests} - {_KEPT})
+    answers = (
+        {**so_far.answers, _KEPT: so_far.handler_state} if so_far.handler_state else so_far.answers
+    )
+    return {
+        "resultType": "input_required",
+        "inputRequests": question.requests,
+        "requestState": states.seal(answers, question_names, request, caller.principal),
+    }
+
+
+def _answer(key: str, value: object) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise InvalidParamsError(f"'inputResponses.{key[:60]}' must be an object")
+    return value

@@ -9,8 +9,7 @@ from nacre.protocol.caller import Caller
 from nacre.protocol.changes import Changes, Wanted, honoured
 from nacre.protocol.context import Channel
 from nacre.protocol.dispatch.calls import Call
-from nacre.protocol.messages import Request
-from nacre.protocol.replies import Answer, answer, refusal
+from nacre.protocol.messages import Answer, Request, answer, refusal
 from nacre.protocol.results import Results
 from nacre.protocol.versions import META_SUBSCRIPTION
 
@@ -19,7 +18,7 @@ def listen(
     request: Request, caller: Caller, changes: Changes, results: Results, rules: Rulebook
 ) -> Call:
     """Prepare a subscription, which lasts until the client hangs up or the server stops."""
-    wanted = Wanted.of(request.params)
+    requested = Wanted.of(request.params)
     mark = {META_SUBSCRIPTION: request.id}
 
     async def run(channel: Channel) -> Answer:
@@ -30,11 +29,11 @@ def listen(
 
     async def subscribed(channel: Channel) -> Answer:
         loop, ended = asyncio.get_running_loop(), asyncio.Event()
-        seen = await asyncio.to_thread(changes.baseline, caller.principal, wanted)
+        seen = await asyncio.to_thread(changes.baseline, caller.principal, requested)
 
         def tell(method: str, params: Mapping[str, Any]) -> None:
-            said: dict[str, Any] = {**params, "_meta": mark}
-            loop.call_soon_threadsafe(channel.notify, method, said)
+            marked: dict[str, Any] = {**params, "_meta": mark}
+            loop.call_soon_threadsafe(channel.notify, method, marked)
 
         def end() -> None:
             loop.call_soon_threadsafe(ended.set)

@@ -8,9 +8,8 @@ from nacre.protocol.application_rules import Rulebook
 from nacre.protocol.caller import Caller
 from nacre.protocol.context import Channel, Context
 from nacre.protocol.dispatch.calls import Call
-from nacre.protocol.messages import Request
+from nacre.protocol.messages import Answer, Request, answer, refusal
 from nacre.protocol.principal import Principal
-from nacre.protocol.replies import Answer, answer, refusal
 from nacre.protocol.results import Results
 from nacre.protocol.versions import TASKS
 

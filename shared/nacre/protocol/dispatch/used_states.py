@@ -1,4 +1,4 @@
-"""Which states of multi-round-trip calls were used, so that none runs its call twice."""
+"""The used states of multi-round-trip calls, so that no state runs its call twice."""
 
 from collections.abc import Callable
 
@@ -18,13 +18,13 @@ class UsedStates:
         self._clock = clock
 
     def use(self, state_id: str) -> bool:
-        """Use up a state; False when somebody has used it. Of several at once one does."""
-        kept = REQUEST_STATE_SECONDS + 2 * CLOCK_TOLERANCE_SECONDS  # longer than it is valid
+        """Use up a state; return False if it was used before. Of simultaneous callers one wins."""
+        seconds = REQUEST_STATE_SECONDS + 2 * CLOCK_TOLERANCE_SECONDS  # longer than it is valid
         item: Item = {
             "pk": f"RS#{state_id}",
             "sk": "used",
             SCHEMA: _SCHEMA_VERSION,
-            EXPIRES_AT: int(self._clock().timestamp()) + kept,
+            EXPIRES_AT: int(self._clock().timestamp()) + seconds,
         }
         try:
             self._table().put(item, when=Absent())

@@ -1,10 +1,10 @@
-"""Which hosts and web pages may reach the endpoint."""
+"""The hosts and web pages that may reach the endpoint."""
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from nacre.core.errors import ForbiddenError
+from nacre.core.lazy_dataclasses import dataclass
 
 _CORS_HEADERS = (
     *("authorization", "content-type", "accept", "x-llm-api-key"),
@@ -36,7 +36,7 @@ class Fences:
             raise ForbiddenError("this web origin may not call the server")
 
     def cors_headers(self, headers: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-        """Return what lets an allowed page read the answer."""
+        """Return the headers that let an allowed page read the answer."""
         origin = headers.get("origin")
         if origin is None or origin not in self.cors:
             return ()
@@ -52,8 +52,8 @@ class Fences:
 
 def _parameters(headers: Mapping[str, str]) -> list[str]:
     """Return the headers of mirrored parameters that a page asks to send."""
-    asked = headers.get("access-control-request-headers", "").lower().split(",")
-    return [name.strip() for name in asked if _PARAMETER.fullmatch(name.strip())]
+    names = headers.get("access-control-request-headers", "").lower().split(",")
+    return [name.strip() for name in names if _PARAMETER.fullmatch(name.strip())]
 
 
 def hostname(authority: str) -> str:

@@ -1,4 +1,4 @@
-"""What a refusal tells the client, so that it can log in or ask for more."""
+"""The header of a refusal that tells the client how to log in or ask for more rights."""
 
 from collections.abc import Mapping
 
@@ -18,9 +18,9 @@ def metadata_url(base_url: str, *, being_id: str | None = None) -> str:
 def www_authenticate(
     error: UnauthorizedError | ForbiddenError, *, resource_metadata: str | None = None
 ) -> str | None:
-    """Return the WWW-Authenticate value, or None where logging in again would not help.
+    """Return the WWW-Authenticate value, or None if logging in again would not help.
 
-    `resource_metadata` is a URL from `metadata_url`, given only where it answers.
+    `resource_metadata` is a URL from `metadata_url`, given only if it is served.
     """
     if isinstance(error, ForbiddenError) and not isinstance(error, InsufficientScopeError):
         return None

@@ -1,4 +1,4 @@
-"""How many connections a server holds, and which of them it gives up first.
+"""The number of connections that a server holds, and which of them it closes first.
 
 A server that is full closes the connection that has waited longest for its client, so that
 thousands of half-open requests keep nobody out. Only when every connection is at work is a new
@@ -20,7 +20,7 @@ class Guest(Protocol):
 
     @property
     def address(self) -> str:
-        """The network address of the client; empty where there is none."""
+        """The network address of the client; empty if it is unknown."""
         ...
 
     @property
@@ -37,7 +37,7 @@ class Guest(Protocol):
         ...
 
     def end_if_late(self, now: float) -> str | None:
-        """Close when the client takes too long; return what it was too slow with."""
+        """Close when the client takes too long; return the phase in which it was too slow."""
         ...
 
 
@@ -88,9 +88,9 @@ class Crowd:
         """Close the connections of clients that take too long; call it every second."""
         now = self.time()
         for guest in list(self._guests):
-            late = guest.end_if_late(now)
-            if late is not None:
-                self._log.write("warning", "connections", said=f"a client was too slow: {late}")
+            reason = guest.end_if_late(now)
+            if reason is not None:
+                self._log.write("warning", "connections", said=f"a client was too slow: {reason}")
         self._log.flush()
 
     def _make_room(self, address: str | None = None) -> bool:
@@ -102,7 +102,7 @@ class Crowd:
         ]
         if not waiting:
             return False
-        _, _, longest = min(waiting, key=lambda one: (one[0] or 0.0, one[1]))
+        _, _, longest = min(waiting, key=lambda entry: (entry[0] or 0.0, entry[1]))
         self.leave(longest)
         longest.drop()
         self._log.write("warning", "connections", said="a waiting connection made room")
@@ -131,7 +131,7 @@ class Crowd:
         return str(parsed)
 
 
-def connections_within_descriptors(wanted: int = HTTP_CONNECTIONS) -> int:
+def connections_within_descriptors(connections: int = HTTP_CONNECTIONS) -> int:
     """Return how many connections fit the descriptors of this process, after asking for more.
 
     The rest is for files, other servers and their pipes: a process without a free descriptor
@@ -140,15 +140,15 @@ def connections_within_descriptors(wanted: int = HTTP_CONNECTIONS) -> int:
     try:
         import resource  # noqa: PLC0415 - not on Windows, which has no such limit
     except ImportError:
-        return wanted
+        return connections
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    needed = wanted + SPARE_DESCRIPTORS
+    needed = connections + SPARE_DESCRIPTORS
     if soft == resource.RLIM_INFINITY or soft >= needed:
-        return wanted
+        return connections
     more = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (more, hard))
         soft = more
     except (OSError, ValueError):
         pass
-    return max(min(wanted, soft - SPARE_DESCRIPTORS), min(wanted, soft // 2), 1)
+    return max(min(connections, soft - SPARE_DESCRIPTORS), min(connections, soft // 2), 1)

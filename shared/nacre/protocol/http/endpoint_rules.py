@@ -6,18 +6,25 @@ gets a finished reply or a call that still has to run.
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from nacre.core.errors import MalformedJsonError, MalformedMessageError, NacreError, TooLargeError
+from nacre.core.errors import (
+    HeaderMismatchError,
+    InvalidParamsError,
+    MalformedJsonError,
+    MalformedMessageError,
+    NacreError,
+    TooLargeError,
+    UnsupportedVersionError,
+)
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.core.limits import MAX_BODY_BYTES
 from nacre.protocol.application_rules import Rulebook
 from nacre.protocol.caller import Caller, declared_peer
 from nacre.protocol.dispatch.methods import Dispatcher
 from nacre.protocol.http.allowed_origins import Fences
-from nacre.protocol.http.declared_version import declared_version
-from nacre.protocol.http.headers import check_mirrors
+from nacre.protocol.http.headers import VERSION_HEADER, check_mirrors
 from nacre.protocol.http.http_messages import (
     JSON,
     STREAM,
@@ -27,18 +34,26 @@ from nacre.protocol.http.http_messages import (
     called_tool,
     reply,
 )
-from nacre.protocol.http.legacy_clients import Peers, Strangers
+from nacre.protocol.http.legacy_clients import Peers, StatelessPeers
 from nacre.protocol.messages import (
+    Answer,
+    Failure,
     Notification,
     Request,
     RequestId,
     Response,
     is_request_id,
     parse_message,
+    refusal,
 )
 from nacre.protocol.principal import Principal
-from nacre.protocol.replies import Answer, Failure, refusal
-from nacre.protocol.versions import is_modern
+from nacre.protocol.versions import (
+    LEGACY_VERSIONS,
+    META_VERSION,
+    MODERN,
+    SUPPORTED_VERSIONS,
+    UNDECLARED,
+)
 
 PATH = "/mcp"
 _BEING_PATH = re.compile(r"/mcp(?:/([0-9A-Za-z_-]{1,64}))?/?")
@@ -58,13 +73,19 @@ class Met:
 
 
 def being_in(path: str) -> str | None:
-    """Return what stands in a path where a Being's id belongs."""
-    found = _BEING_PATH.fullmatch(path)
-    return None if found is None else found.group(1)
+    """Return the part of a path where a Being's id belongs."""
+    match = _BEING_PATH.fullmatch(path)
+    return None if match is None else match.group(1)
 
 
 class Endpoint:
-    """The MCP endpoint: from an HTTP request to a reply, or to a call."""
+    """The MCP endpoint: from an HTTP request to a reply, or to a call.
+
+    The body of an admitted caller has at most `call_bytes`.
+    """
+
+    serves = staticmethod(re.compile(rf"{PATH}(?:/|\Z)").match)
+    """Match a path that belongs to the endpoint."""
 
     def __init__(
         self,
@@ -84,18 +105,8 @@ class Endpoint:
         self._challenge = challenge
         self._schema_of = schema_of
         self._fences = fences or Fences()
-        self._peers = peers or Strangers()
-        self._call_bytes = call_bytes
-
-    @staticmethod
-    def serves(path: str) -> bool:
-        """Whether the path belongs to the endpoint."""
-        return path == PATH or path.startswith(f"{PATH}/")
-
-    @property
-    def call_bytes(self) -> int:
-        """How long the body of an admitted caller may be."""
-        return self._call_bytes
+        self._peers = peers or StatelessPeers()
+        self.call_bytes = call_bytes
 
     def meet(self, head: HttpRequest) -> HttpReply | Met:
         """Check all that a request's head says; return its refusal, or who sends it.
@@ -145,8 +156,8 @@ class Endpoint:
         return _unfit(head.headers) or Met(principal)
 
     def _begin(self, request: HttpRequest, principal: Principal | None) -> HttpReply | HttpCall:
-        if len(request.body) > self._call_bytes:
-            raise TooLargeError("the request body", limit=self._call_bytes)
+        if len(request.body) > self.call_bytes:
+            raise TooLargeError("the request body", limit=self.call_bytes)
         message = parse_message(request.body)
         match message:
             case Request():
@@ -160,10 +171,10 @@ class Endpoint:
     def _request(
         self, request: HttpRequest, message: Request, principal: Principal | None
     ) -> HttpReply | HttpCall:
+        tool = called_tool(message)
         try:
-            version = declared_version(message, request.headers)
-            if is_modern(version):
-                tool = called_tool(message)
+            version = _declared_version(message, request.headers)
+            if version == MODERN:
                 schema = None if tool is None else self._schema_of(tool)
                 check_mirrors(message, request.headers, schema)
                 peer = declared_peer(message)
@@ -179,7 +190,7 @@ class Endpoint:
             return self._challenged(request, outcome)
         if message.method == _LISTEN and not streams:
             return _unfitting(406, f"a subscription is a stream; accept {STREAM}", message.id)
-        return HttpCall(message, streams, caller, outcome)
+        return HttpCall(message, streams, caller, outcome, tool)
 
     def _notified(
         self, request: HttpRequest, message: Notification, principal: Principal | None
@@ -208,17 +219,44 @@ class Endpoint:
         return self._challenged(request, refusal(request_id, failure, error))
 
     def _challenged(self, request: HttpRequest, failed: Answer) -> HttpReply:
-        done = reply(failed)
+        response = reply(failed)
         challenge = None if failed.cause is None else self._challenge(failed.cause, request)
         if challenge is None:
-            return done
+            return response
         extra = (("www-authenticate", challenge),)
-        return HttpReply(done.status, done.headers + extra, done.body, done.cause)
+        return HttpReply(response.status, response.headers + extra, response.body, response.cause)
+
+
+def _declared_version(message: Request, headers: Mapping[str, str]) -> str:
+    """Return the version; raises when header and body disagree or it is not served."""
+    sent = headers.get(VERSION_HEADER)
+    declared = message.meta.get(META_VERSION)
+    if declared is None and sent != MODERN:
+        return _legacy(message, sent)
+    if sent == declared and sent in LEGACY_VERSIONS:
+        return str(sent)
+    if sent is None:
+        raise HeaderMismatchError("Header mismatch: MCP-Protocol-Version is missing")
+    if declared is None:
+        raise InvalidParamsError(f"params._meta needs '{META_VERSION}'")
+    if declared != sent:
+        raise HeaderMismatchError("Header mismatch: MCP-Protocol-Version does not match the body")
+    if sent != MODERN:
+        raise UnsupportedVersionError(sent[:40], supported=SUPPORTED_VERSIONS)
+    return sent
+
+
+def _legacy(message: Request, sent: str | None) -> str:
+    if sent is None or message.method == "initialize":
+        return UNDECLARED
+    if sent not in SUPPORTED_VERSIONS:
+        raise UnsupportedVersionError(sent[:40], supported=SUPPORTED_VERSIONS)
+    return sent
 
 
 def _method_not_allowed() -> HttpReply:
-    done = _unfitting(405, "send messages by POST; there is no stream to open or close here")
-    return HttpReply(done.status, (("allow", "POST"), *done.headers), done.body)
+    response = _unfitting(405, "send messages by POST; there is no stream to open or close here")
+    return HttpReply(response.status, (("allow", "POST"), *response.headers), response.body)
 
 
 def _unfit(headers: Mapping[str, str]) -> HttpReply | None:

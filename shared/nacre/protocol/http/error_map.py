@@ -1,4 +1,4 @@
-"""What each error becomes outside: a JSON-RPC code, an HTTP status, a text for a model."""
+"""The form of each error for clients: a JSON-RPC code, an HTTP status, a text for a model."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ from nacre.core.errors import (
     UnsupportedVersionError,
 )
 from nacre.protocol.http.challenge import challenge_fields
-from nacre.protocol.replies import Failure
+from nacre.protocol.messages import Failure
 
 # Kind of error, JSON-RPC code, HTTP status for modern and for legacy clients: the first
 # that fits counts. Our own codes stand outside the range that JSON-RPC and MCP keep.
@@ -78,8 +78,8 @@ def _data(error: Exception) -> dict[str, Any] | None:
             # As in the header, which API Gateway renames on its way out.
             return dict(challenge_fields(error))
         case BlockedError():
-            known = {"decision": "deny", "rule": error.rule, "audit": error.audit or None}
-            return {name: value for name, value in known.items() if value is not None}
+            facts = {"decision": "deny", "rule": error.rule, "audit": error.audit or None}
+            return {name: value for name, value in facts.items() if value is not None}
         case _:
             return None
 
@@ -92,5 +92,5 @@ def tool_error(tool: str, error: Exception) -> str:
 
 
 def is_expected(error: Exception) -> bool:
-    """Whether the error was raised on purpose, and so is not a fault of ours."""
+    """Tell whether the error was raised on purpose, so it is no fault of this server."""
     return isinstance(error, NacreError)

@@ -118,11 +118,11 @@ def _says(sent: str, value: object) -> bool:
 
 
 def _spells(sent: str, number: float) -> bool:
-    whole, _, fraction = sent.partition(".")
+    integer, _, fraction = sent.partition(".")
     if isinstance(number, float) or fraction.strip("0"):
         return float(sent) == number
     try:
-        return int(whole) == number  # a double would take large neighbours for one another
+        return int(integer) == number  # a double would take large neighbours for one another
     except ValueError:  # more digits than a JSON number may have here
         return False
 

@@ -1,14 +1,14 @@
 """HTTP as the endpoint sees it, whatever server carries it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
+from nacre.core.lazy_dataclasses import dataclass, field
 from nacre.protocol.caller import Caller
 from nacre.protocol.context import Channel
 from nacre.protocol.dispatch.calls import Call
-from nacre.protocol.messages import Request
-from nacre.protocol.replies import Answer
+from nacre.protocol.messages import Answer, Request
+from nacre.protocol.principal import Principal
 
 JSON = "application/json"
 STREAM = "text/event-stream"
@@ -55,33 +55,42 @@ class HttpCall:
     streams: bool
     caller: Caller
     call: Call
+    tool: str | None = None  # that is called, if one is
     cors: tuple[Header, ...] = ()
 
-    @property
-    def blocking(self) -> bool:
-        """Whether the handler never awaits an event loop."""
-        return self.call.blocking
-
-    @property
-    def tool(self) -> str | None:
-        """The tool that is called, if one is."""
-        return called_tool(self.message)
-
     async def run(self, channel: Channel) -> HttpReply:
-        """Run the call to its reply; what it sends meanwhile goes to the channel."""
-        done = reply(await self.call.run(channel))
+        """Run the call to its reply; the messages that it sends go to the channel."""
+        response = reply(await self.call.run(channel))
         if self.cors:
-            done.cors = self.cors
-        return done
+            response.cors = self.cors
+        return response
 
 
-def reply(done: Answer) -> HttpReply:
+def reply(response: Answer) -> HttpReply:
     """Return the HTTP form of a JSON-RPC response."""
-    status = 200 if done.failure is None else done.failure.status
-    return HttpReply(status, _JSON_HEADERS, done.body, done.cause)
+    status = 200 if response.failure is None else response.failure.status
+    return HttpReply(status, _JSON_HEADERS, response.body, response.cause)
 
 
 def called_tool(message: Request) -> str | None:
     """Return the name of the tool that a request calls, if it calls one."""
     name = message.params.get("name")
     return name if message.method == "tools/call" and isinstance(name, str) else None
+
+
+def client_key(request: HttpRequest, principal: Principal | None) -> tuple[str, str]:
+    """Return the key of a client: the id of its token, and its own name for itself."""
+    return subject_of(principal), request.headers.get("user-agent", "")
+
+
+def subject_of(principal: Principal | None) -> str:
+    """Return the id of a caller's token, "" without a caller."""
+    return principal.subject if principal else ""
+
+
+ALIVE = b":\n\n"  # a comment, which clients skip
+
+
+def event(message: bytes) -> bytes:
+    """Return the event that carries one JSON message."""
+    return b"event: message\ndata: " + message + b"\n\n"

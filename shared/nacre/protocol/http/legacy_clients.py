@@ -1,10 +1,10 @@
-"""What is known of legacy clients between their requests, where anything is."""
+"""The legacy clients of a server, and the state that it keeps of them between requests."""
 
 from collections.abc import Callable
 from typing import Protocol
 
 from nacre.protocol.caller import Peer
-from nacre.protocol.http.http_messages import HttpRequest
+from nacre.protocol.http.http_messages import HttpRequest, client_key
 from nacre.protocol.messages import RequestId, Response
 from nacre.protocol.principal import Principal
 
@@ -13,7 +13,7 @@ class Peers(Protocol):
     """The legacy clients of one server."""
 
     def of(self, request: HttpRequest, principal: Principal | None) -> Peer:
-        """Return what the client has said about itself."""
+        """Return the client as it declared itself."""
         ...
 
     def deliver(self, principal: Principal | None, response: Response) -> bool:
@@ -27,15 +27,15 @@ class Peers(Protocol):
         ...
 
 
-class Strangers:
-    """Nothing is known of any client: every request stands alone."""
+class StatelessPeers:
+    """Keeps no state between the requests of a client."""
 
     def of(self, request: HttpRequest, principal: Principal | None) -> Peer:
         """Return an empty record."""
         return Peer()
 
     def deliver(self, principal: Principal | None, response: Response) -> bool:
-        """Refuse: nobody waits."""
+        """Return False: no call waits for an answer."""
         return False
 
     def give_up(
@@ -48,16 +48,16 @@ class Levels(Protocol):
     """The log level that each client chose, kept where every process finds it."""
 
     def chosen(self, subject: str, client: str) -> str | None:
-        """Return the client's level, None where it chose none or nobody can say."""
+        """Return the client's level, None if it chose none or the level cannot be read."""
         ...
 
     def choose(self, subject: str, client: str, level: str) -> None:
-        """Keep the client's level; raises UnavailableError when it cannot be kept."""
+        """Store the client's level; raises UnavailableError if that fails."""
         ...
 
 
-class Acquaintances(Strangers):
-    """Of every client only its log level is known, and read when something is logged."""
+class LogLevelPeers(StatelessPeers):
+    """Keeps the log level of each client only; it is read when something is logged."""
 
     def __init__(self, levels: Callable[[], Levels]) -> None:
         self._levels = levels
@@ -85,13 +85,3 @@ class _KeptPeer(Peer):
     def choose_log_level(self, level: str) -> None:
         """Keep the level."""
         self._levels().choose(self._subject, self._client, level)
-
-
-def client_key(request: HttpRequest, principal: Principal | None) -> tuple[str, str]:
-    """Return what tells a client from others: its token, and its name for itself."""
-    return subject_of(principal), request.headers.get("user-agent", "")
-
-
-def subject_of(principal: Principal | None) -> str:
-    """Return the id of a caller's token, empty for nobody."""
-    return principal.subject if principal else ""

@@ -25,15 +25,15 @@ def base_of(host: str, *, public_url: str, scheme: str) -> str | None:
 
 
 def _is_authority(text: str) -> bool:
-    found = _AUTHORITY.fullmatch(text)
-    if found is None or int(found[2] or 0) > _LAST_PORT:
+    match = _AUTHORITY.fullmatch(text)
+    if match is None or int(match[2] or 0) > _LAST_PORT:
         return False
-    if found[1] is None:
+    if match[1] is None:
         return True
     from ipaddress import IPv6Address  # noqa: PLC0415 - nearly everybody is called by a name
 
     try:
-        IPv6Address(found[1])
+        IPv6Address(match[1])
     except ValueError:
         return False
     return True

@@ -1,6 +1,5 @@
 """Python values as JSON values."""
 
-import dataclasses
 import math
 from collections.abc import Mapping, Sequence, Set
 from datetime import date, datetime, time
@@ -42,7 +41,9 @@ def _number(value: float) -> float:
 def _composite(value: Any, depth: int) -> Any:
     if isinstance(value, Mapping):
         return {_key(key): encode(item, depth) for key, item in value.items()}
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+    if hasattr(value, "__dataclass_fields__") and not isinstance(value, type):
+        import dataclasses  # noqa: PLC0415 - already loaded if such a value exists
+
         return {
             field.name: encode(getattr(value, field.name), depth)
             for field in dataclasses.fields(value)

@@ -1,8 +1,9 @@
-"""What `Annotated` says about a parameter, as JSON Schema keywords."""
+"""The notes of `Annotated` about a parameter, as JSON Schema keywords."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from nacre.core.lazy_dataclasses import dataclass
 
 # The names of pydantic's Field and of annotated-types, so that their notes are read
 # without importing either; a length means different keywords for different types.
@@ -55,7 +56,7 @@ class Field:
 
 
 def annotate(schema: dict[str, Any], notes: Iterable[Any]) -> dict[str, Any]:
-    """Return the schema with what the notes say about it; a note may be plain text."""
+    """Return the schema with its notes applied; a note that is a string is a description."""
     result = dict(schema)
     for note in _flat(notes):
         if isinstance(note, str):

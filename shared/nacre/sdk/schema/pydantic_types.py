@@ -7,7 +7,7 @@ from nacre.sdk.schema.shape import Definitions, MisfitError, Shape
 
 
 def is_model(hint: Any) -> bool:
-    """Whether pydantic says how values of this type are made."""
+    """Tell whether pydantic defines how values of this type are made."""
     return hasattr(hint, "__get_pydantic_core_schema__") and "pydantic" in sys.modules
 
 
@@ -32,7 +32,7 @@ def model_shape(hint: Any, definitions: Definitions) -> Shape:
 
 
 def explain(error: Exception) -> str:
-    """Return what is wrong; pydantic's own text would repeat the value."""
+    """Return the problem in our words: pydantic's own text would repeat the value."""
     errors = getattr(error, "errors", None)
     if not callable(errors):
         return str(error)

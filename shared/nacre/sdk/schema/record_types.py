@@ -1,11 +1,10 @@
 """Shapes of types with named fields: dataclasses, TypedDicts, named tuples."""
 
-import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, dataclass
 from typing import Any, NotRequired, Required, get_args, get_origin
 
 from nacre.core.errors import InvalidInputError
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.sdk.schema.encode import encode
 from nacre.sdk.schema.shape import MisfitError, Shape
 
@@ -15,34 +14,39 @@ FieldShape = Callable[[Any], tuple[Shape, bool]]
 
 @dataclass(frozen=True, slots=True)
 class RecordField:
-    """One field: what it holds, whether it must be there, what its absence means."""
+    """One field: its shape, whether it is required, and whether null fills it."""
 
     name: str
     shape: Shape
     required: bool
-    # Nothing was given and the type has no default of its own: null.
+    # True if an absent field becomes null, because its type has no default.
     fill: bool = False
 
 
 def is_typed_dict(hint: Any) -> bool:
-    """Whether the hint is a TypedDict, of typing or typing_extensions."""
+    """Tell whether the hint is a TypedDict, of typing or typing_extensions."""
     return isinstance(hint, type) and issubclass(hint, dict) and hasattr(hint, "__required_keys__")
 
 
 def is_named_tuple(hint: Any) -> bool:
-    """Whether the hint is a NamedTuple with types."""
+    """Tell whether the hint is a NamedTuple with types."""
     return isinstance(hint, type) and issubclass(hint, tuple) and hasattr(hint, "_field_defaults")
 
 
 def dataclass_shape(cls: type, hints: Mapping[str, Any], of: FieldShape) -> Shape:
     """Return the shape of a dataclass: an object that its constructor takes."""
+    import dataclasses  # noqa: PLC0415 - already loaded if such a class exists
+
     fields = []
     for item in dataclasses.fields(cls):
         if not item.init:
             continue
-        has_default = item.default is not MISSING or item.default_factory is not MISSING
+        has_default = (
+            item.default is not dataclasses.MISSING
+            or item.default_factory is not dataclasses.MISSING
+        )
         shape, may_be_null = of(hints[item.name])
-        if item.default is not MISSING:
+        if item.default is not dataclasses.MISSING:
             shape = with_default(shape, item.default)
         required = not has_default and not may_be_null
         fields.append(RecordField(item.name, shape, required, fill=may_be_null and not has_default))
@@ -116,7 +120,7 @@ def record_shape(
 
 
 def with_default(shape: Shape, default: Any) -> Shape:
-    """Return the shape with the default in its schema, where it has a JSON form."""
+    """Return the shape with the default in its schema, if the default has a JSON form."""
     if default is None:
         return shape
     try:

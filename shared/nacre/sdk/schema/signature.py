@@ -3,11 +3,11 @@
 import inspect
 import typing
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import FrameType
 from typing import Any, get_args
 
 from nacre.core.errors import InvalidArgumentError
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.protocol.context import Context
 from nacre.sdk.schema.record_types import with_default
 from nacre.sdk.schema.shape import Shape
@@ -20,7 +20,7 @@ _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONL
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One argument: its shape, whether it must be given, whether null may stand for it."""
+    """One argument: its shape, whether it is required, and whether it may be null."""
 
     name: str
     shape: Shape
@@ -31,7 +31,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """What a function takes from a call, and where it wants the call's context."""
+    """The parameters of a function, and the one that takes the call's context."""
 
     parameters: tuple[Parameter, ...]
     context: str | None
@@ -57,7 +57,7 @@ class Signature:
         return frozenset(item.name for item in self.parameters if item.nullable)
 
     def binder(self) -> Callable[[Mapping[str, Any], Context], dict[str, Any]]:
-        """Return what turns checked arguments into the function's keyword arguments."""
+        """Return a function that turns checked arguments into the function's keyword arguments."""
         # Everything is looked up here, so that a call costs no inspection.
         loads = tuple((item.name, item.shape.load, item.nullable) for item in self.parameters)
         fills = tuple(
@@ -104,17 +104,17 @@ def read_signature(function: Callable[..., Any], names: Names = dict) -> Signatu
     resolved, scope = _resolved(function, label, names)
     hints = Hints(scope)
     context: str | None = None
-    taken = []
+    described = []
     for parameter in parameters:
         hint = resolved.get(parameter.name, Any)
         if _is_context(hint):
             context = parameter.name
             continue
         try:
-            taken.append(_parameter(parameter, hint, hints))
+            described.append(_parameter(parameter, hint, hints))
         except (TypeError, NameError) as error:
             raise TypeError(f"{label}: parameter '{parameter.name}': {error}") from error
-    return Signature(tuple(taken), context, hints.definitions.schemas)
+    return Signature(tuple(described), context, hints.definitions.schemas)
 
 
 def locals_of(frame: FrameType) -> Names:
@@ -147,17 +147,17 @@ def _resolved(
     function: Callable[..., Any], label: str, names: Names
 ) -> tuple[dict[str, Any], Mapping[str, Any]]:
     function = inspect.unwrap(function)
-    known = getattr(function, "__globals__", {})
+    module_names = getattr(function, "__globals__", {})
     hints = {name: hint for name, hint in function.__annotations__.items() if name != "return"}
     holder = type(label, (), {"__annotations__": hints})
     try:
-        return typing.get_type_hints(holder, known, {}, include_extras=True), {}
+        return typing.get_type_hints(holder, module_names, {}, include_extras=True), {}
     except NameError:
         # Names that only a type checker imports, or that are local to a function.
         scope = {"Context": Context, **names()}
-        scope = {name: value for name, value in scope.items() if name not in known}
+        scope = {name: value for name, value in scope.items() if name not in module_names}
     try:
-        return typing.get_type_hints(holder, known, scope, include_extras=True), scope
+        return typing.get_type_hints(holder, module_names, scope, include_extras=True), scope
     except NameError as error:
         raise TypeError(
             f"{label}: {error}; the types of a tool's parameters must be imported at run time"

@@ -1,4 +1,4 @@
-"""What a tool's JSON Schema must be before anybody sees it, checked without a library."""
+"""The checks of a tool's JSON Schema before a client sees it, without a library."""
 
 import json
 import re
@@ -94,14 +94,14 @@ def _reference_problem(schema: Mapping[str, Any]) -> str | None:
 def _parts(schema: Any) -> Iterator[Any]:
     if not isinstance(schema, dict):
         return
-    for word in _ONE:
-        if isinstance(part := schema.get(word), dict):
+    for keyword in _ONE:
+        if isinstance(part := schema.get(keyword), dict):
             yield part
-    for word in _MANY:
-        if isinstance(parts := schema.get(word), list):
+    for keyword in _MANY:
+        if isinstance(parts := schema.get(keyword), list):
             yield from parts
-    for word in _NAMED:
-        if isinstance(named := schema.get(word), dict):
+    for keyword in _NAMED:
+        if isinstance(named := schema.get(keyword), dict):
             yield from named.values()
 
 
@@ -125,23 +125,23 @@ def _depth(value: Any) -> int:
 
 
 def _foreign_reference(schema: Mapping[str, Any]) -> str | None:
-    own: set[str] | None = None
+    identifiers: set[str] | None = None
     for part in _walk(schema):
-        for word in _REFERENCES:
-            target = part.get(word)
+        for keyword in _REFERENCES:
+            target = part.get(keyword)
             if not isinstance(target, str) or target.startswith("#"):
                 continue
-            if own is None:
-                own = _identifiers(schema)
-            if _resolved(str(schema.get("$id", "")), target) not in own:
+            if identifiers is None:
+                identifiers = _identifiers(schema)
+            if _resolved(str(schema.get("$id", "")), target) not in identifiers:
                 return target
     return None
 
 
 def _identifiers(schema: Mapping[str, Any]) -> set[str]:
     base = str(schema.get("$id", ""))
-    found = (part["$id"] for part in _walk(schema) if isinstance(part.get("$id"), str))
-    return {_resolved(base, identifier) for identifier in found}
+    identifiers = (part["$id"] for part in _walk(schema) if isinstance(part.get("$id"), str))
+    return {_resolved(base, identifier) for identifier in identifiers}
 
 
 def _resolved(base: str, reference: str) -> str:
@@ -159,8 +159,8 @@ def _unfolded(schema: Mapping[str, Any]) -> int:
     def size(part: Any) -> int:
         if not isinstance(part, dict):
             return 1
-        if (known := sizes.get(id(part))) is not None:
-            return known
+        if (cached := sizes.get(id(part))) is not None:
+            return cached
         if id(part) in open_:
             return 1  # a cycle goes down into the arguments, which are bounded
         open_.add(id(part))
@@ -186,20 +186,20 @@ def _pointed(schema: Any, pointer: str) -> Any:
 
 
 def _header_problem(schema: Mapping[str, Any]) -> str | None:
-    """Say what is wrong with the `x-mcp-header` annotations; clients drop such a tool."""
+    """Return the problem of the `x-mcp-header` annotations, for which clients drop a tool."""
     reachable = list(annotated(schema))
     if sum("x-mcp-header" in part for part in _walk(schema)) != len(reachable):
         return '"x-mcp-header" must be text, on a property reached through properties only'
-    seen: set[str] = set()
+    names: set[str] = set()
     for path, header in reachable:
         part: Any = schema
         for name in path:
             part = part["properties"][name]
         if not _HEADER.fullmatch(header):
             return f'"x-mcp-header" {header[:60]!r} is not a header name'
-        if header.lower() in seen:
+        if header.lower() in names:
             return f'"x-mcp-header" {header!r} is used twice'
         if part.get("type") not in ("string", "integer", "boolean"):
             return f'"x-mcp-header" {header!r} needs a string, integer or boolean'
-        seen.add(header.lower())
+        names.add(header.lower())
     return None

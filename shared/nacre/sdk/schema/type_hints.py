@@ -4,19 +4,11 @@ import sys
 import typing
 from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, is_dataclass
 from enum import Enum
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
-from nacre.sdk.schema.containers import (
-    collection_shape,
-    list_shape,
-    mapping_shape,
-    nullable,
-    tuple_shape,
-    union_shape,
-)
+from nacre.core.lazy_dataclasses import dataclass, field
 from nacre.sdk.schema.field import annotate
 from nacre.sdk.schema.pydantic_types import is_model, model_shape
 from nacre.sdk.schema.record_types import (
@@ -26,8 +18,24 @@ from nacre.sdk.schema.record_types import (
     named_tuple_shape,
     typed_dict_shape,
 )
-from nacre.sdk.schema.scalars import TEXT, enum_shape, literal_shape, scalar, uuid_shape
-from nacre.sdk.schema.shape import ANYTHING, OBJECT, Definitions, Shape, reference
+from nacre.sdk.schema.shape import (
+    ANYTHING,
+    OBJECT,
+    TEXT,
+    Definitions,
+    Shape,
+    collection_shape,
+    enum_shape,
+    list_shape,
+    literal_shape,
+    mapping_shape,
+    nullable,
+    reference,
+    scalar,
+    tuple_shape,
+    union_shape,
+    uuid_shape,
+)
 
 _ARRAYS: dict[Any, Callable[[list[Any]], Any] | None] = {
     list: None,
@@ -59,7 +67,7 @@ class Hints:
     _closed: dict[Any, Shape] = field(default_factory=dict)
 
     def parameter(self, hint: Any) -> tuple[Shape, bool]:
-        """Return the shape of the value, and whether null may stand for it.
+        """Return the shape of the value, and whether it may be null.
 
         The schema is that of the value: `int | None` is an integer that may be left out.
         """
@@ -141,7 +149,7 @@ class Hints:
         return OBJECT
 
     def _record(self, cls: Any) -> Callable[[], Shape] | None:
-        if is_dataclass(cls):
+        if hasattr(cls, "__dataclass_fields__"):
             make = dataclass_shape
         elif is_typed_dict(cls):
             make = typed_dict_shape
@@ -163,9 +171,9 @@ class Hints:
             return typing.get_type_hints(cls, localns=names, include_extras=True)
 
     def _once(self, hint: Any, make: Callable[[], Shape]) -> Shape:
-        """Make a type's shape once; where it holds itself, point to a definition."""
-        if (known := self._closed.get(hint)) is not None:
-            return known
+        """Make a type's shape once; a recursive type points to a definition."""
+        if (closed := self._closed.get(hint)) is not None:
+            return closed
         if (ancestor := self._open.get(hint)) is not None:
             ancestor.recursive = True
             return Shape(

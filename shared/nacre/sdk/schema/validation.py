@@ -1,4 +1,4 @@
-"""Arguments against a JSON Schema, and one sentence about what does not fit.
+"""Checks arguments against a JSON Schema, and describes the first mismatch in one sentence.
 
 Imported with the first call of a tool, because the library is not needed before.
 """
@@ -65,7 +65,7 @@ class Validator:
             ) from error
 
     def problem(self, value: Any, *, called: str = "argument") -> str | None:
-        """Return what is wrong with the value, or None."""
+        """Return the problem with the value, or None."""
         try:
             self._compiled.validate(value)
         except jsonschema_rs.ValidationError as error:
@@ -125,27 +125,27 @@ def _expected(keyword: str, details: Mapping[str, Any], schema: Any) -> str:
 def _expected_of(schema: Any, name: str) -> str:
     """Return ': expected ...' for a property that is missing, where its schema says it."""
     properties = schema.get("properties") if isinstance(schema, dict) else None
-    wanted = properties.get(name) if isinstance(properties, dict) else None
-    if not isinstance(wanted, dict):
+    inner = properties.get(name) if isinstance(properties, dict) else None
+    if not isinstance(inner, dict):
         return ""
-    if isinstance(options := wanted.get("enum"), list):
+    if isinstance(options := inner.get("enum"), list):
         return f": expected one of {_listed(options)}"
-    kind = wanted.get("type")
+    kind = inner.get("type")
     return f": expected {_KINDS[kind]}" if isinstance(kind, str) and kind in _KINDS else ""
 
 
 def _known_instead(name: str, schema: Any) -> str:
-    """Return what may have been meant, and all that there is."""
+    """Return the likely intended name, and all names that there are."""
     properties = schema.get("properties") if isinstance(schema, dict) else None
     if not isinstance(properties, dict):
         return ""
-    known = [each for each, wanted in properties.items() if wanted is not False]
-    if not known:
+    names = [candidate for candidate, inner in properties.items() if inner is not False]
+    if not names:
         return "; there are none"
-    plain = {_plain(each): each for each in reversed(known)}
-    meant = get_close_matches(_plain(name), plain, n=1, cutoff=0.6)
-    question = f"; did you mean '{plain[meant[0]]}'?" if meant else ";"
-    return f"{question} known: {_listed(known, most=20)}"
+    plain = {_plain(candidate): candidate for candidate in reversed(names)}
+    close = get_close_matches(_plain(name), plain, n=1, cutoff=0.6)
+    question = f"; did you mean '{plain[close[0]]}'?" if close else ";"
+    return f"{question} known: {_listed(names, most=20)}"
 
 
 def _plain(name: str) -> str:
@@ -169,12 +169,12 @@ def _named(path: Sequence[str | int], called: str) -> str:
 
 
 def _listed(options: Sequence[Any], *, most: int = 10) -> str:
-    shown = ", ".join(repr(option)[:60] for option in options[:most])
-    return f"{shown} ..." if len(options) > most else shown
+    text = ", ".join(repr(option)[:60] for option in options[:most])
+    return f"{text} ..." if len(options) > most else text
 
 
 def _kind(value: Any) -> str:
-    """Say what came by its kind and size; the value itself may be a secret."""
+    """Describe a value by its kind and size; the value itself may be a secret."""
     match value:
         case None:
             return "null"

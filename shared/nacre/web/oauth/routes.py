@@ -1,4 +1,4 @@
-"""OAuth for clients: discovery, registration, the owner's consent, tokens and their end."""
+"""OAuth for clients: discovery, registration, tokens and revocation."""
 
 import base64
 import binascii
@@ -9,16 +9,16 @@ from urllib.parse import unquote_plus, urlencode
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import JSONResponse, RedirectResponse, Response
 
-from nacre.access.oauth.audience import (
-    asked_scopes,
-    authorization_server,
-    meant_being,
-    openid_configuration,
-    protected_resource,
-)
 from nacre.access.oauth.clients import OAuthClient
 from nacre.access.oauth.codes import CodeUsedTwiceError
 from nacre.access.oauth.grant_items import TokenPair
+from nacre.access.oauth.server_metadata import (
+    authorization_server,
+    being_of_resource,
+    openid_configuration,
+    protected_resource,
+    requested_scopes,
+)
 from nacre.access.tokens.authentication import is_being_id
 from nacre.core.errors import OAuthError, UnknownBeingError
 from nacre.core.limits import ACCESS_TOKEN_SECONDS, TOKEN_REQUESTS_A_MINUTE
@@ -60,15 +60,15 @@ def being_resource(request: Request, being_id: str) -> Response:
 @routes.get(f"{WELL_KNOWN}/oauth-authorization-server")
 def authorization_metadata(request: Request) -> Response:
     """Describe the authorization server."""
-    told = authorization_server(base_url(request), documents=portal_of(request).takes_documents)
-    return JSONResponse(told, 200, _DISCOVERY)
+    metadata = authorization_server(base_url(request), documents=portal_of(request).takes_documents)
+    return JSONResponse(metadata, 200, _DISCOVERY)
 
 
 @routes.get(f"{WELL_KNOWN}/openid-configuration")
 def openid_metadata(request: Request) -> Response:
     """Describe the same to clients that look for OpenID."""
-    told = openid_configuration(base_url(request), documents=portal_of(request).takes_documents)
-    return JSONResponse(told, 200, _DISCOVERY)
+    metadata = openid_configuration(base_url(request), documents=portal_of(request).takes_documents)
+    return JSONResponse(metadata, 200, _DISCOVERY)
 
 
 @routes.get(f"{WELL_KNOWN}/jwks.json")
@@ -78,13 +78,13 @@ def keys() -> Response:
 
 
 async def _registration(request: Request) -> bytes:
-    # Whatever a dependency can be given besides the request, a caller could give in the query.
+    # A caller could set any other parameter of a dependency in the query.
     return await read_body(request)
 
 
 @routes.post("/register")
 def register(request: Request, body: Annotated[bytes, Depends(_registration)]) -> Response:
-    """Register a client; anybody may."""
+    """Register a client; no sign-in is needed."""
     clients = portal_of(request).authority.clients
     registered = clients.register(body, address=caller_address(request))
     return JSONResponse(registered.answer(), 201, _PRIVATE)
@@ -101,12 +101,12 @@ def token(request: Request, form: Form) -> Response:
     base = base_url(request)
     resource = None
     if "resource" in form:
-        resource = resource_of(base, meant_being(form["resource"], base))
+        resource = resource_of(base, being_of_resource(form["resource"], base))
     match form.get("grant_type"):
         case "authorization_code":
             pair = _redeem(request, form, client, resource)
         case "refresh_token":
-            scopes = asked_scopes(form["scope"]) if form.get("scope") else None
+            scopes = requested_scopes(form["scope"]) if form.get("scope") else None
             pair = authority.grants.refresh(
                 _field(form, "refresh_token"),
                 client_id=client.client_id,
@@ -115,17 +115,17 @@ def token(request: Request, form: Form) -> Response:
             )
         case _:
             raise OAuthError(
-                "unsupported_grant_type", "grant_type is authorization_code or refresh_token"
+                "unsupported_grant_type", "grant_type must be authorization_code or refresh_token"
             )
-    authority.clients.keep(client.client_id)
-    told = {
+    authority.clients.extend(client.client_id)
+    fields = {
         "access_token": pair.access,
         "token_type": "Bearer",
         "expires_in": ACCESS_TOKEN_SECONDS,
         "refresh_token": pair.refresh,
         "scope": " ".join(sorted(pair.scopes)),
     }
-    return JSONResponse(told, 200, _PRIVATE)
+    return JSONResponse(fields, 200, _PRIVATE)
 
 
 @routes.post("/revoke")
@@ -133,32 +133,32 @@ def revoke(request: Request, form: Form) -> Response:
     """End the grant of a token; the answer is the same for a token that is unknown."""
     client = _client(request, form)
     sent = _field(form, "token")
-    portal_of(request).authority.grants.end_by(sent, client_id=client.client_id)
+    portal_of(request).authority.grants.end_by_token(sent, client_id=client.client_id)
     return Response(status_code=200, headers=_PRIVATE)
 
 
 def oauth_failed(_request: Request, error: Exception) -> Response:
-    """Tell a client what was wrong, in the protocol's words."""
+    """Return an OAuth error response."""
     assert isinstance(error, OAuthError)
-    told = {"error": error.code, "error_description": str(error)}
+    fields = {"error": error.code, "error_description": str(error)}
     if error.code != "invalid_client":
-        return JSONResponse(told, 400, _PRIVATE)
-    return JSONResponse(told, 401, {**_PRIVATE, "WWW-Authenticate": 'Basic realm="nacre"'})
+        return JSONResponse(fields, 400, _PRIVATE)
+    return JSONResponse(fields, 401, {**_PRIVATE, "WWW-Authenticate": 'Basic realm="nacre"'})
 
 
-def client_address(redirect_uri: str, base: str, state: str | None, **told: str) -> str:
-    """Return where the browser goes with an answer for the client.
+def client_address(redirect_uri: str, base: str, state: str | None, **fields: str) -> str:
+    """Return the address that carries an answer to the client.
 
-    `iss` says whose answer it is, so that a client of several servers cannot mix them up.
+    `iss` names this server, so that a client of several servers cannot confuse their answers.
     """
     if state is not None:
-        told["state"] = state
-    told["iss"] = base
-    return f"{redirect_uri}{'&' if '?' in redirect_uri else '?'}{urlencode(told)}"
+        fields["state"] = state
+    fields["iss"] = base
+    return f"{redirect_uri}{'&' if '?' in redirect_uri else '?'}{urlencode(fields)}"
 
 
 def answer_client(address: str) -> Response:
-    """Send the browser to the client, by GET whatever it sent."""
+    """Redirect the browser to the client, with GET."""
     quiet = {**_PRIVATE, "Referrer-Policy": "no-referrer"}
     return RedirectResponse(address, 303, quiet)
 
@@ -182,14 +182,14 @@ def _redeem(
         raise OAuthError("invalid_target", "the owner was asked about another resource")
     if authority.beings.get(consent.being_id) is None:
         raise OAuthError("invalid_grant", "the Being is gone")
-    # Whoever ends a session ends what it has allowed and no client has taken yet.
+    # Ending a session also ends its codes that no client has redeemed.
     if not authority.sessions.is_open(consent.session):
         raise OAuthError("invalid_grant", "the session in which this was allowed has ended")
     return authority.grants.create(consent)
 
 
 def _client(request: Request, form: Mapping[str, str]) -> OAuthClient:
-    """Return the client that sends a request, once it has shown what it must."""
+    """Return the client that sends a request, after checking its secret."""
     client_id, secret = form.get("client_id", ""), form.get("client_secret")
     header = request.headers.get("authorization")
     if header is not None:
@@ -197,10 +197,10 @@ def _client(request: Request, form: Mapping[str, str]) -> OAuthClient:
         if client_id and client_id != named:
             raise OAuthError("invalid_request", "the header and the form name two clients")
         client_id = named
-    client = portal_of(request).authority.clients.known(client_id)
+    client = portal_of(request).authority.clients.identify(client_id)
     if client is None:
-        raise OAuthError("invalid_client", "this client is not known here; register it again")
-    if client.auth_method != "none" and (secret is None or not client.knows(secret)):
+        raise OAuthError("invalid_client", "this client is unknown here; register it again")
+    if client.auth_method != "none" and (secret is None or not client.has_secret(secret)):
         raise OAuthError("invalid_client", "the client's secret is missing or wrong")
     return client
 
@@ -213,7 +213,9 @@ def _basic(header: str) -> tuple[str, str]:
         text = ""
     name, colon, secret = text.partition(":")
     if scheme.lower() != "basic" or not colon:
-        raise OAuthError("invalid_client", "the Authorization header is not of the form Basic")
+        raise OAuthError(
+            "invalid_client", "the Authorization header does not hold valid Basic credentials"
+        )
     return unquote_plus(name), unquote_plus(secret)
 
 

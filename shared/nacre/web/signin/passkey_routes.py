@@ -1,4 +1,4 @@
-"""Passkeys on the web: challenges for the page's script, and the forms that it fills in."""
+"""Routes of passkeys: challenges for the page's script, and the forms that it sends."""
 
 from typing import Annotated, Any
 
@@ -6,7 +6,7 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import JSONResponse, Response
 
 from nacre.access.signin.cose import ALGORITHMS
-from nacre.access.signin.passkeys import Signed, user_handle
+from nacre.access.signin.passkeys import PasskeySignature, user_handle
 from nacre.access.signin.webauthn import Site
 from nacre.core.errors import ConflictError, InvalidInputError
 from nacre.core.limits import PASSKEY_CHALLENGE_SECONDS
@@ -30,37 +30,37 @@ FreshForm = Annotated[OwnForm, Depends(require_fresh_form)]
 Fields = Annotated[dict[str, str], Depends(read_form)]
 SiteHere = Annotated[Site, Depends(require_passkey_site)]
 _MILLISECONDS = PASSKEY_CHALLENGE_SECONDS * 1000
-_GONE = "This passkey's owner is not known here."
+_GONE = "This passkey's owner is unknown here."
 
 
 @routes.post("/sign-in/passkey/challenge")
 def ask_to_sign_in(request: Request, fields: Fields, site: SiteHere) -> Response:
-    """Return what the browser asks a passkey with, to sign in."""
+    """Return the options with which the browser asks for a passkey to sign in."""
     check_origin(request)
     check_aside(request, fields.get("csrf", ""))
     challenge = portal_of(request).authority.sign_in.ask_passkey(
         "sign-in", browser=aside_secret(request), address=caller_address(request)
     )
-    asked = {
+    options = {
         "challenge": challenge,
         "rpId": site.host,
         "userVerification": "required",
         "timeout": _MILLISECONDS,
     }
-    return _json(request, asked)
+    return _json(request, options)
 
 
 @routes.post("/sign-in/passkey")
 def sign_in_by_passkey(request: Request, fields: Fields, site: SiteHere) -> Response:
-    """Open a session for who has a passkey."""
+    """Open a session for the owner of a passkey."""
     check_origin(request)
     check_aside(request, fields.get("csrf", ""))
     then = own_path(fields.get("then", "/"))
     names = ("credential", "client_data", "data", "signature", "user")
-    signed = Signed(*(fields.get(name, "") for name in names))
+    signature = PasskeySignature(*(fields.get(name, "") for name in names))
     try:
         owner = portal_of(request).authority.sign_in.by_passkey(
-            signed, browser=aside_secret(request), address=caller_address(request), site=site
+            signature, browser=aside_secret(request), address=caller_address(request), site=site
         )
         problem = _GONE
     except InvalidInputError as error:
@@ -73,28 +73,28 @@ def sign_in_by_passkey(request: Request, fields: Fields, site: SiteHere) -> Resp
 
 @routes.post("/account/passkeys/challenge")
 def ask_to_add(request: Request, form: FreshForm, site: SiteHere) -> Response:
-    """Return what the browser asks an authenticator with, to make a passkey."""
+    """Return the options with which the browser creates a passkey."""
     ways, owner = portal_of(request).authority.sign_in, form.signed_in
     challenge = ways.ask_passkey("add", browser=owner.session, address=caller_address(request))
-    asked = {
+    options = {
         "challenge": challenge,
         "rp": {"id": site.host, "name": "Nacre"},
         "user": {"id": user_handle(owner.owner), "name": owner.owner, "displayName": owner.owner},
-        "pubKeyCredParams": [{"type": "public-key", "alg": each} for each in ALGORITHMS],
+        "pubKeyCredParams": [{"type": "public-key", "alg": algorithm} for algorithm in ALGORITHMS],
         "authenticatorSelection": {"residentKey": "required", "userVerification": "required"},
         "excludeCredentials": [
-            {"type": "public-key", "id": each.credential}
-            for each in ways.passkeys.of_owner(owner.owner)
+            {"type": "public-key", "id": passkey.credential}
+            for passkey in ways.passkeys.of_owner(owner.owner)
         ],
         "attestation": "none",
         "timeout": _MILLISECONDS,
     }
-    return _json(request, asked)
+    return _json(request, options)
 
 
 @routes.post("/account/passkeys")
 def add_passkey(request: Request, form: FreshForm, site: SiteHere) -> Response:
-    """Keep a passkey that the browser has just made."""
+    """Store a passkey that the browser has just created."""
     owner, fields = form.signed_in, form.fields
     try:
         portal_of(request).authority.sign_in.passkeys.add(
@@ -112,7 +112,7 @@ def add_passkey(request: Request, form: FreshForm, site: SiteHere) -> Response:
 
 @routes.post("/account/passkeys/remove")
 def remove_passkey(request: Request, form: FreshForm) -> Response:
-    """Forget one passkey; sessions elsewhere end."""
+    """Remove one passkey and end the owner's other sessions."""
     authority, owner = portal_of(request).authority, form.signed_in
     authority.sign_in.passkeys.remove(owner.owner, form.fields.get("passkey", ""))
     authority.sessions.close_all(owner.owner, but=owner.session)

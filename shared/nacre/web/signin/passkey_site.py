@@ -1,4 +1,4 @@
-"""For which site passkeys are: the host's name and the origin, where browsers know them."""
+"""The site that passkeys belong to: its host name and origin."""
 
 from ipaddress import ip_address
 from urllib.parse import urlsplit
@@ -13,7 +13,7 @@ _PORTS = {"http": 80, "https": 443}
 
 
 def passkey_site(request: Request) -> Site | None:
-    """Return the site, or None where no browser takes passkeys: a bare address, or no TLS."""
+    """Return the site, or None if browsers refuse passkeys: an IP address, or no TLS."""
     parts = urlsplit(base_url(request).lower())
     host, scheme = parts.hostname or "", parts.scheme
     is_local = host == "localhost" or host.endswith(".localhost")
@@ -24,11 +24,11 @@ def passkey_site(request: Request) -> Site | None:
 
 
 def require_passkey_site(request: Request) -> Site:
-    """Return the site; raises ForbiddenError where there are no passkeys."""
+    """Return the site; raises ForbiddenError if browsers refuse passkeys there."""
     site = passkey_site(request)
     if site is None:
         raise ForbiddenError(
-            "browsers take passkeys under a name over HTTPS, or under localhost; open it there"
+            "browsers accept passkeys only for a host name over HTTPS, or for localhost"
         )
     return site
 

@@ -1,4 +1,4 @@
-"""The pages on which an owner signs in and out, and looks after the ways in."""
+"""The pages to sign in and out, and to manage passwords, passkeys and sessions."""
 
 from typing import Annotated
 from urllib.parse import quote
@@ -6,7 +6,7 @@ from urllib.parse import quote
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import RedirectResponse, Response
 
-from nacre.access.signin.browser_sessions import SignedIn, csrf_of
+from nacre.access.signin.browser_sessions import BrowserSession, csrf_of
 from nacre.core.errors import InvalidInputError, NotFoundError
 from nacre.core.limits import FRESH_SIGN_IN_SECONDS
 from nacre.web.forms import query_fields, read_form
@@ -31,35 +31,35 @@ from nacre.web.signin.passkey_site import passkey_site
 routes = APIRouter()
 
 _NO_LINK = (
-    "This link does not count: it was used, is older than an hour, or is incomplete. "
-    "Make a new one."
+    "This link is not valid: it was used, is older than an hour, or is incomplete. "
+    "Create a new one."
 )
-_NO_PASSWORD = "The name and the password do not belong together."  # noqa: S105  a message
-Owner = Annotated[SignedIn, Depends(require_owner)]
+_NO_PASSWORD = "The name or the password is wrong."  # noqa: S105  a message
+Owner = Annotated[BrowserSession, Depends(require_owner)]
 Form = Annotated[OwnForm, Depends(require_form)]
 FreshForm = Annotated[OwnForm, Depends(require_fresh_form)]
 
 
 @routes.get("/sign-in")
 def show_sign_in(request: Request) -> Response:
-    """Show the ways in; who is in already goes on."""
+    """Show the sign-in page, or redirect an owner who has signed in already."""
     then = own_path(query_fields(request).get("then", "/"))
     if signed_in(request) is not None:
-        # A link's secret stands behind the #, which a browser takes along unless told another.
+        # The secret of a link follows the #, which a browser keeps unless the redirect has another.
         return redirect(request, then if "#" in then else f"{then}#")
     return sign_in_page(request, then)
 
 
 @routes.post("/sign-in")
 def sign_in(request: Request, form: Annotated[dict[str, str], Depends(read_form)]) -> Response:
-    """Open a session for who has a link or a password."""
+    """Open a session for a sign-in link or a password."""
     check_origin(request)
     check_aside(request, form.get("csrf", ""))
     then = own_path(form.get("then", "/"))
     ways = portal_of(request).authority.sign_in
     address = caller_address(request)
     if "secret" in form:
-        # What follows the # of a link, or the link itself.
+        # The part after the # of a link, or the secret alone.
         secret = form["secret"].strip().rpartition("#")[2]
         owner, problem = ways.by_link(secret, address=address), _NO_LINK
     else:
@@ -73,7 +73,7 @@ def sign_in(request: Request, form: Annotated[dict[str, str], Depends(read_form)
 
 @routes.post("/sign-out")
 def sign_out(request: Request, form: Form) -> Response:
-    """End this session, or every one of the owner's; `then` is where to sign in again for."""
+    """End this session, or all of the owner's; `then` is the page to sign in for again."""
     sessions = portal_of(request).authority.sessions
     if form.fields.get("everywhere"):
         sessions.close_all(form.signed_in.owner)
@@ -87,13 +87,13 @@ def sign_out(request: Request, form: Form) -> Response:
 
 @routes.get("/account")
 def show_account(request: Request, owner: Owner) -> Response:
-    """Show the ways in and where the owner is signed in."""
+    """Show how the owner signs in, and their sessions."""
     return account_page(request, owner)
 
 
 @routes.post("/account/password")
 def set_password(request: Request, form: FreshForm) -> Response:
-    """Set, change or remove the password; sessions elsewhere end."""
+    """Set, change or remove the password, and end the owner's other sessions."""
     authority, owner = portal_of(request).authority, form.signed_in
     passwords = authority.sign_in.passwords
     if form.fields.get("remove"):
@@ -101,7 +101,9 @@ def set_password(request: Request, form: FreshForm) -> Response:
     else:
         password = form.fields.get("password", "")
         if password != form.fields.get("again", ""):
-            return account_page(request, owner, problem="The two do not agree.", status=400)
+            return account_page(
+                request, owner, problem="The two passwords do not match.", status=400
+            )
         try:
             passwords.set(owner.owner, password)
         except InvalidInputError as error:
@@ -112,17 +114,19 @@ def set_password(request: Request, form: FreshForm) -> Response:
 
 @routes.post("/account/sessions/end")
 def end_session(request: Request, form: Form) -> Response:
-    """End one session of the owner's."""
+    """End one of the owner's sessions."""
     sessions = portal_of(request).authority.sessions
-    wanted = form.fields.get("session", "")
-    if wanted not in {each.session for each in sessions.of_owner(form.signed_in.owner)}:
+    session = form.fields.get("session", "")
+    if session not in {
+        open_session.session for open_session in sessions.of_owner(form.signed_in.owner)
+    }:
         raise NotFoundError("that session has ended already")
-    sessions.close(wanted)
+    sessions.close(session)
     return redirect(request, "/account")
 
 
 def enter(request: Request, owner: str, then: str) -> Response:
-    """Open a session for who has proven to be the owner, and lead on."""
+    """Open a session for an owner who has signed in, and redirect to a page."""
     opened = portal_of(request).authority.sessions.open(
         owner, browser=request.headers.get("user-agent", "")
     )
@@ -133,14 +137,14 @@ def enter(request: Request, owner: str, then: str) -> Response:
 
 
 def redirect(request: Request, path: str) -> RedirectResponse:
-    """Return an answer that leads on to a path, to be read."""
+    """Return a redirect to a path."""
     return RedirectResponse(path, 303, dict(headers(request)))
 
 
 def sign_in_page(
     request: Request, then: str, *, problem: str | None = None, status: int = 200
 ) -> Response:
-    """Show the ways in, and what was wrong with the one that was tried."""
+    """Show the sign-in page, with the problem of the last attempt."""
     secret = aside_secret(request)
     answer = page(
         request,
@@ -157,9 +161,9 @@ def sign_in_page(
 
 
 def account_page(
-    request: Request, owner: SignedIn, *, problem: str | None = None, status: int = 200
+    request: Request, owner: BrowserSession, *, problem: str | None = None, status: int = 200
 ) -> Response:
-    """Show the owner's account, and what was wrong with what was sent."""
+    """Show the owner's account, with the problem of the last form."""
     authority = portal_of(request).authority
     return page(
         request,

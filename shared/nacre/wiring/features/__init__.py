@@ -1,1 +1,4 @@
-"""One file for each feature, composed for the laptop and for AWS."""
+"""One file for each feature, composed over the ports of any deployment.
+
+`compose.Home` calls them, each when its feature is first used.
+"""

@@ -1,11 +1,10 @@
-"""Which model turns texts into vectors: the choice that NACRE_EMBEDDINGS makes.
+"""The models that turn texts into vectors, chosen by NACRE_EMBEDDINGS.
 
-Building loads nothing of numpy, onnxruntime and openai; they come with the first text. A
-folder's files are looked at, and its weights hashed, for they are what vectors go by.
+The first text loads numpy, onnxruntime or openai. The files of an ONNX folder are read before
+that, because the hash of its weights is the id of its vectors.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING
 from nacre.adapters.embeddings.static_tables import ENGLISH, MULTILINGUAL, TableKind
 from nacre.being.memory.search.embedding_cards import LEXICAL, card_of
 from nacre.core.errors import ConfigurationError
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.ports.embedder import Card, Embedder, TokenSimilarity, Vector
 from nacre.wiring.settings import Settings
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 OPENAI_MODEL = "text-embedding-3-small"
 OPENAI_URL = "https://api.openai.com/v1"
-# Models whose size is published; others say theirs by NACRE_EMBEDDING_DIMENSIONS.
+# Models with a published vector size; all others need NACRE_EMBEDDING_DIMENSIONS.
 _DIMENSIONS = {
     "text-embedding-3-small": 1536,
     "text-embedding-3-large": 3072,
@@ -32,7 +32,7 @@ _DIMENSIONS = {
 
 @dataclass(frozen=True, slots=True)
 class Embedders:
-    """What a search has beside words: a model, a likeness word by word, and their card."""
+    """An embedding model, a token comparison, and the card that tells a search how to use them."""
 
     primary: Embedder | None
     tokens: TokenSimilarity | None
@@ -40,9 +40,9 @@ class Embedders:
 
 
 def embedders(settings: Settings, *, key: Callable[[], str] = str) -> Embedders:
-    """Return what the settings choose, or raise ConfigurationError naming what is wrong.
+    """Return the embedders that the settings choose; raise ConfigurationError if they are wrong.
 
-    `key` gives an endpoint's key where no setting does, and is asked with the first text.
+    If no setting holds the API key of an endpoint, `key` returns it when the first text arrives.
     """
     chosen = settings.embeddings
     if chosen == "none":
@@ -56,15 +56,15 @@ def embedders(settings: Settings, *, key: Callable[[], str] = str) -> Embedders:
 
 
 def builtin_embedder(emb_id: str) -> Embedder | None:
-    """Return the built-in embedder of this id, so that an old index can go on answering."""
+    """Return the built-in embedder with this id, so that an old index can still be searched."""
     for kind in (ENGLISH, MULTILINGUAL):
         if kind.emb_id == emb_id:
             return _builtin(kind).primary
     return None
 
 
-class _OnFirstUse:
-    """An Embedder that is made with its first text; its id and size are known before."""
+class _LazyEmbedder:
+    """An Embedder that loads its model when the first text arrives; its id and size are known."""
 
     def __init__(self, emb_id: str, dimension: int, make: Callable[[], Embedder]) -> None:
         self.emb_id = emb_id
@@ -78,8 +78,8 @@ class _OnFirstUse:
         return self._make().query(text)
 
 
-class _TokensOnFirstUse:
-    """A TokenSimilarity that is made with its first query."""
+class _LazyTokenSimilarity:
+    """A TokenSimilarity that loads its table when the first query arrives."""
 
     def __init__(self, make: Callable[[], TokenSimilarity]) -> None:
         self._make = cache(make)
@@ -106,8 +106,8 @@ def _builtin(kind: TableKind) -> Embedders:
         return StaticTokenSimilarity(table())
 
     return Embedders(
-        primary=_OnFirstUse(kind.emb_id, kind.dimension, embedder),
-        tokens=_TokensOnFirstUse(tokens),
+        primary=_LazyEmbedder(kind.emb_id, kind.dimension, embedder),
+        tokens=_LazyTokenSimilarity(tokens),
         card=card_of(kind.emb_id),
     )
 
@@ -128,7 +128,7 @@ def _onnx(chosen: str) -> Embedder:
 
         return OnnxEmbedder(folder)
 
-    return _OnFirstUse(folder.emb_id, folder.dimension, embedder)
+    return _LazyEmbedder(folder.emb_id, folder.dimension, embedder)
 
 
 def _openai(settings: Settings, key: Callable[[], str]) -> Embedder:
@@ -142,7 +142,7 @@ def _openai(settings: Settings, key: Callable[[], str]) -> Embedder:
     if dimension is None:
         raise ConfigurationError(
             f"NACRE_EMBEDDING_DIMENSIONS: not set, and the size of '{model}' is not known here; "
-            "set it to how many numbers a vector of that model has"
+            "set it to the number of dimensions of that model's vectors"
         )
 
     def embedder() -> Embedder:
@@ -155,4 +155,4 @@ def _openai(settings: Settings, key: Callable[[], str]) -> Embedder:
             base_url=settings.embedding_base_url or OPENAI_URL,
         )
 
-    return _OnFirstUse(f"openai:{model}:{dimension}:1", dimension, embedder)
+    return _LazyEmbedder(f"openai:{model}:{dimension}:1", dimension, embedder)

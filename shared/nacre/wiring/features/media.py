@@ -1,6 +1,6 @@
-"""What turns the media of an order into text: PDFs always, sounds where the settings say how.
+"""Readers that turn the media of orders into text: PDFs, and audio if the settings name a model.
 
-Building loads nothing of openai and starts nothing; both come with the first sound or document.
+The first audio file loads openai, and the first document starts a process.
 """
 
 import os
@@ -13,10 +13,10 @@ from nacre.core.errors import UnavailableError
 from nacre.core.limits import TRANSCRIPTION_SECONDS
 from nacre.ports.documents import DocumentReader, DocumentText
 from nacre.ports.transcriber import Transcriber, Transcript
+from nacre.wiring.features.models import MISSING_OPENAI, OPENAI_URL
 from nacre.wiring.settings import Settings
 
-OPENAI_URL = "https://api.openai.com/v1"
-# What an interpreter needs to start: its library on Lambda, its system on Windows.
+# The variables that an interpreter needs to start, on Lambda and on Windows.
 _NEEDED = ("LD_LIBRARY_PATH", "SYSTEMROOT")
 
 
@@ -27,9 +27,9 @@ def media_abilities(
     files: bool = False,
     key: Callable[[], str] = str,
 ) -> MediaAbilities:
-    """Return what is at hand beside a model that takes images, or files, or neither.
+    """Return the media that an order may contain, for a model that accepts images or files.
 
-    `key` gives the transcriber's key where no setting does, and is asked with the first sound.
+    If no setting holds the transcriber's key, `key` returns it when the first audio file arrives.
     """
     return MediaAbilities(
         images=images,
@@ -40,7 +40,7 @@ def media_abilities(
 
 
 class _Documents:
-    """A DocumentReader that is made with its first document."""
+    """A DocumentReader that is loaded when the first document arrives."""
 
     def read(self, document: bytes) -> DocumentText:
         return _reader().read(document)
@@ -54,30 +54,26 @@ def _reader() -> DocumentReader:
 
 
 class _Transcriber:
-    """A Transcriber that is made with its first sound."""
+    """A Transcriber that is loaded when the first audio file arrives."""
 
     def __init__(self, settings: Settings, key: Callable[[], str]) -> None:
         self._settings = settings
         self._key = key
-        self._made: Transcriber | None = None
+        self._loaded: Transcriber | None = None
 
     def transcribe(self, audio: bytes, *, name: str, mime_type: str) -> Transcript:
         return self._transcriber().transcribe(audio, name=name, mime_type=mime_type)
 
     def _transcriber(self) -> Transcriber:
-        if self._made is None:
+        if self._loaded is None:
             if find_spec("openai") is None:
-                missing = (
-                    "the openai package is not installed; "
-                    "in the clone: make setup, or pip install '.[openai]'"
-                )
-                raise UnavailableError(missing)
+                raise UnavailableError(MISSING_OPENAI)
             from nacre.adapters.openai.transcriber import OpenAITranscriber
 
-            self._made = OpenAITranscriber(
+            self._loaded = OpenAITranscriber(
                 self._settings.transcribe_model,
                 key=lambda: self._settings.transcribe_api_key.reveal() or self._key(),
                 base_url=self._settings.transcribe_base_url or OPENAI_URL,
                 seconds=TRANSCRIPTION_SECONDS,
             )
-        return self._made
+        return self._loaded

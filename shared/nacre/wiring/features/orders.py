@@ -1,252 +1,135 @@
-"""Orders on each wiring: the tool beside a Being's own, and what carries it out.
+"""Build the order tool, and the parts that carry out orders.
 
-Nothing of a model or of media is loaded before the first order.
+Modules for models and media are imported at the first order.
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import timedelta
 from functools import cache
-from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from nacre.being.orders.order_names import OrderNames
-from nacre.being.orders.order_surface import OrderSurface
-from nacre.being.tools.order import DEFAULT_ORDER_NAME, order
+from nacre.being.orders.order_surface import OrderNames, OrderSurface
+from nacre.being.tools.order_definition import DEFAULT_ORDER_NAME, order_definition
 from nacre.core.errors import ModelError
+from nacre.core.lazy_dataclasses import replace
 from nacre.core.limits import ORDER_NAME_SECONDS
-from nacre.wiring.features.memory import Minded, Once
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from nacre.adapters.aws.dynamodb.get import SignedGet
-    from nacre.adapters.sqlite.database import SqliteDatabase
+    from nacre.adapters.openai.chat import OpenAIChats
+    from nacre.being.memory.services import MemoryServices
     from nacre.being.orders.media.chat_parts import MediaAbilities
-    from nacre.being.orders.order.order_limits import OrderLimits
     from nacre.being.orders.order.run import Orders
-    from nacre.being.patrol.planning.model_choice import Thinkers
-    from nacre.core.clock import Clock
+    from nacre.being.patrol.planning.model_choice import ModelAccess
     from nacre.ports.chat import Chat
-    from nacre.ports.items.table import Table
-    from nacre.ports.processes import Holders
     from nacre.protocol.surface import Surface
+    from nacre.sdk.tool import Tool
+    from nacre.wiring.ports import Ports
     from nacre.wiring.settings import Settings
 
 
-class Ordering:
-    """The order tool of one server, which calls the server's own tools in turn.
+def with_orders(
+    server: "Surface",
+    ports: "Ports",
+    settings: "Settings",
+    orders: "Callable[[], Orders]",
+    *,
+    name: str = "",
+) -> OrderSurface:
+    """Return a server with the tool that takes orders.
 
-    `serve` is told of the server once it stands behind its policy: what the model of an order
-    calls is decided like any other call.
+    The tool is called `name`. Without it, the Being's own choice counts, then the settings.
     """
-
-    def __init__(self, orders: "Callable[[Callable[[], Surface]], Orders]") -> None:
-        self._orders = Once(lambda: orders(self._surface))
-        self._served: Surface | None = None
-
-    def beside(self, own: "Surface", names: OrderNames) -> OrderSurface:
-        """Return the server with the tool."""
-        return OrderSurface(own, names, lambda name: order(name, self._orders))
-
-    def serve(self, surface: "Surface") -> "Surface":
-        """Take the server as its callers have it, and return it."""
-        self._served = surface
-        return surface
-
-    def _surface(self) -> "Surface":
-        assert self._served is not None, "the server was never served"
-        return self._served
-
-
-def order_names(
-    lookup: Callable[[str], str | None],
-    settings: "Settings",
-    *,
-    seconds: float = ORDER_NAME_SECONDS,
-) -> OrderNames:
-    """Return the names of orders: a Being's own, else the settings'."""
-    return OrderNames(lookup, settings.order_name or DEFAULT_ORDER_NAME, seconds=seconds)
-
-
-def laptop_ordering(
-    database: "SqliteDatabase",
-    minded: Callable[[], Minded],
-    settings: "Settings",
-    clock: "Clock",
-    *,
-    key_file: "Path",
-    holders: "Callable[[], Holders]",
-) -> Ordering:
-    """Return the orders of a data folder."""
-
-    def table() -> "Table":
-        from nacre.adapters.sqlite.table import SqliteTable
-
-        return SqliteTable(database, "data", now=clock)
-
-    def thinkers() -> "Thinkers":
-        from nacre.wiring.features.models import laptop_thinkers
-
-        return laptop_thinkers(database, key_file, settings, clock)
-
-    def abilities() -> "MediaAbilities":
-        from nacre.wiring.features.media import media_abilities
-
-        return media_abilities(settings)
-
-    def limits() -> "OrderLimits":
-        from nacre.being.orders.order.order_limits import OrderLimits
-
-        return OrderLimits.laptop()
-
-    return orders_over(
-        minded, table, thinkers, abilities, settings, clock, limits=limits, holders=holders
-    )
-
-
-def stack_ordering(
-    clients: "Callable[[], Callable[[str], Any]]",
-    minded: Callable[[], Minded],
-    settings: "Settings",
-    clock: "Clock",
-    *,
-    in_worker: bool,
-) -> Ordering:
-    """Return the orders of a stack, in the function that API Gateway waits for or in the worker.
-
-    `clients` gives what opens an AWS service.
-    """
-    opened = Once(clients)
-
-    def table() -> "Table":
-        from nacre.adapters.aws.dynamodb.table import DynamoTable
-
-        return DynamoTable(opened()("dynamodb"), settings.data_table, now=clock)
-
-    def thinkers() -> "Thinkers":
-        from nacre.wiring.features.models import stack_thinkers
-
-        return stack_thinkers(opened, settings, clock)
-
-    def abilities() -> "MediaAbilities":
-        from nacre.wiring.features.index import stack_secret
-        from nacre.wiring.features.media import media_abilities
-
-        return media_abilities(
-            settings, key=lambda: stack_secret(opened(), settings.transcribe_secret)
-        )
-
-    def limits() -> "OrderLimits":
-        from nacre.being.orders.order.order_limits import OrderLimits
-
-        return OrderLimits.worker() if in_worker else OrderLimits.gateway()
-
-    return orders_over(minded, table, thinkers, abilities, settings, clock, limits=limits)
-
-
-def stack_order_names(settings: "Settings") -> OrderNames:
-    """Return the names of a stack's orders, read without the SDK: a list of tools asks for one."""
-
-    @cache
-    def items() -> "SignedGet":
-        from nacre.adapters.aws.dynamodb.get import SignedGet
-        from nacre.wiring.signed_requests import signed
-
-        return signed(SignedGet, settings.data_table, settings)
 
     def lookup(being_id: str) -> str | None:
         from nacre.access.beings import order_name_in
-        from nacre.ports.items.table import Key
 
-        return order_name_in(items().get(Key(f"B#{being_id}", "META")))
+        return name or order_name_in(ports.read((f"B#{being_id}", "META")))
 
-    return order_names(lookup, settings)
+    # On a stack each lookup is a read over the network, so names are cached.
+    seconds = ORDER_NAME_SECONDS if ports.is_stack else 0.0
+    names = OrderNames(lookup, settings.order_name or DEFAULT_ORDER_NAME, seconds=seconds)
+
+    def tool_named(tool_name: str) -> "Tool":
+        from nacre.being.tools.order import order
+
+        return order(tool_name, orders)
+
+    return OrderSurface(server, names, tool_named, order_definition)
 
 
-def orders_over(
-    minded: Callable[[], Minded],
-    table: "Callable[[], Table]",
-    thinkers: "Callable[[], Thinkers]",
-    abilities: "Callable[[], MediaAbilities]",
+def build_orders(
+    ports: "Ports",
     settings: "Settings",
-    clock: "Clock",
-    *,
-    limits: "Callable[[], OrderLimits]",
-    holders: "Callable[[], Holders] | None" = None,
-) -> Ordering:
-    """Return the orders over these stores; everything is made by the first of them."""
+    surface: "Callable[[], Surface]",
+    mind: "MemoryServices",
+    model_access: "ModelAccess",
+    abilities: "MediaAbilities | None" = None,
+) -> "Orders":
+    """Return the part that carries out orders.
 
-    def make(surface: "Callable[[], Surface]") -> "Orders":
-        from random import SystemRandom
+    The model calls tools through `surface`, the server behind its policy, so its calls are decided
+    like any other. Without `abilities`, those of the settings are used.
+    """
+    from nacre.being.orders.order.order_record import OrderRecorder
+    from nacre.being.orders.order.run import Orders
+    from nacre.being.orders.sessions.store import SessionStore
+    from nacre.being.orders.transcription import BudgetedTranscriber
+    from nacre.core.limits import SESSION_LEASE_SECONDS
+    from nacre.jobs.lease import Leases
+    from nacre.wiring.features.media import media_abilities
+    from nacre.wiring.features.models import transcription_spending
 
-        from nacre.being.orders.order.order_notes import OrderNoting
-        from nacre.being.orders.order.order_record import Keeping
-        from nacre.being.orders.order.run import Orders
-        from nacre.being.orders.sessions.store import SessionStore
-        from nacre.being.orders.transcription import PaidTranscriber
-        from nacre.core.limits import SESSION_LEASE_SECONDS
-        from nacre.jobs.lease import Leases
-        from nacre.wiring.features.models import transcription_spending
+    table, clock = ports.data, ports.clock
+    spending = transcription_spending(settings, table, clock)
+    shared = abilities or media_abilities(
+        settings, key=lambda: ports.secret_at(settings.transcribe_secret)
+    )
 
-        items = table()
-        hearing = transcription_spending(settings, items, clock)
-        known = Once(abilities)
+    def abilities_of(being_id: str) -> "MediaAbilities":
+        if shared.transcriber is None:
+            return shared
+        transcriber = BudgetedTranscriber(shared.transcriber, spending, being_id)
+        return replace(shared, transcriber=transcriber)
 
-        def abilities_of(being_id: str) -> "MediaAbilities":
-            found = known()
-            if found.transcriber is None:
-                return found
-            return replace(found, transcriber=PaidTranscriber(found.transcriber, hearing, being_id))
-
-        duration = timedelta(seconds=SESSION_LEASE_SECONDS)
-        held = holders() if holders else None
-        leases = Leases(items, now=clock, duration=duration, holders=held)
-        mind = minded().mind
-        memory = mind.memory
-        noting = OrderNoting(memory.history, memory.scenes, memory.trigger, clock)
-        sessions, rng = SessionStore(items, leases, clock=clock), SystemRandom()
-        return Orders(
-            surface=surface,
-            context=mind.context,
-            recollection=mind.recollection,
-            keeping=Keeping(noting, sessions, clock, rng),
-            sessions=sessions,
-            thinkers=thinkers(),
-            chats=chats(settings),
-            abilities=abilities_of,
-            limits=limits(),
-            clock=clock,
-            rng=rng,
-        )
-
-    return Ordering(make)
+    duration = timedelta(seconds=SESSION_LEASE_SECONDS)
+    leases = Leases(table, now=clock, duration=duration, holders=ports.holders)
+    memory = mind.memory
+    sessions = SessionStore(table, leases, clock=clock)
+    recorder = OrderRecorder(
+        memory.history, memory.scenes, memory.trigger, sessions, clock, ports.rng
+    )
+    return Orders(
+        surface=surface,
+        context=mind.context,
+        queries=mind.queries,
+        recorder=recorder,
+        sessions=sessions,
+        models=model_access,
+        chats=chats(settings),
+        abilities=abilities_of,
+        limits=ports.order_limits,
+        clock=clock,
+        rng=ports.rng,
+    )
 
 
 def chats(settings: "Settings") -> "Callable[[str], Chat]":
-    """Return what opens a conversation with the model that a key belongs to."""
+    """Return the function that opens a conversation with the model that a key belongs to."""
 
-    def opened() -> "Callable[[str], Chat]":
+    @cache
+    def shared() -> "OpenAIChats":
         from nacre.adapters.openai.chat import OpenAIChats
-        from nacre.wiring.features.models import provider
 
-        known = OpenAIChats()
-
-        def chat(key: str) -> "Chat":
-            base_url, name = provider(key, settings)
-            return known.open(name, key=key, base_url=base_url)
-
-        return chat
-
-    once = Once(opened)
+        return OpenAIChats()
 
     def open_chat(key: str) -> "Chat":
+        from importlib.util import find_spec
+
+        from nacre.wiring.features.models import MISSING_OPENAI, provider
+
         if find_spec("openai") is None:
-            missing = (
-                "the openai package is not installed; "
-                "in the clone: make setup, or pip install '.[openai]'"
-            )
-            raise ModelError("unavailable", missing)
-        return once()(key)
+            raise ModelError("unavailable", MISSING_OPENAI)
+        base_url, name = provider(key, settings)
+        return shared().open(name, key=key, base_url=base_url)
 
     return open_chat

@@ -1,10 +1,12 @@
-"""Which policy counts: a file or a pushed document on the laptop, documents on AWS.
+"""The policy in force: a file or a pushed document on the laptop, pushed documents on AWS.
 
-Everything is imported where it is used: the evaluator's start is a promise.
+Everything is imported where it is used, to keep the promised start time of the evaluator.
 """
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+import json
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from nacre.wiring.settings import Settings, user_policy_file
 
@@ -12,75 +14,69 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from nacre.firewall.policies.laptop_policy import LaptopPolicies
-    from nacre.firewall.policies.stored_policy import StoredPolicies
+    from nacre.firewall.policies.stored_policy import Policies, StoredPolicies
     from nacre.firewall.rules.policy import Policy
-    from nacre.ports.items.table import Table
+    from nacre.wiring.ports import Ports
 
 Tell = Callable[[str], None]
 
 
-def laptop_policies(settings: Settings, table: "Table", tell: Tell) -> "LaptopPolicies":
-    """Return the policies of this machine; PolicyError for a file that is wrong."""
-    from time import monotonic
+def to_stderr(message: str) -> None:
+    """Tell the owner of this process, on standard error."""
+    line = {"level": "WARNING", "event": "policy", "said": message}
+    print(json.dumps(line), file=sys.stderr, flush=True)  # noqa: T201 - there is no log yet
 
+
+def policies_of(ports: "Ports", settings: Settings, tell: Tell = to_stderr) -> "Policies":
+    """Return the policies of a deployment; PolicyError for a file that is wrong."""
+    return _stored(ports, tell) if ports.is_stack else laptop_policies(ports, settings, tell)
+
+
+def laptop_policies(ports: "Ports", settings: Settings, tell: Tell) -> "LaptopPolicies":
+    """Return the policies of this machine; PolicyError for a file that is wrong."""
     from nacre.firewall.policies.laptop_policy import LaptopPolicies
-    from nacre.firewall.policies.stored_policy import StoredPolicies
-    from nacre.ports.items.table import Key
 
     path, is_named = policy_path(settings)
-    stored = StoredPolicies(lambda key: table.get(Key(*key)), built_in, tick=monotonic, tell=tell)
-    return LaptopPolicies(path, stored, must_exist=is_named, tell=tell)
+    return LaptopPolicies(path, _stored(ports, tell), must_exist=is_named, tell=tell)
 
 
-def stack_policies(settings: Settings, tell: Tell) -> "StoredPolicies":
-    """Return the policies of a stack, read by one signed request each, without boto3."""
+def _stored(ports: "Ports", tell: Tell) -> "StoredPolicies":
     from time import monotonic
 
     from nacre.firewall.policies.stored_policy import StoredPolicies
 
-    settings.require("data_table", "region", *settings.signing_fields)
-    reader: list[Callable[[tuple[str, str]], Mapping[str, Any] | None]] = []
-
-    def read(key: tuple[str, str]) -> Mapping[str, Any] | None:
-        if not reader:
-            from nacre.adapters.aws.dynamodb.get import SignedGet
-            from nacre.wiring.signed_requests import signed
-
-            reader.append(signed(SignedGet, settings.data_table, settings).get)
-        return reader[0](key)
-
-    return StoredPolicies(read, built_in, tick=monotonic, tell=tell)
-
-
-def policies_in(
-    table: "Table", settings: Settings, tell: Tell, *, is_stack: bool
-) -> "LaptopPolicies | StoredPolicies":
-    """Return the policies of this machine, or of a stack whose table a command has opened."""
-    if not is_stack:
-        return laptop_policies(settings, table, tell)
-    from time import monotonic
-
-    from nacre.firewall.policies.stored_policy import StoredPolicies
-    from nacre.ports.items.table import Key
-
-    return StoredPolicies(lambda key: table.get(Key(*key)), built_in, tick=monotonic, tell=tell)
+    return StoredPolicies(ports.read, built_in, tick=monotonic, tell=tell)
 
 
 def stack_source(settings: Settings) -> "Callable[[Tell], StoredPolicies]":
-    """Return what makes the policies of a stack; a missing setting is an error at once."""
+    """Return the function that opens the policies of a stack, read by signed requests.
+
+    A missing setting is an error at once.
+    """
     settings.require("data_table", "region", *settings.signing_fields)
-    return lambda tell: stack_policies(settings, tell)
+
+    def policies(tell: Tell) -> "StoredPolicies":
+        from time import monotonic
+
+        from nacre.adapters.aws.dynamodb.get import SignedGet
+        from nacre.firewall.policies.stored_policy import StoredPolicies
+        from nacre.wiring.signed_requests import signed
+
+        reader = signed(SignedGet, settings.data_table, settings)
+        return StoredPolicies(reader.get, built_in, tick=monotonic, tell=tell)
+
+    return policies
 
 
 def built_in() -> "Policy":
-    """Return the policy that counts where nobody has written one."""
+    """Return the policy that applies if nobody has written one."""
     from nacre.firewall.policies.packs import pack
 
     return pack("default")
 
 
 def policy_path(settings: Settings) -> "tuple[Path, bool]":
-    """Return where the policy file is or would be, and whether a setting names it."""
+    """Return the path of the policy file, which may not exist, and whether a setting names it."""
     from pathlib import Path
 
     named = settings.policy_file

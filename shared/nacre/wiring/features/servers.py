@@ -1,73 +1,50 @@
-"""What opens the servers behind ours, and where each gets its secrets."""
+"""Opening other servers: their connections, their secrets, and the machine they run on."""
 
 import os
 from collections.abc import Callable
-from dataclasses import replace
+from functools import cache
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from nacre.wiring.features.memory import Once
+from nacre.core.lazy_dataclasses import replace
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from nacre.adapters.mcp.event_loop import UpstreamLoop
-    from nacre.adapters.mcp.large_answers import Reading
+    from nacre.adapters.screening.process_pool import ScreeningProcesses
     from nacre.firewall.entry.entry_judge import EntryJudge
     from nacre.firewall.rules.rule import Surroundings
-    from nacre.gateway.calls.exchange import Exchanges
-    from nacre.gateway.calls.external_server import External
+    from nacre.gateway.calls.external_server import ExternalServer
+    from nacre.gateway.calls.relayed_request import RequestRelay
     from nacre.gateway.servers.config import ServerConfig
     from nacre.gateway.servers.references import References
+    from nacre.wiring.ports import Ports
     from nacre.wiring.settings import Settings
 
 
-def references_of(secret: "Callable[[str], str | None]", *, is_stack: bool) -> "References":
-    """Return where a command's servers get their secrets, as the server itself would."""
+def references_of(ports: "Ports") -> "References":
+    """Return where servers get their secrets: the deployment, and on a laptop the environment."""
     from nacre.gateway.servers.references import References
 
-    return References(secret, None if is_stack else os.environ)
-
-
-def laptop_references(folder: "Path") -> "References":
-    """Return where a laptop's servers get their secrets: its own files, and the environment."""
-    from nacre.adapters.files.secrets import FileSecrets
-    from nacre.gateway.servers.references import References
-    from nacre.wiring.data_folder import SECRETS
-
-    return References(FileSecrets(folder / SECRETS).get, os.environ)
-
-
-def stack_references(
-    settings: "Settings", clients: "Callable[[], Callable[[str], Any]]"
-) -> "References":
-    """Return where a stack's servers get their secrets: Systems Manager."""
-    from nacre.gateway.servers.references import References
-
-    def secret(name: str) -> str | None:
-        from nacre.adapters.aws.ssm_secrets import SsmSecrets
-
-        settings.require("secrets_path")
-        return SsmSecrets(clients()("ssm"), prefix=settings.secrets_path, key_arn="").get(name)
-
-    return References(secret)
+    environment = None if ports.is_stack else os.environ
+    return References(lambda name: ports.secrets.get(name), environment)
 
 
 def one_server(
-    config: "ServerConfig", references: "References", settings: "Settings", *, is_stack: bool
-) -> "tuple[External, Callable[[], None]]":
-    """Return one server, to be asked what it offers, and how to end it."""
+    config: "ServerConfig", ports: "Ports", settings: "Settings"
+) -> "tuple[ExternalServer, Callable[[], None]]":
+    """Return one server, to be asked for its offers, and the function that ends it."""
     from nacre.adapters.mcp.event_loop import UpstreamLoop
-    from nacre.gateway.calls.exchange import Exchanges
-    from nacre.gateway.calls.external_server import External
+    from nacre.gateway.calls.external_server import ExternalServer
+    from nacre.gateway.calls.relayed_request import RequestRelay
 
     loop = UpstreamLoop()
 
     def nobody() -> Any:
         raise AssertionError("nobody is asked anything")
 
-    connect = _connecting(settings, references, loop, is_stack=is_stack)
-    external = External(
-        config, lambda config: connect(config, lambda: None), Exchanges(nobody, None)
+    connect = _connecting(ports, settings, references_of(ports), loop)
+    external = ExternalServer(
+        config, lambda config: connect(config, lambda: None), RequestRelay(nobody, None)
     )
 
     def close() -> None:
@@ -77,64 +54,60 @@ def one_server(
     return external, close
 
 
-def opening(
+def server_opener(
+    ports: "Ports",
     settings: "Settings",
     references: "References",
     judge: "Callable[[], EntryJudge]",
-    *,
-    is_stack: bool,
-    reading: "Callable[[], Reading] | None" = None,
-) -> "Callable[[ServerConfig, Callable[[], None]], External]":
-    """Return what opens servers; the official client is loaded with the first of them.
+) -> "Callable[[ServerConfig, Callable[[], None]], ExternalServer]":
+    """Return the function that opens servers; the first one loads the official client."""
 
-    `reading` reads their large answers beside the client.
-    """
-
-    def shared() -> "tuple[Callable[..., Any], Exchanges]":
-        from random import SystemRandom
-
+    @cache
+    def shared() -> "tuple[Callable[..., Any], RequestRelay]":
         from nacre.adapters.mcp.event_loop import UpstreamLoop
-        from nacre.gateway.calls.exchange import Exchanges
-        from nacre.gateway.calls.parked_calls import ParkedCalls
+        from nacre.gateway.calls.relayed_request import ParkedCalls, RequestRelay
 
         # On AWS the next round of a call may reach another environment.
-        parked = None if is_stack else ParkedCalls(SystemRandom())
-        loop = UpstreamLoop()
-        connect = _connecting(settings, references, loop, is_stack=is_stack, reading=reading)
-        return connect, Exchanges(judge, parked)
+        parked = None if ports.is_stack else ParkedCalls(ports.rng)
+        connect = _connecting(ports, settings, references, UpstreamLoop())
+        return connect, RequestRelay(judge, parked)
 
-    parts = Once(shared)
+    lock = Lock()
 
-    def opened(config: "ServerConfig", changed: Callable[[], None]) -> "External":
-        from nacre.gateway.calls.external_server import External
+    def opened(config: "ServerConfig", changed: Callable[[], None]) -> "ExternalServer":
+        from nacre.gateway.calls.external_server import ExternalServer
 
-        connect, exchanges = parts()
-        return External(config, lambda config: connect(config, changed), exchanges)
+        with lock:  # one event loop, however many threads open servers
+            connect, relay = shared()
+        return ExternalServer(config, lambda config: connect(config, changed), relay)
 
     return opened
 
 
 def _connecting(
-    settings: "Settings",
-    references: "References",
-    loop: "UpstreamLoop",
-    *,
-    is_stack: bool,
-    reading: "Callable[[], Reading] | None" = None,
+    ports: "Ports", settings: "Settings", references: "References", loop: "UpstreamLoop"
 ) -> Callable[..., Any]:
+    def screening() -> "ScreeningProcesses":
+        assert ports.screening is not None
+        return ports.screening
+
     def connect(config: "ServerConfig", changed: Callable[[], None]) -> Any:
-        from nacre.adapters.http.public_addresses import networks
         from nacre.adapters.mcp.transports import Transports
         from nacre.adapters.mcp.upstream import McpUpstream
         from nacre.core.limits import STACK_OPEN_SECONDS, STACK_UPSTREAM_SECONDS
+        from nacre.http_client.public_addresses import networks
 
-        allowed = networks(settings.private_networks)
-        transports = Transports(references, is_stack=is_stack, allowed=allowed, reading=reading)
+        is_stack = ports.is_stack
+        transports = Transports(
+            references,
+            is_stack=is_stack,
+            allowed=networks(settings.private_networks),
+            reading=None if is_stack else screening,
+        )
         seconds = config.timeout
         if is_stack:
             seconds = min(seconds, STACK_UPSTREAM_SECONDS)
-            opening = min(config.open_timeout, STACK_OPEN_SECONDS)
-            config = replace(config, open_timeout=opening)
+            config = replace(config, open_timeout=min(config.open_timeout, STACK_OPEN_SECONDS))
         return McpUpstream(config, loop, transports, seconds=seconds, changed=changed)
 
     return connect
@@ -147,18 +120,18 @@ def surroundings(references: "References") -> "Callable[[ServerConfig], Surround
     from nacre.core.errors import NacreError
     from nacre.firewall.rules.arguments.base_folders import declared
     from nacre.firewall.rules.rule import NOWHERE
-    from nacre.wiring.this_machine import at_url, on_this_machine, with_line
+    from nacre.wiring.this_machine import at_url, on_this_machine, with_command_bases
 
     def where(config: "ServerConfig") -> "Surroundings":
         facts = NOWHERE
         try:
             is_program = config.kind == "stdio"
             facts = on_this_machine() if is_program else at_url(references.filled(config.url))
-            folders = [references.filled(each) for each in config.base]
+            folders = [references.filled(folder) for folder in config.base]
             if folders and is_program:
-                words = [references.filled(each) for each in (config.command, *config.args)]
+                words = [references.filled(part) for part in (config.command, *config.args)]
                 cwd = references.filled(config.cwd) or str(Path.cwd())
-                folders = with_line(folders, words, cwd)
+                folders = with_command_bases(folders, words, cwd)
             return declared(facts, folders, f"'{config.name}': 'base'")
         except NacreError:
             return facts  # one folder that cannot be read leaves all of them unknown

@@ -1,14 +1,14 @@
-"""What wraps servers on this machine."""
+"""Wrapping servers in the configuration files of this machine's clients."""
 
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from nacre.adapters.files.config_files import LocalConfigFiles
 from nacre.adapters.files.wrap_records import FolderWrapRecords
 from nacre.core.clock import system_clock
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.firewall.rules.arguments.base_folders import NONE
 from nacre.firewall.wrap.client_formats import CLIENTS, Machine, managed_files
 from nacre.firewall.wrap.command_line import Launcher
@@ -24,7 +24,7 @@ _HANDED_ON = ("HOME", "APPDATA", "LOCALAPPDATA", "USERPROFILE")
 
 @dataclass(frozen=True, slots=True)
 class Wrapping:
-    """The clients' files, what is remembered of them, and what changes them."""
+    """The clients' files, the records of changes to them, and the wrapper that changes them."""
 
     files: ConfigFiles
     records: WrapRecords
@@ -35,7 +35,7 @@ class Wrapping:
 def open_wrapping(
     folder: str, program: Sequence[str], policy: str = "", bases: Sequence[str] = ()
 ) -> Wrapping:
-    """Return what wraps servers; `program` starts this one, `policy` is a file of rules.
+    """Return the parts that wrap servers; `program` starts this one, `policy` is a file of rules.
 
     `bases` are the folders from which the servers resolve relative paths, as declared.
 
@@ -50,9 +50,9 @@ def open_wrapping(
     if place != Path(usual).expanduser().absolute():
         options += ["--data-dir", str(place)]
     rules = policy or settings.policy_file
-    own = user_policy_file()
-    if not rules and own != user_policy_file(handed_on) and Path(own).exists():
-        rules = own
+    user_policy = user_policy_file()
+    if not rules and user_policy != user_policy_file(handed_on) and Path(user_policy).exists():
+        rules = user_policy
     if rules:
         options += ["--policy", str(Path(rules).expanduser().absolute())]
     machine = Machine(sys.platform, str(Path.home()), os.environ, str(Path.cwd()))
@@ -60,7 +60,7 @@ def open_wrapping(
     files = LocalConfigFiles(place / _FOLDER, managed=managed, now=system_clock)
     records = FolderWrapRecords(place / _FOLDER / "entries")
     folders = tuple(
-        [each if each == NONE else str(Path(each).expanduser().absolute()) for each in bases]
+        [base if base == NONE else str(Path(base).expanduser().absolute()) for base in bases]
     )
     launcher = Launcher(tuple(program), tuple(options), folders, str(Path.home()))
     return Wrapping(files, records, machine, Wrapper(files, records, launcher, now=system_clock))

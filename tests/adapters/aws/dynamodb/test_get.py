@@ -10,9 +10,9 @@ from nacre.adapters.aws.dynamodb.table import DynamoTable
 from nacre.core.errors import UnavailableError
 from nacre.ports.items.table import Item, Key
 from tests.adapters.conftest import StillClock
-from tests.aws_stack import REGION, Stack
-from tests.dynamodb_http import CREDENTIALS, DynamoDb, dynamodb_over_http
-from tests.http_front import Answered, front
+from tests.scaffolding.aws_stack import REGION, Stack
+from tests.scaffolding.dynamodb_http import CREDENTIALS, DynamoDb, dynamodb_over_http
+from tests.scaffolding.http_front import Answered, front
 
 KEY = Key("T#1", "T")
 

@@ -1,4 +1,4 @@
-"""What DynamoDB does that a fake of it does not: refuse, answer in part, and be late."""
+"""Behaviour of DynamoDB that a fake lacks: refusals, partial answers and delays."""
 
 from collections.abc import Callable
 from random import Random
@@ -21,7 +21,7 @@ from nacre.core.errors import (
 )
 from nacre.ports.items.table import Absent, Change, Item, Key, Put, Table, Update
 from tests.adapters.conftest import StillClock
-from tests.aws_stack import Stack
+from tests.scaffolding.aws_stack import Stack
 
 THROTTLED = "ProvisionedThroughputExceededException"
 

@@ -13,31 +13,32 @@ from nacre.adapters.aws.dynamodb.residue import DynamoResidue
 from nacre.adapters.sqlite.database import SqliteDatabase
 from nacre.adapters.sqlite.residue import SqliteResidue
 from nacre.adapters.sqlite.table import SqliteTable
-from nacre.being.memory.erase.erase_memories import Erasing
-from nacre.being.memory.erase.erase_texts import WordErasing
-from nacre.being.memory.index.marks import partition
-from nacre.being.memory.index.vector_items import pages, point_key
+from nacre.being.memory.erase.erase_memories import MemoryEraser
+from nacre.being.memory.erase.erase_texts import TextEraser
+from nacre.being.memory.index.vector_items import pages
 from nacre.being.memory.model import keys
-from nacre.being.memory.model.message_chain import Said
+from nacre.being.memory.model.message_chain import ChatMessage
 from nacre.being.memory.model.types import Cluster, Node, Scene
-from nacre.being.memory.repositories import memory_over
+from nacre.being.memory.repositories import open_repositories
 from nacre.being.memory.store.scenes import checked_scene
 from nacre.being.memory.store.targets import KNOWLEDGE, NOTES, PARTNER_RULES, SOULS
-from nacre.being.memory.transfer.deferred_index import MarkingIndex
+from nacre.being.memory.transfer.deferred_index import DeferredIndex
 from nacre.core.errors import InvalidInputError, NotFoundError, UnavailableError
 from nacre.ports.items.table import Change, Table
 from nacre.ports.residue import Residue
 from tests.adapters.conftest import StillClock
-from tests.aws_stack import Stack
-from tests.being.memory.keeping import Keeper, a_node, keeper, queue_of, told
+from tests.being.memory.keeping import Keeper, a_node, keeper, queue_of, scene_draft
 from tests.being.memory.minds import CountingTable
 from tests.being.memory.moving import exported, fill
+from tests.scaffolding.aws_stack import Stack
 
 
 def marking(kept: Keeper, clock: StillClock) -> Keeper:
     """The same Being, its search in the items that the product writes."""
-    index = MarkingIndex(kept.table, clock=clock, rng=Random(7))
-    memory = memory_over(kept.table, kept.queue, index, kept.renewals, clock=clock, rng=Random(8))
+    index = DeferredIndex(kept.table, clock=clock, rng=Random(7))
+    memory = open_repositories(
+        kept.table, kept.queue, index, kept.renewals, clock=clock, rng=Random(8)
+    )
     return replace(kept, memory=memory)
 
 
@@ -47,8 +48,8 @@ def kept(kept: Keeper, clock: StillClock) -> Keeper:
 
 
 @pytest.fixture
-def erasing(kept: Keeper, clock: StillClock) -> Erasing:
-    return Erasing(kept.table, clock=clock, rng=Random(3))
+def erasing(kept: Keeper, clock: StillClock) -> MemoryEraser:
+    return MemoryEraser(kept.table, clock=clock, rng=Random(3))
 
 
 @pytest.fixture
@@ -62,7 +63,7 @@ def residue(kept: Keeper, request: pytest.FixtureRequest) -> Residue:
 
 def a_scene(kept: Keeper, number: int, node_id: str | None = None, **fields: Any) -> Scene:
     """Store a scene that a patrol has made a memory of, or not yet."""
-    draft = told(fields.pop("action", f"Scene number {number} happened"), **fields)
+    draft = scene_draft(fields.pop("action", f"Scene number {number} happened"), **fields)
     scene = checked_scene(
         draft,
         "scene",
@@ -86,7 +87,9 @@ def left(residue: Residue, *needles: str) -> list[str]:
     return [trace.place for trace in residue.find(needles)]
 
 
-def test_a_memory_goes_with_its_scenes(kept: Keeper, erasing: Erasing, residue: Residue) -> None:
+def test_a_memory_goes_with_its_scenes(
+    kept: Keeper, erasing: MemoryEraser, residue: Residue
+) -> None:
     node = a_node(1, action="Ann hid the key", evidence=("SCENE1", "SCENE2"))
     kept.memory.nodes.add(kept.id, [node, a_node(2, evidence=())])
     for number in (1, 2):
@@ -96,16 +99,16 @@ def test_a_memory_goes_with_its_scenes(kept: Keeper, erasing: Erasing, residue: 
     erased = erasing.node(kept.id, node.node_id)
 
     assert erased.counts == {"node": 1, "scene": 2}
-    marks = partition(kept.id)  # a repair clears them
+    marks = keys.marks(kept.id)  # a repair clears them
     assert [each for each in left(residue, *erased.ids, *erased.texts) if marks not in each] == []
     assert list(nodes(kept)) == [a_node(2).node_id]
     assert [each.scene_id for each in kept.memory.scenes.page(kept.id).scenes] == [stays.scene_id]
     assert kept.meta("pending_scenes") == 1
 
 
-def test_a_merge_goes_with_what_it_was_made_of(kept: Keeper, erasing: Erasing) -> None:
+def test_a_merge_goes_with_what_it_was_made_of(kept: Keeper, erasing: MemoryEraser) -> None:
     kept.memory.nodes.add(kept.id, [a_node(number) for number in (1, 2, 3)])
-    merged = kept.memory.merges.merge(
+    merged = kept.memory.edits.merge(
         kept.id, [a_node(1).node_id, a_node(2).node_id], action="Two cats were fed"
     )
 
@@ -115,12 +118,12 @@ def test_a_merge_goes_with_what_it_was_made_of(kept: Keeper, erasing: Erasing) -
     assert list(nodes(kept)) == [a_node(3).node_id]
 
 
-def test_a_merge_of_an_erased_memory_is_taken_back(kept: Keeper, erasing: Erasing) -> None:
+def test_a_merge_of_an_erased_memory_is_taken_back(kept: Keeper, erasing: MemoryEraser) -> None:
     kept.memory.nodes.add(kept.id, [a_node(number) for number in (1, 2, 3)])
-    first = kept.memory.merges.merge(
+    first = kept.memory.edits.merge(
         kept.id, [a_node(1).node_id, a_node(2).node_id], action="Two cats were fed"
     )
-    second = kept.memory.merges.merge(
+    second = kept.memory.edits.merge(
         kept.id, [first.node.node_id, a_node(3).node_id], action="All cats were fed"
     )
 
@@ -136,7 +139,7 @@ def test_a_merge_of_an_erased_memory_is_taken_back(kept: Keeper, erasing: Erasin
     assert all(node.merged_into is None for node in after.values())
 
 
-def test_what_a_memory_made_untrue_stands_again(kept: Keeper, erasing: Erasing) -> None:
+def test_what_a_memory_made_untrue_stands_again(kept: Keeper, erasing: MemoryEraser) -> None:
     kept.memory.nodes.add(kept.id, [a_node(1), a_node(2, superseded_by=a_node(1).node_id)])
 
     erasing.node(kept.id, a_node(1).node_id)
@@ -144,7 +147,7 @@ def test_what_a_memory_made_untrue_stands_again(kept: Keeper, erasing: Erasing) 
     assert nodes(kept)[a_node(2).node_id].superseded_by is None
 
 
-def test_links_to_an_erased_memory_go_with_it(kept: Keeper, erasing: Erasing) -> None:
+def test_links_to_an_erased_memory_go_with_it(kept: Keeper, erasing: MemoryEraser) -> None:
     gone, other = a_node(1).node_id, a_node(3).node_id
     kept.memory.nodes.add(kept.id, [a_node(1), a_node(2, similar=(gone, other)), a_node(3)])
 
@@ -153,10 +156,15 @@ def test_links_to_an_erased_memory_go_with_it(kept: Keeper, erasing: Erasing) ->
     assert nodes(kept)[a_node(2).node_id].similar == (other,)
 
 
-def test_the_summaries_it_was_in_are_emptied(kept: Keeper, erasing: Erasing) -> None:
+def test_the_summaries_it_was_in_are_emptied(kept: Keeper, erasing: MemoryEraser) -> None:
     def cluster(name: str, **fields: Any) -> Cluster:
-        told = {"label": "keys", "digest": "Ann hid the key", "themes": ("key",), "n_active": 2}
-        return Cluster(cluster_id=name, created_at="2026-07-01", **{**told, **fields})
+        defaults = {
+            "label": "keys",
+            "digest": "Ann hid the key",
+            "themes": ("key",),
+            "n_active": 2,
+        }
+        return Cluster(cluster_id=name, created_at="2026-07-01", **{**defaults, **fields})
 
     for each in (
         cluster("old", state="retired", children=("new",), n_active=0),
@@ -176,7 +184,7 @@ def test_the_summaries_it_was_in_are_emptied(kept: Keeper, erasing: Erasing) -> 
     assert found["other"] == cluster("other")
 
 
-def test_the_only_scene_of_a_memory_takes_it_along(kept: Keeper, erasing: Erasing) -> None:
+def test_the_only_scene_of_a_memory_takes_it_along(kept: Keeper, erasing: MemoryEraser) -> None:
     kept.memory.nodes.add(kept.id, [a_node(1)])
     a_scene(kept, 1, a_node(1).node_id)
 
@@ -186,7 +194,7 @@ def test_the_only_scene_of_a_memory_takes_it_along(kept: Keeper, erasing: Erasin
     assert nodes(kept) == {}
 
 
-def test_a_memory_is_made_anew_of_its_other_scenes(kept: Keeper, erasing: Erasing) -> None:
+def test_a_memory_is_made_anew_of_its_other_scenes(kept: Keeper, erasing: MemoryEraser) -> None:
     node = a_node(1, evidence=("SCENE1", "SCENE2", "SCENE3"), trust="external", importance=0.9)
     kept.memory.nodes.add(kept.id, [node])
     a_scene(kept, 1, node.node_id, trust="external", actors=["Eve"], when=["2026-06-01"])
@@ -207,7 +215,7 @@ def test_a_memory_is_made_anew_of_its_other_scenes(kept: Keeper, erasing: Erasin
     ]
 
 
-def test_a_scene_that_waits_is_gone_from_the_count(kept: Keeper, erasing: Erasing) -> None:
+def test_a_scene_that_waits_is_gone_from_the_count(kept: Keeper, erasing: MemoryEraser) -> None:
     a_scene(kept, 1)
     a_scene(kept, 2)
 
@@ -258,18 +266,18 @@ def test_a_command_that_broke_off_anywhere_is_finished_by_the_next(
         kept.memory.nodes.add(kept.id, made)
         for number in range(1, 40):
             a_scene(kept, number, made[0].node_id, action="Ann hid the key")
-        kept.memory.merges.merge(
+        kept.memory.edits.merge(
             kept.id, [each.node_id for each in made[:2]], action="Ann hid the key and fed a cat"
         )
         breaking = Breaking(kept.table)
         breaking.left = writes
         wanted = made[0].node_id if kind == "node" else "SCENE1"
         try:
-            getattr(Erasing(breaking, clock=clock, rng=Random(1)), kind)(kept.id, wanted)
+            getattr(MemoryEraser(breaking, clock=clock, rng=Random(1)), kind)(kept.id, wanted)
             finished = True
         except UnavailableError:
             finished = False
-            again = Erasing(kept.table, clock=clock, rng=Random(2))
+            again = MemoryEraser(kept.table, clock=clock, rng=Random(2))
             getattr(again, kind)(kept.id, wanted)
         if kind == "node":
             assert sorted(nodes(kept)) == [made[1].node_id, made[2].node_id]
@@ -290,12 +298,12 @@ def test_a_command_that_broke_off_anywhere_is_finished_by_the_next(
 
 
 @pytest.fixture
-def words(kept: Keeper) -> WordErasing:
-    return WordErasing(kept.table)
+def words(kept: Keeper) -> TextEraser:
+    return TextEraser(kept.table)
 
 
 def test_an_entry_goes_with_its_old_versions(
-    kept: Keeper, words: WordErasing, residue: Residue
+    kept: Keeper, words: TextEraser, residue: Residue
 ) -> None:
     profile = kept.memory.profile
     rule = profile.append(kept.id, PARTNER_RULES, "[manner] never mention the heist")
@@ -309,7 +317,7 @@ def test_an_entry_goes_with_its_old_versions(
 
 
 def test_a_long_entry_goes_with_the_text_that_is_kept_apart(
-    kept: Keeper, words: WordErasing, residue: Residue
+    kept: Keeper, words: TextEraser, residue: Residue
 ) -> None:
     kept.memory.profile.append(kept.id, KNOWLEDGE, "heist " * 2000, key="Plan")
 
@@ -319,7 +327,7 @@ def test_a_long_entry_goes_with_the_text_that_is_kept_apart(
 
 
 def test_a_note_is_gone_and_another_stays(
-    kept: Keeper, words: WordErasing, residue: Residue
+    kept: Keeper, words: TextEraser, residue: Residue
 ) -> None:
     one, _ = (kept.memory.profile.append(kept.id, NOTES, text) for text in ("heist", "buy a net"))
 
@@ -333,7 +341,7 @@ def test_a_note_is_gone_and_another_stays(
 
 
 def test_what_has_to_be_there_loses_its_old_versions_only(
-    kept: Keeper, words: WordErasing, residue: Residue
+    kept: Keeper, words: TextEraser, residue: Residue
 ) -> None:
     for name in ("Mallory", "Pearl", "Mallory", "Opal"):
         kept.memory.profile.update(kept.id, SOULS, "name", name)
@@ -346,13 +354,15 @@ def test_what_has_to_be_there_loses_its_old_versions_only(
 
 
 def test_messages_of_some_days_are_erased(
-    kept: Keeper, words: WordErasing, residue: Residue, clock: StillClock
+    kept: Keeper, words: TextEraser, residue: Residue, clock: StillClock
 ) -> None:
     batches = ["July heist", "August heist", "September calm"]
     marker = None
     for number, text in enumerate(batches):
         added = kept.memory.history.add(
-            kept.id, [Said("user", text), Said("assistant", f"{text}, yes")], marker_id=marker
+            kept.id,
+            [ChatMessage("user", text), ChatMessage("assistant", f"{text}, yes")],
+            marker_id=marker,
         )
         marker = added.marker_id
         clock.move(31 * 86_400 * (number < 2))
@@ -362,7 +372,7 @@ def test_messages_of_some_days_are_erased(
     erased = words.messages(kept.id, "2026-07-01", "2026-08-31")
 
     assert erased.counts == {"message": 4}
-    assert erased.made_of_it == (scene.scene_id,)
+    assert erased.derived_scenes == (scene.scene_id,)
     assert left(residue, "heist", *erased.ids) == []
     assert [str(item["sk"]) for item in kept.table.query(keys.months(kept.id)).items] == ["2026-09"]
     kept_scene = kept.memory.scenes.get_many(kept.id, [scene.scene_id])[scene.scene_id]
@@ -371,24 +381,26 @@ def test_messages_of_some_days_are_erased(
 
 
 def test_erased_messages_are_not_brought_back_by_a_client_that_sends_all_again(
-    kept: Keeper, words: WordErasing
+    kept: Keeper, words: TextEraser
 ) -> None:
-    said = [Said("user", "heist"), Said("assistant", "calm")]
+    said = [ChatMessage("user", "heist"), ChatMessage("assistant", "calm")]
     marker = kept.memory.history.add(kept.id, said).marker_id
     words.messages(kept.id, "2026-07-28", "2026-07-28")
 
-    added = kept.memory.history.add(kept.id, [*said, Said("user", "new")], marker_id=marker)
+    added = kept.memory.history.add(kept.id, [*said, ChatMessage("user", "new")], marker_id=marker)
 
     assert (added.stored, added.known) == (1, 2)
 
 
 def test_erased_messages_wait_for_no_patrol(
-    kept: Keeper, words: WordErasing, clock: StillClock
+    kept: Keeper, words: TextEraser, clock: StillClock
 ) -> None:
     history = kept.memory.history
-    marker = history.add(kept.id, [Said("user", "heist"), Said("user", "calm")], for_patrol=True)
+    marker = history.add(
+        kept.id, [ChatMessage("user", "heist"), ChatMessage("user", "calm")], for_patrol=True
+    )
     clock.move(86_400)
-    history.add(kept.id, [Said("user", "new")], marker_id=marker.marker_id, for_patrol=True)
+    history.add(kept.id, [ChatMessage("user", "new")], marker_id=marker.marker_id, for_patrol=True)
 
     words.messages(kept.id, "2026-07-28", "2026-07-28")
     assert kept.meta("pending_messages") == 1
@@ -397,7 +409,7 @@ def test_erased_messages_wait_for_no_patrol(
     assert kept.meta("pending_messages") == 0
 
 
-def test_days_in_the_wrong_order_are_refused(kept: Keeper, words: WordErasing) -> None:
+def test_days_in_the_wrong_order_are_refused(kept: Keeper, words: TextEraser) -> None:
     with pytest.raises(InvalidInputError, match="is after --to"):
         words.messages(kept.id, "2026-07-02", "2026-07-01")
 
@@ -423,8 +435,8 @@ def test_no_id_text_or_vector_is_left_in_rows_pages_or_exports(
     words: str, number: int, seed: int, clock: StillClock, folder: Path
 ) -> None:
     from nacre.adapters.sqlite.vectors import LocalVectors
-    from nacre.being.memory.index.maintenance import Upkeep
-    from nacre.being.memory.index.sync import Indexing
+    from nacre.being.memory.index.maintenance import IndexMaintenance
+    from nacre.being.memory.index.sync import IndexSync
     from tests.being.memory.minds import builtin
 
     path = folder / f"{seed}-{number}-{abs(hash(words))}.db"
@@ -432,7 +444,7 @@ def test_no_id_text_or_vector_is_left_in_rows_pages_or_exports(
     database = SqliteDatabase(path)
     table: Table = SqliteTable(database, now=clock)
     kept = marking(keeper(table, queue_of(database, clock), clock, seed=seed), clock)
-    indexing = Indexing(
+    indexing = IndexSync(
         table, lambda emb: LocalVectors(database, emb), builtin()[0], clock=clock, rng=Random(1)
     )
     secret = f"Zqx{seed}: {words} :xqZ"
@@ -444,15 +456,15 @@ def test_no_id_text_or_vector_is_left_in_rows_pages_or_exports(
 
     Nodes(table, indexing, clock=clock).add(kept.id, every)
     wanted = every[number - 1].node_id
-    vector = table.get(point_key(kept.id, wanted))
+    vector = table.get(keys.point(kept.id, wanted))
     assert vector is not None
     of_line, of_subject = [each for each in vector.values() if isinstance(each, bytes)]
-    kept.memory.merges.merge(
+    kept.memory.edits.merge(
         kept.id, [wanted, every[number % 6].node_id], action=f"merged: {secret}"
     )
 
-    erased = Erasing(table, clock=clock, rng=Random(2)).node(kept.id, wanted)
-    Upkeep(indexing).mend(kept.id)
+    erased = MemoryEraser(table, clock=clock, rng=Random(2)).node(kept.id, wanted)
+    IndexMaintenance(indexing).check_and_repair(kept.id)
     residue = SqliteResidue(database)
     residue.settle()
 
@@ -474,7 +486,7 @@ def test_erasing_nothing_of_what_stays(laptop: Keeper, clock: StillClock) -> Non
     laptop.memory.nodes.add(laptop.id, [a_node(50, evidence=())])
     before, _ = exported(laptop.table, laptop.beings, laptop.id, clock)
 
-    Erasing(laptop.table, clock=clock, rng=Random(1)).node(laptop.id, a_node(50).node_id)
+    MemoryEraser(laptop.table, clock=clock, rng=Random(1)).node(laptop.id, a_node(50).node_id)
 
     after, _ = exported(laptop.table, laptop.beings, laptop.id, clock)
     gone = set(before.splitlines()[1:-1]) - set(after.splitlines())

@@ -14,14 +14,14 @@ from nacre.adapters.sqlite.database import SqliteDatabase
 from nacre.adapters.sqlite.table import SqliteTable
 from nacre.adapters.sqlite.vectors import LocalVectors
 from nacre.being.memory.index.cluster_vectors import ClusterMeans, mean_of
-from nacre.being.memory.index.sync import Indexing
+from nacre.being.memory.index.sync import IndexSync
 from nacre.being.memory.model.types import Cluster
-from nacre.being.memory.repositories import Memory, memory_over
+from nacre.being.memory.repositories import Repositories, open_repositories
 from nacre.being.memory.store.nodes import Nodes
 from nacre.ports.embedder import Vector
-from nacre.ports.vectors import Filter
+from nacre.ports.vectors import Filter, Question
 from tests.adapters.conftest import StillClock
-from tests.being.memory.keeping import Keeper, a_node, queue_of, told
+from tests.being.memory.keeping import Keeper, a_node, queue_of, scene_draft
 
 EMB_ID = "test:letters:26:v1"
 
@@ -45,17 +45,14 @@ class Letters:
 @dataclass(frozen=True)
 class Searched:
     being_id: str
-    memory: Memory
+    memory: Repositories
     means: ClusterMeans
     index: LocalVectors
 
     def found(self) -> dict[str, float]:
         hits = self.index.search(
             self.being_id,
-            dense=Letters().query("Ann fed a cat"),
-            sparse=(),
-            where=Filter(),
-            limit=100,
+            Question(dense=Letters().query("Ann fed a cat"), sparse=(), where=Filter(), limit=100),
         ).dense
         return {hit.id: hit.score for hit in hits}
 
@@ -66,10 +63,10 @@ def searched(laptop: Keeper, clock: StillClock) -> Searched:
     assert isinstance(table, SqliteTable)
     database: SqliteDatabase = table._database
     index = LocalVectors(database, EMB_ID)
-    indexing = Indexing(table, lambda _: index, Letters(), clock=clock, rng=Random(2))
+    indexing = IndexSync(table, lambda _: index, Letters(), clock=clock, rng=Random(2))
     means = ClusterMeans(table, Nodes(table, indexing, clock=clock), indexing)
     queue = queue_of(database, clock)
-    memory = memory_over(table, queue, indexing, means, clock=clock, rng=Random(3))
+    memory = open_repositories(table, queue, indexing, means, clock=clock, rng=Random(3))
     return Searched(laptop.id, memory, means, index)
 
 
@@ -88,7 +85,7 @@ def test_a_merge_renews_the_mean_of_its_cluster(searched: Searched) -> None:
     ]
     memory.nodes.add(being_id, nodes)
     ids = [node.node_id for node in nodes]
-    merged = memory.merges.merge(being_id, ids[:2], action="cats eat and sleep").node
+    merged = memory.edits.merge(being_id, ids[:2], action="cats eat and sleep").node
     letters = Letters()
     expected = mean_of(letters.documents(["cats eat and sleep", "dogs bark"]))
     assert expected is not None
@@ -98,7 +95,7 @@ def test_a_merge_renews_the_mean_of_its_cluster(searched: Searched) -> None:
     )
     assert set(searched.found()) == {merged.node_id, ids[2]}
 
-    memory.merges.undo(being_id, merged.node_id)
+    memory.edits.undo_merge(being_id, merged.node_id)
     expected = mean_of(letters.documents([node.action for node in nodes]))
     assert expected is not None
     assert direction(searched.means.get(being_id, "c", EMB_ID)) == pytest.approx(
@@ -113,7 +110,7 @@ def test_a_cluster_without_members_has_no_vector(searched: Searched) -> None:
         memory.clusters.add(being_id, Cluster(cluster_id=cluster_id, created_at="t", n_active=1))
     nodes = [a_node(1, cluster_id="c"), a_node(2, cluster_id="d")]
     memory.nodes.add(being_id, nodes)
-    memory.merges.merge(being_id, [node.node_id for node in nodes], action="both")
+    memory.edits.merge(being_id, [node.node_id for node in nodes], action="both")
 
     assert searched.means.get(being_id, "c", EMB_ID) is not None
     assert searched.means.get(being_id, "d", EMB_ID) is None
@@ -121,11 +118,11 @@ def test_a_cluster_without_members_has_no_vector(searched: Searched) -> None:
 
 def test_the_largest_calls_fit_with_a_real_index(searched: Searched) -> None:
     being_id, memory = searched.being_id, searched.memory
-    first = memory.scenes.record(being_id, [told(f"event {number}") for number in range(20)])
+    first = memory.scenes.record(being_id, [scene_draft(f"event {number}") for number in range(20)])
     ids = [scene.scene_id for scene in first.scenes]
     second = memory.scenes.record(
         being_id,
-        [told(f"other {number}") for number in range(20)],
+        [scene_draft(f"other {number}") for number in range(20)],
         notes=[f"note {number}" for number in range(15)],
         replacing=ids,
     )
@@ -137,8 +134,8 @@ def test_the_largest_calls_fit_with_a_real_index(searched: Searched) -> None:
         cluster = Cluster(cluster_id=node.cluster_id or "", created_at="t", n_active=1)
         memory.clusters.add(being_id, cluster)
     memory.nodes.add(being_id, nodes)
-    merged = memory.merges.merge(being_id, [node.node_id for node in nodes], action="all").node
-    memory.merges.undo(being_id, merged.node_id)
+    merged = memory.edits.merge(being_id, [node.node_id for node in nodes], action="all").node
+    memory.edits.undo_merge(being_id, merged.node_id)
     assert {node.node_id for node in nodes} <= set(searched.found())
 
 

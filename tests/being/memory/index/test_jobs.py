@@ -10,8 +10,8 @@ from nacre.adapters.sqlite.database import SqliteDatabase
 from nacre.adapters.sqlite.queue import SqliteQueue
 from nacre.adapters.sqlite.table import SqliteTable
 from nacre.adapters.sqlite.vectors import LocalVectors
-from nacre.being.memory.index.jobs import LEASE, IndexJobs, WorkHere, WorkThere
-from nacre.being.memory.index.maintenance import Upkeep
+from nacre.being.memory.index.jobs import LEASE, IndexJobs, LocalIndexWork, QueuedIndexWork
+from nacre.being.memory.index.maintenance import IndexMaintenance
 from nacre.core.errors import LeaseHeldError, UnavailableError
 from nacre.core.limits import INDEX_GRACE_SECONDS, INDEX_SLICE_SECONDS
 from nacre.jobs.job import Job, decode_job, encode_job
@@ -35,12 +35,12 @@ class Yard:
         self.leases = Leases(table, now=clock)
         self.jobs = IndexJobs(table, self.queue, clock=clock)
         self.new = Words("others", 8)
-        self.upkeep = Upkeep(self.bench.process(self.new, self.bench.words))
+        self.upkeep = IndexMaintenance(self.bench.process(self.new, self.bench.words))
         self.outcomes: list[Outcome] = []
         worker = Worker(self.leases)
         self.jobs.register(worker, self.upkeep)
         self.loop = WorkerLoop(self.queue, worker, self.outcomes.append)
-        self.there = WorkThere(table, self.queue, clock=clock, rng=Random(1), sleep=self.turn)
+        self.there = QueuedIndexWork(table, self.queue, clock=clock, rng=Random(1), sleep=self.turn)
 
     def turn(self, _seconds: float = 0) -> None:
         """Let the worker do one job, as it does while somebody waits."""
@@ -106,7 +106,7 @@ def test_a_long_change_is_done_in_several_jobs(yard: Yard) -> None:
             return super().documents(texts)
 
     slow = Slow("slow", 8)
-    upkeep = Upkeep(yard.bench.process(slow, yard.bench.words))
+    upkeep = IndexMaintenance(yard.bench.process(slow, yard.bench.words))
     worker = Worker(yard.leases)
     yard.jobs.register(worker, upkeep)
     loop = WorkerLoop(yard.queue, worker, yard.outcomes.append)
@@ -116,7 +116,9 @@ def test_a_long_change_is_done_in_several_jobs(yard: Yard) -> None:
         nonlocal jobs
         jobs += loop.run_next()
 
-    there = WorkThere(yard.bench.table, yard.queue, clock=yard.clock, rng=Random(2), sleep=turn)
+    there = QueuedIndexWork(
+        yard.bench.table, yard.queue, clock=yard.clock, rng=Random(2), sleep=turn
+    )
     report = there.run(yard.bench.being_id, "reindex", lambda *_: None)
 
     assert report["points"] == 200
@@ -137,7 +139,7 @@ def test_what_stops_a_task_reaches_whoever_waits_and_kills_no_message(yard: Yard
 
 def test_a_task_in_this_process_waits_for_nobody_and_lets_nobody_in(yard: Yard) -> None:
     yard.bench.write(entry("a", "pearl"))
-    here = WorkHere(yard.upkeep, yard.leases)
+    here = LocalIndexWork(yard.upkeep, yard.leases)
     lease = yard.leases.take(Key(f"B#{yard.bench.being_id}", f"LOCK#{LEASE}"))
 
     with pytest.raises(LeaseHeldError):
@@ -152,7 +154,9 @@ def test_nobody_waits_for_ever_for_a_worker_that_says_nothing(yard: Yard) -> Non
     def busy(_seconds: float) -> None:
         yard.clock.move(10)
 
-    there = WorkThere(yard.bench.table, yard.queue, clock=yard.clock, rng=Random(2), sleep=busy)
+    there = QueuedIndexWork(
+        yard.bench.table, yard.queue, clock=yard.clock, rng=Random(2), sleep=busy
+    )
     began = yard.clock()
 
     with pytest.raises(UnavailableError, match="worker has said nothing about this for 300 s"):

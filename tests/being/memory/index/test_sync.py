@@ -14,14 +14,20 @@ from nacre.adapters.sqlite.vectors import LocalVectors
 from nacre.adapters.vectors.item_vectors import ItemVectors
 from nacre.being.memory.index import maintenance as upkeep_module
 from nacre.being.memory.index.index_state import LEXICAL, IndexState
-from nacre.being.memory.index.maintenance import Differences, Rebuilt, Repaired, Upkeep
-from nacre.being.memory.index.vector_items import pages, point_key
-from nacre.being.memory.transfer.deferred_index import MarkingIndex
+from nacre.being.memory.index.maintenance import (
+    Differences,
+    IndexMaintenance,
+    ReindexResult,
+    RepairResult,
+)
+from nacre.being.memory.index.vector_items import pages
+from nacre.being.memory.model import keys
+from nacre.being.memory.transfer.deferred_index import DeferredIndex
 from nacre.core.limits import INDEX_GRACE_SECONDS, INDEX_KEEP_SECONDS, INDEX_RETRY_SECONDS
 from nacre.ports.items.table import Change, Delete
 from tests.adapters.conftest import StillClock
-from tests.aws_stack import Stack
 from tests.being.memory.indexed import Bench, Words, entry
+from tests.scaffolding.aws_stack import Stack
 
 DERIVED = ["laptop", "aws"]
 
@@ -105,8 +111,9 @@ def test_dates_that_are_none_are_left_out(bench: Bench) -> None:
 def test_a_write_makes_one_write_more_than_it_has_entries(bench: Bench) -> None:
     entries = [entry(f"p{n}", "pearl") for n in range(5)]
 
-    assert len(bench.indexing.writes(bench.being_id, entries)) == 6
-    assert len(bench.indexing.remove_writes(bench.being_id, ["a", "b"])) == 3
+    assert len(bench.indexing.prepare(bench.being_id, entries).writes) == 6
+    assert len(bench.indexing.prepare(bench.being_id, [], ["a", "b"]).writes) == 3
+    assert len(bench.indexing.prepare(bench.being_id, entries, ["a", "b"]).writes) == 8
 
 
 def test_a_being_never_meets_anothers_points(bench: Bench) -> None:
@@ -129,7 +136,7 @@ def test_a_process_that_dies_after_the_commit_leaves_a_mark_for_the_repair(bench
     assert bench.found("pearl") == ([], [])
     assert bench.marks() == [("a", "z")]
 
-    assert bench.upkeep.repair(bench.being_id) == Repaired(points=2, left=0)
+    assert bench.upkeep.repair(bench.being_id) == RepairResult(points=2, remaining=0)
 
     assert bench.found("pearl") == (["a"], ["a"])
     assert bench.marks() == []
@@ -166,10 +173,10 @@ def test_a_model_that_is_down_leaves_words_until_it_is_back(
     bench.words.is_down = False
     assert bench.found("pearl") == ([], ["a"])
     assert bench.marks() == [("a",)]
-    assert bench.upkeep.repair(bench.being_id) == Repaired(points=1, left=1)
+    assert bench.upkeep.repair(bench.being_id) == RepairResult(points=1, remaining=1)
 
     clock.move(INDEX_RETRY_SECONDS)
-    assert bench.upkeep.repair(bench.being_id) == Repaired(points=1, left=0)
+    assert bench.upkeep.repair(bench.being_id) == RepairResult(points=1, remaining=0)
 
     assert bench.found("pearl") == (["a"], ["a"])
     assert bench.marks() == []
@@ -213,7 +220,7 @@ def test_of_two_writers_the_later_state_stays_whoever_tells_the_index_last(bench
     assert item.text == "shell"
     assert bench.found("shell") == (["a"], ["a"])
     assert bench.found("sand") == ([], [])
-    assert bench.upkeep.check(bench.being_id).is_sound
+    assert bench.upkeep.check(bench.being_id).is_in_sync
 
 
 @laptop
@@ -230,7 +237,7 @@ def test_many_threads_leave_the_index_as_the_items_are(bench: Bench) -> None:
     for thread in threads:
         thread.join()
 
-    assert bench.upkeep.check(bench.being_id).is_sound
+    assert bench.upkeep.check(bench.being_id).is_in_sync
     assert bench.marks() == []
 
 
@@ -239,17 +246,17 @@ def test_many_threads_leave_the_index_as_the_items_are(bench: Bench) -> None:
 
 def test_an_index_that_nobody_wrote_to_is_sound(bench: Bench) -> None:
     assert bench.upkeep.check(bench.being_id) == Differences(bench.words.emb_id, 0)
-    assert bench.upkeep.mend(bench.being_id) == Differences(bench.words.emb_id, 0)
-    assert bench.upkeep.repair(bench.being_id) == Repaired(0, 0)
+    assert bench.upkeep.check_and_repair(bench.being_id) == Differences(bench.words.emb_id, 0)
+    assert bench.upkeep.repair(bench.being_id) == RepairResult(0, 0)
     assert bench.upkeep.reindex(bench.being_id) is None
 
 
 def test_what_an_import_left_is_checked_repaired_and_moved_to_another_embedding(
     bench: Bench,
 ) -> None:
-    importing = MarkingIndex(bench.table, clock=bench.clock, rng=bench.rng)
+    importing = DeferredIndex(bench.table, clock=bench.clock, rng=bench.rng)
     bench.table.transact(
-        importing.writes(bench.being_id, [entry("a", "pearl"), entry("z", "sand")])
+        importing.prepare(bench.being_id, [entry("a", "pearl"), entry("z", "sand")]).writes
     )
     unfinished = bench.upkeep.check(bench.being_id)
 
@@ -258,22 +265,22 @@ def test_what_an_import_left_is_checked_repaired_and_moved_to_another_embedding(
     assert (unfinished.points, unfinished.without_vector) == (2, 2)
     assert bench.upkeep.check(bench.being_id) == Differences(bench.words.emb_id, 2)
     changed = bench.process(Words("others", 8), bench.words)
-    assert changed.reading(bench.being_id).embedder is bench.words
-    assert Upkeep(changed).reindex(bench.being_id) == Rebuilt(
+    assert changed.active_index(bench.being_id).embedder is bench.words
+    assert IndexMaintenance(changed).reindex(bench.being_id) == ReindexResult(
         "test:others:8:1", bench.words.emb_id, 2
     )
     assert bench.found("pearl", by=changed)[1] == ["a"]
 
 
 def test_a_check_of_what_an_import_left_writes_nothing(bench: Bench) -> None:
-    importing = MarkingIndex(bench.table, clock=bench.clock, rng=bench.rng)
-    bench.table.transact(importing.writes(bench.being_id, [entry("a", "pearl")]))
+    importing = DeferredIndex(bench.table, clock=bench.clock, rng=bench.rng)
+    bench.table.transact(importing.prepare(bench.being_id, [entry("a", "pearl")]).writes)
 
     assert bench.upkeep.check(bench.being_id).without_vector == 1
 
     assert bench.indexing.states.get(bench.being_id) is None
-    assert bench.upkeep.mend(bench.being_id).points == 1
-    assert bench.upkeep.check(bench.being_id).is_sound
+    assert bench.upkeep.check_and_repair(bench.being_id).points == 1
+    assert bench.upkeep.check(bench.being_id).is_in_sync
 
 
 @derived
@@ -284,7 +291,7 @@ def test_what_an_index_lost_kept_or_mixed_up_is_found_and_mended(bench: Bench) -
     bench.active.delete(bench.being_id, ["p1"])
     stale = items[2].point("test:words:16:1")
     bench.active.upsert(bench.being_id, [replace(stale, text_sha="old")])
-    bench.table.transact([Delete(point_key(bench.being_id, "p3"))])
+    bench.table.transact([Delete(keys.point(bench.being_id, "p3"))])
 
     found = bench.upkeep.check(bench.being_id)
 
@@ -294,8 +301,8 @@ def test_what_an_index_lost_kept_or_mixed_up_is_found_and_mended(bench: Bench) -
         ("p2",),
         ("p3",),
     )
-    assert not found.is_sound
-    assert bench.upkeep.mend(bench.being_id).ids == ("p1", "p2", "p3")
+    assert not found.is_in_sync
+    assert bench.upkeep.check_and_repair(bench.being_id).ids == ("p1", "p2", "p3")
     assert bench.upkeep.check(bench.being_id) == Differences(bench.words.emb_id, 5)
 
 
@@ -307,7 +314,7 @@ def test_an_index_is_made_again_from_the_items_without_the_model(bench: Bench) -
     bench.active.erase(bench.being_id)
     bench.words.is_down = True
 
-    bench.upkeep.mend(bench.being_id)
+    bench.upkeep.check_and_repair(bench.being_id)
 
     bench.words.is_down = False
     assert bench.found("pearl 3") == before
@@ -321,9 +328,9 @@ def test_vectors_that_lack_are_counted_and_made(bench: Bench, clock: StillClock)
     clock.move(INDEX_RETRY_SECONDS)
 
     assert bench.upkeep.check(bench.being_id).without_vector == 2
-    bench.upkeep.mend(bench.being_id)
+    bench.upkeep.check_and_repair(bench.being_id)
 
-    assert bench.upkeep.check(bench.being_id).is_sound
+    assert bench.upkeep.check(bench.being_id).is_in_sync
     assert bench.found("pearl") == (["a"], ["a"])
 
 
@@ -349,13 +356,13 @@ def test_another_embedding_is_made_while_the_old_one_answers(
     bench.write(*[entry(f"p{number:03}", f"pearl {number}") for number in range(13)])
     new = Words("others", 8)
     process = bench.process(new, bench.words)
-    upkeep = Upkeep(process)
+    upkeep = IndexMaintenance(process)
     steps: list[tuple[int, int]] = []
 
     def step(done: int, total: int) -> None:
         steps.append((done, total))
         # Meanwhile both answer with the old one, and what is written goes to both.
-        reading = process.reading(bench.being_id)
+        reading = process.active_index(bench.being_id)
         assert reading.embedder is bench.words
         assert reading.remark is not None
         assert bench.found("pearl 7")[0]
@@ -368,8 +375,8 @@ def test_another_embedding_is_made_while_the_old_one_answers(
     assert rebuilt is not None
     assert (rebuilt.active, rebuilt.before) == (new.emb_id, bench.words.emb_id)
     assert [done for done, _ in steps] == sorted(done for done, _ in steps)
-    assert process.reading(bench.being_id).embedder is new
-    assert process.reading(bench.being_id).remark is None
+    assert process.active_index(bench.being_id).embedder is new
+    assert process.active_index(bench.being_id).remark is None
     assert set(bench.found("shell", by=process)[1]) == {"p000", "pnew"}
     assert upkeep.check(bench.being_id) == Differences(new.emb_id, 13)
 
@@ -387,7 +394,7 @@ def test_an_interrupted_change_goes_on_where_it_was(bench: Bench) -> None:
     for number in range(200):
         bench.write(entry(f"p{number:03}", f"pearl {number}"))
     new = Words("others", 8)
-    upkeep = Upkeep(bench.process(new, bench.words))
+    upkeep = IndexMaintenance(bench.process(new, bench.words))
 
     def die(done: int, _total: int) -> None:
         if done >= 64:
@@ -396,9 +403,9 @@ def test_an_interrupted_change_goes_on_where_it_was(bench: Bench) -> None:
     with pytest.raises(KeyboardInterrupt):
         upkeep.reindex(bench.being_id, die)
     assert len(new.texts) == 64
-    again = Upkeep(bench.process(new, bench.words))
+    again = IndexMaintenance(bench.process(new, bench.words))
 
-    assert again.reindex(bench.being_id) == Rebuilt(new.emb_id, bench.words.emb_id, 200)
+    assert again.reindex(bench.being_id) == ReindexResult(new.emb_id, bench.words.emb_id, 200)
     assert len(new.texts) == 200
     assert again.reindex(bench.being_id) is None
 
@@ -410,7 +417,7 @@ def test_a_model_that_fails_on_the_way_leaves_the_old_one_answering(
     for number in range(100):
         bench.write(entry(f"p{number:03}", f"pearl {number}"))
     new = Words("others", 8, is_down=True)
-    upkeep = Upkeep(bench.process(new, bench.words))
+    upkeep = IndexMaintenance(bench.process(new, bench.words))
 
     with pytest.raises(Exception, match="goes on after 0 memories"):
         upkeep.reindex(bench.being_id)
@@ -432,7 +439,7 @@ def test_settings_that_change_back_give_the_unfinished_one_up(bench: Bench) -> N
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        Upkeep(process).reindex(bench.being_id, die)
+        IndexMaintenance(process).reindex(bench.being_id, die)
 
     assert bench.upkeep.reindex(bench.being_id) is None
     assert bench.indexing.states.get(bench.being_id) == IndexState(bench.words.emb_id)
@@ -445,7 +452,7 @@ def test_without_the_old_model_the_old_index_answers_by_words(bench: Bench) -> N
     bench.write(entry("a", "pearl"))
     process = bench.process(Words("others", 8))
 
-    reading = process.reading(bench.being_id)
+    reading = process.active_index(bench.being_id)
 
     assert (reading.index.emb_id, reading.embedder) == (bench.words.emb_id, None)
     assert reading.remark == (
@@ -460,12 +467,14 @@ def test_without_the_old_model_the_old_index_answers_by_words(bench: Bench) -> N
 def test_words_only_and_back(bench: Bench) -> None:
     words_only = bench.process(None)
     bench.write(entry("a", "pearl"), by=words_only)
-    assert words_only.reading(bench.being_id).index.emb_id == LEXICAL
+    assert words_only.active_index(bench.being_id).index.emb_id == LEXICAL
     assert bench.found("pearl", by=words_only) == ([], ["a"])
 
-    assert bench.upkeep.reindex(bench.being_id) == Rebuilt(bench.words.emb_id, LEXICAL, 1)
+    assert bench.upkeep.reindex(bench.being_id) == ReindexResult(bench.words.emb_id, LEXICAL, 1)
     assert bench.found("pearl") == (["a"], ["a"])
-    assert Upkeep(words_only).reindex(bench.being_id) == Rebuilt(LEXICAL, bench.words.emb_id, 1)
+    assert IndexMaintenance(words_only).reindex(bench.being_id) == ReindexResult(
+        LEXICAL, bench.words.emb_id, 1
+    )
     assert bench.found("pearl", by=words_only) == ([], ["a"])
 
 
@@ -474,14 +483,13 @@ def test_a_writer_that_missed_the_change_is_caught_by_its_mark(bench: Bench) -> 
     bench.write(entry("a", "pearl"))
     new = Words("others", 8)
     process = bench.process(new, bench.words)
-    late = entry("late", "pearl")
-    writes = bench.indexing.writes(bench.being_id, [late])  # before the change began
+    late = process.prepare(bench.being_id, [entry("late", "pearl")])  # before the change began
 
     def commit(_done: int, _total: int) -> None:
-        bench.table.transact(writes)
+        bench.table.transact(late.writes)
 
-    Upkeep(process).reindex(bench.being_id, commit)
-    process.apply(bench.being_id, [late])
+    IndexMaintenance(process).reindex(bench.being_id, commit)
+    late.apply()
 
     assert set(bench.found("pearl", by=process)[0]) == {"a", "late"}
     assert bench.upkeep.check(bench.being_id).emb_id == new.emb_id
@@ -501,7 +509,7 @@ def test_the_sweep_finds_beings_whose_marks_were_left(bench: Bench, clock: Still
 @laptop
 def test_a_newer_item_is_refused(bench: Bench) -> None:
     bench.write(entry("a", "pearl"))
-    bench.table.update(point_key(bench.being_id, "a"), Change(set={"schema": 2}))
+    bench.table.update(keys.point(bench.being_id, "a"), Change(set={"schema": 2}))
 
     with pytest.raises(Exception, match="newer Nacre"):
         bench.upkeep.check(bench.being_id)

@@ -16,7 +16,7 @@ from nacre.being.memory.model.fields import (
     cleaned_text,
     name_key,
 )
-from nacre.being.memory.updates import ROOM, head, taken
+from nacre.being.memory.target_actions import ROOM, fitting, head
 from nacre.core.errors import InvalidInputError
 
 # Tabs, ends of lines, and the second half of the control characters.
@@ -85,7 +85,7 @@ def test_the_head_of_a_text_is_json_of_so_many_bytes(text: str, room: int) -> No
 def test_as_many_entries_are_taken_as_fit() -> None:
     entries = [{"key": "x" * 1000}] * 100
 
-    some, are_all = taken(entries)
+    some, are_all = fitting(entries)
     assert not are_all
     assert len(some) == ROOM // 1015
-    assert taken(entries[:5]) == (entries[:5], True)
+    assert fitting(entries[:5]) == (entries[:5], True)

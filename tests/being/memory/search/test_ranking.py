@@ -11,8 +11,8 @@ from nacre.being.memory.search.ranking import (
     Candidate,
     is_relevant,
     named_actor,
-    promising,
     rank,
+    shortlist,
 )
 from nacre.ports.embedder import Weights
 
@@ -158,7 +158,7 @@ def test_the_promising_are_those_that_a_ranking_puts_first(
     found: list[Candidate], by: Weights, limit: int
 ) -> None:
     plain = [Candidate(each.id, each.dense, each.sparse, None, each.groups) for each in found]
-    best = {each.id for each in promising(plain, by, limit=limit)[0]}
+    best = {each.id for each in shortlist(plain, by, limit=limit)[0]}
     scores = {each.id: each.score for each in rank(plain, by)}
 
     assert len(best) == min(limit, len(found))
@@ -171,10 +171,10 @@ def test_the_field_stands_in_for_those_that_are_not_ranked(
     found: list[Candidate], by: Weights, limit: int
 ) -> None:
     plain = [Candidate(each.id, each.dense, each.sparse, None, each.groups) for each in found]
-    best, field = promising(plain, by, limit=limit)
+    best, field = shortlist(plain, by, limit=limit)
     scores = {each.id: each.score for each in rank(plain, by)}
 
-    assert {each.id: each.score for each in rank(best, by, field=field)} == pytest.approx(
+    assert {each.id: each.score for each in rank(best, by, pool=field)} == pytest.approx(
         {each.id: scores[each.id] for each in best}
     )
 

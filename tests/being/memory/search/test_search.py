@@ -9,8 +9,8 @@ from nacre.adapters.sqlite.database import SqliteDatabase
 from nacre.adapters.sqlite.table import SqliteTable
 from nacre.adapters.sqlite.vectors import LocalVectors
 from nacre.being.memory.model import keys
-from nacre.being.memory.search.candidates import Shelf
-from nacre.being.memory.search.search import FINDABLE, LIVING, Answer
+from nacre.being.memory.search.candidates import MemoryReader
+from nacre.being.memory.search.search import FINDABLE, LIVING, SearchResult
 from nacre.ports.items.table import Change
 from nacre.ports.vectors import Filter
 from tests.adapters.conftest import StillClock
@@ -24,13 +24,13 @@ SEA = "Ann swam in the cold sea at dawn"
 
 def find(
     mind: Minded, query: str, limit: int = 10, where: Filter = LIVING, **options: Any
-) -> Answer:
+) -> SearchResult:
     search = mind.mind.search
     return search.find(mind.being_id, query, limit=limit, where=where, **options)
 
 
-def actions(answer: Answer) -> list[str]:
-    return [hit.memory.told.action for hit in answer.hits]
+def actions(answer: SearchResult) -> list[str]:
+    return [hit.memory.record.action for hit in answer.hits]
 
 
 def test_a_scene_is_found_by_its_words_and_by_its_meaning(mind: Minded) -> None:
@@ -61,7 +61,7 @@ def test_the_person_a_query_names_comes_first(mind: Minded) -> None:
 
     hit = find(mind, "When did Bo go hiking?").hits[0]
 
-    assert hit.memory.told.actors == ("Bo",)
+    assert hit.memory.record.actors == ("Bo",)
     assert hit.parts["actor"] > 0
 
 
@@ -74,7 +74,7 @@ def test_what_has_nothing_to_do_with_a_query_is_not_found(mind: Minded) -> None:
 
 
 def test_an_empty_being_finds_nothing(mind: Minded) -> None:
-    assert find(mind, "anything") == Answer((), "vector")
+    assert find(mind, "anything") == SearchResult((), "vector")
 
 
 def test_japanese_words_of_two_letters_are_found(mind: Minded) -> None:
@@ -261,6 +261,6 @@ def test_a_shelf_reads_in_the_order_of_the_ids(wordy: Minded) -> None:
     wordy.remember(a_node(1), a_node(2))
     ids = [a_node(2).node_id, "gone", a_node(1).node_id]
 
-    read = Shelf(wordy.table).read(wordy.being_id, dict.fromkeys(ids, "node"))
+    read = MemoryReader(wordy.table).read(wordy.being_id, dict.fromkeys(ids, "node"))
 
     assert [memory.id for memory in read] == [ids[0], ids[2]]

@@ -11,9 +11,16 @@ from hypothesis import strategies as st
 
 from nacre.adapters.sqlite.database import SqliteDatabase
 from nacre.adapters.sqlite.table import SqliteTable
-from nacre.being.memory.model.message_chain import START, Said, link, links, marker_at, overlap
+from nacre.being.memory.model.message_chain import (
+    START,
+    ChatMessage,
+    link,
+    links,
+    marker_at,
+    overlap,
+)
 from nacre.being.memory.model.types import Message
-from nacre.being.memory.store.history import Added, Findings
+from nacre.being.memory.store.history import AddedMessages, MessageHits
 from nacre.core.errors import InvalidInputError, NotFoundError
 from nacre.core.limits import MARKER_TAIL, MAX_CHAT_BYTES
 from tests.adapters.conftest import StillClock
@@ -21,15 +28,17 @@ from tests.being.memory.keeping import Keeper, keeper, queue_of
 from tests.being.memory.stores import sqlite_table
 
 
-def said(*contents: str) -> list[Said]:
-    return [Said("user" if n % 2 == 0 else "assistant", each) for n, each in enumerate(contents)]
+def said(*contents: str) -> list[ChatMessage]:
+    return [
+        ChatMessage("user" if n % 2 == 0 else "assistant", each) for n, each in enumerate(contents)
+    ]
 
 
-def batch(first: int, last: int) -> list[Said]:
-    return [Said("user", f"message {number}") for number in range(first, last)]
+def batch(first: int, last: int) -> list[ChatMessage]:
+    return [ChatMessage("user", f"message {number}") for number in range(first, last)]
 
 
-def add(kept: Keeper, messages: list[Said], marker_id: str | None = None) -> Added:
+def add(kept: Keeper, messages: list[ChatMessage], marker_id: str | None = None) -> AddedMessages:
     return kept.memory.history.add(kept.id, messages, marker_id=marker_id)
 
 
@@ -69,8 +78,8 @@ def test_the_same_batch_again_changes_nothing(kept: Keeper, clock: StillClock) -
     clock.move(100)
     again = add(kept, said("hello", "hi"))
 
-    assert first == Added(2, 0, first.marker_id)
-    assert again == Added(0, 2, first.marker_id)
+    assert first == AddedMessages(2, 0, first.marker_id)
+    assert again == AddedMessages(0, 2, first.marker_id)
     assert everything(kept) == ["hello", "hi"]
 
 
@@ -96,7 +105,7 @@ def test_a_call_that_is_repeated_with_its_old_marker_changes_nothing(kept: Keepe
     second = add(kept, batch(3, 6), first.marker_id)
     again = add(kept, batch(3, 6), first.marker_id)
 
-    assert again == Added(0, 3, second.marker_id)
+    assert again == AddedMessages(0, 3, second.marker_id)
     assert len(everything(kept)) == 6
 
 
@@ -119,8 +128,8 @@ def test_an_unknown_marker_is_said(kept: Keeper) -> None:
 def test_an_empty_batch_keeps_its_marker(kept: Keeper) -> None:
     first = add(kept, batch(0, 2))
 
-    assert add(kept, [], first.marker_id) == Added(0, 0, first.marker_id)
-    assert add(kept, []) == Added(0, 0, None)
+    assert add(kept, [], first.marker_id) == AddedMessages(0, 0, first.marker_id)
+    assert add(kept, []) == AddedMessages(0, 0, None)
 
 
 def test_markers_are_of_one_being(kept: Keeper) -> None:
@@ -167,12 +176,17 @@ def test_terminal_output_and_silence_are_no_reason_to_refuse_a_history(laptop: K
     ("messages", "message"),
     [
         (batch(0, 201), "'messages' has 201 entries and its limit is 200"),
-        ([Said("user", "x" * (MAX_CHAT_BYTES + 1))], "'messages.0.content' has 262145 bytes"),
-        ([Said("", "x")], "'messages.0.role' is empty"),
-        ([Said("x" * 33, "x")], "'messages.0.role' has 33 characters and its limit is 32"),
+        (
+            [ChatMessage("user", "x" * (MAX_CHAT_BYTES + 1))],
+            "'messages.0.content' has 262145 bytes",
+        ),
+        ([ChatMessage("", "x")], "'messages.0.role' is empty"),
+        ([ChatMessage("x" * 33, "x")], "'messages.0.role' has 33 characters and its limit is 32"),
     ],
 )
-def test_what_is_too_much_is_named(laptop: Keeper, messages: list[Said], message: str) -> None:
+def test_what_is_too_much_is_named(
+    laptop: Keeper, messages: list[ChatMessage], message: str
+) -> None:
     with pytest.raises(InvalidInputError, match=message):
         add(laptop, messages)
     assert everything(laptop) == []
@@ -182,7 +196,7 @@ def test_a_being_that_does_not_exist_has_no_history(laptop: Keeper) -> None:
     stranger = "00000000-0000-4000-8000-00000000dead"
     with pytest.raises(NotFoundError):
         laptop.memory.history.add(stranger, batch(0, 1))
-    assert laptop.memory.history.search(stranger, limit=10) == Findings(())
+    assert laptop.memory.history.search(stranger, limit=10) == MessageHits(())
 
 
 def test_one_batch_from_many_threads_is_stored_once(tmp_path: Path, clock: StillClock) -> None:
@@ -331,8 +345,8 @@ def test_the_longest_overlap_is_found(known: list[str], kept_back: int, new: lis
     assert history[len(history) - found :] == sent[:found]
 
 
-def said_all(each: list[str]) -> list[Said]:
-    return [Said("user", content) for content in each]
+def said_all(each: list[str]) -> list[ChatMessage]:
+    return [ChatMessage("user", content) for content in each]
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -355,15 +369,15 @@ def test_however_a_conversation_is_sent_each_message_is_stored_once(
 
 def test_each_hash_stands_for_the_whole_history_before_it() -> None:
     assert (
-        link(link(START, Said("user", "a")), Said("user", "b"))
-        == links(START, [Said("user", "a"), Said("user", "b")])[1]
+        link(link(START, ChatMessage("user", "a")), ChatMessage("user", "b"))
+        == links(START, [ChatMessage("user", "a"), ChatMessage("user", "b")])[1]
     )
     different = {
-        link(START, Said("user", "a")),
-        link("x", Said("user", "a")),
-        link(START, Said("usera", "")),
-        link(START, Said("user", 'a"')),
-        link(START, Said("system", "a")),
+        link(START, ChatMessage("user", "a")),
+        link("x", ChatMessage("user", "a")),
+        link(START, ChatMessage("usera", "")),
+        link(START, ChatMessage("user", 'a"')),
+        link(START, ChatMessage("system", "a")),
     }
     assert len(different) == 5
 

@@ -10,7 +10,7 @@ from nacre.adapters.sqlite.database import SqliteDatabase
 from nacre.adapters.sqlite.table import SqliteTable
 from nacre.being.memory.model import keys
 from nacre.being.memory.store.letters import Letter
-from nacre.being.memory.updates import Action
+from nacre.being.memory.target_actions import Action
 from nacre.core.errors import InvalidInputError, NotFoundError
 from tests.adapters.conftest import StillClock
 from tests.being.memory.keeping import Keeper, keeper, queue_of
@@ -19,7 +19,7 @@ DAY = 86_400
 
 
 def do(kept: Keeper, being_id: str, action: Action, **arguments: Any) -> dict[str, Any]:
-    answer = kept.memory.updates.apply(being_id, "party_message", action, **arguments)
+    answer = kept.memory.target_actions.apply(being_id, "party_message", action, **arguments)
     return {
         name: value
         for name, value in answer.items()

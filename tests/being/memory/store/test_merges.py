@@ -68,7 +68,7 @@ TWO = a_node(
 @pytest.mark.requirement("003.merge_nodes.merge")
 def test_a_merged_node_has_what_all_its_sources_had(kept: Keeper) -> None:
     ids = add(kept, ONE, TWO)
-    merge = kept.memory.merges.merge(kept.id, ids, action="Ann and Bo feed the cats")
+    merge = kept.memory.edits.merge(kept.id, ids, action="Ann and Bo feed the cats")
 
     assert merge.node == Node(
         node_id=merged_id_of(ids),
@@ -105,7 +105,7 @@ def test_a_merged_node_is_similar_to_what_its_sources_were(laptop: Keeper) -> No
     )
 
     ids = [a_node(4).node_id, a_node(5).node_id]
-    merge = laptop.memory.merges.merge(laptop.id, ids, action="Ann fed both cats")
+    merge = laptop.memory.edits.merge(laptop.id, ids, action="Ann fed both cats")
 
     assert merge.node.similar == (one, other, two)
     assert [each.similar for each in merge.sources] == [(one, other), (ids[0], two)]
@@ -113,7 +113,7 @@ def test_a_merged_node_is_similar_to_what_its_sources_were(laptop: Keeper) -> No
 
 def test_the_sources_stay_and_point_on(kept: Keeper) -> None:
     ids = add(kept, ONE, TWO)
-    merged = kept.memory.merges.merge(kept.id, ids, action="both").node.node_id
+    merged = kept.memory.edits.merge(kept.id, ids, action="both").node.node_id
 
     assert nodes_of(kept)[ids[0]] == replace(
         ONE, status="merged", status_before="active", merged_into=merged, version=2
@@ -125,7 +125,7 @@ def test_the_sources_stay_and_point_on(kept: Keeper) -> None:
 def test_the_vectors_of_all_clusters_concerned_are_renewed(kept: Keeper) -> None:
     add_clusters(kept, c=2, d=1)
     ids = add(kept, ONE, TWO, a_node(3, cluster_id="d"))
-    merge = kept.memory.merges.merge(kept.id, ids, action="all")
+    merge = kept.memory.edits.merge(kept.id, ids, action="all")
 
     assert merge.node.cluster_id == "c"
     assert kept.renewals.clusters == ["c", "d"]
@@ -136,7 +136,7 @@ def test_the_vectors_of_all_clusters_concerned_are_renewed(kept: Keeper) -> None
 def test_a_cluster_that_cannot_be_renewed_now_is_left_to_the_patrol(kept: Keeper) -> None:
     add_clusters(kept, c=2)
     kept.renewals.is_down = True
-    kept.memory.merges.merge(kept.id, add(kept, ONE, TWO), action="both")
+    kept.memory.edits.merge(kept.id, add(kept, ONE, TWO), action="both")
 
     [waiting] = kept.table.query(keys.dirty(kept.id), index="gsi3").items
     assert waiting["cluster_id"] == "c"
@@ -145,17 +145,17 @@ def test_a_cluster_that_cannot_be_renewed_now_is_left_to_the_patrol(kept: Keeper
 def test_a_feeling_that_is_given_counts(laptop: Keeper) -> None:
     ids = add(laptop, ONE, TWO)
 
-    merge = laptop.memory.merges.merge(laptop.id, ids, action="both", feeling=" proud ")
+    merge = laptop.memory.edits.merge(laptop.id, ids, action="both", feeling=" proud ")
     assert merge.node.feeling == "proud"
 
 
 def test_dead_nodes_that_are_merged_live_again(laptop: Keeper) -> None:
     laptop.table.update(keys.meta(laptop.id), Change(set={"clock": 500}))
     dead = [replace(each, status="dead", count_at_death=0, due=None) for each in (ONE, TWO)]
-    merge = laptop.memory.merges.merge(laptop.id, add(laptop, *dead), action="both")
+    merge = laptop.memory.edits.merge(laptop.id, add(laptop, *dead), action="both")
 
     assert (merge.node.status, merge.node.clock0, merge.node.due) == ("active", 500, 622)
-    undone = laptop.memory.merges.undo(laptop.id, merge.node.node_id)
+    undone = laptop.memory.edits.undo_merge(laptop.id, merge.node.node_id)
     assert {source.status for source in undone.sources} == {"dead"}
 
 
@@ -164,8 +164,8 @@ def test_taking_a_merge_back_makes_the_sources_what_they_were(kept: Keeper) -> N
     sources = [ONE, TWO, a_node(3, cluster_id="d", status="dying")]
     ids = add(kept, *sources)
     indexed = dict(kept.index.applied)
-    merged = kept.memory.merges.merge(kept.id, ids, action="all").node
-    kept.memory.merges.undo(kept.id, merged.node_id)
+    merged = kept.memory.edits.merge(kept.id, ids, action="all").node
+    kept.memory.edits.undo_merge(kept.id, merged.node_id)
 
     found = nodes_of(kept)
     assert [found[each] for each in ids] == [replace(each, version=3) for each in sources]
@@ -186,14 +186,14 @@ def test_taking_a_merge_back_makes_the_sources_what_they_were(kept: Keeper) -> N
 
 def test_what_the_merge_has_learned_since_goes_to_the_strongest(laptop: Keeper) -> None:
     ids = add(laptop, ONE, TWO)
-    merged = laptop.memory.merges.merge(laptop.id, ids, action="both").node
+    merged = laptop.memory.edits.merge(laptop.id, ids, action="both").node
     laptop.memory.nodes.touch(laptop.id, {merged.node_id: 3})
     learned = Change(
         set={"evidence": ["S1", "S2", "S3", "S9"], "when": [*merged.when, "2026-07-20"]},
         add={"version": 1},
     )
     laptop.table.update(Key(keys.nodes(laptop.id), merged.node_id), learned)
-    laptop.memory.merges.undo(laptop.id, merged.node_id)
+    laptop.memory.edits.undo_merge(laptop.id, merged.node_id)
 
     found = nodes_of(laptop)
     assert found[ids[0]] == replace(ONE, version=3)
@@ -209,21 +209,21 @@ def test_what_the_merge_has_learned_since_goes_to_the_strongest(laptop: Keeper) 
 def test_a_source_whose_cluster_is_no_more_goes_where_the_merge_was(laptop: Keeper) -> None:
     add_clusters(laptop, c=2, d=1)
     ids = add(laptop, ONE, TWO, a_node(3, cluster_id="d"))
-    merged = laptop.memory.merges.merge(laptop.id, ids, action="all").node
+    merged = laptop.memory.edits.merge(laptop.id, ids, action="all").node
     cluster = laptop.memory.clusters.get(laptop.id, "d")
     assert cluster is not None
     retired = replace(cluster, state="retired", version=cluster.version + 1)
     laptop.memory.clusters.replace(laptop.id, retired, version=cluster.version)
-    laptop.memory.merges.undo(laptop.id, merged.node_id)
+    laptop.memory.edits.undo_merge(laptop.id, merged.node_id)
 
     assert nodes_of(laptop)[ids[2]].cluster_id == "c"
 
 
 def test_the_same_nodes_can_be_merged_again(laptop: Keeper) -> None:
     ids = add(laptop, ONE, TWO)
-    first = laptop.memory.merges.merge(laptop.id, ids, action="both").node
-    laptop.memory.merges.undo(laptop.id, first.node_id)
-    again = laptop.memory.merges.merge(laptop.id, ids[::-1], action="once more").node
+    first = laptop.memory.edits.merge(laptop.id, ids, action="both").node
+    laptop.memory.edits.undo_merge(laptop.id, first.node_id)
+    again = laptop.memory.edits.merge(laptop.id, ids[::-1], action="once more").node
 
     assert again == replace(first, action="once more", version=3, evidence=again.evidence)
     assert set(again.evidence) == {"S1", "S2", "S3"}
@@ -232,12 +232,12 @@ def test_the_same_nodes_can_be_merged_again(laptop: Keeper) -> None:
 
 def test_a_merge_of_a_merge_is_taken_back_from_the_top(laptop: Keeper) -> None:
     ids = add(laptop, ONE, TWO, a_node(3))
-    inner = laptop.memory.merges.merge(laptop.id, ids[:2], action="both").node.node_id
-    outer = laptop.memory.merges.merge(laptop.id, [inner, ids[2]], action="all").node.node_id
+    inner = laptop.memory.edits.merge(laptop.id, ids[:2], action="both").node.node_id
+    outer = laptop.memory.edits.merge(laptop.id, [inner, ids[2]], action="all").node.node_id
     with pytest.raises(InvalidInputError, match=f"was merged into {outer}; take that merge back"):
-        laptop.memory.merges.undo(laptop.id, inner)
-    laptop.memory.merges.undo(laptop.id, outer)
-    laptop.memory.merges.undo(laptop.id, inner)
+        laptop.memory.edits.undo_merge(laptop.id, inner)
+    laptop.memory.edits.undo_merge(laptop.id, outer)
+    laptop.memory.edits.undo_merge(laptop.id, inner)
 
     assert {each: nodes_of(laptop)[each].status for each in ids} == dict.fromkeys(ids, "active")
 
@@ -262,7 +262,7 @@ def test_what_cannot_be_merged_is_refused(laptop: Keeper, wanted: list[int], mes
     )
     before = nodes_of(laptop)
     with pytest.raises(InvalidInputError, match=message):
-        laptop.memory.merges.merge(
+        laptop.memory.edits.merge(
             laptop.id, [a_node(number).node_id for number in wanted], action="all"
         )
 
@@ -273,39 +273,39 @@ def test_what_cannot_be_merged_is_refused(laptop: Keeper, wanted: list[int], mes
 def test_ids_that_do_not_exist_are_named(laptop: Keeper, unknown: str) -> None:
     [node_id] = add(laptop, ONE)
     with pytest.raises(NotFoundError, match="there is no memory"):
-        laptop.memory.merges.merge(laptop.id, [node_id, unknown], action="all")
+        laptop.memory.edits.merge(laptop.id, [node_id, unknown], action="all")
     with pytest.raises(NotFoundError, match="there is no memory"):
-        laptop.memory.merges.undo(laptop.id, unknown)
+        laptop.memory.edits.undo_merge(laptop.id, unknown)
 
 
 def test_only_a_merge_can_be_taken_back_and_once(laptop: Keeper) -> None:
     ids = add(laptop, ONE, TWO)
     with pytest.raises(InvalidInputError, match="was not made by merging"):
-        laptop.memory.merges.undo(laptop.id, ids[0])
-    merged = laptop.memory.merges.merge(laptop.id, ids, action="both").node.node_id
-    laptop.memory.merges.undo(laptop.id, merged)
+        laptop.memory.edits.undo_merge(laptop.id, ids[0])
+    merged = laptop.memory.edits.merge(laptop.id, ids, action="both").node.node_id
+    laptop.memory.edits.undo_merge(laptop.id, merged)
     with pytest.raises(InvalidInputError, match="was taken back already"):
-        laptop.memory.merges.undo(laptop.id, merged)
+        laptop.memory.edits.undo_merge(laptop.id, merged)
 
 
 def test_texts_of_a_merge_have_limits(laptop: Keeper) -> None:
     ids = add(laptop, ONE, TWO)
     with pytest.raises(InvalidInputError, match="'summary' has 4097 bytes and its limit is 4096"):
-        laptop.memory.merges.merge(laptop.id, ids, action="x" * 4097)
+        laptop.memory.edits.merge(laptop.id, ids, action="x" * 4097)
     with pytest.raises(InvalidInputError, match="'feeling' has 2049 bytes and its limit is 2048"):
-        laptop.memory.merges.merge(laptop.id, ids, action="x", feeling="x" * 2049)
+        laptop.memory.edits.merge(laptop.id, ids, action="x", feeling="x" * 2049)
     with pytest.raises(InvalidInputError, match="'summary' is empty"):
-        laptop.memory.merges.merge(laptop.id, ids, action=" ")
+        laptop.memory.edits.merge(laptop.id, ids, action=" ")
 
 
 def test_as_many_nodes_as_promised_are_merged_and_taken_back(kept: Keeper) -> None:
     clusters = [f"c{number:02}" for number in range(20)]
     add_clusters(kept, **dict.fromkeys(clusters, 1))
     ids = add(kept, *(a_node(number, cluster_id=each) for number, each in enumerate(clusters)))
-    merged = kept.memory.merges.merge(kept.id, ids, action="all").node
+    merged = kept.memory.edits.merge(kept.id, ids, action="all").node
 
     assert len(merged.evidence) == 20
-    kept.memory.merges.undo(kept.id, merged.node_id)
+    kept.memory.edits.undo_merge(kept.id, merged.node_id)
     assert {nodes_of(kept)[each].status for each in ids} == {"active"}
 
 
@@ -358,7 +358,7 @@ def test_merging_and_taking_back_lose_nothing(
                 chosen = {top[place % len(top)] for place in places}
                 if len(chosen) > 1:
                     sources = [nodes_of(kept)[each] for each in chosen]
-                    made = kept.memory.merges.merge(kept.id, sorted(chosen), action="m").node
+                    made = kept.memory.edits.merge(kept.id, sorted(chosen), action="m").node
                     merges.append(made.node_id)
                     assert made.importance == max(each.importance for each in sources)
                     assert TRUST_ORDER.index(made.trust) == min(
@@ -366,7 +366,7 @@ def test_merging_and_taking_back_lose_nothing(
                     )
                     assert set(made.actors) == {a for each in sources for a in each.actors}
             elif merges and merges[-1] in top:
-                kept.memory.merges.undo(kept.id, merges.pop())
+                kept.memory.edits.undo_merge(kept.id, merges.pop())
 
             found = nodes_of(kept)
             holders = [
@@ -382,6 +382,6 @@ def test_merging_and_taking_back_lose_nothing(
                 assert cluster.n_active == len(members)
 
         while merges:
-            kept.memory.merges.undo(kept.id, merges.pop())
+            kept.memory.edits.undo_merge(kept.id, merges.pop())
         found = nodes_of(kept)
         assert [replace(found[each.node_id], version=1) for each in nodes] == list(nodes)

@@ -9,13 +9,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nacre.being.memory.model import keys
-from nacre.being.memory.model.types import Scene
-from nacre.being.memory.store.scenes import SceneDraft
+from nacre.being.memory.model.types import Scene, SceneDraft
 from nacre.being.memory.store.targets import NOTES
 from nacre.core.errors import InvalidInputError, NotFoundError
 from nacre.ports.items.table import Change, Key, Put, Update
 from tests.adapters.conftest import StillClock
-from tests.being.memory.keeping import Keeper, keeper, queue_of, told
+from tests.being.memory.keeping import Keeper, keeper, queue_of, scene_draft
 from tests.being.memory.stores import sqlite_table
 
 MIXED = "猫に餌👩‍👧‍👦 — שלום, مُحَمَّد; Ωμέγα e\u0301"
@@ -34,11 +33,11 @@ def consume(kept: Keeper, scene: Scene, node_id: str = "node-1") -> None:
 def test_scenes_come_back_as_they_were_told(kept: Keeper, clock: StillClock) -> None:
     draft = SceneDraft(
         action=f"  Ann said {MIXED}\n",
-        actors=["Ann", "ネコ", "Ann"],
-        when=["2026-07-02", "2026-07-01", "2026-07-02"],
+        actors=("Ann", "ネコ", "Ann"),
+        when=("2026-07-02", "2026-07-01", "2026-07-02"),
         setting="at\nhome",
         feeling=" ",
-        themes=["cats"],
+        themes=("cats",),
         importance=1,
     )
     [scene] = kept.memory.scenes.record(kept.id, [draft]).scenes
@@ -62,7 +61,7 @@ def test_scenes_come_back_as_they_were_told(kept: Keeper, clock: StillClock) -> 
 
 
 def test_scenes_of_a_call_keep_their_order(kept: Keeper) -> None:
-    told_in_order = [told(f"event {number}") for number in range(12)]
+    told_in_order = [scene_draft(f"event {number}") for number in range(12)]
     kept.memory.scenes.record(kept.id, told_in_order)
 
     assert [scene.action for scene in kept.memory.scenes.pending(kept.id).scenes] == [
@@ -71,7 +70,7 @@ def test_scenes_of_a_call_keep_their_order(kept: Keeper) -> None:
 
 
 def test_pending_scenes_are_paged(kept: Keeper) -> None:
-    kept.memory.scenes.record(kept.id, [told(f"event {number}") for number in range(5)])
+    kept.memory.scenes.record(kept.id, [scene_draft(f"event {number}") for number in range(5)])
     first = kept.memory.scenes.pending(kept.id, limit=3)
     second = kept.memory.scenes.pending(kept.id, limit=3, start=first.next)
 
@@ -79,7 +78,7 @@ def test_pending_scenes_are_paged(kept: Keeper) -> None:
 
 
 def test_a_scene_is_searchable_with_the_commit_that_stores_it(kept: Keeper) -> None:
-    [scene] = kept.memory.scenes.record(kept.id, [told(setting="the kitchen")]).scenes
+    [scene] = kept.memory.scenes.record(kept.id, [scene_draft(setting="the kitchen")]).scenes
 
     entry = kept.index.applied[scene.scene_id]
     assert (entry.kind, entry.state, entry.days) == ("scene", "pending", ("2026-07-01",))
@@ -88,7 +87,7 @@ def test_a_scene_is_searchable_with_the_commit_that_stores_it(kept: Keeper) -> N
 
 
 def test_notes_and_scenes_are_stored_together(kept: Keeper) -> None:
-    written = kept.memory.scenes.record(kept.id, [told()], notes=["buy milk", "call Bo"])
+    written = kept.memory.scenes.record(kept.id, [scene_draft()], notes=["buy milk", "call Bo"])
 
     assert [note.text for note in written.notes] == ["buy milk", "call Bo"]
     assert (kept.meta("pending_scenes"), kept.meta("n_notes")) == (1, 2)
@@ -96,9 +95,11 @@ def test_notes_and_scenes_are_stored_together(kept: Keeper) -> None:
 
 @pytest.mark.requirement("003.update_notes.update")
 def test_new_scenes_take_the_place_of_old_ones(kept: Keeper) -> None:
-    old = kept.memory.scenes.record(kept.id, [told("a"), told("b"), told("c")]).scenes
+    old = kept.memory.scenes.record(
+        kept.id, [scene_draft("a"), scene_draft("b"), scene_draft("c")]
+    ).scenes
     written = kept.memory.scenes.record(
-        kept.id, [told("d")], replacing=[old[0].scene_id, old[2].scene_id, old[0].scene_id]
+        kept.id, [scene_draft("d")], replacing=[old[0].scene_id, old[2].scene_id, old[0].scene_id]
     )
 
     assert written.deleted == (old[0].scene_id, old[2].scene_id)
@@ -108,10 +109,10 @@ def test_new_scenes_take_the_place_of_old_ones(kept: Keeper) -> None:
 
 
 def test_what_cannot_be_deleted_is_named_and_the_rest_is_done(kept: Keeper) -> None:
-    made, open_ = kept.memory.scenes.record(kept.id, [told("a"), told("b")]).scenes
+    made, open_ = kept.memory.scenes.record(kept.id, [scene_draft("a"), scene_draft("b")]).scenes
     consume(kept, made)
     written = kept.memory.scenes.record(
-        kept.id, [told("c")], replacing=[made.scene_id, "no such id", open_.scene_id]
+        kept.id, [scene_draft("c")], replacing=[made.scene_id, "no such id", open_.scene_id]
     )
 
     assert written.deleted == (open_.scene_id,)
@@ -123,10 +124,12 @@ def test_what_cannot_be_deleted_is_named_and_the_rest_is_done(kept: Keeper) -> N
 
 
 def test_nothing_is_deleted_when_something_is_wrong_with_what_replaces_it(kept: Keeper) -> None:
-    [old] = kept.memory.scenes.record(kept.id, [told()]).scenes
+    [old] = kept.memory.scenes.record(kept.id, [scene_draft()]).scenes
     with pytest.raises(InvalidInputError, match=r"'scenes\.1\.when\.0' must be a date"):
         kept.memory.scenes.record(
-            kept.id, [told("x"), told("y", when=["2026-02-30"])], replacing=[old.scene_id]
+            kept.id,
+            [scene_draft("x"), scene_draft("y", when=["2026-02-30"])],
+            replacing=[old.scene_id],
         )
 
     assert list(stored(kept)) == [old.scene_id]
@@ -135,10 +138,10 @@ def test_nothing_is_deleted_when_something_is_wrong_with_what_replaces_it(kept: 
 
 @pytest.mark.requirement("003.update_notes.notes")
 def test_notes_stay_untouched_by_whatever_happens_to_scenes(kept: Keeper) -> None:
-    written = kept.memory.scenes.record(kept.id, [told()], notes=["  keep\nme 🐚 "])
+    written = kept.memory.scenes.record(kept.id, [scene_draft()], notes=["  keep\nme 🐚 "])
     [note] = written.notes
     [scene] = written.scenes
-    kept.memory.scenes.record(kept.id, [told("x")], replacing=[scene.scene_id, note.key])
+    kept.memory.scenes.record(kept.id, [scene_draft("x")], replacing=[scene.scene_id, note.key])
     for other in stored(kept).values():
         consume(kept, other)
 
@@ -147,19 +150,19 @@ def test_notes_stay_untouched_by_whatever_happens_to_scenes(kept: Keeper) -> Non
 
 
 def test_a_scene_with_an_id_of_its_own_is_stored_once(kept: Keeper) -> None:
-    twice = [told("a", scene_id="derived-1"), told("b", scene_id="derived-2")]
+    twice = [scene_draft("a", scene_id="derived-1"), scene_draft("b", scene_id="derived-2")]
     kept.memory.scenes.record(kept.id, twice[:1])
     written = kept.memory.scenes.record(kept.id, twice)
 
     assert [scene.scene_id for scene in written.scenes] == ["derived-2"]
-    assert written.known == ("derived-1",)
+    assert written.already_stored == ("derived-1",)
     assert kept.meta("pending_scenes") == 2
 
 
 def test_a_being_that_does_not_exist_gets_no_scenes(kept: Keeper) -> None:
     stranger = "00000000-0000-4000-8000-00000000dead"
     with pytest.raises(NotFoundError, match="there is no such Being"):
-        kept.memory.scenes.record(stranger, [told()])
+        kept.memory.scenes.record(stranger, [scene_draft()])
 
     assert kept.memory.scenes.page(stranger).scenes == ()
 
@@ -199,7 +202,7 @@ def test_a_scene_beyond_a_limit_names_field_and_limit(
         name: list(value) if isinstance(value, map) else value for name, value in fields.items()
     }
     with pytest.raises(InvalidInputError) as raised:
-        laptop.memory.scenes.record(laptop.id, [told(**given)])
+        laptop.memory.scenes.record(laptop.id, [scene_draft(**given)])
 
     assert str(raised.value).startswith(message)
     assert stored(laptop) == {}
@@ -208,11 +211,11 @@ def test_a_scene_beyond_a_limit_names_field_and_limit(
 def test_a_scene_at_every_limit_is_stored(kept: Keeper) -> None:
     largest = SceneDraft(
         action="猫" * 1365 + "x",
-        actors=[f"{number:02}" + "人" * 198 for number in range(50)],
-        when=[f"{1900 + number}-01-01" for number in range(366)],
+        actors=tuple(f"{number:02}" + "人" * 198 for number in range(50)),
+        when=tuple(f"{1900 + number}-01-01" for number in range(366)),
         setting="x" * 1024,
         feeling="y" * 2048,
-        themes=[f"{number:02}" + "題" * 198 for number in range(20)],
+        themes=tuple(f"{number:02}" + "題" * 198 for number in range(20)),
         importance=0,
     )
     [scene] = kept.memory.scenes.record(kept.id, [largest]).scenes
@@ -223,7 +226,7 @@ def test_a_scene_at_every_limit_is_stored(kept: Keeper) -> None:
 
 def test_a_call_takes_as_much_as_one_transaction(kept: Keeper) -> None:
     kept.memory.scenes.record(
-        kept.id, [told(f"event {number}") for number in range(20)], notes=["n"] * 15
+        kept.id, [scene_draft(f"event {number}") for number in range(20)], notes=["n"] * 15
     )
     assert (len(stored(kept)), kept.meta("n_notes")) == (20, 15)
 
@@ -242,7 +245,7 @@ def test_a_call_that_is_too_large_says_so(
     with pytest.raises(InvalidInputError, match=message):
         laptop.memory.scenes.record(
             laptop.id,
-            [told(f"event {number}") for number in range(call.get("scenes", 1))],
+            [scene_draft(f"event {number}") for number in range(call.get("scenes", 1))],
             notes=[f"note {number}" for number in range(call.get("notes", 0))],
             replacing=[f"id {number}" for number in range(call.get("replacing", 0))],
         )
@@ -277,7 +280,9 @@ def test_every_scene_is_accounted_for(history: list[tuple[str, int, list[int]]])
             chosen = [each for place, each in enumerate(list(expected)) if place in places]
             if what == "record":
                 written = kept.memory.scenes.record(
-                    kept.id, [told(f"event {number}") for number in range(count)], replacing=chosen
+                    kept.id,
+                    [scene_draft(f"event {number}") for number in range(count)],
+                    replacing=chosen,
                 )
                 for each in chosen:
                     if expected[each] != "consumed":
@@ -299,6 +304,6 @@ def test_every_scene_is_accounted_for(history: list[tuple[str, int, list[int]]])
 
 def test_the_moment_of_a_scene_is_the_clocks(laptop: Keeper, clock: StillClock) -> None:
     clock.time = datetime(2030, 1, 2, 3, 4, 5, 678_999, tzinfo=UTC)
-    [scene] = laptop.memory.scenes.record(laptop.id, [told()]).scenes
+    [scene] = laptop.memory.scenes.record(laptop.id, [scene_draft()]).scenes
 
     assert scene.created_at == "2030-01-02T03:04:05.678Z"

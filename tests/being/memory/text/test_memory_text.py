@@ -1,34 +1,40 @@
-from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nacre.being.memory.model.types import SceneText
 from nacre.being.memory.text.memory_text import Fragment, recall_block, scene_line, shown_line
 from nacre.core.limits import RECALL_BYTES
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
-    action: str
-    actors: Sequence[str] = ()
-    when: Sequence[str] = ()
-    setting: str | None = None
-    feeling: str | None = None
+def scene_text(action: str, **fields: Any) -> SceneText:
+    return SceneText(**{"action": action, "actors": (), "when": (), **fields})
 
 
 def test_an_event_is_one_line() -> None:
-    event = Event("lost\nher keys", ("Ann", "Bo"), ("2024-05-01",), "in the park", "worried")
+    scene = scene_text(
+        "lost\nher keys",
+        actors=("Ann", "Bo"),
+        when=("2024-05-01",),
+        setting="in the park",
+        feeling="worried",
+    )
 
-    assert scene_line(event) == "[2024-05-01] Ann, Bo: lost her keys (in the park) — worried"
-    assert scene_line(Event("it rained")) == "it rained"
+    assert scene_line(scene) == "[2024-05-01] Ann, Bo: lost her keys (in the park) — worried"
+    assert scene_line(scene_text("it rained")) == "it rained"
 
 
 def test_many_days_and_actors_do_not_hide_what_happened() -> None:
-    year = [f"2026-{month:02}-{day:02}" for month in range(1, 13) for day in range(1, 29)]
-    crowd = [f"guest {number} {'名' * 60}" for number in range(50)]
+    scene = scene_text(
+        "sang at the ball",
+        actors=tuple(f"guest {number} {'名' * 60}" for number in range(50)),
+        when=tuple(f"2026-{month:02}-{day:02}" for month in range(1, 13) for day in range(1, 29)),
+        setting="in the park",
+        feeling="glad",
+    )
 
-    shown = shown_line(Event("sang at the ball", crowd, year, "in the park", "glad"))
+    shown = shown_line(scene)
 
     assert shown.startswith("[2026-01-01 to 2026-12-28, 336 days] guest 0 名")
     assert shown.endswith("…: sang at the ball (in the park) — glad")
@@ -36,9 +42,10 @@ def test_many_days_and_actors_do_not_hide_what_happened() -> None:
 
 
 def test_few_days_and_actors_are_shown_as_they_are() -> None:
-    event = Event("rowed", ("Ann", "Bo"), ("2026-01-01", "2026-01-02", "2026-02-01"))
+    days = ("2026-01-01", "2026-01-02", "2026-02-01")
+    scene = scene_text("rowed", actors=("Ann", "Bo"), when=days)
 
-    assert shown_line(event) == scene_line(event)
+    assert shown_line(scene) == scene_line(scene)
 
 
 FRAGMENTS = [Fragment(text, f"node {text}") for text in ("one", "two", "three")]

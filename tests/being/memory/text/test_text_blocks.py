@@ -1,23 +1,23 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nacre.being.memory.text.text_blocks import Entry, Section, block, shortened
+from nacre.being.memory.text.text_blocks import BlockEntry, Section, block, shortened
 
 texts = st.text(alphabet="abc é日🌊", min_size=1, max_size=60)
-entries = st.builds(Entry, texts) | st.builds(Entry, texts, texts)
+entries = st.builds(BlockEntry, texts) | st.builds(BlockEntry, texts, texts)
 sections = st.lists(
     st.builds(
         Section,
         title=st.sampled_from(["Rules", "Preferences"]),
         entries=st.lists(entries, max_size=6).map(tuple),
-        rest=st.just("update_memory get rules"),
+        hint=st.just("update_memory get rules"),
     ),
     max_size=4,
 )
 
 
-def lines(*names: str) -> tuple[Entry, ...]:
-    return tuple(Entry(f"- {name}") for name in names)
+def lines(*names: str) -> tuple[BlockEntry, ...]:
+    return tuple(BlockEntry(f"- {name}") for name in names)
 
 
 def test_sections_with_entries_are_shown_in_order() -> None:
@@ -42,7 +42,9 @@ def test_what_does_not_fit_is_left_out_from_the_end_and_counted() -> None:
 
 
 def test_briefs_come_before_whole_texts_of_any_section() -> None:
-    first = Section("Knowledge", (Entry("- tea: " + "x" * 30, "- tea"), Entry("- b", "- b")), "k")
+    first = Section(
+        "Knowledge", (BlockEntry("- tea: " + "x" * 30, "- tea"), BlockEntry("- b", "- b")), "k"
+    )
     second = Section("Tools", lines("a saw"), "t")
 
     assert block([first, second], 70) == "## Knowledge\n- tea\n- b\n\n## Tools\n- a saw"

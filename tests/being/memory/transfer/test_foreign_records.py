@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from nacre.being.memory.transfer.basic_memory import Page, read_basic_memory
 from nacre.being.memory.transfer.foreign_records import (
-    Found,
-    NotUnderstood,
+    ParsedPart,
+    SkippedPart,
     knowledge_records,
     parts_of,
     scene_records,
@@ -22,20 +22,20 @@ from nacre.being.memory.transfer.portable_records import KINDS, Record, decode, 
 from nacre.being.memory.transfer.server_memory import read_server_memory
 from nacre.core.errors import InvalidInputError
 from nacre.core.ids import ulid_milliseconds
-from tests.laws import examples
+from tests.scaffolding.laws import examples
 
 TODAY = datetime(2026, 7, 28, 12, tzinfo=UTC)
 
 
-def records(found: list[Found]) -> list[tuple[str, dict[str, Any]]]:
+def records(found: list[ParsedPart]) -> list[tuple[str, dict[str, Any]]]:
     return [(each.kind, dict(each.value)) for each in found if isinstance(each, Record)]
 
 
-def strange(found: list[Found]) -> list[tuple[str, str]]:
-    return [(each.where, each.reason) for each in found if isinstance(each, NotUnderstood)]
+def strange(found: list[ParsedPart]) -> list[tuple[str, str]]:
+    return [(each.where, each.reason) for each in found if isinstance(each, SkippedPart)]
 
 
-def told(found: list[Found], *fields: str) -> list[tuple[Any, ...]]:
+def told(found: list[ParsedPart], *fields: str) -> list[tuple[Any, ...]]:
     scenes = [value for kind, value in records(found) if kind == "scene"]
     return [tuple(scene.get(field) for field in fields) for scene in scenes]
 
@@ -43,7 +43,7 @@ def told(found: list[Found], *fields: str) -> list[tuple[Any, ...]]:
 # @modelcontextprotocol/server-memory
 
 
-def server_memory(*lines: object) -> list[Found]:
+def server_memory(*lines: object) -> list[ParsedPart]:
     raw = [each if isinstance(each, bytes) else json.dumps(each).encode() for each in lines]
     return list(read_server_memory(raw, today=TODAY))
 
@@ -136,7 +136,7 @@ def test_the_same_memory_has_the_same_id_on_any_day() -> None:
 # mem0
 
 
-def mem0(content: object) -> list[Found]:
+def mem0(content: object) -> list[ParsedPart]:
     raw = content if isinstance(content, bytes) else json.dumps(content).encode()
     return list(read_mem0(raw, today=TODAY))
 
@@ -290,7 +290,7 @@ Some words about [[Beans]].
 """
 
 
-def basic(*pages: Page) -> list[Found]:
+def basic(*pages: Page) -> list[ParsedPart]:
     return list(read_basic_memory(pages, today=TODAY))
 
 

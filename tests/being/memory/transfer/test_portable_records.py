@@ -16,14 +16,14 @@ from hypothesis import strategies as st
 from nacre.adapters.aws.dynamodb.table import DynamoTable
 from nacre.adapters.sqlite.database import SqliteDatabase
 from nacre.adapters.sqlite.table import SqliteTable
-from nacre.being.memory.erase.erase_memories import Erasing
+from nacre.being.memory.erase.erase_memories import MemoryEraser
 from nacre.being.memory.model import keys
-from nacre.being.memory.model.message_chain import Said
+from nacre.being.memory.model.message_chain import ChatMessage
 from nacre.being.memory.model.types import Node, node_id_of
-from nacre.being.memory.store.event_nodes import known_nodes
+from nacre.being.memory.store.event_nodes import nodes_of_events
 from nacre.being.memory.store.targets import TARGETS
 from nacre.being.memory.transfer.export_file import ExportFile, save
-from nacre.being.memory.transfer.exporter import Exports
+from nacre.being.memory.transfer.exporter import Exporter
 from nacre.being.memory.transfer.portable_records import KINDS
 from nacre.being.orders.sessions.session import Turn
 from nacre.being.orders.sessions.store import SessionStore
@@ -31,10 +31,10 @@ from nacre.core.errors import InvalidInputError, UnavailableError
 from nacre.jobs.lease import Leases
 from nacre.ports.items.table import Change, Item, Range, Table
 from tests.adapters.conftest import StillClock
-from tests.aws_stack import Stack
-from tests.being.memory.keeping import Keeper, a_node, keeper, queue_of, told
+from tests.being.memory.keeping import Keeper, a_node, keeper, queue_of, scene_draft
 from tests.being.memory.minds import CountingTable
 from tests.being.memory.moving import exported, fill, imported, state_of
+from tests.scaffolding.aws_stack import Stack
 
 
 @pytest.fixture(params=["sqlite", "dynamodb"])
@@ -213,7 +213,7 @@ def test_memories_keep_their_age_on_the_clock_of_another_being(
 def test_a_client_that_sends_its_history_again_is_recognised_by_the_copy(
     full: Keeper, clock: StillClock
 ) -> None:
-    said = [Said("user", "hello"), Said("assistant", "hi 🌊")]
+    said = [ChatMessage("user", "hello"), ChatMessage("assistant", "hi 🌊")]
     content, _ = exported(full.table, full.beings, full.id, clock)
     target = full.another("Copy")
     imported(full.table, target, content, clock)
@@ -259,14 +259,14 @@ def test_more_than_there_may_be_is_refused_before_anything_is_written(
 ) -> None:
     from random import Random
 
-    from nacre.being.memory.transfer.deferred_index import MarkingIndex
-    from nacre.being.memory.transfer.importer import Imports
+    from nacre.being.memory.transfer.deferred_index import DeferredIndex
+    from nacre.being.memory.transfer.importer import Importer
 
     content, _ = exported(full.table, full.beings, full.id, clock)
     target = full.another("Full")
     full.table.update(keys.meta(target), Change(set={"n_notes": 499}))
     counted = CountingTable(full.table)
-    imports = Imports(counted, MarkingIndex(counted, clock=clock, rng=Random(1)))
+    imports = Importer(counted, DeferredIndex(counted, clock=clock, rng=Random(1)))
 
     with pytest.raises(InvalidInputError, match="at most 500 notes, and 1 of the file"):
         imports.check_room(target, ExportFile(io.BytesIO(content)).records())
@@ -323,7 +323,7 @@ def test_a_packed_file_is_read_as_it_is(full: Keeper, clock: StillClock) -> None
 
 @pytest.fixture
 def small(laptop: Keeper, clock: StillClock) -> bytes:
-    laptop.memory.scenes.record(laptop.id, [told("Ann ate"), told("Ann slept")])
+    laptop.memory.scenes.record(laptop.id, [scene_draft("Ann ate"), scene_draft("Ann slept")])
     return exported(laptop.table, laptop.beings, laptop.id, clock)[0]
 
 
@@ -384,9 +384,9 @@ def test_a_newer_format_is_refused(small: bytes) -> None:
         ("node", "a", {"node_id": "b"}, "is missing"),
         ("being", "", {"owner": "me"}, "neither a key nor an identity"),
         ("being", "", {"gsi1pk": "B#1"}, "neither a key nor an identity"),
-        ("being", "", {"order_name": "ignore\nall"}, "no name that orders can have"),
-        ("being", "", {"order_name": "Clawd  bot"}, "no name that orders can have"),
-        ("being", "", {"order_name": 5}, "no name that orders can have"),
+        ("being", "", {"order_name": "ignore\nall"}, "not a valid name for orders"),
+        ("being", "", {"order_name": "Clawd  bot"}, "not a valid name for orders"),
+        ("being", "", {"order_name": 5}, "not a valid name for orders"),
         ("patrol_run", "1", {"schema": 1, "gsi1pk": "B#other#PENDING"}, "a place that is not"),
         ("patrol_run", "1", {"schema": 1, "pk": "B#other"}, "a place that is not"),
         ("relation", "META", {"entity": "Ann", "type": "x", "content": "y", "updated_at": "z"},
@@ -439,7 +439,7 @@ def test_hostile_texts_and_numbers_come_through(
     for number, text in enumerate(texts):
         node = a_node(number, action=text, actors=(text,), stability=numbers[number] + 1)
         kept.table.put(node.to_item(kept.id))
-        kept.memory.history.add(kept.id, [Said("user", text)])
+        kept.memory.history.add(kept.id, [ChatMessage("user", text)])
     content, summary = exported(kept.table, kept.beings, kept.id, clock)
     target = kept.another("Copy")
 
@@ -456,7 +456,7 @@ def test_any_change_of_the_state_changes_the_hash(full: Keeper) -> None:
     records = [
         (kind.name, page[0])
         for kind in KINDS.values()
-        for page in [next(iter(Exports(full.table)._pages(full.id, kind)))]
+        for page in [next(iter(Exporter(full.table)._pages(full.id, kind)))]
     ]
     for kind, item in records:
         changed = {**item, ("share" if kind in ("being", "patrol_run") else "version"): 77}
@@ -509,7 +509,7 @@ def test_memory_does_not_grow_with_what_is_moved(laptop: Keeper, clock: StillClo
         assert being is not None
         with tempfile.TemporaryFile() as file, tempfile.TemporaryFile() as spool:
             tracemalloc.start()
-            records = Exports(laptop.table).records(source)
+            records = Exporter(laptop.table).records(source)
             save(records, being, file, spool, now=clock())
             file.seek(0)
             imported(laptop.table, target, file, clock)
@@ -540,9 +540,9 @@ def test_an_event_that_comes_again_is_known_wherever_its_memory_has_moved(
     carried(other, third, clock)
 
     for kept in (laptop, other, third):
-        assert known_nodes(kept.table, kept.id, [event])[event].node_id == node.node_id
+        assert nodes_of_events(kept.table, kept.id, [event])[event].node_id == node.node_id
     for kept in (other, third):
-        known = known_nodes(kept.table, kept.id, [elsewhere, event, "d" * 64])
+        known = nodes_of_events(kept.table, kept.id, [elsewhere, event, "d" * 64])
         assert {each: found.node_id for each, found in known.items()} == {
             event: node.node_id,
             elsewhere: second.node_id,
@@ -561,7 +561,7 @@ def test_a_memory_that_was_made_anew_is_not_taken_for_its_old_event(
     carried(laptop, other, clock)
     other.table.put(replace(node, fingerprint="a" * 64).to_item(other.id))
 
-    assert known_nodes(other.table, other.id, ["f" * 64]) == {}
+    assert nodes_of_events(other.table, other.id, ["f" * 64]) == {}
 
 
 def test_an_erased_memory_leaves_no_note_of_its_event(
@@ -573,7 +573,9 @@ def test_an_erased_memory_leaves_no_note_of_its_event(
         laptop.memory.nodes.add(laptop.id, nodes)
     carried(laptop, other, clock)
 
-    Erasing(other.table, clock=clock, rng=Random(1)).node(other.id, node_id_of(laptop.id, "f" * 64))
+    MemoryEraser(other.table, clock=clock, rng=Random(1)).node(
+        other.id, node_id_of(laptop.id, "f" * 64)
+    )
 
     assert [item["sk"] for item in notes_of(other)] == ["e" * 64]
 

@@ -81,9 +81,9 @@ def test_an_image_is_named_and_shown() -> None:
 
 
 def test_an_image_is_named_where_the_model_takes_none() -> None:
-    said = parts(pictures=[sent(SAMPLES["image/gif"], "image/gif")], images=False)
+    content = parts(pictures=[sent(SAMPLES["image/gif"], "image/gif")], images=False)
 
-    assert said[1:] == [
+    assert content[1:] == [
         {
             "type": "text",
             "text": "[attachment 1: image-1.gif, image/gif, 14 bytes, not shown: the model takes no"
@@ -104,16 +104,16 @@ def test_an_image_is_named_where_the_model_takes_none() -> None:
     ],
 )
 def test_text_is_fenced(mime_type: str, data: bytes, text: str) -> None:
-    (said,) = texts(sent(data, mime_type, "f"))
+    (part,) = texts(sent(data, mime_type, "f"))
 
-    assert said == f"[attachment 1: f, {mime_type}, {len(data)} bytes]\n{text}"
+    assert part == f"[attachment 1: f, {mime_type}, {len(data)} bytes]\n{text}"
 
 
 @settings(max_examples=50)
 @given(st.text(st.sampled_from("`a\n"), min_size=1, max_size=30))
 def test_no_text_ends_its_fence(text: str) -> None:
-    (said,) = texts(sent(text.encode(), "text/plain"))
-    _, fence, *lines = said.split("\n")
+    (part,) = texts(sent(text.encode(), "text/plain"))
+    _, fence, *lines = part.split("\n")
 
     assert lines[-1] == fence
     assert not any(line.strip() == fence for line in lines[:-1])
@@ -123,29 +123,29 @@ def test_no_text_ends_its_fence(text: str) -> None:
 def test_100_kb_of_a_text_are_given(extra: int) -> None:
     data = b"a" * (ATTACHED_TEXT_BYTES + extra)
 
-    (said,) = texts(sent(data, "text/plain", "f"))
+    (part,) = texts(sent(data, "text/plain", "f"))
 
-    assert said.count("a" * 1000) == ATTACHED_TEXT_BYTES // 1000
-    assert ("cut after 102 kB]" in said) == (extra > 0)
-    assert said.endswith("a\n```")
+    assert part.count("a" * 1000) == ATTACHED_TEXT_BYTES // 1000
+    assert ("cut after 102 kB]" in part) == (extra > 0)
+    assert part.endswith("a\n```")
 
 
 def test_a_text_is_cut_between_characters() -> None:
-    (said,) = texts(sent("é".encode() * ATTACHED_TEXT_BYTES, "text/plain"))
+    (even,) = texts(sent("é".encode() * ATTACHED_TEXT_BYTES, "text/plain"))
     (odd,) = texts(sent(b"a" + "é".encode() * ATTACHED_TEXT_BYTES, "text/plain"))
 
-    assert said.count("é") == ATTACHED_TEXT_BYTES // 2
+    assert even.count("é") == ATTACHED_TEXT_BYTES // 2
     assert odd.count("é") == ATTACHED_TEXT_BYTES // 2 - 1
 
 
 def test_a_document_is_given_as_its_text() -> None:
     reader = Reader(DocumentText("one\n\ntwo ```", pages=3, read=2))
 
-    (said,) = texts(sent(pdf("x"), "application/pdf", "a.pdf"), documents=reader, files=True)
+    (part,) = texts(sent(pdf("x"), "application/pdf", "a.pdf"), documents=reader, files=True)
 
     assert reader.documents == [pdf("x")]
     size = len(pdf("x"))
-    assert said == (
+    assert part == (
         f"[attachment 1: a.pdf, application/pdf, {size} bytes, 2 of 3 pages]\n"
         "````\none\n\ntwo ```\n````"
     )
@@ -154,10 +154,10 @@ def test_a_document_is_given_as_its_text() -> None:
 def test_a_long_document_is_cut() -> None:
     reader = Reader(DocumentText("é" * ATTACHED_TEXT_BYTES, pages=1, read=1))
 
-    (said,) = texts(sent(pdf("x"), "application/pdf"), documents=reader)
+    (part,) = texts(sent(pdf("x"), "application/pdf"), documents=reader)
 
-    assert "1 of 1 pages; cut after 102 kB]" in said
-    assert said.count("é") == ATTACHED_TEXT_BYTES // 2
+    assert "1 of 1 pages; cut after 102 kB]" in part
+    assert part.count("é") == ATTACHED_TEXT_BYTES // 2
 
 
 UNREADABLE = [
@@ -170,9 +170,9 @@ UNREADABLE = [
 
 @pytest.mark.parametrize(("reader", "reason"), UNREADABLE)
 def test_a_document_without_text_is_named(reader: Reader | None, reason: str) -> None:
-    (said,) = texts(sent(pdf("x"), "application/pdf", "a.pdf"), documents=reader)
+    (line,) = texts(sent(pdf("x"), "application/pdf", "a.pdf"), documents=reader)
 
-    assert said.endswith(f"bytes, not read: {reason}]")
+    assert line.endswith(f"bytes, not read: {reason}]")
 
 
 @pytest.mark.parametrize(("reader", "reason"), UNREADABLE)
@@ -188,9 +188,9 @@ def test_a_document_without_text_goes_as_it_is_where_the_model_takes_it(
 
 @pytest.mark.requirement("001.media.audio")
 def test_a_sound_is_named_where_nobody_transcribes() -> None:
-    (said,) = texts(sent(SAMPLES["audio/flac"], "audio/flac", "memo.flac"))
+    (line,) = texts(sent(SAMPLES["audio/flac"], "audio/flac", "memo.flac"))
 
-    assert said == (
+    assert line == (
         "[attachment 1: memo.flac, audio/flac, 42 bytes, not transcribed: no transcriber is"
         " configured]"
     )
@@ -199,13 +199,13 @@ def test_a_sound_is_named_where_nobody_transcribes() -> None:
 @pytest.mark.requirement("001.media.audio")
 def test_a_sound_is_given_as_its_words() -> None:
     listener = Listener("Buy pearls.")
-    sound = SAMPLES["audio/wav"]
+    audio = SAMPLES["audio/wav"]
 
-    (said,) = texts(sent(sound, "audio/wav", "memo.wav"), transcriber=listener)
+    (line,) = texts(sent(audio, "audio/wav", "memo.wav"), transcriber=listener)
 
-    assert listener.heard == [(sound, "memo.wav", "audio/wav")]
-    assert said == (
-        f"[attachment 1: memo.wav, audio/wav, {len(sound)} bytes, transcript]\n"
+    assert listener.heard == [(audio, "memo.wav", "audio/wav")]
+    assert line == (
+        f"[attachment 1: memo.wav, audio/wav, {len(audio)} bytes, transcript]\n"
         "```\nBuy pearls.\n```"
     )
 
@@ -213,9 +213,9 @@ def test_a_sound_is_given_as_its_words() -> None:
 def test_a_sound_that_cannot_be_transcribed_is_named() -> None:
     listener = Listener(UnavailableError("the transcriber answered 500"))
 
-    (said,) = texts(sent(SAMPLES["audio/wav"], "audio/wav"), transcriber=listener)
+    (line,) = texts(sent(SAMPLES["audio/wav"], "audio/wav"), transcriber=listener)
 
-    assert said.endswith("not transcribed: the transcriber answered 500]")
+    assert line.endswith("not transcribed: the transcriber answered 500]")
 
 
 def test_nobody_waits_for_a_sound_once_the_order_is_given_up() -> None:
@@ -227,8 +227,8 @@ def test_nobody_waits_for_a_sound_once_the_order_is_given_up() -> None:
             ended.wait(60)
             return Transcript("late")
 
-    given = [sent(SAMPLES["audio/wav"], "audio/wav")]
-    sounds = read_attachments(None, given, MediaLimits.aws())
+    files = [sent(SAMPLES["audio/wav"], "audio/wav")]
+    sounds = read_attachments(None, files, MediaLimits.aws())
 
     async def given_up() -> None:
         reading = asyncio.ensure_future(
@@ -243,7 +243,7 @@ def test_nobody_waits_for_a_sound_once_the_order_is_given_up() -> None:
     asyncio.run(given_up())  # which ends the loop, and does not wait for its threads
 
     assert not ended.is_set()
-    assert [each.name for each in threading.enumerate()].count("order") == 1
+    assert [thread.name for thread in threading.enumerate()].count("order") == 1
     ended.set()
 
 
@@ -256,22 +256,22 @@ def test_films_and_archives_are_named_and_not_opened(mime_type: str) -> None:
     data = SAMPLES[mime_type]
     (attachment,) = read_attachments(None, [sent(data, mime_type, "f")], MediaLimits.aws())
 
-    (said,) = texts(sent(data, mime_type, "f"))
+    (line,) = texts(sent(data, mime_type, "f"))
 
     size = f"{len(data)} bytes" if len(data) < 1000 else f"{len(data) / 1000:.0f} kB"
-    assert said == (
+    assert line == (
         f"[attachment 1: f, {mime_type}, {size}, not opened, SHA-256 {attachment.sha256}]"
     )
 
 
 def test_attachments_are_numbered_images_first() -> None:
-    said = texts(
+    lines = texts(
         sent(b"a", "text/plain"),
         sent(SAMPLES["application/zip"], "application/zip"),
         pictures=[sent(png(), "image/png")] * 2,
     )
 
-    assert [line.split(",")[0] for line in said] == [
+    assert [line.split(",")[0] for line in lines] == [
         "[attachment 1: image-1.png",
         "[attachment 2: image-2.png",
         "[attachment 3: file-1.txt",

@@ -15,7 +15,7 @@ from nacre.being.orders.media.media_types import FILES, IMAGES
 from nacre.core.errors import InvalidArgumentError
 from nacre.core.limits import LAMBDA_MEDIA_BYTES, LAPTOP_MEDIA_BYTES, MAX_FILE_NAME, MAX_MEDIA_BYTES
 from tests.being.orders.documents import SAMPLES, pdf, png, riff, sent
-from tests.laws import examples
+from tests.scaffolding.laws import examples
 
 LAPTOP = MediaLimits.laptop()
 
@@ -43,9 +43,9 @@ def test_a_call_without_media_has_no_attachments() -> None:
 def test_an_image_of_each_type_is_taken(mime_type: str) -> None:
     data = SAMPLES[mime_type]
 
-    (found,) = read([sent(data, mime_type, "a picture")])
+    (attachment,) = read([sent(data, mime_type, "a picture")])
 
-    assert found == Attachment(
+    assert attachment == Attachment(
         kind="image",
         mime_type=mime_type,
         name="a picture",
@@ -53,16 +53,20 @@ def test_an_image_of_each_type_is_taken(mime_type: str) -> None:
         sha256=hashlib.sha256(data).hexdigest(),
         base64=base64.b64encode(data).decode(),
     )
-    assert found.data == data
-    assert found.head(3) == data[:3]
+    assert attachment.data == data
+    assert attachment.head(3) == data[:3]
 
 
 @pytest.mark.requirement("001.media.files")
 @pytest.mark.parametrize("mime_type", sorted(FILES))
 def test_a_file_of_each_type_is_taken(mime_type: str) -> None:
-    (found,) = read(files=[sent(SAMPLES[mime_type], mime_type)])
+    (attachment,) = read(files=[sent(SAMPLES[mime_type], mime_type)])
 
-    assert (found.kind, found.mime_type, found.data) == ("file", mime_type, SAMPLES[mime_type])
+    assert (attachment.kind, attachment.mime_type, attachment.data) == (
+        "file",
+        mime_type,
+        SAMPLES[mime_type],
+    )
 
 
 def test_the_types_are_those_of_the_seed() -> None:
@@ -72,18 +76,23 @@ def test_the_types_are_those_of_the_seed() -> None:
 
 
 def test_images_come_first_and_each_keeps_its_place() -> None:
-    found = read(
+    attachments = read(
         [sent(png(), "image/png"), sent(png(), "image/png", "b.png")],
         [text_file(b"c"), text_file(b"d")],
     )
 
-    assert [each.name for each in found] == ["image-1.png", "b.png", "file-1.txt", "file-2.txt"]
+    assert [attachment.name for attachment in attachments] == [
+        "image-1.png",
+        "b.png",
+        "file-1.txt",
+        "file-2.txt",
+    ]
 
 
 def test_a_type_is_known_in_capitals_and_with_parameters() -> None:
-    (found,) = read(files=[sent(b"hi", " Text/Plain; charset=utf-8 ")])
+    (attachment,) = read(files=[sent(b"hi", " Text/Plain; charset=utf-8 ")])
 
-    assert found.mime_type == "text/plain"
+    assert attachment.mime_type == "text/plain"
 
 
 @pytest.mark.requirement("001.media.images")
@@ -139,12 +148,12 @@ def test_a_file_may_have_15_mb_and_not_a_byte_more() -> None:
     ],
 )
 def test_a_call_has_a_limit_of_its_deployment(limits: MediaLimits, most: int, error: str) -> None:
-    pieces, rest = divmod(most, MAX_MEDIA_BYTES)
+    pieces, remainder = divmod(most, MAX_MEDIA_BYTES)
     # The size is known without decoding, so that content need not even be right.
     images = [sent(zeros(MAX_MEDIA_BYTES), "image/png")] * pieces
 
-    assert refusal([*images, sent(zeros(rest + 1), "image/png")], None, limits) == error
-    assert "does not begin" in refusal([*images, sent(zeros(rest), "image/png")], None, limits)
+    assert refusal([*images, sent(zeros(remainder + 1), "image/png")], None, limits) == error
+    assert "does not begin" in refusal([*images, sent(zeros(remainder), "image/png")], None, limits)
 
 
 def test_what_is_far_too_large_is_said_in_round_numbers() -> None:
@@ -157,9 +166,11 @@ def test_what_is_far_too_large_is_said_in_round_numbers() -> None:
 
 
 def test_sizes_are_checked_before_anything_is_decoded() -> None:
-    wrong = sent("!" * 8, "image/png")
+    undecodable = sent("!" * 8, "image/png")
 
-    assert "one image may have" in refusal([wrong, sent(zeros(MAX_MEDIA_BYTES + 1), "image/png")])
+    assert "one image may have" in refusal(
+        [undecodable, sent(zeros(MAX_MEDIA_BYTES + 1), "image/png")]
+    )
 
 
 @pytest.mark.requirement("001.media.base64")
@@ -171,8 +182,8 @@ def test_sizes_are_checked_before_anything_is_decoded() -> None:
         ("aGVsbG8=\n\n\n\n", "white space at character 9"),
         ("\naGVsbG8gYW", "white space at character 1"),
         ("aGVs\r\nbG8=AA", "white space at character 5"),
-        ("aGVsbG8", "no multiple of four: it is cut short or not padded"),
-        ("aGVsbG8==", "no multiple of four"),
+        ("aGVsbG8", "not a multiple of four: it is cut short or not padded"),
+        ("aGVsbG8==", "not a multiple of four"),
         ("aGVs-G8_", "'-' at character 5: that is base64url"),
         ("aGVs_G8-", "'_' at character 5: that is base64url"),
         ("aGVsbG8=aGVsbG8=", "'=' at character 8, before its end"),
@@ -180,10 +191,10 @@ def test_sizes_are_checked_before_anything_is_decoded() -> None:
         ("a===", "'=' at character 2, before its end"),
         ("aGVsbG9=", "its last characters are not base64 of whole bytes"),
         ("aGVsbB==", "its last characters are not base64 of whole bytes"),
-        ("aGVs\u0431G8=", "character 5 is no base64"),
-        ("\uff21\uff27\uff36\uff33", "character 1 is no base64"),
-        ("aGVs\0G8=", "character 5 is no base64"),
-        ("\ud800Vsb", "character 1 is no base64"),
+        ("aGVs\u0431G8=", "character 5 is not base64"),
+        ("\uff21\uff27\uff36\uff33", "character 1 is not base64"),
+        ("aGVs\0G8=", "character 5 is not base64"),
+        ("\ud800Vsb", "character 1 is not base64"),
         ("data:text/plain;base64,aGVsbG8=", "it is a data: URI; send the base64 text alone"),
         (
             "https://example.com/a.png",
@@ -212,7 +223,7 @@ HOSTILE = [
     (sent(b"<svg onload='alert(1)'/>", "image/png"), "but is text"),
     (
         sent(b"<svg/>", "image/svg+xml"),
-        "the type 'image/svg+xml' is not taken; images may be image",
+        "the type 'image/svg+xml' is not accepted; images may be image",
     ),
     (sent(SAMPLES["application/pdf"], "image/png"), "looks like application/pdf"),
     (sent(SAMPLES["image/png"], "image/jpeg"), "looks like image/png"),
@@ -225,20 +236,20 @@ HOSTILE = [
     (sent(riff(b"WAVE"), "image/webp"), "looks like audio/wav"),
     (sent(b"MZ\x90\0", "image/png"), "does not begin like one"),
     (sent(SAMPLES["text/plain"], "text/plain"), "text/plain goes into 'files', not into 'images'"),
-    (sent(png(), "image"), "the type 'image' is not taken"),
-    (sent(png(), ""), "the type '' is not taken"),
-    (sent(png(), "image/png\r\nx: y"), "the type 'image/png x: y' is not taken"),
-    (sent(png(), "image/" + "x" * 1000), "x' is not taken"),
+    (sent(png(), "image"), "the type 'image' is not accepted"),
+    (sent(png(), ""), "the type '' is not accepted"),
+    (sent(png(), "image/png\r\nx: y"), "the type 'image/png x: y' is not accepted"),
+    (sent(png(), "image/" + "x" * 1000), "x' is not accepted"),
 ]
 
 
 @pytest.mark.parametrize(("image", "error"), HOSTILE)
 def test_an_image_is_what_it_says_or_refused(image: dict[str, str], error: str) -> None:
-    said = refusal([image])
+    complaint = refusal([image])
 
-    assert said.startswith("images[0]: ")
-    assert error in said
-    assert len(said) < 300
+    assert complaint.startswith("images[0]: ")
+    assert error in complaint
+    assert len(complaint) < 300
 
 
 @pytest.mark.parametrize(
@@ -258,8 +269,8 @@ def test_an_image_is_what_it_says_or_refused(image: dict[str, str], error: str) 
         (sent(b"\xff\xf1\x50\x80", "audio/mpeg"), "does not begin like one"),
         (sent(b"OggS" + bytes(50), "audio/opus"), "looks like audio/ogg"),
         (sent(SAMPLES["video/mp4"], "audio/wav"), "looks like audio/mp4"),
-        (sent(b"x", "application/octet-stream"), "'application/octet-stream' is not taken"),
-        (sent(b"#!/bin/sh", "application/x-sh"), "'application/x-sh' is not taken"),
+        (sent(b"x", "application/octet-stream"), "'application/octet-stream' is not accepted"),
+        (sent(b"#!/bin/sh", "application/x-sh"), "'application/x-sh' is not accepted"),
     ],
 )
 def test_a_file_is_what_it_says_or_refused(file: dict[str, str], error: str) -> None:
@@ -270,9 +281,9 @@ def test_a_file_is_what_it_says_or_refused(file: dict[str, str], error: str) -> 
 def test_what_is_two_things_is_only_what_it_says() -> None:
     zipped = b"PK\3\4" + zlib.compress(b"x" * 1_000_000) + SAMPLES["application/zip"]
     picture, document, text = png() + zipped, pdf("hi") + zipped, b"GIF89a=1;alert(1)"
-    found = read([sent(picture, "image/png")], [sent(document, "application/pdf")])
+    attachments = read([sent(picture, "image/png")], [sent(document, "application/pdf")])
 
-    assert [(each.mime_type, each.data) for each in found] == [
+    assert [(attachment.mime_type, attachment.data) for attachment in attachments] == [
         ("image/png", picture),
         ("application/pdf", document),
     ]
@@ -305,7 +316,7 @@ def test_what_is_no_list_of_media_is_refused(images: Any, files: Any, error: str
 
 @pytest.mark.requirement("001.media.filename")
 @pytest.mark.parametrize(
-    ("given", "name"),
+    ("file_name", "name"),
     [
         (None, "file-1.txt"),
         ("", "file-1.txt"),
@@ -326,30 +337,30 @@ def test_what_is_no_list_of_media_is_refused(images: Any, files: Any, error: str
         ("x" * 300, "x" * MAX_FILE_NAME),
     ],
 )
-def test_a_file_name_is_a_plain_name(given: str | None, name: str) -> None:
-    assert read(files=[text_file(b"x", given)])[0].name == name
+def test_a_file_name_is_a_plain_name(file_name: str | None, name: str) -> None:
+    assert read(files=[text_file(b"x", file_name)])[0].name == name
 
 
 @given(st.text(max_size=400))
-def test_any_file_name_becomes_one_short_line(given: str) -> None:
-    (found,) = read(files=[text_file(b"x", given)])
+def test_any_file_name_becomes_one_short_line(file_name: str) -> None:
+    (attachment,) = read(files=[text_file(b"x", file_name)])
 
-    assert 1 <= len(found.name) <= MAX_FILE_NAME
-    assert found.name.isprintable()
-    assert not set(found.name) & set("/\\`\r\n")
-    assert found.name not in (".", "..")
-    found.name.encode()
+    assert 1 <= len(attachment.name) <= MAX_FILE_NAME
+    assert attachment.name.isprintable()
+    assert not set(attachment.name) & set("/\\`\r\n")
+    assert attachment.name not in (".", "..")
+    attachment.name.encode()
 
 
 @given(st.binary(min_size=1, max_size=300))
 def test_every_archive_comes_out_as_it_went_in(data: bytes) -> None:
     archive = b"PK\3\4" + data
 
-    (found,) = read(files=[sent(archive, "application/zip")])
+    (attachment,) = read(files=[sent(archive, "application/zip")])
 
-    assert (found.data, found.size) == (archive, len(archive))
-    assert found.sha256 == hashlib.sha256(archive).hexdigest()
-    assert [found.head(size) for size in range(9)] == [archive[:size] for size in range(9)]
+    assert (attachment.data, attachment.size) == (archive, len(archive))
+    assert attachment.sha256 == hashlib.sha256(archive).hexdigest()
+    assert [attachment.head(size) for size in range(9)] == [archive[:size] for size in range(9)]
 
 
 @settings(max_examples=examples(150))
@@ -357,12 +368,12 @@ def test_every_archive_comes_out_as_it_went_in(data: bytes) -> None:
 def test_what_is_taken_is_the_one_spelling_of_its_content(text: str) -> None:
     item = {"data": text, "mimeType": "application/zip"}
     zipped = {"data": "UEsDBFBL" + text, "mimeType": "application/zip"}
-    for each in (item, zipped):
+    for file in (item, zipped):
         try:
-            (found,) = read(files=[each])
+            (attachment,) = read(files=[file])
         except InvalidArgumentError:
             continue
-        assert base64.b64encode(found.data).decode() == each["data"]
+        assert base64.b64encode(attachment.data).decode() == file["data"]
 
 
 @given(st.text(max_size=200))
@@ -377,9 +388,9 @@ def test_every_text_is_text_however_its_pieces_fall(text: str) -> None:
 
 
 def test_the_content_stays_out_of_what_is_shown() -> None:
-    (found,) = read([sent(png(), "image/png")])
+    (attachment,) = read([sent(png(), "image/png")])
 
-    assert base64.b64encode(png()).decode()[:20] not in repr(found)
+    assert base64.b64encode(png()).decode()[:20] not in repr(attachment)
 
 
 def zeros(size: int) -> str:

@@ -1,4 +1,4 @@
-"""An answer that is there is given, whatever becomes of what is kept of it, and is one answer."""
+"""An answer is given even if it cannot be stored, and a task has one answer."""
 
 from collections.abc import Mapping
 from threading import Event, Timer
@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from nacre.being.language_model.spending import Spending
+from nacre.being.language_model.daily_budget import Spending
 from nacre.being.orders.sessions.store import SessionStore
 from nacre.core.errors import InvalidInputError, LeaseLostError, UnavailableError
 from nacre.core.limits import MAX_CHAT_BYTES
 from nacre.sdk.decorator import tool
 from tests.adapters.conftest import StillClock
 from tests.being.orders.conftest import World
-from tests.model_server import calling, saying, slow, tool_call
+from tests.scaffolding.model_server import calling, saying, slow, tool_call
 
 
 def down(*_: Any, **__: Any) -> Any:
@@ -57,8 +57,8 @@ def text_of(result: Mapping[str, Any]) -> str:
 
 
 def history(world: World) -> list[str]:
-    found = world.mind.mind.memory.history.search(world.being_id, limit=20)
-    return [f"{each.role}: {each.content}" for each in reversed(found.messages)]
+    hits = world.mind.mind.memory.history.search(world.being_id, limit=20)
+    return [f"{message.role}: {message.content}" for message in reversed(hits.messages)]
 
 
 def test_an_answer_is_given_though_its_session_cannot_be_kept(
@@ -67,9 +67,9 @@ def test_an_answer_is_given_though_its_session_cannot_be_kept(
     with monkeypatch.context() as broken:
         broken.setattr(SessionStore, "add", down)
         broken.setattr(SessionStore, "end", down)
-        told = laptop.text("hello there", sessionKey="s")
+        text = laptop.text("hello there", sessionKey="s")
 
-    assert told == (
+    assert text == (
         "Very well.\n\n(The session could not be kept: its next order does not know of this one.)"
     )
 
@@ -81,14 +81,14 @@ def test_an_answer_is_given_though_its_cost_cannot_be_settled(
     laptop.model.script(calling(tool_call("get_current_time")), saying("Ten."))
 
     assert laptop.text("What time is it?") == "Ten."
-    assert laptop.thinkers.spending.of_today(laptop.being_id).questions == 0
+    assert laptop.model_access.spending.of_today(laptop.being_id).questions == 0
 
 
 def test_a_store_that_fails_for_a_while_does_not_end_the_order(
     laptop: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nacre.being.orders.order.waiting.ORDER_HEARTBEAT_SECONDS", 0.0)
-    monkeypatch.setattr(SessionStore, "keep", down)
+    monkeypatch.setattr("nacre.being.orders.order.deadline.ORDER_HEARTBEAT_SECONDS", 0.0)
+    monkeypatch.setattr(SessionStore, "renew", down)
 
     ready = Event()
     Timer(0.3, ready.set).start()
@@ -106,10 +106,10 @@ def test_an_answer_of_any_length_lands_in_the_history(laptop: World) -> None:
     laptop.model.script(calling(tool_call("mcp__shop__list")), saying("That is all."))
 
     assert len(laptop.text("What is there?")) > MAX_CHAT_BYTES
-    asked, answered = history(laptop)
-    assert asked == "user: What is there?"
-    assert answered.startswith("assistant: shell shell")
-    assert len(answered.encode()) <= MAX_CHAT_BYTES + len("assistant: ")
+    message, answer = history(laptop)
+    assert message == "user: What is there?"
+    assert answer.startswith("assistant: shell shell")
+    assert len(answer.encode()) <= MAX_CHAT_BYTES + len("assistant: ")
 
 
 @pytest.mark.parametrize("dies_in", ["history", "session", "end"])

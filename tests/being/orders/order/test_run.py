@@ -1,4 +1,4 @@
-"""The tool that takes orders: what goes in, what the model is shown, what comes back."""
+"""The tool that takes orders: its arguments, the prompt of the model, and the result."""
 
 import base64
 import json
@@ -9,25 +9,25 @@ import pytest
 
 from nacre.being.memory.model.types import moment
 from nacre.being.orders.media.media_limits import MediaLimits
-from nacre.being.orders.order.order_limits import OrderLimits
+from nacre.being.orders.order.request import OrderLimits
 from nacre.being.orders.order_surface import OrderSurface
 from nacre.core.coroutines import step
 from nacre.core.errors import UnavailableError
 from nacre.core.limits import MAX_ORDER_BYTES, ORDER_CALLS_AT_ONCE, ORDER_ROUNDS
 from nacre.protocol.context import Context, TaskWanted
 from nacre.protocol.principal import FULL, Principal
-from nacre.sdk.content import (
+from nacre.sdk.decorator import tool
+from nacre.sdk.result import (
     AudioContent,
     EmbeddedResource,
     ImageContent,
     ResourceContents,
     TextContent,
+    ToolResult,
 )
-from nacre.sdk.decorator import tool
-from nacre.sdk.result import ToolResult
 from tests.adapters.conftest import StillClock
 from tests.being.orders.conftest import KEY, World, world_over
-from tests.model_server import (
+from tests.scaffolding.model_server import (
     Question,
     Response,
     calling,
@@ -88,22 +88,22 @@ SEED = {
 def tools_of(world: World) -> dict[str, Any]:
     assert isinstance(world.surface, OrderSurface)
     principal = Principal("test", world.being_id, FULL)
-    return {str(each["name"]): each for each in world.surface.tools_for(principal)}
+    return {str(tool["name"]): tool for tool in world.surface.tools_for(principal)}
 
 
 @pytest.mark.requirement("000.order.definition")
 @pytest.mark.requirement("001.order.definition")
 def test_the_tool_is_the_seeds_word_for_word(laptop: World) -> None:
     laptop.mind.beings.name_orders(laptop.being_id, "OpenClaw")
-    found = tools_of(laptop)["order_openclaw"]
+    definition = tools_of(laptop)["order_openclaw"]
 
-    assert found["description"] == (
+    assert definition["description"] == (
         "Send a message to OpenClaw and receive a response. The message will be processed as if"
         " typed by a user. Supports sending images, files (PDF, text, markdown, CSV, JSON), audio,"
         " video, and archives (ZIP, TAR.GZ) via base64 encoding."
     )
-    assert found["inputSchema"] == SEED
-    assert found["annotations"] == {
+    assert definition["inputSchema"] == SEED
+    assert definition["annotations"] == {
         "readOnlyHint": False,
         "destructiveHint": True,
         "idempotentHint": False,
@@ -193,7 +193,7 @@ def test_what_was_said_on_the_way_is_part_of_the_one_answer(laptop: World) -> No
 
     assert laptop.text("What time is it?") == "Let me look.\n\nIt is ten o'clock."
     last = laptop.model.questions[-1].body["messages"]
-    assert [each["role"] for each in last] == [
+    assert [message["role"] for message in last] == [
         *("system", "user", "assistant", "tool", "assistant", "tool")
     ]
     assert last[2]["tool_calls"][0]["function"]["name"] == "get_current_time"
@@ -214,13 +214,13 @@ def other_server(laptop: World, result: ToolResult, name: str = "mcp__shop__find
     """Put a tool beside the Being's own, as the gateway does with other servers' tools."""
 
     @tool(name=name, description="Find something")
-    async def found(what: str, context: Context) -> ToolResult:
-        seen.append((what, context))
+    async def search(what: str, context: Context) -> ToolResult:
+        calls.append((what, context))
         return result
 
-    seen: list[Any] = []
-    found.seen = seen  # type: ignore[attr-defined]
-    laptop.mind.server.register_tool(found)
+    calls: list[Any] = []
+    search.calls = calls  # type: ignore[attr-defined]
+    laptop.mind.server.register_tool(search)
 
 
 def test_results_of_other_servers_are_parts_and_their_media_come_along(laptop: World) -> None:
@@ -257,10 +257,10 @@ def test_results_of_other_servers_are_parts_and_their_media_come_along(laptop: W
             },
         },
     ]
-    shown = laptop.model.questions[-1].body["messages"][-1]["content"]
-    assert "Three shells found." in shown
-    assert "[image/png, which goes to whoever gave the order]" in shown
-    assert base64.b64encode(PNG).decode() not in shown
+    for_model = laptop.model.questions[-1].body["messages"][-1]["content"]
+    assert "Three shells found." in for_model
+    assert "[image/png, sent along with the answer]" in for_model
+    assert base64.b64encode(PNG).decode() not in for_model
 
 
 def test_media_that_do_not_fit_are_left_out_with_a_line(laptop: World, clock: StillClock) -> None:
@@ -284,7 +284,7 @@ def test_media_that_do_not_fit_are_left_out_with_a_line(laptop: World, clock: St
 def test_other_servers_do_not_fill_the_memory(
     laptop: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nacre.being.orders.order.partial_answer.ORDER_HELD_BYTES", 7000)
+    monkeypatch.setattr("nacre.being.orders.order.answer.ORDER_HELD_BYTES", 7000)
     image = ImageContent(base64.b64encode(PNG * 100).decode(), "image/png")
 
     @tool(name="mcp__shop__all")
@@ -298,13 +298,13 @@ def test_other_servers_do_not_fill_the_memory(
     )
     result = laptop.give("Show me everything")
 
-    text, shown = result["content"]
-    assert shown["type"] == "image"
+    text, medium = result["content"]
+    assert medium["type"] == "image"
     assert text["text"].startswith("Look 0.\n\nshell ")
-    assert "shell\n\nLook 1.\n\nLook 2.\n\nThat is all.\n\n(What" in text["text"]
+    assert "shell\n\nLook 1.\n\nLook 2.\n\nThat is all.\n\n(The text" in text["text"]
     assert text["text"].count("shell") == 200_000
     assert text["text"].endswith(
-        "(What mcp__shop__all brought, 1.2 MB, was left out: the text of one answer may have"
+        "(The text of mcp__shop__all, 1.2 MB, was left out: the text of one answer may have"
         " 2 MiB (2.1 MB).)\n\n(One image/png of mcp__shop__all was left out: an order holds no more"
         " than 7 kB.)"
     )
@@ -320,8 +320,8 @@ def test_inner_calls_are_those_of_the_caller_without_its_key(laptop: World) -> N
 
     laptop.call({"message": "Go"}, context)
 
-    [(what, inner)] = laptop.mind.server.get_tool("mcp__shop__find").seen  # type: ignore[union-attr]
-    assert (what, inner.principal) == ("x", context.principal)
+    [(argument, inner)] = laptop.mind.server.get_tool("mcp__shop__find").calls  # type: ignore[union-attr]
+    assert (argument, inner.principal) == ("x", context.principal)
     # Whoever would ask a modern client has the call made again from its start.
     assert (inner.llm_api_key, inner.capabilities, inner.takes_task) == (None, {}, False)
     assert {question.key for question in laptop.model.questions} == {"Bearer sk-header"}
@@ -334,7 +334,7 @@ def test_names_that_providers_refuse_have_an_alias(laptop: World) -> None:
     def reply(question: Question) -> Response:
         if question.body["messages"][-1]["role"] == "tool":
             return saying("Done.")(question)
-        [alias] = [each for each in question.tools if each.startswith("mcp__shop")]
+        [alias] = [tool for tool in question.tools if tool.startswith("mcp__shop")]
         assert len(alias) <= 64
         assert "." not in alias
         return calling(tool_call(alias, {"what": "x"}))(question)
@@ -353,7 +353,7 @@ def test_an_order_cannot_call_itself_or_a_patrol(laptop: World) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "complaint"),
     [
         ("{broken", "not JSON"),
         ("[1]", "must be an object"),
@@ -362,13 +362,13 @@ def test_an_order_cannot_call_itself_or_a_patrol(laptop: World) -> None:
     ],
 )
 def test_a_call_that_is_wrong_is_told_to_the_model(
-    laptop: World, arguments: str, told: str
+    laptop: World, arguments: str, complaint: str
 ) -> None:
     laptop.model.script(calling(tool_call("get_current_time", arguments)), saying("Sorry."))
 
     assert laptop.text("What time is it?") == "Sorry."
     messages = laptop.model.questions[-1].body["messages"]
-    assert told in messages[-1]["content"]
+    assert complaint in messages[-1]["content"]
     assert messages[-1]["content"].startswith("Error: ")
     # Some providers refuse to read again what their model wrote.
     json.loads(messages[-2]["tool_calls"][0]["function"]["arguments"])
@@ -393,16 +393,16 @@ def test_a_tool_that_breaks_does_not_break_the_order(laptop: World) -> None:
 def test_without_a_model_the_error_names_the_settings(laptop: World, clock: StillClock) -> None:
     bare = world_over(laptop.mind, laptop.model, clock, key="", is_remote=laptop.face is not None)
 
-    told = bare.error("hello")
+    text = bare.error("hello")
 
-    assert told.startswith("Error: no language model is configured")
+    assert text.startswith("Error: no language model is configured")
     for name in ("NACRE_LLM_API_KEY", "NACRE_LLM_BASE_URL", "nacre llm-key set", "X-LLM-API-Key"):
-        assert name in told
+        assert name in text
     assert laptop.model.questions == []
 
 
 @pytest.mark.parametrize(
-    ("reply", "told"),
+    ("reply", "complaint"),
     [
         (failing(401), "refused the key"),
         (failing(404), "NACRE_LLM_MODEL"),
@@ -414,7 +414,7 @@ def test_without_a_model_the_error_names_the_settings(laptop: World, clock: Stil
     ],
 )
 def test_a_model_that_fails_is_an_error_in_plain_words(
-    laptop: World, monkeypatch: pytest.MonkeyPatch, reply: Any, told: str
+    laptop: World, monkeypatch: pytest.MonkeyPatch, reply: Any, complaint: str
 ) -> None:
     monkeypatch.setattr("nacre.adapters.openai.chat._FIRST_PAUSE", 0.001)
     laptop.model.reply = reply
@@ -422,7 +422,7 @@ def test_a_model_that_fails_is_an_error_in_plain_words(
     text = laptop.error("my private words", sessionKey="s")
 
     assert text.startswith("Error: ")
-    assert told in text
+    assert complaint in text
     assert "private" not in text
     assert KEY not in text
     # What was not answered leaves nothing behind.
@@ -476,7 +476,7 @@ def test_more_calls_at_once_than_there_may_be_are_not_made(laptop: World) -> Non
         m["content"] for m in laptop.model.questions[-1].body["messages"] if m["role"] == "tool"
     ]
     assert len(results) == ORDER_CALLS_AT_ONCE + 3
-    assert sum("this one was not made" in each for each in results) == 3
+    assert sum("this one was not made" in result for result in results) == 3
 
 
 TOO_LONG = failing(400, code="context_length_exceeded")
@@ -489,9 +489,9 @@ def test_what_the_model_cannot_hold_is_shortened_once(laptop: World) -> None:
 
     assert laptop.text("and now", sessionKey="long") == "Short enough."
     longer, shorter = (q.body["messages"] for q in laptop.model.questions[-2:])
-    said = [each["content"] for each in shorter if each["role"] == "user"]
+    messages = [message["content"] for message in shorter if message["role"] == "user"]
     assert len(longer) == 1 + 8 + 1
-    assert said == ["turn 2", "turn 3", "and now"]
+    assert messages == ["turn 2", "turn 3", "and now"]
 
     laptop.model.reply = TOO_LONG
     before = len(laptop.model.questions)
@@ -517,10 +517,10 @@ def test_a_slow_model_is_given_up_when_time_is_over(laptop: World, clock: StillC
     )
     hasty.model.reply = slow(threading.Event())
 
-    told = hasty.error("hello", sessionKey="s")
+    text = hasty.error("hello", sessionKey="s")
 
-    assert told.startswith("Error: ")
-    assert "in time" in told or "took longer than 0.4 s" in told
+    assert text.startswith("Error: ")
+    assert "in time" in text or "took longer than the 0.4 s" in text
     assert hasty.sessions.heads(hasty.being_id) == []
 
 
@@ -549,10 +549,10 @@ def test_a_client_that_gives_up_stops_the_order(laptop: World, stage: str) -> No
         laptop.channel.cancelled = True
 
     threading.Thread(target=hang_up, daemon=True).start()
-    told = laptop.call({"message": "hello", "sessionKey": "s"}, laptop.context())
+    result = laptop.call({"message": "hello", "sessionKey": "s"}, laptop.context())
 
-    assert told["isError"] is True
-    assert "cancelled" in told["content"][0]["text"]
+    assert result["isError"] is True
+    assert "cancelled" in result["content"][0]["text"]
     assert len(laptop.model.questions) == 1
     laptop.channel.cancelled = False
     laptop.model.reply = saying("Back again.")
@@ -563,9 +563,9 @@ def test_progress_tells_what_goes_on(laptop: World) -> None:
     laptop.model.script(calling(tool_call("get_current_time")), saying("Ten."))
     laptop.text("What time is it?")
 
-    said = [each["message"] for each in laptop.channel.said]
-    assert said == ["thinking", "calling get_current_time", "thinking"]
-    assert [each["progress"] for each in laptop.channel.said] == [1, 2, 3]
+    messages = [notification["message"] for notification in laptop.channel.notifications]
+    assert messages == ["thinking", "calling get_current_time", "thinking"]
+    assert [notification["progress"] for notification in laptop.channel.notifications] == [1, 2, 3]
 
 
 def test_the_days_budget_bounds_orders_too(laptop: World, clock: StillClock) -> None:
@@ -575,11 +575,11 @@ def test_the_days_budget_bounds_orders_too(laptop: World, clock: StillClock) -> 
     assert poor.text("one") == "ok"
     assert "spend cap of the day reached" in poor.error("two")
     assert len(poor.model.questions) == 1
-    assert poor.thinkers.spending.of_today(poor.being_id).input_tokens == 4_000
+    assert poor.model_access.spending.of_today(poor.being_id).input_tokens == 4_000
 
 
 def test_the_stored_key_comes_before_the_deployments(laptop: World) -> None:
-    laptop.thinkers.keys.set(laptop.being_id, "sk-stored")
+    laptop.model_access.keys.set(laptop.being_id, "sk-stored")
     laptop.text("hello")
 
     assert laptop.model.questions[0].key == "Bearer sk-stored"
@@ -589,7 +589,7 @@ def test_the_stored_key_comes_before_the_deployments(laptop: World) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "complaint"),
     [
         ({"message": ""}, "'message' is empty"),
         ({"message": " \n"}, "'message' is empty"),
@@ -605,13 +605,13 @@ def test_the_stored_key_comes_before_the_deployments(laptop: World) -> None:
     ],
 )
 def test_what_cannot_be_an_order_is_refused_by_name(
-    laptop: World, arguments: dict[str, Any], told: str
+    laptop: World, arguments: dict[str, Any], complaint: str
 ) -> None:
     result = laptop.call(arguments, laptop.context())
 
     assert result["isError"] is True
     assert result["content"][0]["text"].startswith("Error: ")
-    assert told in result["content"][0]["text"]
+    assert complaint in result["content"][0]["text"]
     assert laptop.model.questions == []
 
 
@@ -637,7 +637,7 @@ def test_an_image_and_a_file_reach_the_model_after_the_message(world: World) -> 
     assert any("1,2" in part.get("text", "") for part in parts)
     # Later turns know that something came along, and do not send it again.
     before = world.model.questions[1].body["messages"][1]["content"]
-    assert before == "What do you see?\n\n[came along: a.png, file-1.csv]"
+    assert before == "What do you see?\n\n[attachments: a.png, file-1.csv]"
 
 
 def test_a_model_that_takes_no_images_is_named(laptop: World) -> None:
@@ -655,9 +655,9 @@ def test_an_order_lands_in_the_history_and_in_memory(world: World, clock: StillC
     world.model.reply = saying("Noted: your favourite colour is blue.")
     world.text("Remember that my favourite colour is blue.")
 
-    found = world.mind.text("search_history", query="favourite colour")
-    assert "user: Remember that my favourite colour is blue." in found
-    assert "assistant: Noted: your favourite colour is blue." in found
+    history = world.mind.text("search_history", query="favourite colour")
+    assert "user: Remember that my favourite colour is blue." in history
+    assert "assistant: Noted: your favourite colour is blue." in history
     [scene] = world.mind.mind.memory.scenes.pending(world.being_id).scenes
     assert "favourite colour is blue" in scene.action
     assert scene.when == (moment(clock())[:10],)
@@ -673,7 +673,7 @@ def test_what_the_model_noted_itself_is_not_noted_twice(laptop: World) -> None:
     laptop.text("Remember that my favourite colour is blue.")
 
     scenes = laptop.mind.mind.memory.scenes.pending(laptop.being_id).scenes
-    assert [each.action for each in scenes] == ["Ann likes blue"]
+    assert [entry.action for entry in scenes] == ["Ann likes blue"]
 
 
 def test_a_greeting_is_no_memory(laptop: World) -> None:
@@ -704,9 +704,9 @@ def test_a_caller_that_takes_tasks_gets_one_and_the_session_is_its_group(laptop:
     ):
         context = laptop.context()
         context.takes_task = True
-        with pytest.raises(TaskWanted) as wanted:
+        with pytest.raises(TaskWanted) as raised:
             step(tool_.call(arguments, context))
-        groups.append(wanted.value.group)
+        groups.append(raised.value.group)
     assert groups[0] is None
     assert groups[1] == groups[2]
     assert str(groups[1]).startswith("order#")

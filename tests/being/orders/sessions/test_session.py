@@ -13,7 +13,7 @@ from nacre.being.memory.model import keys
 from nacre.being.memory.model.types import session_key_hash
 from nacre.being.memory.store.partitions import items_in
 from nacre.being.orders.media.media_limits import MediaLimits
-from nacre.being.orders.order.order_limits import OrderLimits
+from nacre.being.orders.order.request import OrderLimits
 from nacre.being.orders.sessions.session import Session, Turn
 from nacre.being.orders.sessions.store import SessionStore
 from nacre.core.limits import (
@@ -28,12 +28,12 @@ from nacre.ports.items.table import Key
 from tests.adapters.conftest import StillClock
 from tests.being.memory.minds import CountingTable
 from tests.being.orders.conftest import World, world_over
-from tests.model_server import Question, Response, saying
+from tests.scaffolding.model_server import Question, Response, saying
 
 
-def said(question: Question) -> list[str]:
-    """Return what the model is shown of the conversation."""
-    return [str(each["content"]) for each in question.body["messages"][1:]]
+def conversation(question: Question) -> list[str]:
+    """Return the turns that the model is shown."""
+    return [str(message["content"]) for message in question.body["messages"][1:]]
 
 
 @pytest.mark.requirement("000.session.continuity")
@@ -42,7 +42,7 @@ def test_the_same_key_goes_on(world: World) -> None:
     world.text("Remember that my favorite color is blue.", sessionKey="user-123")
     world.text("What's my favorite color?", sessionKey="user-123")
 
-    assert said(world.model.questions[1]) == [
+    assert conversation(world.model.questions[1]) == [
         "Remember that my favorite color is blue.",
         "I will.",
         "What's my favorite color?",
@@ -53,14 +53,17 @@ def test_the_same_key_goes_on(world: World) -> None:
 def test_without_a_key_every_order_stands_alone(world: World) -> None:
     results = [world.give(f"order {number}") for number in range(2)]
 
-    assert [said(question) for question in world.model.questions] == [["order 0"], ["order 1"]]
+    assert [conversation(question) for question in world.model.questions] == [
+        ["order 0"],
+        ["order 1"],
+    ]
     first, second = (result["_meta"]["nacre/session"] for result in results)
     assert first != second
     assert all(re.fullmatch(r"mcp-\d{13}-[0-9a-f]{6}", key) for key in (first, second))
     assert world.sessions.heads(world.being_id) == []
     # The key of an order that stood alone opens nothing.
     world.text("order 2", sessionKey=first)
-    assert said(world.model.questions[2]) == ["order 2"]
+    assert conversation(world.model.questions[2]) == ["order 2"]
 
 
 @pytest.mark.requirement("000.session.secret")
@@ -69,10 +72,10 @@ def test_a_key_belongs_to_its_caller_and_is_not_stored(world: World) -> None:
     result = world.give("my secret word is pearl", sessionKey=key, subject="ann")
     world.give("what is it?", sessionKey=key, subject="bob")
 
-    assert said(world.model.questions[1]) == ["what is it?"]
+    assert conversation(world.model.questions[1]) == ["what is it?"]
     assert "_meta" not in result
     partitions = (keys.sessions(world.being_id), keys.session_turns(world.being_id))
-    stored = str([list(items_in(world.mind.table, each)) for each in partitions])
+    stored = str([list(items_in(world.mind.table, name)) for name in partitions])
     assert "pearl" in stored
     assert key not in stored
     assert session_key_hash("token ann", key) in stored
@@ -88,7 +91,7 @@ def test_a_client_keeps_its_sessions_through_new_tokens(laptop: World) -> None:
         context = laptop.context(subject, client=client)
         laptop.call({"message": message, "sessionKey": "s"}, context)
 
-    assert [said(question)[0] for question in laptop.model.questions] == [
+    assert [conversation(question)[0] for question in laptop.model.questions] == [
         *("one", "one", "three", "four")
     ]
 
@@ -120,7 +123,12 @@ def test_orders_of_one_session_wait_for_each_other(laptop: World) -> None:
     assert most == [1, 1, 1, 1]
     assert not any(result["isError"] for result in results)
     # Each has seen all before it, and none is lost.
-    assert sorted(len(said(question)) for question in laptop.model.questions) == [1, 3, 5, 7]
+    assert sorted(len(conversation(question)) for question in laptop.model.questions) == [
+        1,
+        3,
+        5,
+        7,
+    ]
     [head] = laptop.sessions.heads(laptop.being_id)
     assert head.turns == 4
 
@@ -182,10 +190,10 @@ def test_a_session_that_is_deleted_in_use_begins_anew_with_the_turn_that_ran(
         world.text(message, sessionKey="s")
 
     assert waiting == [True]  # another order would not have run beside it
-    assert said(world.model.questions[2]) == ["second", "two", "third"]
-    [left] = sessions.heads(being_id)
-    assert left.turns == 2
-    sessions.delete(being_id, left.session_id)
+    assert conversation(world.model.questions[2]) == ["second", "two", "third"]
+    [head] = sessions.heads(being_id)
+    assert head.turns == 2
+    sessions.delete(being_id, head.session_id)
     assert list(items_in(world.mind.table, keys.sessions(being_id))) == []
 
 
@@ -243,7 +251,7 @@ def test_a_session_that_rests_ends(world: World, clock: StillClock) -> None:
     clock.move((SESSION_DAYS + 1) * 86_400)
     world.text("third", sessionKey="s")
 
-    assert [len(said(question)) for question in world.model.questions] == [1, 3, 1]
+    assert [len(conversation(question)) for question in world.model.questions] == [1, 3, 1]
 
 
 def test_an_order_costs_as_much_in_a_long_session_as_in_a_short_one(laptop: World) -> None:
@@ -259,7 +267,7 @@ def test_an_order_costs_as_much_in_a_long_session_as_in_a_short_one(laptop: Worl
 
     assert len(set(costs)) == 1, costs
     assert session.count == 60
-    assert sum(each.size for each in session.turns) <= SESSION_BYTES
+    assert sum(turn.size for turn in session.turns) <= SESSION_BYTES
     [item] = items_in(laptop.mind.table, keys.session_turns(laptop.being_id))
     assert len(str(item)) < 3 * (SESSION_BYTES + SESSION_SUMMARY_BYTES)
 
@@ -290,7 +298,7 @@ def test_the_older_turns_stay_as_lines(laptop: World) -> None:
     [earlier] = re.findall(r"## Earlier in this conversation.*?\n\n(.*?)\n\n", system, re.DOTALL)
     assert earlier.startswith("- number 0: xxx")
     assert "number 3" not in earlier
-    assert [text[:8] for text in said(laptop.model.questions[-1])][:-1:2] == [
+    assert [text[:8] for text in conversation(laptop.model.questions[-1])][:-1:2] == [
         *("number 1", "number 2", "number 3")
     ]
 
@@ -300,15 +308,15 @@ turns = st.lists(st.tuples(st.text(max_size=80), st.integers(0, 12_000)), min_si
 
 @settings(max_examples=30, deadline=None)
 @given(turns)
-def test_a_session_is_bounded_and_holds_its_latest_turn(told: list[tuple[str, int]]) -> None:
+def test_a_session_is_bounded_and_holds_its_latest_turn(entries: list[tuple[str, int]]) -> None:
     session = Session(session_id="s")
-    for number, (text, size) in enumerate(told):
+    for number, (text, size) in enumerate(entries):
         turn = Turn(turn_id=str(number), at="t", message=text, answer="\u00e9" * size)
         session = session.with_turn(turn)
 
-    assert session.count == len(told)
-    assert session.turns[-1].turn_id == str(len(told) - 1)
-    latest = list(range(len(told)))[-len(session.turns) :]
+    assert session.count == len(entries)
+    assert session.turns[-1].turn_id == str(len(entries) - 1)
+    latest = list(range(len(entries)))[-len(session.turns) :]
     assert [int(turn.turn_id) for turn in session.turns] == latest
     sizes = [turn.size for turn in session.turns]
     assert len(sizes) == 1 or sum(sizes) <= SESSION_BYTES

@@ -1,4 +1,4 @@
-"""What was recalled is not learned again, however it comes back."""
+"""Recalled memories are not learned again, in whatever form they come back."""
 
 import json
 

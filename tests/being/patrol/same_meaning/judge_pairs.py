@@ -1,4 +1,4 @@
-"""What the patrol takes for the same, on pairs of sentences that somebody labelled.
+"""The decisions of the patrol about labelled pairs of sentences.
 
     python -m tests.being.patrol.same_meaning.judge_pairs FILE
 
@@ -34,7 +34,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What was decided about each pair."""
+    """The decisions about each pair."""
 
     united: Sequence[Pair]
     apart: Sequence[Pair]
@@ -46,10 +46,10 @@ class Judgement:
 
     def share(self, kinds: Iterable[str] | None = None) -> tuple[int, int]:
         """Return how many pairs that say the same were united, and how many there are."""
-        wanted = None if kinds is None else tuple(kinds)
+        chosen = None if kinds is None else tuple(kinds)
         counts = [
             sum(
-                pair.same and (wanted is None or any(kind in pair.kind for kind in wanted))
+                pair.same and (chosen is None or any(kind in pair.kind for kind in chosen))
                 for pair in pairs
             )
             for pairs in (self.united, self.apart)
@@ -85,7 +85,7 @@ def by_patrol(one: str, other: str) -> bool:
 
 
 def judged(pairs: Sequence[Pair], unites: Callable[[str, str], bool] = by_patrol) -> Judgement:
-    """Return what is decided about the pairs, in either order of their texts."""
+    """Return the decisions about the pairs, in either order of their texts."""
     united: list[Pair] = []
     apart: list[Pair] = []
     for pair in pairs:
@@ -107,17 +107,19 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _print(judgement: Judgement) -> None:
-    decided = [*((each, True) for each in judgement.united)]
-    decided += [(each, False) for each in judgement.apart]
-    right = Counter((each.kind, each.same) for each, is_one in decided if each.same == is_one)
-    totals = Counter((each.kind, each.same) for each, _ in decided)
+    decided = [*((judged, True) for judged in judgement.united)]
+    decided += [(judged, False) for judged in judgement.apart]
+    right = Counter(
+        (judged.kind, judged.same) for judged, is_one in decided if judged.same == is_one
+    )
+    totals = Counter((judged.kind, judged.same) for judged, _ in decided)
     print(f"{'kind':<32} {'says':<10} right  of")
     for kind, same in sorted(totals):
         label = "the same" if same else "other"
         print(f"{kind:<32} {label:<10} {right[kind, same]:>5} {totals[kind, same]:>3}")
     for pair in judgement.wrong:
         print(f"WRONG MERGE ({pair.kind}): {pair.one!r} and {pair.other!r}")
-    different = sum(not each.same for each, _ in decided)
+    different = sum(not judged.same for judged, _ in decided)
     print(f"wrong merges: {len(judgement.wrong)} of {different} pairs")
     for label, kinds in (("function words, voice, clause order", FORM), ("all the same", None)):
         united, total = judgement.share(kinds)

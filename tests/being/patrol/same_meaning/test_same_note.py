@@ -1,4 +1,4 @@
-"""What the patrol takes for the same: labelled pairs, scrambled sentences, and whole patrols."""
+"""The decisions about same notes: labelled pairs, scrambled sentences, and whole patrols."""
 
 from collections.abc import Iterator
 from itertools import combinations
@@ -12,26 +12,27 @@ from hypothesis import strategies as st
 from nacre.adapters.sqlite.database import SqliteDatabase
 from nacre.being.memory.model.types import Node
 from nacre.being.patrol.same_meaning.same_note import same_event, same_text
-from tests.aws_stack import Stack
 from tests.being.memory.keeping import a_node
 from tests.being.memory.minds import builtin
 from tests.being.patrol import test_crashes_on_dynamodb as dynamo
 from tests.being.patrol.invariants import check
 from tests.being.patrol.same_meaning.judge_pairs import FORM, by_patrol, judged, pairs_in
 from tests.being.patrol.worlds import World, new_world
+from tests.scaffolding.aws_stack import Stack
 
 PAIRS = pairs_in(Path(__file__).with_name("pairs.tsv"))
 # Written by somebody who knew the promise alone, and judged once before anybody read them.
 UNSEEN = pairs_in(Path(__file__).with_name("unseen_pairs.tsv"))
+BLIND = pairs_in(Path(__file__).with_name("blind_pairs.tsv"))
 ADVERSARIAL = pairs_in(Path(__file__).parents[3] / "being" / "patrol" / "adversarial_pairs.tsv")
 LOAN, DEBT = "Ann lent Bob 200 euros", "Bob lent Ann 200 euros"
 
 
 @pytest.fixture
 def world() -> Iterator[World]:
-    made = new_world(builtin()[0])
-    yield made
-    made.database.close()
+    new = new_world(builtin()[0])
+    yield new
+    new.database.close()
 
 
 def nodes(world: World) -> dict[str, Node]:
@@ -54,6 +55,14 @@ def test_no_pair_that_was_written_to_be_merged_wrongly_is_merged() -> None:
     assert len(ADVERSARIAL) >= 300
 
 
+def test_no_pair_of_the_blind_sets_is_merged_wrongly() -> None:
+    judgement = judged(BLIND, same_text)
+
+    assert judgement.wrong == []
+    assert len(judgement.united) >= 16
+    assert len(BLIND) == 680
+
+
 def test_pairs_of_another_author_are_united_as_often_as_was_promised() -> None:
     judgement = judged(UNSEEN, same_text)
 
@@ -63,10 +72,10 @@ def test_pairs_of_another_author_are_united_as_often_as_was_promised() -> None:
 
 @pytest.mark.parametrize("pair", PAIRS[::40], ids=lambda pair: pair.kind)
 def test_a_patrol_decides_as_the_comparison_does(pair: object) -> None:
-    found = [each for each in PAIRS if each is pair]
-    judgement = judged(found, by_patrol)
+    matching = [entry for entry in PAIRS if entry is pair]
+    judgement = judged(matching, by_patrol)
 
-    assert judgement.united == judged(found, same_text).united
+    assert judgement.united == judged(matching, same_text).united
 
 
 @pytest.mark.slow
@@ -82,7 +91,7 @@ def test_patrols_unite_no_pair_that_differs() -> None:
 
 @given(st.randoms(use_true_random=False), st.sampled_from(PAIRS))
 def test_two_words_that_change_places_change_what_is_said(rng: Random, pair: object) -> None:
-    sentence = next(each for each in PAIRS if each is pair).one
+    sentence = next(entry for entry in PAIRS if entry is pair).one
     words = sentence.split()
     first, second = sorted(rng.sample(range(len(words)), 2)) if len(words) > 1 else (0, 0)
     swapped = [*words]
@@ -150,10 +159,10 @@ def test_sentences_from_templates_are_united_only_if_they_say_the_same() -> None
     differing = 0
     united = 0
     for group in alike.values():
-        for (meaning, text), (other, again) in combinations(sorted(group, key=str), 2):
+        for (meaning, text), (other_meaning, again) in combinations(sorted(group, key=str), 2):
             is_one = same_text(text, again)
-            assert not is_one or meaning == other, (text, again)
-            differing += meaning != other
+            assert not is_one or meaning == other_meaning, (text, again)
+            differing += meaning != other_meaning
             united += is_one
     assert differing > 500
     assert united > 20
@@ -174,14 +183,14 @@ def a_note(action: str, *, actors: str = "Ann", days: str = "", setting: str | N
 
 
 def test_actors_and_settings_must_agree_and_another_day_must_not_be_meant() -> None:
-    said = a_note("Ann fed the cat", days="2026-07-01")
+    note = a_note("Ann fed the cat", days="2026-07-01")
 
-    assert same_event(said, a_note("The cat was fed by Ann", days="2026-07-05"))
-    assert same_event(said, a_note("Ann fed the cat", actors="ANN"))
-    assert not same_event(said, a_note("Ann fed the cat", actors="Bob"))
-    assert not same_event(said, a_note("Ann fed the cat", actors="Ann Bob"))
+    assert same_event(note, a_note("The cat was fed by Ann", days="2026-07-05"))
+    assert same_event(note, a_note("Ann fed the cat", actors="ANN"))
+    assert not same_event(note, a_note("Ann fed the cat", actors="Bob"))
+    assert not same_event(note, a_note("Ann fed the cat", actors="Ann Bob"))
     home = a_note("Ann fed the cat", setting="at home")
-    assert same_event(home, said)
+    assert same_event(home, note)
     assert same_event(home, a_note("Ann fed the cat", setting="At home."))
     assert not same_event(home, a_note("Ann fed the cat", setting="at Home"))
     assert not same_event(home, a_note("Ann fed the cat", setting="in Rome"))
@@ -234,8 +243,8 @@ def opposites(world: World) -> None:
     world.note("Ann paid", setting="in Rome")
     world.note("Ann paid", setting="in Oslo")
     world.run()
-    found = world.memory.nodes.page(world.being_id).nodes
-    assert sorted(node.action for node in found) == sorted(
+    memories = world.memory.nodes.page(world.being_id).nodes
+    assert sorted(node.action for node in memories) == sorted(
         [
             *(LOAN, DEBT, "200 euros were lent by Bob", "Bob came?", "Bob came."),
             *("Bob works for us", "Bob works for US", "Ann paid", "Ann paid"),
@@ -262,7 +271,7 @@ def test_opposites_stay_two_memories_and_are_linked(world: World) -> None:
 def test_opposites_stay_two_memories_on_dynamodb(stack: Stack) -> None:
     database = SqliteDatabase(":memory:")
     world = dynamo.opened(stack, database)
-    world.thinking = None
+    world.planner = None
     opposites(world)
     stack.clear("DataTable")
     database.close()

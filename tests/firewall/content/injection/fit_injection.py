@@ -37,10 +37,10 @@ Row = dict[int, float]
 def features(text: str) -> Row:
     """Return the features of the first stretch of a text, each with its value."""
     low = fold(text)
-    found = tokens(low)
+    text_tokens = tokens(low)
     blocks: tuple[list[int], list[int], list[int]] = ([], [], [])
-    for half in wording.halves(low, found)[:2]:
-        more_blocks = _features(half.words, found[half.first : half.last])
+    for half in wording.halves(low, text_tokens)[:2]:
+        more_blocks = _features(half.words, text_tokens[half.first : half.last])
         for block, more in zip(blocks, more_blocks, strict=True):
             block += more
     row: Row = {}
@@ -52,16 +52,16 @@ def features(text: str) -> Row:
     return row
 
 
-def _features(words: list[str], found: list[Token]) -> tuple[list[int], list[int], list[int]]:
-    masks = [token.classes & wording.MEANING for token in found]
+def _features(words: list[str], text_tokens: list[Token]) -> tuple[list[int], list[int], list[int]]:
+    masks = [token.classes & wording.MEANING for token in text_tokens]
     numbers = [wording.numbers(word) for word in words]
     buckets = [bucket for word in set(words) for bucket in wording.grams(word)]
-    buckets += {wording.pair(one[0], two[1]) for one, two in pairwise(numbers)}
+    buckets += {wording.pair(first[0], two[1]) for first, two in pairwise(numbers)}
     single = [bit for mask in set(masks) for bit in wording.kinds(mask)]
     double = [
-        one * wording.KINDS + two
-        for before, after in wording.pairs_of(found, masks)
-        for one in wording.kinds(before)
+        first * wording.KINDS + two
+        for before, after in wording.pairs_of(text_tokens, masks)
+        for first in wording.kinds(before)
         for two in wording.kinds(after)
     ]
     return buckets, single, double
@@ -93,8 +93,8 @@ class Matrix:
 
     def back(self, errors: Floats, size: int) -> Floats:
         """Return what the rows' errors are for each feature."""
-        each = np.repeat(errors, np.diff(self.starts)) * self.values
-        return np.bincount(self.places, each, size).astype(np.float64)
+        products = np.repeat(errors, np.diff(self.starts)) * self.values
+        return np.bincount(self.places, products, size).astype(np.float64)
 
 
 def fit(rows: list[Row], attacks: list[bool], shares: list[float]) -> Floats:
@@ -157,8 +157,8 @@ def packed(weights: Floats) -> dict[str, Any]:
     for size in wording.SIZES:
         block = weights[offset : offset + size]
         scale = max(float(np.abs(block).max()) / 127, 1e-9)
-        whole = np.rint(block / scale).astype(np.int8)
-        blocks.append(b85encode(whole.tobytes()).decode("ascii"))
+        rounded = np.rint(block / scale).astype(np.int8)
+        blocks.append(b85encode(rounded.tobytes()).decode("ascii"))
         scales.append(float(f"{scale:.6g}"))
         offset += size
     return {"bias": round(float(weights[-1]), 4), "scales": scales, "blocks": blocks}

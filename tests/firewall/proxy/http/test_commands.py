@@ -7,7 +7,6 @@ import os
 import shlex
 import signal
 import subprocess
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +18,7 @@ import pytest
 from nacre.cli.proxy.proxy_command import run
 from tests.firewall.guarding import ALLOW, notification, request
 from tests.firewall.proxy.programs import NACRE, environment
+from tests.scaffolding.server_threads import answering
 
 OPENING = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "c"}}
 
@@ -50,12 +50,8 @@ class Far(http.server.BaseHTTPRequestHandler):
 @pytest.fixture(scope="module")
 def far() -> Iterator[str]:
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Far)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/mcp"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with answering(server):
+        yield f"http://127.0.0.1:{server.server_port}/mcp"
 
 
 @pytest.fixture
@@ -105,7 +101,7 @@ def test_over_http_the_command_that_a_denied_call_names_can_be_pasted(
     far: str, place: list[str], tmp_path: Path, capabilities: dict[str, Any]
 ) -> None:
     (tmp_path / "policy.toml").write_text(
-        '[[rule]]\naction = "prompt"\ntool = "t"\n[settings]\nwait_seconds = 1\n'
+        '[[rule]]\naction = "prompt"\ntool = "t"\n[settings]\nwait_seconds = 0\n'
     )
     call = request(1, "tools/call", {"name": "t"})
     with listening(*place, "--url", far) as (url, _):
@@ -133,11 +129,11 @@ def test_lines_in_are_answered_by_lines_and_the_end_of_input_ends_it(
         TEAM="b", KEY="s3cret-value",
     )  # fmt: skip
 
-    out, err = process.communicate("".join(f"{json.dumps(each)}\n" for each in lines).encode(), 30)
+    out, err = process.communicate("".join(f"{json.dumps(line)}\n" for line in lines).encode(), 30)
 
     answers = [json.loads(line) for line in out.splitlines()]
     assert process.returncode == 0, err
-    assert [each["id"] for each in answers] == [0, "two"]
+    assert [answer["id"] for answer in answers] == [0, "two"]
     sent = answers[1]["result"]["sent"]
     assert sent["x-team"] == "a b"
     assert sent["authorization"].startswith("[redacted: ")  # as whatever else a server shows
@@ -157,9 +153,9 @@ def test_links_are_followed_for_a_server_at_an_address_of_this_machine(
         lines.append(request(number, "tools/call", {"name": "t", "arguments": arguments}))
     process = started(*place, "--url", far)
 
-    out, err = process.communicate("".join(f"{json.dumps(each)}\n" for each in lines).encode(), 30)
+    out, err = process.communicate("".join(f"{json.dumps(line)}\n" for line in lines).encode(), 30)
 
-    answers = {each["id"]: each["result"] for each in map(json.loads, out.splitlines())}
+    answers = {answer["id"]: answer["result"] for answer in map(json.loads, out.splitlines())}
     assert answers[1]["isError"] is True, err
     assert "sent" in answers[2]
 
@@ -210,7 +206,7 @@ def test_what_passes_is_recorded_under_the_name_of_the_server(
     (log,) = (tmp_path / "data" / "audit").rglob("*.jsonl")
     records = [json.loads(line) for line in log.read_text().splitlines()]
     port = urlsplit(far).port
-    assert [(each["outcome"], each["server"], each["tool"]) for each in records] == [
+    assert [(record["outcome"], record["server"], record["tool"]) for record in records] == [
         ("allow", f"127.0.0.1-{port}", "t")
     ]
     assert "private" not in log.read_text()
@@ -233,7 +229,7 @@ def test_a_port_in_use_is_named(
         (["--url", "ftp://far.example/"], "--url: give an http or https URL"),
         (["--url", "http://[::1/mcp"], "--url: this is not a URL"),
         (["--url", "http://far.example:99999/"], "--url: this is not a URL"),
-        (["--url", "https://me:hunter2@far.example/"], "a name and password in a URL are seen"),
+        (["--url", "https://me:hunter2@far.example/"], "a name and password in a URL are visible"),
         (["--url", "https://far.example/a b"], "must be percent-encoded"),
         (["--url", "https://far.example/", "--header", "hunter2"], "--header: give NAME=VALUE"),
         (["--url", "https://far.example/", "--header", "A B=hunter2"], "give NAME=VALUE"),

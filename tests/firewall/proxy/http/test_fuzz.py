@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nacre.firewall.proxy.http.stdio_bridge import StdioProxy
-from nacre.firewall.proxy.upstream.address import parse_address
-from nacre.firewall.proxy.upstream.connection import UpstreamError
-from nacre.firewall.proxy.upstream.event_stream import Event, EventReader
-from nacre.firewall.proxy.upstream.upstream_client import Upstream
+from nacre.firewall.proxy.http.stdio_bridge import StdioBridge
+from nacre.firewall.proxy.upstream.remote_server import RemoteServer
+from nacre.http_client.address import parse_address
+from nacre.http_client.errors import HttpError
+from nacre.http_client.server_sent_events import Event, EventReader
 from tests.firewall.enforce.test_guard_fuzz import POLICY, is_decided, mangled, readings
 from tests.firewall.guarding import MODERN, Scene
-from tests.firewall.proxy.http_world import POSTED, Asked, Remote, World, run, serving
+from tests.firewall.proxy.http_world import POSTED, Received, Remote, World, run, serving
 
 MESSAGES = int(os.environ.get("NACRE_FUZZ_MESSAGES", "100000"))  # of the long run, both ways
 
@@ -42,41 +42,41 @@ class HostileServer:
         self.rng = rng
         self.received = 0
 
-    async def play(self, asked: Asked) -> None:
+    async def play(self, received: Received) -> None:
         rng = self.rng
-        if asked.body:
+        if received.body:
             self.received += 1
-            check(asked.body, "client")
+            check(received.body, "client")
         kind = rng.random()
         if kind < 0.4:
-            await asked.say(rng.choice([200, 200, 202, 400, 404, 500]), self.message(asked))
+            await received.say(rng.choice([200, 200, 202, 400, 404, 500]), self.message(received))
         elif kind < 0.9:
-            await asked.begin()
-            for piece in torn(rng, self.stream(asked)):
-                await asked.chunk(piece)
-            await asked.end()
+            await received.begin()
+            for piece in torn(rng, self.stream(received)):
+                await received.chunk(piece)
+            await received.end()
         elif kind < 0.95:
-            await asked.say(200, b"<p>hello</p>", kind="text/html")
+            await received.say(200, b"<p>hello</p>", kind="text/html")
         else:
-            asked.cut()
+            received.cut()
 
-    def message(self, asked: Asked) -> bytes:
+    def message(self, received: Received) -> bytes:
         raw = mangled(self.rng)
         if self.rng.random() < 0.5:
             try:
-                id_ = json.dumps(json.loads(asked.body)["id"]).encode()
+                id_ = json.dumps(json.loads(received.body)["id"]).encode()
             except (ValueError, KeyError, TypeError, RecursionError):
                 return raw
             raw = raw.replace(b'"id":1', b'"id":' + id_)
         return raw
 
-    def stream(self, asked: Asked) -> bytes:
+    def stream(self, received: Received) -> bytes:
         rng = self.rng
         parts = []
         for _ in range(rng.randrange(1, 4)):
             name = rng.choice([b"", b"event: message\n", b"event: endpoint\n", b"event:x\r"])
             end = rng.choice([b"\n\n", b"\r\n\r\n", b"\r\r", b"\n"])
-            parts.append(name + b"data: " + self.message(asked) + end)
+            parts.append(name + b"data: " + self.message(received) + end)
         return b"".join(parts)
 
 
@@ -88,7 +88,7 @@ def fuzz(seed: int, messages: int) -> None:
 
     async def scenario(world: World) -> None:
         nonlocal delivered
-        client = Upstream(parse_address(world.url), seconds=20)
+        client = RemoteServer(parse_address(world.url), seconds=20)
         for _ in range(messages):
             headers = dict(POSTED)
             if rng.random() < 0.3:
@@ -99,12 +99,12 @@ def fuzz(seed: int, messages: int) -> None:
             body = mangled(rng).replace(b'"id":1', b'"id":%d' % rng.randrange(1000))
             try:
                 answer = await client.send("POST", headers, body)
-                told = await answer.whole()
-            except UpstreamError as error:
+                told = await answer.read()
+            except HttpError as error:
                 # Only a stream that the server broke off may end so.
                 ends.add(str(error).partition(" ")[2])
                 continue
-            for raw in parts(answer.kind, told):
+            for raw in parts(answer.content_type, told):
                 delivered += 1
                 check(raw, "server")
         client.close()
@@ -112,7 +112,7 @@ def fuzz(seed: int, messages: int) -> None:
     run(scenario, play=server.play, scene=Scene(POLICY, lines=False), limit=None)
     assert server.received > messages // 20
     assert delivered > messages // 4
-    assert ends <= {"closed the connection before its answer was whole"}
+    assert ends <= {"closed the connection before its answer was complete"}
 
 
 def parts(kind: str, told: bytes) -> list[bytes]:
@@ -157,9 +157,9 @@ def fuzz_lines(seed: int, messages: int) -> None:
 
         async with serving(remote):
             address = parse_address(f"http://127.0.0.1:{remote.port}/mcp")
-            upstream = Upstream(address, seconds=10)
-            proxy = StdioProxy(
-                Scene(POLICY).guard, upstream, write=write, say=lambda said: None, transport="http"
+            upstream = RemoteServer(address, seconds=10)
+            proxy = StdioBridge(
+                Scene(POLICY).guard, upstream, write=write, warn=lambda said: None, transport="http"
             )
             await proxy.run(lines())
 
@@ -280,7 +280,7 @@ def test_what_is_no_http_is_refused_and_forwarded_nowhere(raw: bytes) -> None:
             told = b""
         assert told == b"" or told.split(b" ")[1][:1] in (b"4", b"5"), told
         writer.close()
-        assert world.remote.asked == []
+        assert world.remote.received == []
 
     run(scenario)
 

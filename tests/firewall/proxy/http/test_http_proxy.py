@@ -8,8 +8,8 @@ import pytest
 from tests.firewall.guarding import ALLOW, SEED, Scene, modern, notification, request, response
 from tests.firewall.proxy.http_world import (
     POSTED,
-    Asked,
     Insisting,
+    Received,
     World,
     answer_of,
     answer_to,
@@ -28,8 +28,8 @@ def test_an_allowed_message_arrives_byte_for_byte_and_so_does_its_answer() -> No
     sent = b'{ "jsonrpc":"2.0","id" : 1e0,"method":"ping" }'
     answer = b'{ "result":{"n":1.50,"big":12345678901234567890},\n"id":7 , "jsonrpc":"2.0"}'
 
-    async def play(asked: Asked) -> None:
-        await asked.say(200, answer)
+    async def play(received: Received) -> None:
+        await received.say(200, answer)
 
     async def scenario(world: World) -> None:
         refused = await world.post(sent)
@@ -38,7 +38,7 @@ def test_an_allowed_message_arrives_byte_for_byte_and_so_does_its_answer() -> No
         reply = await world.post(plain)
         assert (reply.status_code, reply.content) == (200, answer)
         assert reply.headers["content-type"] == "application/json"
-        assert [each.body for each in world.remote.asked] == [plain]
+        assert [received.body for received in world.remote.received] == [plain]
 
     run(scenario, play=play)
 
@@ -51,7 +51,7 @@ def test_a_denied_call_never_reaches_the_server() -> None:
         assert reply.status_code == 200
         assert told["result"]["isError"] is True
         assert told["result"]["content"][0]["text"] == "Block all shell execution"
-        assert world.remote.asked == []
+        assert world.remote.received == []
         allowed = await world.post(request(2, "tools/call", CALL))
         assert allowed.json()["result"]["content"][0]["text"] == "done"
 
@@ -61,12 +61,12 @@ def test_a_denied_call_never_reaches_the_server() -> None:
 def test_calls_of_many_clients_with_the_same_ids_do_not_meet() -> None:
     gate = asyncio.Event()
 
-    async def play(asked: Asked) -> None:
-        text = asked.json["params"]["arguments"]["of"]
+    async def play(received: Received) -> None:
+        text = received.json["params"]["arguments"]["of"]
         if text == "last":
             gate.set()
         await gate.wait()
-        await asked.result({"content": [{"type": "text", "text": text}]})
+        await received.result({"content": [{"type": "text", "text": text}]})
 
     async def scenario(world: World) -> None:
         names = [*(f"client {number}" for number in range(20)), "last"]
@@ -99,7 +99,7 @@ def test_headers_that_mirror_the_message_are_made_from_it() -> None:
             x_hop="1",
         )
         assert reply.status_code == 200
-        sent = world.remote.asked[0].headers
+        sent = world.remote.received[0].headers
         del sent["user-agent"]
         assert sent == {
             "host": f"127.0.0.1:{world.remote.port}",
@@ -125,7 +125,7 @@ def test_a_header_that_contradicts_the_message_is_refused(name: str, value: str)
     async def scenario(world: World) -> None:
         reply = await world.post_modern(request(1, "tools/call", modern(CALL)), **{name: value})
         assert (reply.status_code, reply.json()["error"]["code"]) == (400, -32020)
-        assert world.remote.asked == []
+        assert world.remote.received == []
 
     run(scenario)
 
@@ -133,12 +133,12 @@ def test_a_header_that_contradicts_the_message_is_refused(name: str, value: str)
 def test_parameters_that_travel_as_headers_are_known_to_every_connection() -> None:
     schema = {"type": "object", "properties": {"region": {"type": "string", "x-mcp-header": "R"}}}
 
-    async def play(asked: Asked) -> None:
-        if asked.json["method"] == "tools/list":
+    async def play(received: Received) -> None:
+        if received.json["method"] == "tools/list":
             tool = {"name": "t", "inputSchema": schema}
-            await asked.result({"resultType": "complete", "tools": [tool]})
+            await received.result({"resultType": "complete", "tools": [tool]})
         else:
-            await echo(asked)
+            await echo(received)
 
     async def scenario(world: World) -> None:
         await world.post_modern(request(1, "tools/list", modern({})))
@@ -147,7 +147,7 @@ def test_parameters_that_travel_as_headers_are_known_to_every_connection() -> No
         assert (wrong.status_code, wrong.json()["error"]["code"]) == (400, -32020)
         right = await world.post_modern(call, mcp_param_r="eu")
         assert right.status_code == 200
-        assert world.remote.asked[-1].headers["mcp-param-r"] == "eu"
+        assert world.remote.received[-1].headers["mcp-param-r"] == "eu"
 
     run(scenario, play=play)
 
@@ -155,7 +155,7 @@ def test_parameters_that_travel_as_headers_are_known_to_every_connection() -> No
 def test_the_callers_authorization_goes_on_where_the_owner_says_so() -> None:
     async def scenario(world: World) -> None:
         await world.post(request(1, "ping"), authorization="Bearer callers")
-        assert world.remote.asked[0].headers["authorization"] == "Bearer callers"
+        assert world.remote.received[0].headers["authorization"] == "Bearer callers"
 
     run(scenario, with_credentials=True)
 
@@ -167,7 +167,7 @@ def test_foreign_names_and_pages_are_refused(headers: dict[str, str]) -> None:
     async def scenario(world: World) -> None:
         reply = await world.post(request(1, "ping"), **headers)
         assert reply.status_code == 403
-        assert world.remote.asked == []
+        assert world.remote.received == []
 
     run(scenario)
 
@@ -183,7 +183,7 @@ def test_what_any_page_of_this_machine_may_send_is_refused(kind: str) -> None:
         reply = await world.post(request(1, "tools/call", {"name": "work"}), **headers)
         assert (reply.status_code, reply.headers["accept"]) == (415, "application/json")
         assert "access-control-allow-origin" not in reply.headers
-        assert world.remote.asked == []
+        assert world.remote.received == []
         plain = await world.post(request(2, "ping"), content_type="Application/JSON; charset=utf-8")
         assert plain.status_code == 200
 
@@ -197,7 +197,7 @@ def test_other_paths_and_methods_are_named_as_such() -> None:
         assert "this proxy serves /mcp" in other.text
         put = await world.client.put(world.url, json={})
         assert (put.status_code, put.headers["allow"]) == (405, "POST, GET, DELETE")
-        assert world.remote.asked == []
+        assert world.remote.received == []
 
     run(scenario)
 
@@ -206,13 +206,13 @@ def test_other_paths_and_methods_are_named_as_such() -> None:
 
 
 def test_a_session_of_the_server_is_kept_through_its_requests_and_ended() -> None:
-    async def play(asked: Asked) -> None:
-        if asked.method == "DELETE":
-            await asked.say(200, kind="")
-        elif asked.json["method"] == "initialize":
-            await asked.result(answer_of(asked.json), mcp_session_id="s-1")
+    async def play(received: Received) -> None:
+        if received.method == "DELETE":
+            await received.say(200, kind="")
+        elif received.json["method"] == "initialize":
+            await received.result(answer_of(received.json), mcp_session_id="s-1")
         else:
-            await echo(asked)
+            await echo(received)
 
     async def scenario(world: World) -> None:
         opened = await world.post(request(0, "initialize", OPENING))
@@ -226,11 +226,11 @@ def test_a_session_of_the_server_is_kept_through_its_requests_and_ended() -> Non
         assert ended.status_code == 200
         seen = [
             (
-                each.method,
-                each.headers.get("mcp-session-id"),
-                each.headers.get("mcp-protocol-version"),
+                received.method,
+                received.headers.get("mcp-session-id"),
+                received.headers.get("mcp-protocol-version"),
             )
-            for each in world.remote.asked
+            for received in world.remote.received
         ]
         assert seen == [
             ("POST", None, None),
@@ -246,14 +246,14 @@ def test_a_server_without_sessions_gets_none_while_its_clients_are_told_apart() 
     async def scenario(world: World) -> None:
         first = await world.post(request(0, "initialize", OPENING))
         second = await world.post(request(0, "initialize", OPENING))
-        ids = [each.headers["mcp-session-id"] for each in (first, second)]
+        ids = [reply.headers["mcp-session-id"] for reply in (first, second)]
         assert ids[0] != ids[1]
-        assert all(each.startswith("nacre-") for each in ids)
+        assert all(session_id.startswith("nacre-") for session_id in ids)
         await world.post(request(1, "ping"), mcp_session_id=ids[0])
         ended = await world.client.delete(world.url, headers={"mcp-session-id": ids[0]})
         assert ended.status_code == 200
-        assert all("mcp-session-id" not in each.headers for each in world.remote.asked)
-        assert [each.method for each in world.remote.asked] == ["POST"] * 3
+        assert all("mcp-session-id" not in received.headers for received in world.remote.received)
+        assert [received.method for received in world.remote.received] == ["POST"] * 3
 
     run(scenario)
 
@@ -262,7 +262,7 @@ def test_a_session_that_began_before_the_proxy_goes_on() -> None:
     async def scenario(world: World) -> None:
         reply = await world.post(request(1, "tools/call", CALL), mcp_session_id="before")
         assert reply.json()["result"]
-        assert world.remote.asked[0].headers["mcp-session-id"] == "before"
+        assert world.remote.received[0].headers["mcp-session-id"] == "before"
         denied = await world.post(request(2, "tools/call", BLOCKED), mcp_session_id="before")
         assert denied.json()["result"]["isError"]
 
@@ -276,20 +276,20 @@ def test_a_request_of_the_server_is_answered_in_a_post_of_its_own() -> None:
     answers: asyncio.Queue[object] = asyncio.Queue()
     asking = request("s1", "elicitation/create", {"message": "Name?", "requestedSchema": {}})
 
-    async def play(asked: Asked) -> None:
-        message = asked.json
+    async def play(received: Received) -> None:
+        message = received.json
         if message.get("method") == "initialize":
-            await asked.result(answer_of(message), mcp_session_id="s")
+            await received.result(answer_of(message), mcp_session_id="s")
         elif message.get("method") == "tools/call":
-            await asked.begin()
-            await asked.event(asking, id="1")
+            await received.begin()
+            await received.event(asking, id="1")
             given = await answers.get()
             text = {"content": [{"type": "text", "text": json.dumps(given)}]}
-            await asked.event(answer_to(message, text), id="2")
-            await asked.end()
+            await received.event(answer_to(message, text), id="2")
+            await received.end()
         else:
             await answers.put(message["result"])
-            await asked.say(202, kind="")
+            await received.say(202, kind="")
 
     async def scenario(world: World) -> None:
         capable = {**OPENING, "capabilities": {"elicitation": {}}}
@@ -317,25 +317,25 @@ def test_what_the_policy_denies_a_server_is_answered_for_the_client() -> None:
     answers: asyncio.Queue[object] = asyncio.Queue()
     sampling = request("s1", "sampling/createMessage", {"messages": [], "maxTokens": 1})
 
-    async def play(asked: Asked) -> None:
-        message = asked.json
+    async def play(received: Received) -> None:
+        message = received.json
         if message.get("method") == "tools/call":
-            await asked.begin(mcp_session_id="s")
-            await asked.event(sampling)
+            await received.begin(mcp_session_id="s")
+            await received.event(sampling)
             given = await answers.get()
             text = {"content": [{"type": "text", "text": json.dumps(given)}]}
-            await asked.event(answer_to(message, text))
-            await asked.end()
+            await received.event(answer_to(message, text))
+            await received.end()
         else:
             await answers.put(message)
-            await asked.say(202, kind="")
+            await received.say(202, kind="")
 
     async def scenario(world: World) -> None:
         reply = await world.post(request(1, "tools/call", CALL), mcp_session_id="s")
         (only,) = events(reply.text)
         told = json.loads(only[1]["result"]["content"][0]["text"])
         assert told["error"]["message"] == "User rejected sampling request"
-        assert world.remote.asked[1].headers["mcp-session-id"] == "s"
+        assert world.remote.received[1].headers["mcp-session-id"] == "s"
 
     run(scenario, play=play, scene=Scene(SEED, lines=False))
 
@@ -348,7 +348,7 @@ def test_a_server_that_asks_without_end_gets_so_many_answers_at_once(
 
     async def scenario(world: World) -> None:
         reply = await world.post(request(1, "tools/call", CALL))
-        assert [said["id"] for _, said in events(reply.text)] == [1]
+        assert [message["id"] for _, message in events(reply.text)] == [1]
 
     run(scenario, play=server.play, scene=Scene(SEED, lines=False))
     assert (len(server.answered), server.most) == (20, 4)
@@ -367,14 +367,14 @@ def test_a_page_that_may_call_reads_the_answer_and_its_session() -> None:
     page = "https://page.example"
 
     async def scenario(world: World) -> None:
-        asked = await world.client.options(world.url, headers={"origin": page})
-        assert asked.status_code == 204
-        assert asked.headers["access-control-allow-origin"] == page
-        assert "mcp-session-id" in asked.headers["access-control-allow-headers"]
+        received = await world.client.options(world.url, headers={"origin": page})
+        assert received.status_code == 204
+        assert received.headers["access-control-allow-origin"] == page
+        assert "mcp-session-id" in received.headers["access-control-allow-headers"]
         reply = await world.post(request(0, "initialize", OPENING), origin=page)
         assert reply.headers["access-control-allow-origin"] == page
         assert "mcp-session-id" in reply.headers["access-control-expose-headers"]
-        assert "origin" not in world.remote.asked[0].headers
+        assert "origin" not in world.remote.received[0].headers
 
     run(scenario, cors=frozenset({page}))
 
@@ -387,7 +387,7 @@ def test_a_body_that_is_no_message_is_refused_without_asking_the_server() -> Non
             assert "error" in reply.json()
         long = await world.post(b" " * (10 * 1024 * 1024 + 1))
         assert long.status_code == 413
-        assert world.remote.asked == []
+        assert world.remote.received == []
 
     run(scenario, scene=Scene(ALLOW, lines=False))
 
@@ -396,20 +396,20 @@ def test_a_body_that_is_no_message_is_refused_without_asking_the_server() -> Non
     ("body", "kind"), [(b"", ""), (b"OK", "text/plain"), (b"{}", "application/json")]
 )
 def test_what_a_server_says_to_a_notification_is_nobodys(body: bytes, kind: str) -> None:
-    async def play(asked: Asked) -> None:
-        await asked.say(200, body, kind=kind)
+    async def play(received: Received) -> None:
+        await received.say(200, body, kind=kind)
 
     async def scenario(world: World) -> None:
         reply = await world.post(notification("notifications/initialized"))
         assert (reply.status_code, reply.content) == (202, b"")
-        assert world.said == []
+        assert world.warnings == []
 
     run(scenario, play=play)
 
 
 def test_a_page_in_place_of_a_stream_is_an_error() -> None:
-    async def play(asked: Asked) -> None:
-        await asked.say(200, b"<p>hello</p>", kind="text/html")
+    async def play(received: Received) -> None:
+        await received.say(200, b"<p>hello</p>", kind="text/html")
 
     async def scenario(world: World) -> None:
         reply = await world.client.get(world.url)
@@ -420,8 +420,8 @@ def test_a_page_in_place_of_a_stream_is_an_error() -> None:
 
 
 def test_an_answer_to_something_else_is_not_passed_off_as_this_ones() -> None:
-    async def play(asked: Asked) -> None:
-        await asked.say(200, encoded(response(99, {"content": []})))
+    async def play(received: Received) -> None:
+        await received.say(200, encoded(response(99, {"content": []})))
 
     async def scenario(world: World) -> None:
         reply = await world.post(request(1, "tools/call", CALL))

@@ -1,4 +1,4 @@
-"""What many connections share behind the reverse proxy, and whom the proxy itself trusts."""
+"""State that many connections of the reverse proxy share, and the certificates that it trusts."""
 
 import asyncio
 import datetime
@@ -15,12 +15,12 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from nacre.firewall.proxy.upstream.address import Address, parse_address
-from nacre.firewall.proxy.upstream.connection import UpstreamError
-from nacre.firewall.proxy.upstream.upstream_client import Upstream
+from nacre.firewall.proxy.upstream.remote_server import RemoteServer
+from nacre.http_client.address import Address, parse_address
+from nacre.http_client.errors import HttpError
 from tests.firewall.guarding import FORM, SEED, Person, Scene, modern, request, response
 from tests.firewall.proxy.http_world import (
-    Asked,
+    Received,
     Remote,
     World,
     answer_of,
@@ -37,12 +37,12 @@ ETC = {"name": "filesystem_read", "arguments": {"path": "/etc/passwd"}}
 def test_a_tool_that_changes_is_denied_on_every_connection() -> None:
     schemas: list[Mapping[str, Any]] = [{"type": "object"}]
 
-    async def play(asked: Asked) -> None:
-        if asked.json["method"] == "tools/list":
+    async def play(received: Received) -> None:
+        if received.json["method"] == "tools/list":
             tool = {"name": "t", "inputSchema": schemas[-1]}
-            await asked.result({"resultType": "complete", "tools": [tool]})
+            await received.result({"resultType": "complete", "tools": [tool]})
         else:
-            await echo(asked)
+            await echo(received)
 
     async def scenario(world: World) -> None:
         listing, call = request(1, "tools/list", modern({})), request(1, "tools/call", modern(CALL))
@@ -53,7 +53,7 @@ def test_a_tool_that_changes_is_denied_on_every_connection() -> None:
         denied = (await world.post_modern(call)).json()["result"]
         assert denied["isError"]
         assert "has changed since it was approved" in denied["content"][0]["text"]
-        assert [each["method"] for each in world.remote.messages()].count("tools/call") == 1
+        assert [message["method"] for message in world.remote.messages()].count("tools/call") == 1
 
     scene = Scene(lines=False, pins=True)
     run(scenario, play=play, scene=scene)
@@ -62,35 +62,37 @@ def test_a_tool_that_changes_is_denied_on_every_connection() -> None:
 
 def test_a_stateless_client_is_asked_and_comes_back_on_another_connection() -> None:
     async def scenario(world: World) -> None:
-        asked = modern(ETC, elicitation={})
-        first = (await world.post_modern(request(1, "tools/call", asked))).json()["result"]
+        received = modern(ETC, elicitation={})
+        first = (await world.post_modern(request(1, "tools/call", received))).json()["result"]
         assert first["resultType"] == "input_required"
         ((key, question),) = first["inputRequests"].items()
         assert question["method"] == "elicitation/create"
-        given = {
+        answer = {
             "requestState": first["requestState"],
             "inputResponses": {key: {"action": "accept", "content": {}}},
         }
-        made = await world.post_modern(
-            request(2, "tools/call", {**asked, **given}), connection="close"
+        reply = await world.post_modern(
+            request(2, "tools/call", {**received, **answer}), connection="close"
         )
-        assert made.json()["result"]["content"][0]["text"] == "done"
-        assert world.remote.messages() == [request(2, "tools/call", asked)]
+        assert reply.json()["result"]["content"][0]["text"] == "done"
+        assert world.remote.messages() == [request(2, "tools/call", received)]
 
     run(scenario, scene=Scene(SEED, lines=False, approver=Person(FORM)))
 
 
 def test_a_second_answer_is_dropped() -> None:
-    async def play(asked: Asked) -> None:
-        await asked.begin()
+    async def play(received: Received) -> None:
+        await received.begin()
         for text in ("first", "second"):
-            await asked.event(answer_to(asked.json, {"content": [{"type": "text", "text": text}]}))
-        await asked.end()
+            await received.event(
+                answer_to(received.json, {"content": [{"type": "text", "text": text}]})
+            )
+        await received.end()
 
     async def scenario(world: World) -> None:
         reply = await world.post(request(1, "tools/call", CALL))
-        ((_, told),) = events(reply.text)
-        assert told["result"]["content"][0]["text"] == "first"
+        ((_, message),) = events(reply.text)
+        assert message["result"]["content"][0]["text"] == "first"
 
     run(scenario, play=play)
 
@@ -102,9 +104,9 @@ def test_an_older_client_hears_what_a_server_of_the_newest_generation_says_to_it
         "data": {"supported": ["2026-07-28"], "requested": "2024-11-05"},
     }
 
-    async def play(asked: Asked) -> None:
-        refused = {"jsonrpc": "2.0", "id": asked.json["id"], "error": error}
-        await asked.say(400, str(refused).replace("'", '"').encode())
+    async def play(received: Received) -> None:
+        refused = {"jsonrpc": "2.0", "id": received.json["id"], "error": error}
+        await received.say(400, str(refused).replace("'", '"').encode())
 
     async def scenario(world: World) -> None:
         reply = await world.post(request(0, "initialize", {"protocolVersion": "2024-11-05"}))
@@ -116,7 +118,7 @@ def test_an_older_client_hears_what_a_server_of_the_newest_generation_says_to_it
 def test_many_sessions_are_forgotten_one_by_one_and_decided_about_all_the_same(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("nacre.firewall.proxy.http.conversations.PROXY_CONVERSATIONS", 3)
+    monkeypatch.setattr("nacre.firewall.proxy.http.proxy_sessions.PROXY_CONVERSATIONS", 3)
 
     async def scenario(world: World) -> None:
         for number in range(6):
@@ -134,30 +136,30 @@ BATCHED = {"protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": {"
 
 
 def test_a_batch_of_the_generation_that_has_them_goes_on_whole_or_not_at_all() -> None:
-    async def play(asked: Asked) -> None:
-        message = asked.json
+    async def play(received: Received) -> None:
+        message = received.json
         if isinstance(message, dict):
-            await asked.result(answer_of(message), mcp_session_id="s")
+            await received.result(answer_of(message), mcp_session_id="s")
         elif message[0]["id"] == 5:
-            asked.cut()
+            received.cut()
         else:
-            answers = [answer_to(each, answer_of(each)) for each in message]
-            await asked.say(200, json.dumps(answers).encode())
+            answers = [answer_to(answer, answer_of(answer)) for answer in message]
+            await received.say(200, json.dumps(answers).encode())
 
     async def scenario(world: World) -> None:
         await world.post(request(0, "initialize", BATCHED))
         session = {"mcp_session_id": "s"}
         reading = {"name": "filesystem_read", "arguments": {"path": "/home/user/projects/a"}}
         sent = [request(1, "ping"), request(2, "tools/call", reading)]
-        told = (await world.post(sent, **session)).json()
-        assert [each["id"] for each in told] == [1, 2]
-        assert all("result" in each for each in told)
+        answers = (await world.post(sent, **session)).json()
+        assert [answer["id"] for answer in answers] == [1, 2]
+        assert all("result" in answer for answer in answers)
         mixed = [request(3, "ping"), request(4, "tools/call", {"name": "shell_execute"})]
-        told = (await world.post(mixed, **session)).json()
-        assert [each["id"] for each in told] == [3, 4]
-        assert len(world.remote.asked) == 2
+        answers = (await world.post(mixed, **session)).json()
+        assert [answer["id"] for answer in answers] == [3, 4]
+        assert len(world.remote.received) == 2
         lost = (await world.post([request(5, "ping"), request(6, "ping")], **session)).json()
-        assert [(each["id"], each["error"]["code"]) for each in lost] == [(5, 503), (6, 503)]
+        assert [(answer["id"], answer["error"]["code"]) for answer in lost] == [(5, 503), (6, 503)]
 
     run(scenario, play=play, scene=Scene(SEED, lines=False))
 
@@ -205,15 +207,15 @@ def test_a_certificate_is_trusted_only_where_somebody_trusted_has_signed_it(
         server = await asyncio.start_server(remote.serve, "127.0.0.1", 0, ssl=served)
         address = parse_address(f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/mcp")
         body = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
-        stranger = Upstream(address, seconds=5)
-        with pytest.raises(UpstreamError, match=r"not trusted here .*self-signed"):
+        stranger = RemoteServer(address, seconds=5)
+        with pytest.raises(HttpError, match=r"not trusted here .*self-signed"):
             await stranger.send("POST", {}, body)
-        assert remote.asked == []
-        friend = Upstream(
+        assert remote.received == []
+        friend = RemoteServer(
             address, seconds=5, tls=lambda: ssl.create_default_context(cafile=certificate)
         )
         answer = await friend.send("POST", {}, body)
-        assert b'"done"' in await answer.whole()
+        assert b'"done"' in await answer.read()
         friend.close()
         server.close()
         await asyncio.sleep(0.05)
@@ -250,6 +252,6 @@ def test_a_query_is_sent_and_shown_to_nobody() -> None:
             world.url.partition("?")[0], json=request(1, "ping"), headers={"host": "127.0.0.1"}
         )
         assert reply.json() == response(1, {"content": [{"type": "text", "text": "done"}]})
-        assert world.remote.asked[0].target == "/mcp?key=secret"
+        assert world.remote.received[0].target == "/mcp?key=secret"
 
     run(scenario, path="/mcp?key=secret")

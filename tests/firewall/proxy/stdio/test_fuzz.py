@@ -5,10 +5,11 @@ import os
 from collections import Counter
 from itertools import pairwise
 from random import Random
+from typing import Any
 
 import pytest
 
-from nacre.firewall.enforce.large_results import LargeMessage, Looked
+from nacre.firewall.enforce.large_results import LargeFindings, LargeMessage
 from nacre.firewall.enforce.verdicts import Answer, Forward, Hold, Release, Verdict
 from nacre.firewall.proxy.stdio.relay import Relay
 from tests.firewall.enforce.test_guard_fuzz import conversation, is_decided, mangled, readings
@@ -44,7 +45,9 @@ class Watched:
     def large(self, raw: bytes) -> LargeMessage | None:
         return None
 
-    def from_screening(self, raw: bytes, large: LargeMessage, looked: Looked | None) -> Verdict:
+    def from_screening(
+        self, raw: bytes, large: LargeMessage, looked: LargeFindings | None
+    ) -> Verdict:
         raise AssertionError
 
     def poll(self) -> list[Release]:
@@ -64,7 +67,7 @@ def pieces(rng: Random, raw: bytes) -> list[bytes]:
 
 def check(rng: Random, scene: Scene, count: int) -> Counter[str]:
     """Send messages from both ends; return how many of each verdict there were."""
-    watched = Watched(scene)
+    watched: Any = Watched(scene)
     out: dict[str, list[bytes]] = {"client": [], "server": []}
     relay = Relay(watched, to_client=out["client"].append, to_server=out["server"].append)
     for _ in range(count // 5):

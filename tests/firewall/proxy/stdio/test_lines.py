@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nacre.firewall.proxy.stdio.lines import Lines
+from nacre.firewall.proxy.stdio.lines import LineSplitter
 
 WORDS = st.lists(st.binary(max_size=12).map(lambda raw: raw.replace(b"\n", b"")), max_size=12)
 
@@ -10,7 +10,7 @@ WORDS = st.lists(st.binary(max_size=12).map(lambda raw: raw.replace(b"\n", b""))
 @given(WORDS, st.lists(st.integers(1, 20), max_size=40))
 def test_lines_are_the_same_however_they_arrive(words: list[bytes], sizes: list[int]) -> None:
     whole = b"\n".join(words)
-    lines, found = Lines(), []
+    lines, found = LineSplitter(), []
 
     rest = whole
     for size in sizes:
@@ -23,7 +23,7 @@ def test_lines_are_the_same_however_they_arrive(words: list[bytes], sizes: list[
 
 
 def test_a_line_that_is_too_long_keeps_its_ends_and_stays_too_long() -> None:
-    lines = Lines(1000)
+    lines = LineSplitter(1000)
     first, last = b"a" * 900, b"z" * 900
 
     for piece in (first, *[b"m" * 65_536] * 64, last):
@@ -38,11 +38,11 @@ def test_a_line_that_is_too_long_keeps_its_ends_and_stays_too_long() -> None:
 
 @pytest.mark.parametrize("ending", [b"\n", b"\r\n", b"\n\n \t\r\n"])
 def test_ends_of_lines_and_blank_lines_are_no_part_of_a_message(ending: bytes) -> None:
-    assert Lines().feed(b"one" + ending + b"two" + ending) == [b"one", b"two"]
+    assert LineSplitter().feed(b"one" + ending + b"two" + ending) == [b"one", b"two"]
 
 
 def test_nothing_is_left_at_an_end_of_line() -> None:
-    lines = Lines()
+    lines = LineSplitter()
     lines.feed(b"one\n")
 
     assert lines.end() == []

@@ -2,11 +2,12 @@
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
 from nacre.firewall.approvals.approver import Waiting
-from nacre.firewall.enforce.large_results import LargeMessage, Looked
+from nacre.firewall.enforce.large_results import LargeFindings, LargeMessage
 from nacre.firewall.enforce.verdicts import Answer, Drop, Forward, Hold, Release, Verdict
-from nacre.firewall.proxy.stdio.relay import Decides, Relay
+from nacre.firewall.proxy.stdio.relay import Relay
 from tests.firewall.guarding import Person, Scene, encoded, request, response
 
 
@@ -35,7 +36,9 @@ class Script:
     def large(self, raw: bytes) -> LargeMessage | None:
         return None
 
-    def from_screening(self, raw: bytes, large: LargeMessage, looked: Looked | None) -> Verdict:
+    def from_screening(
+        self, raw: bytes, large: LargeMessage, looked: LargeFindings | None
+    ) -> Verdict:
         raise AssertionError
 
     def poll(self) -> list[Release]:
@@ -46,7 +49,7 @@ class Script:
 class Ends:
     """Both ends of a relay."""
 
-    def __init__(self, guard: Decides) -> None:
+    def __init__(self, guard: Any) -> None:
         self.client: list[bytes] = []
         self.server: list[bytes] = []
         self.relay = Relay(guard, to_client=self.client.append, to_server=self.server.append)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from nacre.firewall.rules.arguments.readings import LONGEST_NAME, normal, readings
 from nacre.firewall.rules.rule import NOWHERE, Surroundings
 from tests.firewall.deciding import PROJECTS, call, decides_path, policy
-from tests.laws import examples
+from tests.scaffolding.laws import examples
 
 ROOT = "/home/user/projects"
 ALLOWED = policy(PROJECTS)

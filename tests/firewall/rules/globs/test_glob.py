@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nacre.firewall.rules.globs.automaton import Automaton
 from nacre.firewall.rules.globs.glob import literal_prefix, regex
-from nacre.firewall.rules.globs.matching import matches
+from nacre.firewall.rules.globs.matching import Automaton, matches
 
 segment = st.text(st.characters(exclude_characters="/*?", exclude_categories=["Cs"]), max_size=8)
 glob = st.lists(

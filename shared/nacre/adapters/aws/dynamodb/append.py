@@ -15,7 +15,7 @@ from nacre.ports.items.table import Write
 
 
 class SignedAppend(SignedGet):
-    """Writes to one table; what cannot be written raises UnavailableError, whatever the reason."""
+    """Writes to one table; any failure raises UnavailableError."""
 
     _target = "DynamoDB_20120810.TransactWriteItems"
     _purpose = "take a record of"
@@ -23,11 +23,13 @@ class SignedAppend(SignedGet):
     def transact(self, writes: Sequence[Write]) -> None:
         """Apply all writes or none; a request that is repeated is applied once."""
         now = int(self._clock())
-        asked = {
-            "TransactItems": [transaction_request(each, None, self._table, now) for each in writes],
+        request = {
+            "TransactItems": [
+                transaction_request(write, None, self._table, now) for write in writes
+            ],
             "ClientRequestToken": str(uuid.uuid4()),
         }
-        self._ask(json.dumps(asked, default=_base64).encode())
+        self._ask(json.dumps(request, default=_base64).encode())
 
 
 def _base64(value: Any) -> str:

@@ -37,7 +37,7 @@ def encode(value: Value) -> Attribute:
         case bytes():
             return {"B": value}
         case list():
-            return {"L": [encode(each) for each in value]}
+            return {"L": [encode(element) for element in value]}
         case _:
             return {"M": encode_item(value)}
 
@@ -53,7 +53,7 @@ def decode(attribute: Attribute) -> Value:
         case "B":
             return bytes(value)
         case "L":
-            return [decode(each) for each in value]
+            return [decode(element) for element in value]
         case "M":
             return decode_item(value)
         case _:
@@ -62,8 +62,8 @@ def decode(attribute: Attribute) -> Value:
 
 def _number(text: str) -> int | float:
     if text.lstrip("-").isdigit():
-        whole = int(text)
-        return whole if abs(whole) <= MAX_WHOLE_NUMBER else float(text)
+        integer = int(text)
+        return integer if abs(integer) <= MAX_WHOLE_NUMBER else float(text)
     number = float(text)
     if number.is_integer() and abs(number) <= MAX_WHOLE_NUMBER:
         return int(number)

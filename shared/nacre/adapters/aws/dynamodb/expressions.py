@@ -3,7 +3,7 @@
 from typing import Any, assert_never
 
 from nacre.adapters.aws.dynamodb.attribute_values import Attribute, encode
-from nacre.adapters.items.conditions import holds, kind_of
+from nacre.adapters.items.writes import holds, kind_of
 from nacre.core.limits import MAX_WHOLE_NUMBER
 from nacre.ports.items.table import (
     EXPIRES_AT,
@@ -21,7 +21,7 @@ from nacre.ports.items.table import (
 class Expression:
     """Expressions of one request, which share their placeholders.
 
-    Names are always placeholders, so that no attribute meets a reserved word.
+    Names are always placeholders, because an attribute may have the name of a reserved word.
     An item whose `expires_at` has passed counts as absent.
     """
 
@@ -32,7 +32,7 @@ class Expression:
 
     @property
     def placeholders(self) -> dict[str, Any]:
-        """The request's parameters that say what the placeholders stand for."""
+        """The request parameters with the names and values of the placeholders."""
         parameters: dict[str, Any] = {}
         if self._names:
             parameters["ExpressionAttributeNames"] = {
@@ -53,17 +53,17 @@ class Expression:
         return placeholder
 
     def live(self) -> str:
-        """Say that the item, if there is one, has not expired."""
+        """Return the condition that the item, if it exists, has not expired."""
         expires_at = self.name(EXPIRES_AT)
         return f"(attribute_not_exists({expires_at}) OR {expires_at} > {self.value(self._now)})"
 
     def dead(self) -> str:
-        """Say that there is no item, or only an expired one."""
+        """Return the condition that there is no item, or only an expired one."""
         absent = f"attribute_not_exists({self.name('pk')})"
         return f"({absent} OR {self.name(EXPIRES_AT)} <= {self.value(self._now)})"
 
     def condition(self, when: Condition | None) -> dict[str, str]:
-        """Return the parameter for a write that replaces or leaves the item."""
+        """Return the parameter with the condition of a put, a delete or a check."""
         if when is None:
             return {}
         if holds(when, None):
@@ -72,9 +72,9 @@ class Expression:
         return {"ConditionExpression": f"({exists} AND {self.live()} AND {self._clause(when)})"}
 
     def update(self, change: Change, when: Condition | None) -> dict[str, str]:
-        """Return the parameters for a change in place, which no expired item may get.
+        """Return the parameters for a change in place of an item that has not expired.
 
-        Sums that could not be stored fail the condition.
+        The condition fails if a sum would be too large to store.
         """
         parts = [self.live()]
         if when is not None:
@@ -94,7 +94,7 @@ class Expression:
         adds = [f"{self.name(name)} {self.value(amount)}" for name, amount in change.add.items()]
         removes = [self.name(name) for name in sorted(change.remove)]
         actions = (("SET", sets), ("ADD", adds), ("REMOVE", removes))
-        return " ".join(f"{word} {', '.join(parts)}" for word, parts in actions if parts)
+        return " ".join(f"{keyword} {', '.join(parts)}" for keyword, parts in actions if parts)
 
     def _countable(self, attribute: str, amount: int) -> str:
         name = self.name(attribute)
@@ -103,7 +103,7 @@ class Expression:
         return f"(attribute_not_exists({name}) OR ({number} AND {name} BETWEEN {low} AND {high}))"
 
     def _clause(self, condition: Condition) -> str:
-        """Say a condition about an item that exists."""
+        """Return the expression of a condition, for an item that exists."""
         match condition:
             case Absent(attribute):
                 return f"attribute_not_exists({self.name(attribute or 'pk')})"
@@ -118,9 +118,9 @@ class Expression:
             case _:
                 assert_never(condition)
 
-    def _joined(self, word: str, conditions: tuple[Condition, ...], *, empty: Condition) -> str:
+    def _joined(self, operator: str, conditions: tuple[Condition, ...], *, empty: Condition) -> str:
         parts = [self._clause(condition) for condition in conditions or (empty,)]
-        return f"({word.join(parts)})" if len(parts) > 1 else parts[0]
+        return f"({operator.join(parts)})" if len(parts) > 1 else parts[0]
 
     def _comparison(self, compare: Compare) -> str:
         name = self.name(compare.attribute)

@@ -27,7 +27,7 @@ _PAUSE_SECONDS = 0.05  # doubled each time; DynamoDB's throttling passes quickly
 
 
 class Credentials(NamedTuple):
-    """What requests are signed with; Lambda gives one set per execution environment."""
+    """Credentials that sign requests; Lambda gives one set to each execution environment."""
 
     access_key_id: str
     secret_access_key: str
@@ -74,12 +74,12 @@ class SignedGet:
     def get(self, key: tuple[str, str]) -> "Item | None":
         """Return the item as last acknowledged, or None; UnavailableError when nobody answers."""
         pk, sk = key
-        wanted = {
+        request = {
             "TableName": self._table,
             "Key": {"pk": {"S": pk}, "sk": {"S": sk}},
             "ConsistentRead": True,
         }
-        raw = self._ask(json.dumps(wanted).encode()).get("Item")
+        raw = self._ask(json.dumps(request).encode()).get("Item")
         if raw is None:
             return None
         item = decode_item(raw)
@@ -90,9 +90,9 @@ class SignedGet:
 
     def close(self) -> None:
         """Close the connection; the next read opens another."""
-        kept, self._connection = self._connection, None
-        if kept is not None:
-            kept.close()
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
 
     def _ask(self, body: bytes) -> dict[str, Any]:
         reason = ""
@@ -117,10 +117,10 @@ class SignedGet:
 
     def _send(self, body: bytes) -> Response:
         headers = self._headers(body)
-        kept, self._connection = self._connection, None
-        if kept is not None:
+        idle, self._connection = self._connection, None
+        if idle is not None:
             try:
-                return self._over(kept, body, headers)
+                return self._over(idle, body, headers)
             except TimeoutError:
                 raise
             except (OSError, HTTPException):
@@ -148,9 +148,9 @@ class SignedGet:
         """Return the headers of a request signed with Signature Version 4."""
         stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(self._clock()))
         headers = {"content-type": _TYPE, "host": self._host, "x-amz-date": stamp}
-        given = self._credentials() if callable(self._credentials) else self._credentials
-        if given.session_token:
-            headers["x-amz-security-token"] = given.session_token
+        credentials = self._credentials() if callable(self._credentials) else self._credentials
+        if credentials.session_token:
+            headers["x-amz-security-token"] = credentials.session_token
         headers["x-amz-target"] = self._target
         names = ";".join(headers)  # written above in alphabetical order, as the signature wants
         lines = "".join(f"{name}:{value}\n" for name, value in headers.items())
@@ -159,9 +159,9 @@ class SignedGet:
         scope = f"{day}/{self._region}/dynamodb/aws4_request"
         digest = hashlib.sha256(request.encode()).hexdigest()
         text = f"AWS4-HMAC-SHA256\n{stamp}\n{scope}\n{digest}"
-        signature = _hmac(self._signing_key(day, given.secret_access_key), text).hex()
+        signature = _hmac(self._signing_key(day, credentials.secret_access_key), text).hex()
         headers["authorization"] = (
-            f"AWS4-HMAC-SHA256 Credential={given.access_key_id}/{scope}, "
+            f"AWS4-HMAC-SHA256 Credential={credentials.access_key_id}/{scope}, "
             f"SignedHeaders={names}, Signature={signature}"
         )
         return headers
@@ -184,14 +184,14 @@ def _suffix(region: str) -> str:
 
 
 def _is_passing(response: Response) -> bool:
-    """Whether the same request may succeed in a moment."""
+    """Tell whether the same request may succeed in a moment."""
     return response.status >= 500 or _kind(response.body).startswith(
         ("Throttling", "ProvisionedThroughputExceeded", "RequestLimitExceeded")
     )
 
 
 def _object(body: bytes) -> dict[str, Any] | None:
-    """Return an answer; None where it is none, such as the page of something in between."""
+    """Return the JSON object of an answer; None for anything else, such as a proxy's page."""
     try:
         answer = json.loads(body, object_hook=_bytes)
     except (ValueError, RecursionError):
@@ -200,7 +200,7 @@ def _object(body: bytes) -> dict[str, Any] | None:
 
 
 def _kind(body: bytes) -> str:
-    """Return the name of the error that DynamoDB gives, without its message."""
+    """Return the name of DynamoDB's error, without its message."""
     try:
         kind = str(json.loads(body)["__type"])
     except (ValueError, KeyError, TypeError, RecursionError):
@@ -209,7 +209,7 @@ def _kind(body: bytes) -> str:
 
 
 def _bytes(pair: dict[str, Any]) -> dict[str, Any]:
-    """Return what botocore would: binary values travel as Base64 inside JSON."""
+    """Decode binary values, which travel as Base64 inside JSON, as botocore does."""
     if len(pair) == 1 and isinstance(pair.get("B"), str):
         return {"B": b64decode(pair["B"])}
     return pair

@@ -1,8 +1,8 @@
-"""What DynamoDB is asked: the parameters of one call each."""
+"""The parameters of each call to DynamoDB."""
 
 from typing import Any, assert_never
 
-from nacre.adapters.aws.dynamodb.attribute_values import Attribute, encode, encode_item
+from nacre.adapters.aws.dynamodb.attribute_values import Attribute, encode_item
 from nacre.adapters.aws.dynamodb.expressions import Expression
 from nacre.adapters.items.item_query import Query, decode_cursor
 from nacre.ports.items.table import Check, Delete, Item, Key, Put, Update, Write
@@ -11,12 +11,12 @@ Request = dict[str, Any]
 
 
 def key_request(key: Key) -> dict[str, Attribute]:
-    """Name an item."""
-    return {"pk": encode(key.pk), "sk": encode(key.sk)}
+    """Return the parameter that names an item."""
+    return encode_item(key.attributes())
 
 
 def write_request(write: Write, now: int) -> Request:
-    """Ask for a checked write."""
+    """Return the request for a checked write."""
     expression = Expression(now)
     request: Request
     match write:
@@ -34,22 +34,22 @@ def write_request(write: Write, now: int) -> Request:
 
 
 def revival_request(item: Item, now: int) -> Request:
-    """Ask for an item in the place of an expired one."""
+    """Return the request that puts an item in the place of an expired one."""
     expression = Expression(now)
     request = {"Item": encode_item(item), "ConditionExpression": expression.dead()}
     return request | expression.placeholders
 
 
 def transaction_request(write: Write, revival: Item | None, table: str, now: int) -> Request:
-    """Ask for one write of a transaction."""
+    """Return the request for one write of a transaction."""
     if revival is not None:
         return {"Put": {"TableName": table, **revival_request(revival, now)}}
-    word = "ConditionCheck" if isinstance(write, Check) else type(write).__name__
-    return {word: {"TableName": table, **write_request(write, now)}}
+    operation = "ConditionCheck" if isinstance(write, Check) else type(write).__name__
+    return {operation: {"TableName": table, **write_request(write, now)}}
 
 
 def query_request(query: Query, start: str | None, now: int) -> Request:
-    """Ask for a partition's items that have not expired."""
+    """Return the request for the items of a partition that have not expired."""
     expression = Expression(now)
     partition = f"{expression.name(query.partition_key)} = {expression.value(query.partition)}"
     bounds = _bounds(query, expression)

@@ -2,7 +2,7 @@
 
 import time
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -17,10 +17,10 @@ from nacre.adapters.aws.dynamodb.requests import (
     transaction_request,
     write_request,
 )
-from nacre.adapters.items.conditions import holds
-from nacre.adapters.items.item_query import encode_cursor, make_query
-from nacre.adapters.items.values import check_key, is_expired
-from nacre.adapters.items.writes import apply_once, changed, normal_write
+from nacre.adapters.items.checked_table import CheckedTable
+from nacre.adapters.items.item_query import Query, encode_cursor
+from nacre.adapters.items.values import check_key, is_expired, key_of
+from nacre.adapters.items.writes import changed, holds, normal_write
 from nacre.core.clock import Clock, system_clock
 from nacre.core.errors import (
     ConditionFailedError,
@@ -32,12 +32,10 @@ from nacre.ports.items.table import (
     Change,
     Condition,
     Delete,
-    Index,
     Item,
     Key,
     Page,
     Put,
-    Range,
     Update,
     Write,
 )
@@ -45,8 +43,7 @@ from nacre.ports.items.table import (
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-_KEYS_AT_ONCE = 100  # what BatchGetItem takes
-_ROUNDS = 8  # how often a write meets another one on an expired item before it gives up
+_ROUNDS = 8  # attempts of a write while others write the same items
 _CONFLICTS = frozenset(
     {
         "TransactionConflict",
@@ -57,8 +54,10 @@ _CONFLICTS = frozenset(
 )
 
 
-class DynamoTable:
+class DynamoTable(CheckedTable):
     """A Table in one DynamoDB table with the indexes gsi1 to gsi3."""
+
+    _keys_at_once = 100  # as many as BatchGetItem takes
 
     def __init__(
         self,
@@ -76,25 +75,14 @@ class DynamoTable:
     def get(self, key: Key) -> Item | None:
         """Return the item as last acknowledged, or None."""
         check_key(key)
-        answer = self._call("get_item", twice=True, Key=key_request(key), ConsistentRead=True)
-        return _alive(answer.get("Item"), self._now())
-
-    def get_many(self, keys: Iterable[Key]) -> dict[Key, Item]:
-        """Return the items that exist; missing keys are left out."""
-        wanted = list(dict.fromkeys(keys))
-        for key in wanted:
-            check_key(key)
-        found: dict[Key, Item] = {}
-        for first in range(0, len(wanted), _KEYS_AT_ONCE):
-            for item in self._batch(wanted[first : first + _KEYS_AT_ONCE]):
-                found[Key(str(item["pk"]), str(item["sk"]))] = item
-        return found
+        answer = self._call("get_item", repeatable=True, Key=key_request(key), ConsistentRead=True)
+        return _unexpired(answer.get("Item"), self._now())
 
     def put(self, item: Item, *, when: Condition | None = None) -> None:
-        """Write the whole item, replacing what was there."""
+        """Write the whole item, and replace the old one."""
         request = write_request(normal_write(Put(item, when)), self._now())
         try:
-            self._call("put_item", twice=when is None, **request)
+            self._call("put_item", repeatable=when is None, **request)
         except ClientError as error:
             raise ConditionFailedError from error
 
@@ -106,51 +94,39 @@ class DynamoTable:
             now = self._now()
             try:
                 request = write_request(write, now) | {"ReturnValues": "ALL_NEW"}
-                answer = self._call("update_item", twice=False, **request)
+                answer = self._call("update_item", repeatable=False, **request)
                 return decode_item(answer["Attributes"])
             except ClientError as error:
                 revival = _revival(write, error.response.get("Item"), now)
             try:
-                self._call("put_item", twice=False, **revival_request(revival, now))
+                self._call("put_item", repeatable=False, **revival_request(revival, now))
             except ClientError:
                 continue  # another writer was faster: the change goes onto its item
             return revival
         raise UnavailableError("others keep writing this item; try again")
 
     def delete(self, key: Key, *, when: Condition | None = None) -> Item | None:
-        """Remove the item and return what was there."""
+        """Remove the item and return it, or None if there was none."""
         now = self._now()
         request = write_request(normal_write(Delete(key, when)), now) | {"ReturnValues": "ALL_OLD"}
         try:
-            answer = self._call("delete_item", twice=False, **request)
+            answer = self._call("delete_item", repeatable=False, **request)
         except ClientError as error:
             raise ConditionFailedError from error
-        return _alive(answer.get("Attributes"), now)
+        return _unexpired(answer.get("Attributes"), now)
 
-    def transact(self, writes: Sequence[Write], *, token: str | None = None) -> None:
-        """Apply all writes or none."""
-        apply_once(writes, self._transact, token=token, now=self._now())
-
-    def query(
-        self,
-        partition: str,
-        *,
-        index: Index | None = None,
-        keys: Range | None = None,
-        descending: bool = False,
-        limit: int | None = None,
-        start: str | None = None,
-    ) -> Page:
-        """Return a partition's items in sort key order, at most `limit` of them."""
-        query = make_query(partition, index=index, keys=keys, descending=descending, limit=limit)
-        request = query_request(query, start, self._now())
+    def _read_page(self, query: Query, start: str | None, now: int) -> Page:
+        request = query_request(query, start, now)
         if query.is_empty:
             return Page((), None)
         items: list[Item] = []
+        limit = query.limit
         while True:
             if limit is not None:
-                request["Limit"] = limit + 1 - len(items)  # one more: is there a next?
-            answer = self._call("query", twice=True, **request)
+                request["Limit"] = (
+                    limit + 1 - len(items)
+                )  # one item more shows whether there is a next page
+            answer = self._call("query", repeatable=True, **request)
             items += [decode_item(attributes) for attributes in answer["Items"]]
             if limit is not None and len(items) > limit:
                 last = items[limit - 1]
@@ -160,37 +136,38 @@ class DynamoTable:
                 return Page(tuple(items), None)
             request["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
 
-    def _batch(self, keys: Sequence[Key]) -> list[Item]:
-        now = self._now()
-        items: list[Item] = []
-        left: Any = {
+    def _read_many(self, keys: Sequence[Key], now: int) -> dict[Key, Item]:
+        items: dict[Key, Item] = {}
+        unread: Any = {
             self._name: {"Keys": [key_request(key) for key in keys], "ConsistentRead": True}
         }
-        for done in range(1, _ROUNDS + 1):
-            answer = self._call("batch_get_item", twice=True, RequestItems=left)
-            found = (_alive(each, now) for each in answer["Responses"].get(self._name, ()))
-            items += [item for item in found if item is not None]
-            left = answer.get("UnprocessedKeys")
-            if not left:
+        for attempt in range(1, _ROUNDS + 1):
+            answer = self._call("batch_get_item", repeatable=True, RequestItems=unread)
+            for attributes in answer["Responses"].get(self._name, ()):
+                item = _unexpired(attributes, now)
+                if item is not None:
+                    items[key_of(item)] = item
+            unread = answer.get("UnprocessedKeys")
+            if not unread:
                 return items
-            self._aws.pause(done)
+            self._aws.pause(attempt)
         raise UnavailableError("DynamoDB is too busy to read these items; try again")
 
-    def _transact(self, writes: Sequence[Write]) -> None:
+    def _apply(self, writes: Sequence[Write]) -> None:
         revivals: dict[int, Item] = {}  # updates that met an expired item, as whole items
-        for done in range(1, _ROUNDS + 1):
+        for attempt in range(1, _ROUNDS + 1):
             now = self._now()
             operations = [
                 transaction_request(write, revivals.get(place), self._name, now)
                 for place, write in enumerate(writes)
             ]
-            # DynamoDB's own token covers the repeats of this one request. The caller's cannot be
-            # it: the conditions hold the time, so a later call would be another request.
+            # This token covers repeats of this one request. The caller's token cannot be used: the
+            # conditions contain the time, so a later call would be a different request.
             token = str(uuid.UUID(int=self._aws.rng.getrandbits(128), version=4))
             try:
                 self._call(
                     "transact_write_items",
-                    twice=True,
+                    repeatable=True,
                     TransactItems=operations,
                     ClientRequestToken=token,
                 )
@@ -200,19 +177,19 @@ class DynamoTable:
                 if "ConditionalCheckFailed" in codes:
                     revivals = _revivals(writes, reasons, revivals, now)
                 elif codes <= _CONFLICTS:
-                    self._aws.pause(done)
+                    self._aws.pause(attempt)
                 else:
                     raise InvalidInputError("DynamoDB cannot do this transaction") from error
             else:
                 return
         raise UnavailableError("others keep writing these items; try again")
 
-    def _call(self, operation: str, *, twice: bool, **parameters: Any) -> Any:
-        """Call DynamoDB; only a failed condition or transaction is left as a ClientError."""
+    def _call(self, operation: str, *, repeatable: bool, **parameters: Any) -> Any:
+        """Call DynamoDB; only a failed condition or transaction raises a ClientError."""
         if operation not in ("batch_get_item", "transact_write_items"):
             parameters["TableName"] = self._name
         try:
-            return self._aws.call(operation, twice=twice, **parameters)
+            return self._aws.call(operation, repeatable=repeatable, **parameters)
         except ClientError as error:
             match error_code(error):
                 case "ConditionalCheckFailedException" | "TransactionCanceledException":
@@ -226,11 +203,8 @@ class DynamoTable:
                 case _:
                     raise unavailable(operation, error) from error
 
-    def _now(self) -> int:
-        return int(self._clock().timestamp())
 
-
-def _alive(attributes: Any, now: int) -> Item | None:
+def _unexpired(attributes: Any, now: int) -> Item | None:
     if not attributes:
         return None
     item = decode_item(attributes)
@@ -238,11 +212,11 @@ def _alive(attributes: Any, now: int) -> Item | None:
 
 
 def _revival(write: Update, old: Any, now: int) -> Item:
-    """Return what to write in place of the expired item that an update met.
+    """Return the item to write in place of an expired one that an update met.
 
-    Raises what the update really failed on, if the item had not expired.
+    Raise the real error of the update if the item had not expired.
     """
-    before = _alive(old, now)
+    before = _unexpired(old, now)
     if not holds(write.when, before):
         raise ConditionFailedError
     return changed(write.key, before, write.change)
@@ -251,7 +225,7 @@ def _revival(write: Update, old: Any, now: int) -> Item:
 def _revivals(
     writes: Sequence[Write], reasons: Sequence[Any], tried: dict[int, Item], now: int
 ) -> dict[int, Item]:
-    """Return which updates of a cancelled transaction must be written as whole items."""
+    """Return the updates of a cancelled transaction that must be written as whole items."""
     result = dict(tried)
     refused: InvalidInputError | None = None
     for place, (write, reason) in enumerate(zip(writes, reasons, strict=True)):

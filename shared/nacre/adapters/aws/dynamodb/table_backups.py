@@ -1,67 +1,63 @@
-"""Backups that DynamoDB keeps, and tables filled from them."""
+"""Make backups in DynamoDB, and fill tables from them."""
 
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from random import Random
 from typing import Any
 
-from botocore.exceptions import ClientError
-
-from nacre.adapters.aws.calls import AwsCalls, Sleep, error_code, unavailable
+from nacre.adapters.aws.calls import REFUSALS, AwsCalls, Sleep
 from nacre.core.errors import ForbiddenError, NotFoundError, UnavailableError
 
-_AT_ONCE = 25  # what one BatchWriteItem takes
+_AT_ONCE = 25  # as many items as one BatchWriteItem takes
 _LOOK_AGAIN_SECONDS = 5.0
-_PATIENCE_SECONDS = 24 * 3600.0  # AWS promises none; large tables take hours
-_REFUSALS = ("AccessDeniedException", "UnrecognizedClientException", "ExpiredTokenException")
+_PATIENCE_SECONDS = 24 * 3600.0  # AWS promises no duration; large tables take hours
+_TABLE_THERE = ("TableAlreadyExistsException", "TableInUseException")
 
 
 class DynamoBackups:
-    """Makes backups of tables, and copies what they hold into other tables."""
+    """Makes backups of tables, and copies their items into other tables."""
 
     def __init__(
         self,
         client: Any,
         *,
         sleep: Sleep = time.sleep,
-        rng: Random | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._aws = AwsCalls(client, sleep=sleep, rng=rng)
+        self._aws = AwsCalls(client, sleep=sleep)
         self._sleep = sleep
         self._monotonic = monotonic
 
     def make(self, table: str, name: str) -> str:
-        """Return the ARN of a new backup of a table, as it is at this moment, once it is kept."""
-        made = self._call("create_backup", twice=False, TableName=table, BackupName=name)
-        arn = str(made["BackupDetails"]["BackupArn"])
+        """Back up a table as it is now; return the ARN when the backup is complete."""
+        answer = self._call("create_backup", repeatable=False, TableName=table, BackupName=name)
+        arn = str(answer["BackupDetails"]["BackupArn"])
         self._wait(f"the backup of {table}", lambda: self._backup_status(arn) == "AVAILABLE")
         return arn
 
     def unpack(self, arn: str, table: str) -> None:
-        """Have a table of this name made of a backup, unless it is there; wait until it is."""
+        """Restore a backup into a new table unless it exists; wait until the table is active."""
         if self._table_status(table) is None:
             self._backup_status(arn)
-            with suppress(_TableThereError):  # another attempt began it
+            with suppress(_TableExistsError):  # another attempt started the restore
                 self._call(
                     "restore_table_from_backup",
-                    twice=False,
+                    repeatable=False,
                     TargetTableName=table,
                     BackupArn=arn,
                 )
         self._wait(f"the table {table}", lambda: self._table_status(table) == "ACTIVE")
 
-    def copy(self, source: str, target: str, told: Callable[[int], None], *, now: float) -> int:
-        """Write what has not expired of a table into another one; return how many there are."""
-        done = 0
-        for found in self._pages(source):
-            page = [item for item in found if not _is_over(item, now)]
+    def copy(self, source: str, target: str, report: Callable[[int], None], *, now: float) -> int:
+        """Copy the items that have not expired to another table; return their number."""
+        count = 0
+        for items in self._pages(source):
+            page = [item for item in items if not _has_expired(item, now)]
             for first in range(0, len(page), _AT_ONCE):
                 self._write(target, page[first : first + _AT_ONCE])
-            done += len(page)
-            told(done)
-        return done
+            count += len(page)
+            report(count)
+        return count
 
     def count(self, table: str) -> int:
         """Return how many items a table has, by reading all of it."""
@@ -73,13 +69,13 @@ class DynamoBackups:
 
     def drop(self, table: str) -> None:
         """Delete a table that `unpack` made."""
-        self._call("delete_table", twice=False, TableName=table)
+        self._call("delete_table", repeatable=False, TableName=table)
 
     def _pages(self, table: str, **parameters: Any) -> Iterator[list[dict[str, Any]]]:
         start: dict[str, Any] = {}
         while True:
             answer = self._call(
-                "scan", twice=True, TableName=table, ConsistentRead=True, **parameters, **start
+                "scan", repeatable=True, TableName=table, ConsistentRead=True, **parameters, **start
             )
             yield answer["Items"]
             if "LastEvaluatedKey" not in answer:
@@ -87,54 +83,49 @@ class DynamoBackups:
             start = {"ExclusiveStartKey": answer["LastEvaluatedKey"]}
 
     def _write(self, table: str, items: list[dict[str, Any]]) -> None:
-        waiting = {table: [{"PutRequest": {"Item": item}} for item in items]}
-        done = 0
-        while waiting:
-            if done:
-                self._aws.pause(min(done, 6))
-            done += 1
-            answer = self._call("batch_write_item", twice=True, RequestItems=waiting)
-            waiting = answer.get("UnprocessedItems") or {}
+        unwritten = {table: [{"PutRequest": {"Item": item}} for item in items]}
+        attempts = 0
+        while unwritten:
+            if attempts:
+                self._aws.pause(min(attempts, 6))
+            attempts += 1
+            answer = self._call("batch_write_item", repeatable=True, RequestItems=unwritten)
+            unwritten = answer.get("UnprocessedItems") or {}
 
     def _backup_status(self, arn: str) -> str:
-        answer = self._call("describe_backup", twice=True, BackupArn=arn)
+        answer = self._call("describe_backup", repeatable=True, BackupArn=arn)
         return str(answer["BackupDescription"]["BackupDetails"]["BackupStatus"])
 
     def _table_status(self, table: str) -> str | None:
         try:
-            answer = self._call("describe_table", twice=True, TableName=table)
+            answer = self._call("describe_table", repeatable=True, TableName=table)
         except NotFoundError:
             return None
         return str(answer["Table"]["TableStatus"])
 
-    def _wait(self, what: str, is_there: Callable[[], bool]) -> None:
+    def _wait(self, name: str, is_done: Callable[[], bool]) -> None:
         deadline = self._monotonic() + _PATIENCE_SECONDS
-        while not is_there():
+        while not is_done():
             if self._monotonic() > deadline:
-                raise UnavailableError(f"AWS has not finished {what}; give the command again later")
+                raise UnavailableError(f"AWS has not finished {name}; run the command again later")
             self._sleep(_LOOK_AGAIN_SECONDS)
 
-    def _call(self, operation: str, *, twice: bool, **parameters: Any) -> Any:
-        try:
-            return self._aws.call(operation, twice=twice, **parameters)
-        except ClientError as error:
-            code = error_code(error)
-            if code in ("ResourceNotFoundException", "TableNotFoundException"):
-                raise NotFoundError(f"AWS has no table {parameters.get('TableName')}") from error
-            if code == "BackupNotFoundException":
-                raise NotFoundError(
-                    f"AWS has no backup {parameters['BackupArn']} for these credentials"
-                ) from error
-            if code in ("TableAlreadyExistsException", "TableInUseException"):
-                raise _TableThereError(operation) from error
-            if code in _REFUSALS:
-                raise ForbiddenError(f"these AWS credentials may not {operation}") from error
-            raise unavailable(operation, error) from error
+    def _call(self, operation: str, *, repeatable: bool, **parameters: Any) -> Any:
+        no_table = NotFoundError(f"AWS has no table {parameters.get('TableName')}")
+        no_backup = f"AWS has no backup {parameters.get('BackupArn')} for these credentials"
+        forbidden = ForbiddenError(f"these AWS credentials may not {operation}")
+        errors = {
+            **dict.fromkeys(("ResourceNotFoundException", "TableNotFoundException"), no_table),
+            "BackupNotFoundException": NotFoundError(no_backup),
+            **dict.fromkeys(_TABLE_THERE, _TableExistsError(operation)),
+            **dict.fromkeys(REFUSALS, forbidden),
+        }
+        return self._aws.ask(operation, errors, repeatable=repeatable, **parameters)
 
 
-def _is_over(item: dict[str, Any], now: float) -> bool:
+def _has_expired(item: dict[str, Any], now: float) -> bool:
     return float(item.get("expires_at", {}).get("N", "inf")) <= now
 
 
-class _TableThereError(UnavailableError):
-    """A table of this name is there, or being made."""
+class _TableExistsError(UnavailableError):
+    """A table of this name exists or is being created."""

@@ -1,36 +1,34 @@
 """Erasing a whole Being: its tokens, its index, every partition, its letters, its name.
 
-The first steps shut the doors: tokens end, and without its item nothing can be written for the
-Being. Its name goes last, so that a command which broke off finds it and goes on.
+The first steps stop further writes: tokens end, and without its item nothing can be written for
+the Being. Its name is erased last, so that an interrupted command can be repeated.
 """
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from nacre.access.beings import Being, Beings
 from nacre.access.tokens.store import TokenStore
-from nacre.being.memory.erase.receipt import Erased
+from nacre.being.memory.erase.receipt import EraseReceipt
 from nacre.being.memory.index.jobs import IndexWork
-from nacre.being.memory.index.marks import partition as marks
-from nacre.being.memory.index.vector_items import vectors
 from nacre.being.memory.model import keys
 from nacre.being.memory.store.letters import Letters
 from nacre.being.memory.store.partitions import delete_all, items_in
-from nacre.being.memory.transfer.exporter import Exports
+from nacre.being.memory.transfer.exporter import Exporter
 from nacre.being.tasks.task import partition as task_partition
 from nacre.core.errors import UnavailableError
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.ports.blobs import Blobs
 from nacre.ports.items.table import Table
 from nacre.ports.residue import Residue
 
-_SAMPLE = 200  # texts that a proof looks for, besides the id that stands in every item
+_SAMPLE = 200  # texts that a proof searches for, besides the id that is in every item
 Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Stores:
-    """Everything that may hold something of a Being."""
+    """All stores that may hold data of a Being."""
 
     table: Table
     beings: Beings
@@ -41,13 +39,13 @@ class Stores:
     letters: Letters
 
 
-def erase_being(being: Being, stores: Stores, progress: Progress) -> Erased:
-    """Erase a Being everywhere; raises UnavailableError where something could not be told."""
+def erase_being(being: Being, stores: Stores, progress: Progress) -> EraseReceipt:
+    """Erase a Being everywhere; raises UnavailableError if a store cannot confirm it."""
     being_id, table = being.being_id, stores.table
     counts: Counter[str] = Counter()
     texts: dict[str, None] = {}
     if table.get(keys.meta(being_id)) is not None:
-        for record in Exports(table).records(being_id):
+        for record in Exporter(table).records(being_id):
             counts[record.kind] += 1
             for name in ("action", "text", "content"):
                 if len(texts) < _SAMPLE and isinstance(text := record.value.get(name), str):
@@ -65,7 +63,7 @@ def erase_being(being: Being, stores: Stores, progress: Progress) -> Erased:
         *(keys.months(being_id), keys.markers(being_id), keys.bodies(being_id)),
         *(keys.scenes(being_id), keys.nodes(being_id), keys.clusters(being_id)),
         *(keys.sessions(being_id), keys.session_turns(being_id)),
-        *(f"{home}#R", keys.known_events(being_id), vectors(being_id), marks(being_id)),
+        *(f"{home}#R", keys.known_events(being_id), keys.vectors(being_id), keys.marks(being_id)),
         *(task_partition(being_id), home),
     ):
         delete_all(table, partition)
@@ -73,15 +71,15 @@ def erase_being(being: Being, stores: Stores, progress: Progress) -> Erased:
     if stores.tokens.of_being(being_id):
         raise UnavailableError("tokens are still listed; run the command again in a minute")
     stores.beings.remove(being)
-    return Erased({k: n for k, n in counts.items() if n}, (being_id,), tuple(texts))
+    return EraseReceipt(+counts, (being_id,), tuple(texts))
 
 
 def _erase_delivered(being: Being, stores: Stores) -> None:
-    """Take back the letters that the Being sent, from the inboxes of its owner's others."""
+    """Delete the letters that the Being sent from the inboxes of its owner's other Beings."""
     others = {
-        each.name: each.being_id
-        for each in stores.beings.of_owner(being.owner)
-        if each.being_id != being.being_id
+        other.name: other.being_id
+        for other in stores.beings.of_owner(being.owner)
+        if other.being_id != being.being_id
     }
     for letter in stores.letters.sent(being.being_id):
         recipient = others.get(letter.partner)

@@ -1,45 +1,41 @@
-"""Erasing memories: a node or a scene, with all that was made of it.
+"""Erasing memories: a node or a scene, with everything that was made from it.
 
-A memory and its scenes say the same, so they go together. What was merged from an erased
-memory was written from its text: such merges are taken back first, so that the other sources
-are what they were. Summaries of clusters it was in are emptied and wait for a patrol.
+A node and its scenes say the same, so they are erased together. A merged node has the text of
+its sources, so merges with an erased node are undone first, which restores the other sources.
+The summaries of its clusters are emptied until a patrol renews them.
 
-Every step may be repeated: what was asked for is deleted last, so a command that broke off
-finds it again.
+Every step can be repeated. The memory that was asked for is deleted last, so that an
+interrupted command finds it again.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from random import Random
 
-from nacre.being.memory.erase.rebuild_memory import rebuilt
-from nacre.being.memory.erase.receipt import Erased, erased_memories, texts_of
-from nacre.being.memory.index.cluster_vectors import ClusterMeans
-from nacre.being.memory.index.sync import Indexing
+from nacre.being.memory.erase.receipt import EraseReceipt, receipt_of, texts_of
+from nacre.being.memory.index.cluster_vectors import ClusterMeans, vector_place
+from nacre.being.memory.index.sync import IndexSync
 from nacre.being.memory.model import keys
 from nacre.being.memory.model.counters import PENDING_SCENES, write_counted
 from nacre.being.memory.model.fields import checked_name
+from nacre.being.memory.model.merged_node import rebuilt_node
 from nacre.being.memory.model.types import UNDONE, Cluster, Node, Scene
 from nacre.being.memory.store.clusters import Clusters
 from nacre.being.memory.store.diary import erase_written
-from nacre.being.memory.store.event_nodes import forgotten
-from nacre.being.memory.store.merges import Merges
-from nacre.being.memory.store.nodes import Nodes
-from nacre.being.memory.store.partitions import items_in
-from nacre.being.memory.store.retry import settled
+from nacre.being.memory.store.edits import MemoryEdits
+from nacre.being.memory.store.event_nodes import event_note_deletions
+from nacre.being.memory.store.nodes import Nodes, unchanged
+from nacre.being.memory.store.partitions import items_in, records_by_id
+from nacre.being.memory.store.retry import retry_on_conflict
 from nacre.being.memory.text.searchable_text import searchable
-from nacre.being.memory.transfer.deferred_index import MarkingIndex
-from nacre.being.memory.transfer.exporter import cluster_place
+from nacre.being.memory.transfer.deferred_index import DeferredIndex
 from nacre.core.clock import Clock
 from nacre.core.errors import NotFoundError, UnavailableError
+from nacre.core.lazy_dataclasses import replace
 from nacre.ports.items.table import (
-    Compare,
-    Condition,
     Delete,
-    Every,
     Key,
     Present,
     Put,
@@ -50,63 +46,63 @@ from nacre.ports.items.table import (
 from nacre.ports.vectors import VectorIndex
 
 _AT_ONCE = 30  # memories in one transaction, each with its vector
-_JOURNAL = "#PLAN#JOURNAL#"  # in the place of what a run is about to write into the diary
-_SHORTEST = 12  # characters of a text that is looked for within others
+_JOURNAL = "#PLAN#JOURNAL#"  # in the key of a text that a run is about to write into the diary
+_SHORTEST = 12  # characters of a text that is searched within other texts
 
 
-class Erasing:
-    """Erases memories of Beings; the index is left with marks that a repair follows."""
+class MemoryEraser:
+    """Erases memories of Beings. A repair updates the index later."""
 
     def __init__(self, table: Table, *, clock: Clock, rng: Random) -> None:
         self._table = table
         self._clock = clock
         self._rng = rng
-        self._index = MarkingIndex(table, clock=clock, rng=rng)
+        self._index = DeferredIndex(table, clock=clock, rng=rng)
         self._nodes = Nodes(table, self._index, clock=clock)
         self._clusters = Clusters(table)
-        reading = Indexing(table, _no_index, None, clock=clock, rng=rng)
+        reading = IndexSync(table, _no_index, None, clock=clock, rng=rng)
         self._means = ClusterMeans(table, self._nodes, reading)
-        self._merges = Merges(
+        self._edits = MemoryEdits(
             table, self._nodes, self._clusters, self._index, self._means, clock=clock
         )
 
-    def node(self, being_id: str, node_id: str) -> Erased:
-        """Erase a memory, its scenes, and what it was merged from or into."""
-        found = self._nodes.get(being_id, checked_name(node_id, "node"))
-        if found is None:
+    def node(self, being_id: str, node_id: str) -> EraseReceipt:
+        """Erase a node with its scenes, and the nodes that it was merged from or into."""
+        node = self._nodes.get(being_id, checked_name(node_id, "node"))
+        if node is None:
             raise NotFoundError(f"there is no memory {node_id[:64]!r}")
-        self._take_merges_back(being_id, found)
-        return self._erase(being_id, [found.node_id])
+        self._undo_merges(being_id, node)
+        return self._erase(being_id, [node.node_id])
 
-    def scene(self, being_id: str, scene_id: str) -> Erased:
-        """Erase a scene; a memory that has no other is erased too, else made of the others."""
+    def scene(self, being_id: str, scene_id: str) -> EraseReceipt:
+        """Erase a scene; its node is rebuilt from its other scenes, or erased if there are none."""
         scene_id = checked_name(scene_id, "scene")
         scene = self._scenes(being_id, [scene_id]).get(scene_id)
         if scene is None:
             raise NotFoundError(f"there is no scene {scene_id[:64]!r}")
         holders = [node for node in self._all_nodes(being_id) if scene_id in node.evidence]
-        held = {node.node_id for node in holders}
+        holder_ids = {node.node_id for node in holders}
         for node in holders:
-            if not held & set(node.parents):  # a merge is taken back from its sources
-                self._take_merges_back(being_id, node)
-        alone = [
+            if not holder_ids & set(node.parents):  # a merge is undone through its sources
+                self._undo_merges(being_id, node)
+        only_this = [
             node_id
-            for node_id in sorted(held)
-            if settled(partial(self._is_alone_without, being_id, node_id, scene_id))
+            for node_id in sorted(holder_ids)
+            if retry_on_conflict(partial(self._rebuild_without, being_id, node_id, scene_id))
         ]
         if scene.node_id is not None:
-            held.add(scene.node_id)  # a command that broke off may have made it anew already
-        return self._erase(being_id, alone, scenes=[scene], made_of=held)
+            holder_ids.add(scene.node_id)  # an interrupted command may have rebuilt it already
+        return self._erase(being_id, only_this, scenes=[scene], made_of=holder_ids)
 
-    def _take_merges_back(self, being_id: str, node: Node) -> None:
-        above = [node]
-        while above[-1].status == "merged" and above[-1].merged_into is not None:
-            found = self._nodes.get(being_id, above[-1].merged_into)
-            if found is None or found in above:
+    def _undo_merges(self, being_id: str, node: Node) -> None:
+        chain = [node]
+        while chain[-1].status == "merged" and chain[-1].merged_into is not None:
+            merge = self._nodes.get(being_id, chain[-1].merged_into)
+            if merge is None or merge in chain:
                 break
-            above.append(found)
-        for product in reversed(above[1:]):
-            self._merges.undo(being_id, product.node_id)
+            chain.append(merge)
+        for merge in reversed(chain[1:]):
+            self._edits.undo_merge(being_id, merge.node_id)
 
     def _erase(
         self,
@@ -115,10 +111,10 @@ class Erasing:
         *,
         scenes: Sequence[Scene] = (),
         made_of: Iterable[str] = (),
-    ) -> Erased:
-        """Erase nodes with what they were merged from, and whatever was made of `made_of` too."""
+    ) -> EraseReceipt:
+        """Erase nodes with their sources, scenes, and everything that was made from `made_of`."""
         named = {*node_ids, *made_of}
-        every = {  # most memories have to do with no other, and there may be many
+        linked = {  # most memories have no links, and there may be many
             node.node_id: node
             for node in self._all_nodes(being_id)
             if node.node_id in named
@@ -127,73 +123,78 @@ class Erasing:
             or node.superseded_by
             or node.similar
         }
-        wanted = _with_sources(every, node_ids)
-        made = _made_of(every, {*made_of, *wanted})
-        gone = [*(each for each in made if each.node_id not in wanted), *wanted.values()]
-        ids = {node.node_id for node in gone}
-        evidence = dict.fromkeys(each for node in wanted.values() for each in node.evidence)
-        told = {**self._scenes(being_id, evidence), **{each.scene_id: each for each in scenes}}
-        for node in every.values():
+        sources = _with_sources(linked, node_ids)
+        products = _made_of(linked, {*made_of, *sources})
+        nodes = [*(node for node in products if node.node_id not in sources), *sources.values()]
+        ids = {node.node_id for node in nodes}
+        evidence = dict.fromkeys(
+            scene_id for node in sources.values() for scene_id in node.evidence
+        )
+        erased_scenes = {
+            **self._scenes(being_id, evidence),
+            **{scene.scene_id: scene for scene in scenes},
+        }
+        for node in linked.values():
             if node.node_id not in ids and ids & {node.superseded_by, *node.similar}:
-                settled(partial(self._without_links, being_id, node.node_id, ids))
-        changed = [every[each] for each in made_of if each in every]
-        self._empty_clusters(being_id, [*gone, *changed], gone)
-        self._scrub_runs(being_id, {*ids, *told}, texts_of([*gone, *told.values()]))
-        runs = {scene.run_id for scene in told.values() if scene.run_id is not None}
+                retry_on_conflict(partial(self._remove_links, being_id, node.node_id, ids))
+        changed = [linked[node_id] for node_id in made_of if node_id in linked]
+        self._empty_clusters(being_id, [*nodes, *changed], nodes)
+        memories: list[Node | Scene] = [*erased_scenes.values(), *nodes]
+        self._scrub_runs(being_id, {*ids, *erased_scenes}, texts_of(memories))
+        runs = {scene.run_id for scene in erased_scenes.values() if scene.run_id is not None}
         erase_written(self._table, being_id, runs, clock=self._clock, rng=self._rng)
-        asked = {*node_ids, *(scene.scene_id for scene in scenes)}
-        every_memory: list[Node | Scene] = [*told.values(), *gone]
-        # What was asked for goes last: a command that broke off finds it again.
-        self._delete(being_id, sorted(every_memory, key=lambda each: _id(each) in asked))
-        self._renew(being_id, [*gone, *changed])
-        return erased_memories(list(told.values()), gone)
+        # The memories that were asked for go last, so that an interrupted command finds them.
+        asked_for = {*node_ids, *(scene.scene_id for scene in scenes)}
+        self._delete(being_id, sorted(memories, key=lambda memory: memory.id in asked_for))
+        self._renew(being_id, [*nodes, *changed])
+        return receipt_of(list(erased_scenes.values()), nodes)
 
-    def _is_alone_without(self, being_id: str, node_id: str, scene_id: str) -> bool:
-        """Make a memory of what remains of its evidence; True where nothing does."""
+    def _rebuild_without(self, being_id: str, node_id: str, scene_id: str) -> bool:
+        """Rebuild a node without a scene; return True if no evidence remains."""
         node = self._nodes.get(being_id, node_id)
         if node is None or scene_id not in node.evidence:
             return False
-        others = [each for each in node.evidence if each != scene_id]
-        found = self._scenes(being_id, others)
+        others = [evidence_id for evidence_id in node.evidence if evidence_id != scene_id]
+        scenes = self._scenes(being_id, others)
         parents = [
-            each
-            for each in self._nodes.get_many(being_id, node.parents).values()
-            if each.merged_into == node_id
+            parent
+            for parent in self._nodes.get_many(being_id, node.parents).values()
+            if parent.merged_into == node_id
         ]
-        if not found and not parents:
+        if not scenes and not parents:
             return True
-        after = rebuilt(node, others, list(found.values()), parents)
-        writes: list[Write] = [Put(after.to_item(being_id), _same(node))]
+        after = rebuilt_node(node, others, list(scenes.values()), parents)
+        writes: list[Write] = [Put(after.to_item(being_id), unchanged(node))]
         if after.status != "merged":
-            writes += self._index.writes(being_id, [searchable(after)])
+            writes += self._index.prepare(being_id, [searchable(after)]).writes
         write_counted(self._table, being_id, writes, has_work=True)
         return False
 
-    def _without_links(self, being_id: str, node_id: str, gone: set[str]) -> None:
-        """Drop a memory's links to erased ones: what they superseded is true again."""
+    def _remove_links(self, being_id: str, node_id: str, erased: set[str]) -> None:
+        """Remove the links of a node to erased ones; a node that they superseded holds again."""
         node = self._nodes.get(being_id, node_id)
         if node is None:
             return
-        by = None if node.superseded_by in gone else node.superseded_by
-        similar = tuple(each for each in node.similar if each not in gone)
-        if (by, similar) != (node.superseded_by, node.similar):
-            after = replace(node, superseded_by=by, similar=similar, version=node.version + 1)
-            self._table.put(after.to_item(being_id), when=_same(node))
+        superseded_by = None if node.superseded_by in erased else node.superseded_by
+        similar = tuple(similar_id for similar_id in node.similar if similar_id not in erased)
+        if (superseded_by, similar) != (node.superseded_by, node.similar):
+            after = replace(
+                node, superseded_by=superseded_by, similar=similar, version=node.version + 1
+            )
+            self._table.put(after.to_item(being_id), when=unchanged(node))
 
     def _delete(self, being_id: str, memories: Sequence[Node | Scene]) -> None:
-        """Delete memories in their order, each with its vector and a mark for the index."""
+        """Delete memories in this order, with their vectors and with marks for the index."""
         for first in range(0, len(memories), _AT_ONCE):
             some = memories[first : first + _AT_ONCE]
             places = [
-                Key(keys.nodes(being_id), each.node_id)
-                if isinstance(each, Node)
-                else Key(keys.scenes(being_id), each.scene_id)
-                for each in some
+                Key((keys.nodes if isinstance(memory, Node) else keys.scenes)(being_id), memory.id)
+                for memory in some
             ]
             writes: list[Write] = [Delete(place) for place in places]
-            writes += self._index.remove_writes(being_id, [place.sk for place in places])
-            writes += forgotten(self._table, being_id, [place.sk for place in places])
-            fewer = sum(each.status == "pending" for each in some)
+            writes += self._index.prepare(being_id, [], [place.sk for place in places]).writes
+            writes += event_note_deletions(self._table, being_id, [place.sk for place in places])
+            fewer = sum(memory.status == "pending" for memory in some)
             write_counted(
                 self._table, being_id, writes, add={PENDING_SCENES: -fewer}, has_work=True
             )
@@ -201,20 +202,23 @@ class Erasing:
     def _renew(self, being_id: str, nodes: Sequence[Node]) -> None:
         for cluster_id in sorted({node.cluster_id for node in nodes if node.cluster_id}):
             if self._clusters.get(being_id, cluster_id) is not None:
-                with suppress(UnavailableError):  # it has no vector until a patrol makes one
+                with suppress(UnavailableError):  # it has no vector until a patrol renews it
                     self._means.renew(being_id, cluster_id)
 
-    def _empty_clusters(self, being_id: str, touched: Sequence[Node], gone: Sequence[Node]) -> None:
-        """Empty the summaries of the clusters of these, and of those that became them."""
-        every = [Cluster.from_item(item) for item in items_in(self._table, keys.clusters(being_id))]
-        wanted = {node.cluster_id for node in touched if node.cluster_id is not None}
-        while more := {each.cluster_id for each in every if wanted & set(each.children)} - wanted:
-            wanted |= more
-        fewer = Counter(node.cluster_id for node in gone if node.is_living)
-        for cluster in every:
-            if cluster.cluster_id in wanted:
+    def _empty_clusters(
+        self, being_id: str, touched: Sequence[Node], erased: Sequence[Node]
+    ) -> None:
+        """Empty the summaries of the clusters of these nodes, and of their predecessors."""
+        items = items_in(self._table, keys.clusters(being_id))
+        clusters = [Cluster.from_item(item) for item in items]
+        ids = {node.cluster_id for node in touched if node.cluster_id is not None}
+        while more := {c.cluster_id for c in clusters if ids & set(c.children)} - ids:
+            ids |= more
+        fewer = Counter(node.cluster_id for node in erased if node.is_living)
+        for cluster in clusters:
+            if cluster.cluster_id in ids:
                 count = fewer[cluster.cluster_id]
-                settled(partial(self._empty_cluster, being_id, cluster.cluster_id, count))
+                retry_on_conflict(partial(self._empty_cluster, being_id, cluster.cluster_id, count))
 
     def _empty_cluster(self, being_id: str, cluster_id: str, fewer: int) -> None:
         cluster = self._clusters.get(being_id, cluster_id)
@@ -233,13 +237,13 @@ class Erasing:
             version=cluster.version + 1,
         )
         self._clusters.replace(being_id, after, version=cluster.version)
-        self._table.delete(cluster_place(being_id, cluster_id))
+        self._table.delete(vector_place(being_id, cluster_id))
 
     def _scrub_runs(self, being_id: str, ids: set[str], texts: Sequence[str]) -> None:
-        """Take ids and texts out of what patrols wrote down about their work."""
+        """Remove ids and texts from the records of patrols about their runs."""
         for item in items_in(self._table, f"{keys.home(being_id)}#R"):
-            if _JOURNAL in str(item["sk"]):  # a model's words about all that a run took in
-                self._table.delete(Key(str(item["pk"]), str(item["sk"])))
+            if _JOURNAL in str(item["sk"]):  # a text of a model about all scenes of a run
+                self._table.delete(Key.of(item))
                 continue
             scrubbed = {
                 name: _scrubbed(_without_mentions(value, ids), ids, texts)
@@ -252,82 +256,71 @@ class Erasing:
         return map(Node.from_item, items_in(self._table, keys.nodes(being_id)))
 
     def _scenes(self, being_id: str, ids: Iterable[str]) -> dict[str, Scene]:
-        found = self._table.get_many([Key(keys.scenes(being_id), each) for each in ids])
-        return {place.sk: Scene.from_item(item) for place, item in found.items()}
+        return records_by_id(self._table, Scene, keys.scenes(being_id), ids)
 
 
-def _id(memory: Node | Scene) -> str:
-    return memory.node_id if isinstance(memory, Node) else memory.scene_id
-
-
-def _with_sources(every: dict[str, Node], node_ids: Sequence[str]) -> dict[str, Node]:
-    """Return these nodes with those that were merged into them, and into those."""
-    wanted: dict[str, Node] = {}
-    left = list(node_ids)
-    while left:
-        node = every.get(left.pop())
-        if node is not None and node.node_id not in wanted:
-            wanted[node.node_id] = node
-            left += [
-                each
-                for each in node.parents
-                if each in every and every[each].merged_into == node.node_id
+def _with_sources(linked: dict[str, Node], node_ids: Sequence[str]) -> dict[str, Node]:
+    """Return these nodes and, recursively, the nodes that were merged into them."""
+    nodes: dict[str, Node] = {}
+    queue = list(node_ids)
+    while queue:
+        node = linked.get(queue.pop())
+        if node is not None and node.node_id not in nodes:
+            nodes[node.node_id] = node
+            queue += [
+                parent_id
+                for parent_id in node.parents
+                if parent_id in linked and linked[parent_id].merged_into == node.node_id
             ]
-    return wanted
+    return nodes
 
 
-def _made_of(every: dict[str, Node], sources: set[str]) -> list[Node]:
-    """Return the merges that were made of these and taken back, and those made of them."""
-    made: dict[str, Node] = {}
+def _made_of(linked: dict[str, Node], sources: set[str]) -> list[Node]:
+    """Return the undone merges of these nodes and, recursively, of those merges."""
+    merges: dict[str, Node] = {}
     while more := {
         node_id: node
-        for node_id, node in every.items()
-        if node_id not in made
+        for node_id, node in linked.items()
+        if node_id not in merges
         and node.reason == UNDONE
-        and (sources | made.keys()) & set(node.parents)
+        and (sources | merges.keys()) & set(node.parents)
     }:
-        made |= more
-    return list(made.values())
+        merges |= more
+    return list(merges.values())
 
 
 def _without_mentions(value: Value, ids: set[str]) -> Value:
-    """Return a plan without the entries that name an id: a model's words go with them."""
+    """Return a plan without the entries that name one of the ids."""
     if not isinstance(value, list):
         return value
-    return [each for each in value if not isinstance(each, dict) or not _names(each, ids)]
+    return [entry for entry in value if not isinstance(entry, dict) or not _names(entry, ids)]
 
 
 def _names(value: Value, ids: set[str]) -> bool:
     if isinstance(value, dict):
-        return any(name in ids or _names(each, ids) for name, each in value.items())
+        return any(name in ids or _names(field, ids) for name, field in value.items())
     if isinstance(value, list):
-        return any(_names(each, ids) for each in value)
+        return any(_names(entry, ids) for entry in value)
     return isinstance(value, str) and value in ids
 
 
 def _scrubbed(value: Value, ids: set[str], texts: Sequence[str]) -> Value:
     if isinstance(value, str):
-        held = any(each in value for each in ids) or value in texts
-        return "" if held or any(len(t) >= _SHORTEST and t in value for t in texts) else value
+        is_found = (
+            value in texts
+            or any(memory_id in value for memory_id in ids)
+            or any(len(text) >= _SHORTEST and text in value for text in texts)
+        )
+        return "" if is_found else value
     if isinstance(value, list):
-        left = [each for each in value if not (isinstance(each, str) and each in ids)]
-        return [_scrubbed(each, ids, texts) for each in left]
+        remaining = [entry for entry in value if not (isinstance(entry, str) and entry in ids)]
+        return [_scrubbed(entry, ids, texts) for entry in remaining]
     if isinstance(value, dict):
         return {
-            name: _scrubbed(each, ids, texts) for name, each in value.items() if name not in ids
+            name: _scrubbed(field, ids, texts) for name, field in value.items() if name not in ids
         }
     return value
 
 
-def _same(node: Node) -> Condition:
-    # Recalls are counted without raising the version, and none may be lost.
-    return Every(
-        (
-            Compare("version", "=", node.version),
-            Compare("reactivation_count", "=", node.reactivation_count),
-        )
-    )
-
-
 def _no_index(emb_id: str) -> VectorIndex:
-    raise UnavailableError(f"the index of {emb_id} is told by a repair")
+    raise UnavailableError(f"a repair updates the index of {emb_id}")

@@ -1,38 +1,38 @@
-"""Erasing what was written or said: entries of targets with their old versions, and messages."""
+"""Erasing entries of targets with their old versions, and messages."""
 
 from functools import partial
 from itertools import islice
 
-from nacre.being.memory.erase.receipt import Erased
+from nacre.being.memory.erase.receipt import EraseReceipt
 from nacre.being.memory.model import keys
 from nacre.being.memory.model.counters import PENDING_MESSAGES, count_in, counters, write_counted
 from nacre.being.memory.model.fields import checked_date, checked_name
 from nacre.being.memory.model.types import Message
-from nacre.being.memory.store.entries import body_key, entry_in, version_key
+from nacre.being.memory.store.entries import Entry, body_key, version_key
 from nacre.being.memory.store.partitions import items_in
-from nacre.being.memory.store.retry import settled
+from nacre.being.memory.store.retry import retry_on_conflict
 from nacre.being.memory.store.targets import REQUIRED_SOUL_FIELDS, Target
 from nacre.core.errors import InvalidInputError, NotFoundError
 from nacre.core.limits import MAX_TRANSACTION_WRITES
 from nacre.ports.items.table import Change, Compare, Delete, Item, Key, Present, Range, Table, Write
 
 
-class WordErasing:
+class TextEraser:
     """Erases entries and messages of Beings."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
 
-    def entry(self, being_id: str, target: Target, key: str) -> Erased:
-        """Erase an entry with its old versions; of one that has to be there only these."""
+    def entry(self, being_id: str, target: Target, key: str) -> EraseReceipt:
+        """Erase an entry with its old versions; of a required entry only these."""
         key = checked_name(key, "key")
-        return settled(partial(self._entry, being_id, target, key))
+        return retry_on_conflict(partial(self._entry, being_id, target, key))
 
-    def messages(self, being_id: str, date_from: str, date_to: str) -> Erased:
+    def messages(self, being_id: str, date_from: str, date_to: str) -> EraseReceipt:
         """Erase the messages between two dates in UTC, inclusive.
 
-        Later hashes of the chain stay as they are, and so do markers: by them a client that
-        sends its whole history again is recognised, and does not bring the messages back.
+        Later hashes of the chain and markers stay. They recognise a client that sends its whole
+        history again, so that the messages do not come back.
         """
         low, high = checked_date(date_from, "--from"), checked_date(date_to, "--to")
         if low > high:
@@ -49,8 +49,8 @@ class WordErasing:
                 message = Message.from_item(item)
                 ids.append(message.message_id)
                 texts.append(message.content)
-        # Evidence goes first: a command that broke off still finds the messages.
-        made = self._without_evidence(being_id, frozenset(ids))
+        # Evidence is erased first, so that an interrupted command still finds the messages.
+        derived = self._remove_evidence(being_id, frozenset(ids))
         for month, partition in partitions.items():
             size = MAX_TRANSACTION_WRITES - 1
             while items := self._table.query(partition, keys=within, limit=size).items:
@@ -58,46 +58,46 @@ class WordErasing:
                 write_counted(self._table, being_id, deletes)
             if not self._table.query(partition, limit=1).items:
                 self._table.delete(Key(keys.months(being_id), month))
-        settled(partial(self._let_none_wait_that_is_gone, being_id))
+        retry_on_conflict(partial(self._lower_pending_count, being_id))
         counts = {"message": len(ids)} if ids else {}
-        return Erased(counts, tuple(ids), tuple(dict.fromkeys(texts)), made)
+        return EraseReceipt(counts, tuple(ids), tuple(dict.fromkeys(texts)), derived)
 
-    def _let_none_wait_that_is_gone(self, being_id: str) -> None:
-        """Count no more messages as waiting for a patrol than there are."""
-        waiting = count_in(counters(self._table, being_id), PENDING_MESSAGES)
-        there = (
+    def _lower_pending_count(self, being_id: str) -> None:
+        """Lower the count of pending messages to the number of messages."""
+        pending = count_in(counters(self._table, being_id), PENDING_MESSAGES)
+        messages = (
             item
             for month in items_in(self._table, keys.months(being_id))
             for item in items_in(self._table, keys.history(being_id, str(month["sk"])))
         )
-        left = sum(1 for _ in islice(there, waiting))
-        if left < waiting:
-            fewer = Change(set={PENDING_MESSAGES: left})
-            same = Compare(PENDING_MESSAGES, "=", waiting)
+        remaining = sum(1 for _ in islice(messages, pending))
+        if remaining < pending:
+            fewer = Change(set={PENDING_MESSAGES: remaining})
+            same = Compare(PENDING_MESSAGES, "=", pending)
             self._table.update(keys.meta(being_id), fewer, when=same)
 
-    def _entry(self, being_id: str, target: Target, key: str) -> Erased:
+    def _entry(self, being_id: str, target: Target, key: str) -> EraseReceipt:
         home = keys.home(being_id)
         place, apart = Key(home, target.prefix + key), body_key(being_id, target, key)
-        found = self._table.get_many([place, apart])
-        head, versions = found.get(place), self._versions(being_id, target, key)
-        if head is None and not versions:
+        items = self._table.get_many([place, apart])
+        entry, versions = items.get(place), self._versions(being_id, target, key)
+        if entry is None and not versions:
             raise NotFoundError(f"there is no entry {key[:64]!r} in {target.name}")
-        stays = target.keyed_by == "field" and key in REQUIRED_SOUL_FIELDS
-        writes: list[Write] = [Delete(Key(home, str(each["sk"]))) for each in versions]
-        texts = dict.fromkeys(str(each["text"]) for each in versions if "text" in each)
+        is_required = target.keyed_by == "field" and key in REQUIRED_SOUL_FIELDS
+        writes: list[Write] = [Delete(Key(home, str(version["sk"]))) for version in versions]
+        texts = dict.fromkeys(str(version["text"]) for version in versions if "text" in version)
         counts = {"version": len(versions)}
-        if head is not None and stays:
-            texts.pop(str(head.get("text")), None)
-        elif head is not None:
-            writes += [Delete(place, Compare("version", "=", entry_in(head).version))]
+        if entry is not None and is_required:
+            texts.pop(str(entry.get("text")), None)
+        elif entry is not None:
+            writes += [Delete(place, Compare("version", "=", Entry.from_item(entry).version))]
             writes += [Delete(apart)]
-            texts |= dict.fromkeys(str(each["text"]) for each in found.values() if "text" in each)
+            texts |= dict.fromkeys(str(item["text"]) for item in items.values() if "text" in item)
             counts[target.name] = 1
         fewer = counts.get(target.name, 0) if target.most is not None else 0
         write_counted(self._table, being_id, writes, add={target.counter: -fewer})
         ids = (key,) if target.keyed_by == "id" else ()
-        return Erased({kind: n for kind, n in counts.items() if n}, ids, tuple(texts))
+        return EraseReceipt({kind: n for kind, n in counts.items() if n}, ids, tuple(texts))
 
     def _versions(self, being_id: str, target: Target, key: str) -> tuple[Item, ...]:
         if target.versions is None:
@@ -106,19 +106,19 @@ class WordErasing:
         within = Range(low=first, high=f"{first[:-8]}99999999")
         return self._table.query(keys.home(being_id), keys=within).items
 
-    def _without_evidence(self, being_id: str, gone: frozenset[str]) -> tuple[str, ...]:
-        """Take messages out of the evidence of scenes and relations; return the scenes."""
-        made = []
+    def _remove_evidence(self, being_id: str, message_ids: frozenset[str]) -> tuple[str, ...]:
+        """Remove messages from the evidence of scenes and relations; return the scenes."""
+        derived = []
         scenes = items_in(self._table, keys.scenes(being_id))
         relations = items_in(self._table, keys.home(being_id), Range(prefix=keys.RELATION))
         for items in (scenes, relations):
             for item in items:
                 evidence = item.get("evidence")
-                if not isinstance(evidence, list) or gone.isdisjoint(map(str, evidence)):
+                if not isinstance(evidence, list) or message_ids.isdisjoint(map(str, evidence)):
                     continue
-                place = Key(str(item["pk"]), str(item["sk"]))
-                left = [each for each in evidence if str(each) not in gone]
-                self._table.update(place, Change(set={"evidence": left}), when=Present())
+                place = Key.of(item)
+                remaining = [entry for entry in evidence if str(entry) not in message_ids]
+                self._table.update(place, Change(set={"evidence": remaining}), when=Present())
                 if "scene_id" in item:
-                    made.append(str(item["scene_id"]))
-        return tuple(made)
+                    derived.append(str(item["scene_id"]))
+        return tuple(derived)

@@ -1,13 +1,13 @@
-"""Erasing in full: no patrol writes meanwhile, the index forgets too, and so does the file."""
+"""The eraser for commands and pages: it keeps patrols away and cleans the index and the file."""
 
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from random import Random
 
-from nacre.being.memory.erase.erase_memories import Erasing
-from nacre.being.memory.erase.erase_texts import WordErasing
-from nacre.being.memory.erase.receipt import Erased
+from nacre.being.memory.erase.erase_memories import MemoryEraser
+from nacre.being.memory.erase.erase_texts import TextEraser
+from nacre.being.memory.erase.receipt import EraseReceipt
 from nacre.being.memory.index.jobs import IndexWork
 from nacre.being.memory.index.maintenance import Progress
 from nacre.being.memory.model import keys
@@ -19,12 +19,12 @@ from nacre.ports.items.table import Key, Table
 from nacre.ports.residue import Residue
 
 _PATROL = "LOCK#PATROL"
-_PATIENCE_SECONDS = 10.0  # for a patrol that runs now
-_GLANCE_SECONDS = 0.1
+_WAIT_SECONDS = 10.0  # for a running patrol
+_POLL_SECONDS = 0.1
 
 
 class Eraser:
-    """Erases what a Being keeps, for whoever asks: the commands, or the owner's pages."""
+    """Erases data of a Being for the commands and the owner's pages."""
 
     def __init__(
         self,
@@ -39,51 +39,51 @@ class Eraser:
         self._leases = leases
         self._index = index
         self._residue = residue
-        self.memories = Erasing(table, clock=clock, rng=rng)
-        self.words = WordErasing(table)
+        self.memories = MemoryEraser(table, clock=clock, rng=rng)
+        self.texts = TextEraser(table)
 
-    def node(self, being_id: str, node_id: str) -> Erased:
-        """Erase a memory, its scenes, and what it was merged from or into."""
+    def node(self, being_id: str, node_id: str) -> EraseReceipt:
+        """Erase a node with its scenes, and the nodes that it was merged from or into."""
         return self.erase(being_id, lambda: self.memories.node(being_id, node_id))
 
-    def scene(self, being_id: str, scene_id: str) -> Erased:
-        """Erase a scene; a memory that was made of nothing else goes with it."""
+    def scene(self, being_id: str, scene_id: str) -> EraseReceipt:
+        """Erase a scene, and a node that was made from nothing else."""
         return self.erase(being_id, lambda: self.memories.scene(being_id, scene_id))
 
-    def entry(self, being_id: str, target: Target, key: str) -> Erased:
+    def entry(self, being_id: str, target: Target, key: str) -> EraseReceipt:
         """Erase an entry with its old versions."""
-        return self.erase(being_id, lambda: self.words.entry(being_id, target, key))
+        return self.erase(being_id, lambda: self.texts.entry(being_id, target, key))
 
     def erase(
         self,
         being_id: str,
-        act: Callable[[], Erased],
+        erase: Callable[[], EraseReceipt],
         progress: Progress = lambda _done, _total: None,
-    ) -> Erased:
-        """Do what erases, and what has to follow; raises LeaseHeldError while a patrol runs."""
-        with self.undisturbed(being_id):
-            erased = act()
-            if erased.counts.keys() & {"node", "scene"}:
+    ) -> EraseReceipt:
+        """Call `erase` and clean up after it; raises LeaseHeldError if a patrol keeps running."""
+        with self.without_patrols(being_id):
+            receipt = erase()
+            if receipt.counts.keys() & {"node", "scene"}:
                 self._index().run(being_id, "repair", progress)
         self._residue().settle()
-        return erased
+        return receipt
 
     @contextmanager
-    def undisturbed(self, being_id: str) -> Iterator[None]:
-        """Keep patrols away, which might write down what is being erased."""
-        lease = self._taken(Key(keys.home(being_id), _PATROL))
+    def without_patrols(self, being_id: str) -> Iterator[None]:
+        """Keep patrols from running, because they might write what is being erased."""
+        lease = self._patrol_lease(Key(keys.home(being_id), _PATROL))
         try:
             yield
         finally:
             self._leases.give_back(lease)
 
-    def _taken(self, key: Key) -> Lease:
-        """Take a lease, after a patrol that is just running: most take a moment."""
-        end = time.monotonic() + _PATIENCE_SECONDS
+    def _patrol_lease(self, key: Key) -> Lease:
+        """Take the lease of patrols; wait a moment if one is running."""
+        end = time.monotonic() + _WAIT_SECONDS
         while True:
             try:
                 return self._leases.take(key)
             except LeaseHeldError:
                 if time.monotonic() >= end:
                     raise
-            time.sleep(_GLANCE_SECONDS)
+            time.sleep(_POLL_SECONDS)

@@ -1,105 +1,89 @@
-"""The vector of a cluster: the mean of its living members' subjects, of length 1."""
+"""The vectors of clusters: the normalized mean of the subject vectors of living members."""
 
 import math
 import struct
 from collections.abc import Iterable, Sequence
 
-from nacre.being.memory.index.sync import Indexing
-from nacre.being.memory.index.vector_items import CLUSTER, VECTOR_OF, vectors
+from nacre.being.memory.index.sync import IndexSync
+from nacre.being.memory.index.vector_items import CLUSTER, VECTOR_OF
 from nacre.being.memory.model import keys
 from nacre.being.memory.model.counters import count_in
-from nacre.being.memory.model.types import Node, NodeStatus
 from nacre.being.memory.store.nodes import Nodes
-from nacre.being.memory.store.retry import settled
+from nacre.being.memory.store.retry import retry_on_conflict
 from nacre.ports.embedder import Vector
 from nacre.ports.items.schema import ItemSchema
 from nacre.ports.items.table import Absent, Check, Compare, Delete, Item, Key, Put, Table
 
 CLUSTER_VECTOR = ItemSchema("cluster vector", 1)
-LENGTH_OF = "len:"  # before the embedding's id: how long the mean was before it was made 1
-_LIVING: tuple[NodeStatus, ...] = ("active", "dying")
+LENGTH_OF = "len:"  # prefix of the attribute with the length of the mean before normalizing
 
 
 class ClusterMeans:
-    """Makes and reads the vectors of clusters, one in each embedding that is in use."""
+    """Computes and reads the vectors of clusters, one for each embedding in use."""
 
-    def __init__(self, table: Table, nodes: Nodes, indexing: Indexing) -> None:
+    def __init__(self, table: Table, nodes: Nodes, indexing: IndexSync) -> None:
         self._table = table
         self._nodes = nodes
         self._indexing = indexing
 
     def get(self, being_id: str, cluster_id: str, emb_id: str) -> Vector | None:
-        """Return the cluster's vector in an embedding, or None."""
+        """Return the vector of a cluster in an embedding, or None."""
         item = self._table.get(vector_place(being_id, cluster_id))
         vector = None if item is None else item.get(VECTOR_OF + emb_id)
         return vector if isinstance(vector, bytes) else None
 
     def renew(self, being_id: str, cluster_id: str, moved: Iterable[str] = ()) -> None:
-        """Make the vector anew from the members.
+        """Compute the vector again from the members.
 
-        `moved` are nodes that have just come or gone, which the list of members may not know.
-        Raises ConflictError when the cluster keeps changing meanwhile.
+        `moved` are nodes that have just joined or left, because the list of members may lag
+        behind. Raises ConflictError when the cluster keeps changing meanwhile.
         """
-        known = list(moved)
-        settled(lambda: self._renew(being_id, cluster_id, known))
+        node_ids = list(moved)
+        retry_on_conflict(lambda: self._renew(being_id, cluster_id, node_ids))
 
     def item(self, being_id: str, cluster_id: str, members: Sequence[str]) -> Item | None:
-        """Return the item that holds the vectors of a cluster with these members."""
+        """Return the item with the vectors of a cluster of these members, or None."""
         state, items = self._indexing.read(being_id, members)
-        found: Item = {}
+        means: Item = {}
         for emb_id in () if state is None else state.emb_ids:
-            vectors_ = [items[each].subject_vector(emb_id) for each in items]
-            mean = mean_of([each for each in vectors_ if each is not None])
+            subjects = [item.subject_vector(emb_id) for item in items.values()]
+            mean = mean_of([vector for vector in subjects if vector is not None])
             if mean is not None:
-                found[VECTOR_OF + emb_id], found[LENGTH_OF + emb_id] = mean
-        return cluster_item(being_id, cluster_id, len(members), found) if found else None
+                means[VECTOR_OF + emb_id], means[LENGTH_OF + emb_id] = mean
+        return cluster_item(being_id, cluster_id, len(members), means) if means else None
 
     def _renew(self, being_id: str, cluster_id: str, moved: Sequence[str]) -> None:
-        # Whoever changes the members raises the version: what was made of others is not stored.
+        # Every change of the members raises the version, so a mean of former members is refused.
         cluster = self._table.get(Key(keys.clusters(being_id), cluster_id))
-        members = [node.node_id for node in self._members(being_id, cluster_id, moved)]
-        item = self.item(being_id, cluster_id, members)
-        as_read = (
+        members = self._nodes.living_members(being_id, cluster_id, moved)
+        item = self.item(being_id, cluster_id, [node.node_id for node in members])
+        is_unchanged = (
             Absent() if cluster is None else Compare("version", "=", count_in(cluster, "version"))
         )
         place = vector_place(being_id, cluster_id)
         self._table.transact(
             [
-                Check(Key(keys.clusters(being_id), cluster_id), as_read),
+                Check(Key(keys.clusters(being_id), cluster_id), is_unchanged),
                 Delete(place) if item is None else Put(item),
             ]
         )
 
-    def _members(self, being_id: str, cluster_id: str, moved: Iterable[str]) -> list[Node]:
-        listed = set(moved)
-        for status in _LIVING:
-            start = None
-            while True:
-                page = self._nodes.in_cluster(being_id, cluster_id, status=status, start=start)
-                listed |= {node.node_id for node in page.nodes}
-                if (start := page.next) is None:
-                    break
-        found = self._nodes.get_many(being_id, sorted(listed))
-        return [node for node in found.values() if node.is_living and node.cluster_id == cluster_id]
+
+def cluster_item(being_id: str, cluster_id: str, count: int, means: Item) -> Item:
+    """Return the item of a cluster's vectors, with the lengths of the means."""
+    return CLUSTER_VECTOR.stamp(
+        {**vector_place(being_id, cluster_id).attributes(), "count": count, **means}
+    )
 
 
-def cluster_item(being_id: str, cluster_id: str, count: int, found: Item) -> Item:
-    """Return the item of a cluster's vectors, and of how long each mean was."""
-    place = vector_place(being_id, cluster_id)
-    return CLUSTER_VECTOR.stamp({"pk": place.pk, "sk": place.sk, "count": count, **found})
-
-
-def mean_of(every: Sequence[Vector]) -> tuple[Vector, float] | None:
-    """Return the mean of vectors with its length made 1, and how long it was.
-
-    None where there is no direction.
-    """
-    if not every:
+def mean_of(vectors: Sequence[Vector]) -> tuple[Vector, float] | None:
+    """Return the normalized mean of vectors and its length before, or None if that is zero."""
+    if not vectors:
         return None
-    form = f"<{len(every[0]) // 4}f"
+    form = f"<{len(vectors[0]) // 4}f"
     means = [
-        math.fsum(column) / len(every)
-        for column in zip(*(struct.unpack(form, each) for each in every), strict=True)
+        math.fsum(column) / len(vectors)
+        for column in zip(*(struct.unpack(form, vector) for vector in vectors), strict=True)
     ]
     length = math.sqrt(math.fsum(part * part for part in means))
     if length == 0:
@@ -108,5 +92,5 @@ def mean_of(every: Sequence[Vector]) -> tuple[Vector, float] | None:
 
 
 def vector_place(being_id: str, cluster_id: str) -> Key:
-    """Return where the vectors of a cluster are."""
-    return Key(vectors(being_id), CLUSTER + cluster_id)
+    """Return the key of the vectors of a cluster."""
+    return Key(keys.vectors(being_id), CLUSTER + cluster_id)

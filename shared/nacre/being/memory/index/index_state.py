@@ -1,9 +1,8 @@
-"""Which embedding a Being's searches use, and which one is being made."""
-
-from dataclasses import dataclass
+"""The state of a Being's index: the embedding in use, and the one that is being built."""
 
 from nacre.being.memory.model import keys
 from nacre.core.errors import ConditionFailedError
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.ports.items.schema import ItemSchema
 from nacre.ports.items.table import (
     Absent,
@@ -12,7 +11,6 @@ from nacre.ports.items.table import (
     Condition,
     Every,
     Item,
-    Key,
     Table,
     Update,
     Write,
@@ -20,23 +18,23 @@ from nacre.ports.items.table import (
 
 INDEX = ItemSchema("search index", 1)
 LEXICAL = "none"
-"""The embedding of a Being whose memories are found by their words only."""
+"""The embedding of a Being whose memories are found by words only."""
 
-_UNDER_WAY = frozenset({"target", "cursor", "done"})
+_PROGRESS = frozenset({"target", "cursor", "done"})
 
 
 @dataclass(frozen=True, slots=True)
 class IndexState:
-    """The embedding that answers, and where the making of its successor has got to."""
+    """The embedding that answers searches, and the progress of the one that will replace it."""
 
     active: str
     target: str | None = None
-    cursor: str | None = None  # the id up to which the target is made
+    cursor: str | None = None  # the id up to which the target is built
     done: int = 0
 
     @property
     def emb_ids(self) -> tuple[str, ...]:
-        """Return the embeddings that every write goes to."""
+        """Return the embeddings that every write updates."""
         return (self.active,) if self.target is None else (self.active, self.target)
 
 
@@ -47,53 +45,47 @@ class IndexStates:
         self._table = table
 
     def get(self, being_id: str) -> IndexState | None:
-        """Return the state; None for a Being that has nothing to search yet."""
-        item = self._table.get(state_key(being_id))
-        return None if item is None else state_in(item)
+        """Return the state, or None if the Being has nothing to search yet."""
+        item = self._table.get(keys.index_state(being_id))
+        return None if item is None else state_from_item(item)
 
-    def begun(self, being_id: str, emb_id: str) -> IndexState:
-        """Return the state, which begins with an embedding where there is none yet."""
-        key = state_key(being_id)
-        item: Item = {"pk": key.pk, "sk": key.sk, "active": emb_id}
+    def create(self, being_id: str, emb_id: str) -> IndexState:
+        """Create the state with an embedding, unless there is one, and return it."""
+        item: Item = {**keys.index_state(being_id).attributes(), "active": emb_id}
         try:
             self._table.put(INDEX.stamp(item), when=Absent())
         except ConditionFailedError:  # another writer was faster
-            found = self.get(being_id)
-            if found is not None:
-                return found
+            state = self.get(being_id)
+            if state is not None:
+                return state
             raise
         return IndexState(emb_id)
 
     def aim(self, being_id: str, state: IndexState, target: str) -> None:
-        """Begin to make another embedding; from now on every write goes to both."""
+        """Begin to build another embedding; from now on every write updates both."""
         change = Change(set={"target": target, "done": 0}, remove=frozenset({"cursor"}))
         self._change(being_id, state, change)
 
     def checkpoint(self, table: Table, being_id: str, state: IndexState) -> None:
-        """Remember how far the target is, in whichever way `table` writes."""
+        """Store the progress of the target through `table`."""
         change = Change(set={"cursor": state.cursor, "done": state.done})
-        table.update(state_key(being_id), change, when=_as(state))
+        table.update(keys.index_state(being_id), change, when=_unchanged(state))
 
     def switch(self, being_id: str, state: IndexState, also: Write) -> None:
-        """Let the target answer from now on, with another write or not at all."""
-        change = Change(set={"active": state.target}, remove=_UNDER_WAY)
+        """Make the target the active embedding, in one transaction with another write."""
+        change = Change(set={"active": state.target}, remove=_PROGRESS)
         self._change(being_id, state, change, also)
 
     def give_up(self, being_id: str, state: IndexState, also: Write) -> None:
-        """Stop making the target, with another write or not at all."""
-        self._change(being_id, state, Change(remove=_UNDER_WAY), also)
+        """Stop building the target, in one transaction with another write."""
+        self._change(being_id, state, Change(remove=_PROGRESS), also)
 
     def _change(self, being_id: str, state: IndexState, change: Change, *also: Write) -> None:
-        update = Update(state_key(being_id), change, _as(state))
+        update = Update(keys.index_state(being_id), change, _unchanged(state))
         self._table.transact([update, *also])
 
 
-def state_key(being_id: str) -> Key:
-    """Return where the state is."""
-    return Key(keys.home(being_id), "INDEX")
-
-
-def state_in(item: Item) -> IndexState:
+def state_from_item(item: Item) -> IndexState:
     """Return the state in an item."""
     item = INDEX.read(item)
     target, cursor, done = item.get("target"), item.get("cursor"), item.get("done", 0)
@@ -105,7 +97,7 @@ def state_in(item: Item) -> IndexState:
     )
 
 
-def _as(state: IndexState) -> Condition:
+def _unchanged(state: IndexState) -> Condition:
     same: Condition = (
         Absent("target") if state.target is None else Compare("target", "=", state.target)
     )

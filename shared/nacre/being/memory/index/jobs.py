@@ -1,19 +1,19 @@
-"""Work on the search index that takes long: in the queue, or in this process."""
+"""Long work on the search index, as jobs in the queue or in this process."""
 
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from random import Random
 from typing import Literal, Protocol
 
-from nacre.being.memory.index.maintenance import Progress, Upkeep
-from nacre.being.memory.index.marks import Marks, partition
+from nacre.being.memory.index.maintenance import IndexMaintenance, Progress
+from nacre.being.memory.index.marks import Marks
 from nacre.being.memory.model import keys
 from nacre.core.clock import Clock
 from nacre.core.errors import InvalidInputError, NacreError, ToolError, UnavailableError
 from nacre.core.ids import short_id
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.core.limits import INDEX_SLICE_SECONDS, JOB_SECONDS
 from nacre.jobs.job import Job, encode_job
 from nacre.jobs.lease import Leases
@@ -35,57 +35,57 @@ _RUN_DAYS = 7
 _POLL_SECONDS = 1.0
 
 
-def perform(upkeep: Upkeep, being_id: str, task: Task, progress: Progress) -> Report:
-    """Do one task and return what came of it."""
+def perform(maintenance: IndexMaintenance, being_id: str, task: Task, progress: Progress) -> Report:
+    """Do one task and return its report."""
     match task:
         case "check" | "repair":
-            work = upkeep.check if task == "check" else upkeep.mend
-            found = work(being_id, progress)
+            work = maintenance.check if task == "check" else maintenance.check_and_repair
+            differences = work(being_id, progress)
             return {
                 "task": task,
-                "embedding": found.emb_id,
-                "points": found.points,
-                "missing": len(found.missing),
-                "stale": len(found.stale),
-                "orphaned": len(found.orphaned),
-                "without_vector": found.without_vector,
-                "sound": found.is_sound,
+                "embedding": differences.emb_id,
+                "points": differences.points,
+                "missing": len(differences.missing),
+                "stale": len(differences.stale),
+                "orphaned": len(differences.orphaned),
+                "without_vector": differences.without_vector,
+                "sound": differences.is_in_sync,
             }
         case "reindex":
-            rebuilt = upkeep.reindex(being_id, progress)
-            if rebuilt is None:
+            result = maintenance.reindex(being_id, progress)
+            if result is None:
                 return {"task": task, "changed": False}
             return {
                 "task": task,
                 "changed": True,
-                "embedding": rebuilt.active,
-                "before": rebuilt.before,
-                "points": rebuilt.points,
+                "embedding": result.active,
+                "before": result.before,
+                "points": result.points,
             }
         case "erase":
-            upkeep.erase(being_id)
+            maintenance.erase(being_id)
             return {"task": task, "changed": True}
 
 
 class IndexWork(Protocol):
-    """Whoever does a task for a Being and tells how far it is."""
+    """Does a task for a Being and reports its progress."""
 
     def run(self, being_id: str, task: Task, progress: Progress) -> Report:
-        """Do the task to its end; a task that was interrupted goes on where it was."""
+        """Do the task to its end; an interrupted task continues where it stopped."""
         ...
 
 
-class WorkHere:
-    """Does the task in this process, one per Being at a time."""
+class LocalIndexWork:
+    """Does tasks in this process, one for each Being at a time."""
 
-    def __init__(self, upkeep: Upkeep, leases: Leases) -> None:
-        self._upkeep = upkeep
+    def __init__(self, maintenance: IndexMaintenance, leases: Leases) -> None:
+        self._maintenance = maintenance
         self._leases = leases
 
     def run(self, being_id: str, task: Task, progress: Progress) -> Report:
-        """Do the task to its end; raises LeaseHeldError while somebody else is at it."""
+        """Do the task to its end; raises LeaseHeldError while another process does one."""
         if task == "check":  # writes nothing
-            return perform(self._upkeep, being_id, task, progress)
+            return perform(self._maintenance, being_id, task, progress)
         lease = self._leases.take(Key(keys.home(being_id), f"LOCK#{LEASE}"))
 
         def step(done: int, total: int) -> None:
@@ -93,65 +93,56 @@ class WorkHere:
             progress(done, total)
 
         try:
-            return perform(self._upkeep, being_id, task, step)
+            return perform(self._maintenance, being_id, task, step)
         finally:
             self._leases.give_back(lease)
 
 
-class WorkThere:
-    """Sends the task to the stack's worker and waits for it."""
+@dataclass(frozen=True, slots=True)
+class QueuedIndexWork:
+    """Sends tasks to the worker of a stack and waits for them."""
 
-    def __init__(
-        self,
-        table: Table,
-        queue: Queue,
-        *,
-        clock: Clock,
-        rng: Random,
-        sleep: Callable[[float], None] = time.sleep,
-    ) -> None:
-        self._table = table
-        self._queue = queue
-        self._clock = clock
-        self._rng = rng
-        self._sleep = sleep
+    table: Table
+    queue: Queue
+    clock: Clock
+    rng: Random
+    sleep: Callable[[float], None] = time.sleep
 
     def run(self, being_id: str, task: Task, progress: Progress) -> Report:
-        """Have the task done; whoever stops waiting does not stop the work.
+        """Have the worker do the task, which goes on if the caller stops waiting.
 
-        Raises UnavailableError when the worker has said nothing for as long as one may that
-        is alive.
+        Raises UnavailableError when the worker reports nothing for longer than a job may take.
         """
-        key = Key(partition(being_id), f"RUN#{short_id(self._rng)}")
-        until = int((self._clock() + timedelta(days=_RUN_DAYS)).timestamp())
-        item: Item = {"pk": key.pk, "sk": key.sk, "task": task, EXPIRES_AT: until}
-        self._table.put(RUN.stamp(item))
+        key = Key(keys.marks(being_id), f"RUN#{short_id(self.rng)}")
+        until = int((self.clock() + timedelta(days=_RUN_DAYS)).timestamp())
+        item: Item = {**key.attributes(), "task": task, EXPIRES_AT: until}
+        self.table.put(RUN.stamp(item))
         job = Job(REINDEX, being_id, {"task": task, "run": key.sk})
-        self._queue.send(encode_job(job), group=group_of(being_id))
-        shown, heard = (-1, -1), self._clock()
+        self.queue.send(encode_job(job), group=group_of(being_id))
+        reported, heard_at = (-1, -1), self.clock()
         while True:
-            run = self._table.get(key)
+            run = self.table.get(key)
             if run is None and task == "erase":
-                return {"task": task, "changed": True}  # what tells of it went with the rest
-            found = RUN.read(run or RUN.stamp({}))
-            if isinstance(problem := found.get("problem"), str):
+                return {"task": task, "changed": True}  # the item of the run was erased too
+            run = RUN.read(run or RUN.stamp({}))
+            if isinstance(problem := run.get("problem"), str):
                 raise UnavailableError(problem)
-            if isinstance(report := found.get("report"), dict):
+            if isinstance(report := run.get("report"), dict):
                 return _report(report)
-            now = (_number(found.get("done")), _number(found.get("total")))
-            if now != shown:
-                progress(*now)
-                shown, heard = now, self._clock()
-            if self._clock() - heard > timedelta(seconds=JOB_SECONDS):
+            progressed = (_number(run.get("done")), _number(run.get("total")))
+            if progressed != reported:
+                progress(*progressed)
+                reported, heard_at = progressed, self.clock()
+            if self.clock() - heard_at > timedelta(seconds=JOB_SECONDS):
                 raise UnavailableError(
                     f"the stack's worker has said nothing about this for {JOB_SECONDS} s: it is"
                     " busy or has failed, as its log says; the work is still in the queue"
                 )
-            self._sleep(_POLL_SECONDS)
+            self.sleep(_POLL_SECONDS)
 
 
 class IndexJobs:
-    """The worker's side: what its jobs about indexes do."""
+    """The jobs of the worker on indexes."""
 
     def __init__(self, table: Table, queue: Queue, *, clock: Clock) -> None:
         self._table = table
@@ -159,60 +150,60 @@ class IndexJobs:
         self._clock = clock
 
     def repair_later(self, being_id: str) -> None:
-        """Have a Being's marks looked at; a queue that is down leaves it to the next sweep."""
+        """Queue a repair of the marks of a Being; if the queue is down, the next sweep does it."""
         with suppress(UnavailableError):
             self._queue.send(
-                encode_job(Job(REPAIR, being_id)), group=group_of(being_id), repeat=REPAIR
+                encode_job(Job(REPAIR, being_id)), group=group_of(being_id), dedupe_key=REPAIR
             )
 
-    def register(self, worker: Worker, upkeep: Upkeep) -> None:
-        """Let a worker know both kinds of jobs."""
-        worker.register(REPAIR, self._repairs(upkeep), lease=LEASE)
-        worker.register(REINDEX, self._tasks(upkeep), lease=LEASE)
+    def register(self, worker: Worker, maintenance: IndexMaintenance) -> None:
+        """Register both kinds of jobs with a worker."""
+        worker.register(REPAIR, self._repairs(maintenance), lease=LEASE)
+        worker.register(REINDEX, self._tasks(maintenance), lease=LEASE)
 
     def sweep(self, marks: Marks) -> int:
-        """Have every Being repaired that a write left behind; return how many there are."""
+        """Queue a repair for every Being with abandoned marks, and return how many there are."""
         beings = 0
         for being_id in marks.beings():
             self.repair_later(being_id)
             beings += 1
         return beings
 
-    def _repairs(self, upkeep: Upkeep) -> Handler:
+    def _repairs(self, maintenance: IndexMaintenance) -> Handler:
         def repair(work: Work) -> None:
-            # The marks stay, and the sweep sends another job. One that failed would hold up
-            # all others of its group for hours, as SQS hides it for as long as a job may take.
+            # If the repair fails, the marks stay and the sweep sends another job. A failed job
+            # would block its group for hours, because SQS hides it for the longest time of a job.
             with suppress(UnavailableError):
-                upkeep.repair(_being_of(work), lambda _done, _total: work.keep())
+                maintenance.repair(_being_of(work), lambda _done, _total: work.keep())
 
         return repair
 
-    def _tasks(self, upkeep: Upkeep) -> Handler:
+    def _tasks(self, maintenance: IndexMaintenance) -> Handler:
         def run(work: Work) -> None:
             being_id = _being_of(work)
             task, place = work.job.refs.get("task"), work.job.refs.get("run", "")
             if task not in TASKS:
                 raise InvalidInputError(f"unknown task {task!r} for an index: upgrade nacre")
-            step = _Step(self._table, Key(partition(being_id), place), work, self._clock)
+            step = _Step(self._table, Key(keys.marks(being_id), place), work, self._clock)
             try:
-                report = perform(upkeep, being_id, task, step)
+                report = perform(maintenance, being_id, task, step)
             except _SliceOverError:
                 self._queue.send(encode_job(work.job), group=group_of(being_id))
             except NacreError as error:
-                step.tell({"problem": str(error)})
+                step.store({"problem": str(error)})
             else:
-                step.tell({"report": dict(report)})
+                step.store({"report": dict(report)})
 
         return run
 
 
 class _SliceOverError(ToolError):
-    """A worker's time is bounded: the rest is another job."""
+    """The time of a job is over; another job does the rest."""
 
 
 @dataclass(slots=True)
 class _Step:
-    """Keeps the job, and tells whoever waits how far it is."""
+    """Keeps the job alive and stores its progress for whoever waits."""
 
     table: Table
     run: Key
@@ -224,17 +215,17 @@ class _Step:
         now = self.clock()
         self.until = self.until or now + timedelta(seconds=INDEX_SLICE_SECONDS)
         self.work.keep()
-        self.tell({"done": done, "total": total})
+        self.store({"done": done, "total": total})
         if self.work.job.refs.get("task") == "reindex" and now >= self.until:
             raise _SliceOverError("the rest is another job")
 
-    def tell(self, says: Item) -> None:
+    def store(self, fields: Item) -> None:
         with suppress(NacreError):  # nobody waits any more
-            self.table.update(self.run, Change(set=says))
+            self.table.update(self.run, Change(set=fields))
 
 
 def group_of(being_id: str) -> str:
-    """Return the queue's group for work on an index, which does not hold up a patrol."""
+    """Return the group in the queue for work on an index, which does not block a patrol."""
     return f"{being_id}#reindex"
 
 
@@ -248,4 +239,4 @@ def _number(value: object) -> int:
 
 
 def _report(value: Mapping[str, object]) -> Report:
-    return {name: each for name, each in value.items() if isinstance(each, str | int | bool)}
+    return {name: field for name, field in value.items() if isinstance(field, str | int | bool)}

@@ -1,85 +1,85 @@
-"""Looking after the search index: repair, check, a new embedding, an end."""
+"""Maintenance of the search index: repair, check, change of the embedding, erasing."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 
-from nacre.being.memory.index.index_state import IndexState, state_key
-from nacre.being.memory.index.marks import Mark, partition
-from nacre.being.memory.index.sync import Indexing, marked
+from nacre.being.memory.index.index_state import IndexState
+from nacre.being.memory.index.marks import Mark
+from nacre.being.memory.index.sync import IndexSync, marked
 from nacre.being.memory.index.vector_items import (
     SUBJECT_OF,
     VECTOR_OF,
     VectorItem,
     cluster_ids,
     pages,
-    point_key,
     update_each,
-    vectors,
 )
+from nacre.being.memory.model import keys
+from nacre.being.memory.store.partitions import delete_all
 from nacre.core.errors import UnavailableError
-from nacre.core.limits import INDEX_KEEP_SECONDS, MAX_TRANSACTION_WRITES
-from nacre.ports.items.table import Change, Delete, Key, Present, Table, Update
+from nacre.core.lazy_dataclasses import dataclass, replace
+from nacre.core.limits import INDEX_KEEP_SECONDS
+from nacre.ports.items.table import Change, Present, Update
 from nacre.ports.vectors import VectorIndex
 
-_AT_ONCE = 64  # points embedded, told to an index and remembered as done
+_AT_ONCE = 64  # points that are embedded, indexed and checkpointed together
 _SCAN = 1000
-_VERIFICATIONS = 3  # of a new index before it answers; more would mean that it loses points
+_VERIFICATIONS = 3  # of a new index; if more are needed, it loses points
 
 Progress = Callable[[int, int], None]
-"""Called between steps with how many points are done and how many there are."""
+"""Called between steps with the numbers of points done and in all."""
 
 
-def _silently(_done: int, _total: int) -> None:
+def _no_progress(_done: int, _total: int) -> None:
     return
 
 
 @dataclass(frozen=True, slots=True)
-class Repaired:
-    """How many points were due, and how many could not be brought up to date now."""
+class RepairResult:
+    """The numbers of points that were marked, and of those that could not be updated now."""
 
     points: int
-    left: int
+    remaining: int
 
 
 @dataclass(frozen=True, slots=True)
 class Differences:
-    """Where an index does not hold what the items say."""
+    """The differences between an index and the items."""
 
     emb_id: str
-    points: int  # that it should hold
+    points: int  # in the items
     missing: tuple[str, ...] = ()
     stale: tuple[str, ...] = ()
     orphaned: tuple[str, ...] = ()
-    without_vector: int = 0  # though there is a model that makes them
+    without_vector: int = 0  # though their model is available
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """Return every point that has to be written or removed."""
+        """Return the ids of all points that have to be written or removed."""
         return (*self.missing, *self.stale, *self.orphaned)
 
     @property
-    def is_sound(self) -> bool:
-        """Whether the index holds what it should."""
+    def is_in_sync(self) -> bool:
+        """Return whether the index agrees with the items."""
         return not self.ids and not self.without_vector
 
 
 @dataclass(frozen=True, slots=True)
-class Rebuilt:
-    """What a change of the embedding did."""
+class ReindexResult:
+    """The result of a change of the embedding."""
 
     active: str
     before: str
     points: int
 
 
-class Upkeep:
-    """What is done for a whole Being; each step may be repeated.
+class IndexMaintenance:
+    """Work on the index of a whole Being; each step may be repeated.
 
-    `renew` makes a cluster's vector anew from its members, in every embedding in use.
+    `renew` computes the vectors of a cluster again from its members.
     """
 
     def __init__(
-        self, indexing: Indexing, renew: Callable[[str, str], object] = lambda *_: None
+        self, indexing: IndexSync, renew: Callable[[str, str], object] = lambda *_: None
     ) -> None:
         self._indexing = indexing
         self._renew = renew
@@ -87,32 +87,32 @@ class Upkeep:
         self._states = indexing.states
         self._marks = indexing.marks
 
-    def repair(self, being_id: str, progress: Progress = _silently) -> Repaired:
-        """Bring up to date what is marked; marks of what cannot be done now stay."""
-        done = left = 0
+    def repair(self, being_id: str, progress: Progress = _no_progress) -> RepairResult:
+        """Update the marked points; marks of points that cannot be updated now stay."""
+        done = remaining = 0
         for marks in self._marks.all(being_id):
             finished: list[Mark] = []
             for mark in marks:
                 if mark.forget is not None:
                     self._forget(being_id, mark.forget)
                 elif not self._indexing.sync(being_id, mark.ids):
-                    left += len(mark.ids)
+                    remaining += len(mark.ids)
                     continue
                 finished.append(mark)
             if finished:
-                self._marks.clear(self._indexing.relaxed, finished)
+                self._marks.clear(self._indexing.non_durable_table, finished)
             done += len(marked(marks))
             progress(done, done)
-        return Repaired(done, left)
+        return RepairResult(done, remaining)
 
-    def check(self, being_id: str, progress: Progress = _silently) -> Differences:
-        """Compare the index that answers with the items; nothing is written.
+    def check(self, being_id: str, progress: Progress = _no_progress) -> Differences:
+        """Compare the active index with the items, without writing anything.
 
-        Somebody may write meanwhile, so only what differs twice counts.
+        Somebody may write meanwhile, so only differences that are found twice count.
         """
         active = self._active(being_id)
         first = self._differences(being_id, active, progress)
-        if first.is_sound:
+        if first.is_in_sync:
             return first
         again = self._differences(being_id, active, progress)
         return replace(
@@ -123,62 +123,60 @@ class Upkeep:
             without_vector=min(first.without_vector, again.without_vector),
         )
 
-    def mend(self, being_id: str, progress: Progress = _silently) -> Differences:
-        """Repair what is marked, then what differs; return what differed."""
+    def check_and_repair(self, being_id: str, progress: Progress = _no_progress) -> Differences:
+        """Repair the marked points, then the differences, and return these."""
         self.repair(being_id)
         active = self._active(being_id)
-        found = self._differences(being_id, active, progress)
-        self._indexing.sync(being_id, found.ids, [active])
-        if found.without_vector:
-            for items in pages(self._table, being_id, size=_AT_ONCE):
-                lacking = self._lacking(items, active)
-                self._indexing.sync(being_id, [item.id for item in lacking], [active])
-        return found
+        differences = self._differences(being_id, active, progress)
+        self._indexing.sync(being_id, differences.ids, [active])
+        if differences.without_vector:
+            self._embed_lacking(being_id, active)
+        return differences
 
-    def reindex(self, being_id: str, progress: Progress = _silently) -> Rebuilt | None:
-        """Make the index of the embedding that the settings ask for, then let it answer.
+    def reindex(self, being_id: str, progress: Progress = _no_progress) -> ReindexResult | None:
+        """Build the index of the embedding in the settings, then make it the active one.
 
-        Searches go on in the old one meanwhile and every write goes to both. What was done
-        is remembered, so that another call goes on there. None when nothing is to be done.
+        Meanwhile searches use the old index, and every write updates both. The progress is
+        stored, so that another call continues there. Returns None if there is nothing to do.
         """
-        wanted = self._indexing.wanted
+        target = self._indexing.configured
         state = self._states.get(being_id)
         if state is None:
             return None
-        if state.target not in (None, wanted):  # the settings have changed again meanwhile
-            at_once = self._marks.to_forget(being_id, state.emb_ids[-1], seconds=0)
+        if state.target not in (None, target):  # the settings have changed again
+            at_once = self._marks.forget_mark(being_id, state.emb_ids[-1], seconds=0)
             self._states.give_up(being_id, state, at_once)
             state = IndexState(state.active)
-        if state.active == wanted:
+        if state.active == target:
             return None
         if state.target is None:
-            self._states.aim(being_id, state, wanted)
-            state = IndexState(state.active, wanted)
+            self._states.aim(being_id, state, target)
+            state = IndexState(state.active, target)
         state = self._fill(being_id, state, progress)
-        self._verify(being_id, wanted)
+        self._verify(being_id, target)
         self._renew_clusters(being_id)
-        later = self._marks.to_forget(being_id, state.active, seconds=INDEX_KEEP_SECONDS)
+        later = self._marks.forget_mark(being_id, state.active, seconds=INDEX_KEEP_SECONDS)
         self._states.switch(being_id, state, later)
-        return Rebuilt(wanted, state.active, state.done)
+        return ReindexResult(target, state.active, state.done)
 
     def erase(self, being_id: str) -> None:
-        """Remove everything that is searched of a Being, from the items and every index."""
+        """Delete the points of a Being from the items and from every index."""
         state = self._states.get(being_id)
-        emb_ids = {self._indexing.wanted, *(state.emb_ids if state else ())}
+        emb_ids = {self._indexing.configured, *(state.emb_ids if state else ())}
         for items in pages(self._table, being_id):
             emb_ids.update(*(item.vectors for item in items))
-        for mark in self._marks.all(being_id):
-            emb_ids.update(each.forget for each in mark if each.forget is not None)
-        _delete_all(self._table, vectors(being_id))
+        for marks in self._marks.all(being_id):
+            emb_ids.update(mark.forget for mark in marks if mark.forget is not None)
+        delete_all(self._table, keys.vectors(being_id))
         for emb_id in sorted(emb_ids):
             self._indexing.index(emb_id).erase(being_id)
-        _delete_all(self._table, partition(being_id))
-        self._table.delete(state_key(being_id))
+        delete_all(self._table, keys.marks(being_id))
+        self._table.delete(keys.index_state(being_id))
 
     def _active(self, being_id: str) -> str:
-        """Return the embedding that answers, or will where nothing was indexed yet."""
+        """Return the active embedding, or the configured one if nothing is indexed yet."""
         state = self._states.get(being_id)
-        return self._indexing.wanted if state is None else state.active
+        return self._indexing.configured if state is None else state.active
 
     def _fill(self, being_id: str, state: IndexState, progress: Progress) -> IndexState:
         total = sum(1 for _ in self._indexed(being_id, self._indexing.index(state.active)))
@@ -190,23 +188,26 @@ class Upkeep:
                     f" it goes on after {state.done} memories"
                 )
             state = replace(state, cursor=items[-1].id, done=state.done + len(items))
-            self._states.checkpoint(self._indexing.relaxed, being_id, state)
+            self._states.checkpoint(self._indexing.non_durable_table, being_id, state)
             progress(state.done, max(total, state.done))
         return state
 
     def _verify(self, being_id: str, emb_id: str) -> None:
         for _ in range(_VERIFICATIONS):
-            found = self._differences(being_id, emb_id, _silently)
-            if found.is_sound:
+            differences = self._differences(being_id, emb_id, _no_progress)
+            if differences.is_in_sync:
                 return
-            self._indexing.sync(being_id, found.ids, [emb_id])
-            for items in pages(self._table, being_id, size=_AT_ONCE):
-                lacking = self._lacking(items, emb_id)
-                self._indexing.sync(being_id, [item.id for item in lacking], [emb_id])
+            self._indexing.sync(being_id, differences.ids, [emb_id])
+            self._embed_lacking(being_id, emb_id)
         raise UnavailableError(
-            f"the index of {emb_id} does not keep what it is given ({len(found.ids)} points);"
-            " the old one goes on answering"
+            f"the index of {emb_id} loses points ({len(differences.ids)} after"
+            f" {_VERIFICATIONS} repairs); searches still use the old index"
         )
+
+    def _embed_lacking(self, being_id: str, emb_id: str) -> None:
+        for items in pages(self._table, being_id, size=_AT_ONCE):
+            lacking = self._lacking(items, emb_id)
+            self._indexing.sync(being_id, [item.id for item in lacking], [emb_id])
 
     def _differences(self, being_id: str, emb_id: str, progress: Progress) -> Differences:
         index = self._indexing.index(emb_id)
@@ -216,10 +217,10 @@ class Upkeep:
         points = without_vector = 0
         for items in pages(self._table, being_id):
             for item in items:
-                found = indexed.pop(item.id, None)
-                if found is None:
+                digest = indexed.pop(item.id, None)
+                if digest is None:
                     missing.append(item.id)
-                elif found != item.digest(emb_id):
+                elif digest != item.digest(emb_id):
                     stale.append(item.id)
             points += len(items)
             without_vector += len(self._lacking(items, emb_id))
@@ -240,7 +241,7 @@ class Upkeep:
             after = page[-1][0]
 
     def _forget(self, being_id: str, emb_id: str) -> None:
-        """Let go of an embedding, unless it is in use again."""
+        """Delete the vectors of an embedding, unless it is in use again."""
         state = self._states.get(being_id)
         if state is not None and emb_id in state.emb_ids:
             return
@@ -248,9 +249,9 @@ class Upkeep:
         change = Change(remove=frozenset({VECTOR_OF + emb_id, SUBJECT_OF + emb_id}))
         for items in pages(self._table, being_id):
             update_each(
-                self._indexing.relaxed,
+                self._indexing.non_durable_table,
                 [
-                    Update(point_key(being_id, item.id), change, Present())
+                    Update(keys.point(being_id, item.id), change, Present())
                     for item in items
                     if emb_id in item.vectors
                 ],
@@ -263,10 +264,5 @@ class Upkeep:
 
 
 def _in_both(first: Sequence[str], second: Sequence[str]) -> tuple[str, ...]:
-    known = set(first)
-    return tuple(id_ for id_ in second if id_ in known)
-
-
-def _delete_all(table: Table, partition: str) -> None:
-    while items := table.query(partition, limit=MAX_TRANSACTION_WRITES).items:
-        table.transact([Delete(Key(str(item["pk"]), str(item["sk"]))) for item in items])
+    ids = set(first)
+    return tuple(id_ for id_ in second if id_ in ids)

@@ -1,18 +1,19 @@
-"""Marks: which points a write has changed that no index may know of yet.
+"""Marks: lists of points that a write has changed and that an index may not have yet.
 
-A mark is written with the items it is about and cleared once every index has them, so that
-whatever fails in between is found and done again.
+A mark is written in the transaction of its items and deleted once every index has them. If
+anything fails in between, a repair finds the mark.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
+from itertools import islice
 from random import Random
 
 from nacre.being.memory.model import keys
 from nacre.being.memory.model.types import moment
 from nacre.core.clock import Clock
 from nacre.core.ids import short_id
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.core.limits import (
     CLOCK_TOLERANCE_SECONDS,
     INDEX_GRACE_SECONDS,
@@ -25,12 +26,12 @@ from nacre.ports.items.table import Delete, Item, Key, Put, Range, Table
 
 MARK = ItemSchema("index mark", 1)
 _PAGE = 100
-_SHARDS = 16  # the sweep asks for each
+_SHARDS = 16  # the sweep queries each
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Points that an index has to be told of, or an embedding that may be forgotten."""
+    """Points to update in an index, or an embedding whose vectors are to be deleted."""
 
     key: Key
     ids: tuple[str, ...]
@@ -38,60 +39,56 @@ class Mark:
 
 
 class Marks:
-    """Makes, lists and clears the marks of Beings."""
+    """Creates, lists and deletes the marks of Beings."""
 
     def __init__(self, table: Table, *, clock: Clock, rng: Random) -> None:
         self._table = table
         self._clock = clock
         self._rng = rng
 
-    def about(self, being_id: str, ids: Sequence[str]) -> Put:
-        """Return the write of a mark about points."""
+    def points_mark(self, being_id: str, ids: Sequence[str]) -> Put:
+        """Return the write of a mark for points."""
         return self._mark(being_id, 0, {"ids": list(ids)})
 
-    def to_forget(self, being_id: str, emb_id: str, *, seconds: float) -> Put:
-        """Return the write of a mark that lets go of an embedding after so long."""
+    def forget_mark(self, being_id: str, emb_id: str, *, seconds: float) -> Put:
+        """Return the write of a mark that deletes the vectors of an embedding later."""
         return self._mark(being_id, seconds, {"ids": [], "forget": emb_id})
 
     def newest(self, being_id: str) -> list[Mark]:
-        """Return the newest marks, whose points are due."""
+        """Return the newest marks that are due."""
         page = self._table.query(
-            partition(being_id), keys=self._until_now(), descending=True, limit=_PAGE
+            keys.marks(being_id), keys=self._until_now(), descending=True, limit=_PAGE
         )
         return [_mark(item) for item in page.items]
 
     def all(self, being_id: str) -> Iterator[list[Mark]]:
-        """Give all marks that are due, the oldest first."""
+        """Yield pages of all marks that are due, the oldest first."""
         for due in (self._until_now(), self._ahead()):
-            start = None
-            while True:
-                page = self._table.query(partition(being_id), keys=due, limit=_PAGE, start=start)
-                if page.items:
-                    yield [_mark(item) for item in page.items]
-                if (start := page.next) is None:
-                    break
+            items = every_item(self._table, keys.marks(being_id), keys=due, at_once=_PAGE)
+            while marks := [_mark(item) for item in islice(items, _PAGE)]:
+                yield marks
 
     def clear(self, table: Table, marks: Sequence[Mark]) -> None:
-        """Remove marks, in whichever way `table` writes."""
+        """Delete marks through `table`."""
         for start in range(0, len(marks), MAX_TRANSACTION_WRITES):
             some = marks[start : start + MAX_TRANSACTION_WRITES]
             table.transact([Delete(mark.key) for mark in some])
 
-    def is_left(self, mark: Mark) -> bool:
-        """Whether a write left it behind, rather than still being at work on it."""
+    def is_abandoned(self, mark: Mark) -> bool:
+        """Return whether the write of a mark has failed, rather than being under way."""
         is_old = mark.key.sk < self._grace() or mark.key.sk >= self._latest()
         return is_old and mark.forget is None
 
     def beings(self) -> Iterator[str]:
-        """Give the Beings that have had a mark for longer than a write takes, for the sweep."""
+        """Yield the Beings with a mark older than any write takes, for the sweep."""
         ranges = (Range(high=self._grace()), self._ahead())
         for shard in range(_SHARDS):
-            seen: set[str] = set()
+            yielded: set[str] = set()
             for keys_ in ranges:
                 for item in every_item(self._table, f"REPAIR#{shard:02}", index="gsi1", keys=keys_):
                     being_id = str(item["gsi1sk"]).rpartition("#")[2]
-                    if being_id not in seen:
-                        seen.add(being_id)
+                    if being_id not in yielded:
+                        yielded.add(being_id)
                         yield being_id
 
     def _grace(self) -> str:
@@ -101,29 +98,25 @@ class Marks:
         return Range(high=moment(self._clock() + timedelta(milliseconds=1)))
 
     def _ahead(self) -> Range:
-        """Return where only marks are that were written before the clock was set back."""
-        # Behind the last year other items of the partition begin.
+        """Return the range of marks that were written before the clock was set back."""
+        # Other items of the partition sort after the last year.
         return Range(low=self._latest(), high=":")
 
     def _latest(self) -> str:
         longest = INDEX_KEEP_SECONDS + CLOCK_TOLERANCE_SECONDS
         return moment(self._clock() + timedelta(seconds=longest))
 
-    def _mark(self, being_id: str, seconds: float, says: Item) -> Put:
+    def _mark(self, being_id: str, seconds: float, fields: Item) -> Put:
         due = moment(self._clock() + timedelta(seconds=seconds))
+        partition = keys.marks(being_id)
         item: Item = {
-            "pk": partition(being_id),
+            "pk": partition,
             "sk": f"{due}#{short_id(self._rng)}",
-            "gsi1pk": f"REPAIR#{int(keys.home(being_id)[2:4], 16) % _SHARDS:02}",
+            "gsi1pk": f"REPAIR#{int(partition[2:4], 16) % _SHARDS:02}",
             "gsi1sk": f"{due}#{being_id}",
-            **says,
+            **fields,
         }
         return Put(MARK.stamp(item))
-
-
-def partition(being_id: str) -> str:
-    """Return the partition of marks."""
-    return f"{keys.home(being_id)}#X"
 
 
 def _mark(item: Item) -> Mark:
@@ -131,7 +124,7 @@ def _mark(item: Item) -> Mark:
     ids, forget = item["ids"], item.get("forget")
     assert isinstance(ids, list)
     return Mark(
-        Key(str(item["pk"]), str(item["sk"])),
+        Key.of(item),
         tuple(map(str, ids)),
         None if forget is None else str(forget),
     )

@@ -1,37 +1,38 @@
-"""Vectors as items: what an index is made from, and made again from without a model or a key."""
+"""Vectors as items, from which an index can be rebuilt without a model or an API key."""
 
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from itertools import islice
 
 from nacre.being.memory.model import keys
-from nacre.being.memory.text.searchable_text import Entry
+from nacre.being.memory.text.searchable_text import IndexEntry
 from nacre.core.errors import ConditionFailedError
+from nacre.core.lazy_dataclasses import dataclass, field
 from nacre.core.limits import MAX_TRANSACTION_WRITES
 from nacre.ports.embedder import Vector
 from nacre.ports.items.paging import every_item
 from nacre.ports.items.schema import ItemSchema
-from nacre.ports.items.table import Item, Key, Range, Table, Update
+from nacre.ports.items.table import Item, Range, Table, Update
 from nacre.ports.vectors import Kind, Point, is_day
 from nacre.text.analysis import terms
 
 VECTOR = ItemSchema("vector", 1)
-VECTOR_OF = "vec:"  # before the embedding's id: the attribute that holds its vector
-SUBJECT_OF = "sub:"  # the same for the vector of the subject
+VECTOR_OF = "vec:"  # prefix of the attribute with the vector of an embedding
+SUBJECT_OF = "sub:"  # prefix of the attribute with the vector of the subject
 CLUSTER = "C#"
-"""What stands before a cluster's id where the vectors are."""
+"""The prefix of a cluster's id in the partition of vectors."""
 
 _POINT = "P#"
 _PAGE = 200
-# Of how `terms` cuts texts: raised when it changes, so that every point is out of date.
+# The version of `terms`. Raising it makes every point out of date.
 _ANALYSIS = 1
 
 
 @dataclass(frozen=True, slots=True)
 class VectorItem:
-    """A memory's text with what searches filter by, and its vector in one or two embeddings."""
+    """The text of a memory, the fields that searches filter by, and its vectors by embedding."""
 
     id: str
     kind: Kind
@@ -45,21 +46,19 @@ class VectorItem:
     subjects: Mapping[str, Vector] = field(default_factory=dict)
 
     def lacks(self, emb_id: str) -> bool:
-        """Whether a vector of this embedding is missing."""
+        """Return whether a vector of this embedding is missing."""
         return emb_id not in self.vectors or (
             self.subject is not None and emb_id not in self.subjects
         )
 
     def subject_vector(self, emb_id: str) -> Vector | None:
-        """Return the vector of the subject; of the text where no subject is known."""
+        """Return the vector of the subject, or of the text if there is no subject."""
         return (self.vectors if self.subject is None else self.subjects).get(emb_id)
 
     def to_item(self, being_id: str) -> Item:
-        """Return the item that holds it."""
-        key = point_key(being_id, self.id)
+        """Return the item in the store."""
         item: Item = {
-            "pk": key.pk,
-            "sk": key.sk,
+            **keys.point(being_id, self.id).attributes(),
             "kind": self.kind,
             "text": self.text,
             "text_sha": self.text_sha,
@@ -75,7 +74,7 @@ class VectorItem:
         return VECTOR.stamp(item)
 
     def point(self, emb_id: str) -> Point:
-        """Return the point that an index of this embedding should hold."""
+        """Return the point for an index of this embedding."""
         return Point(
             id=self.id,
             kind=self.kind,
@@ -88,15 +87,15 @@ class VectorItem:
         )
 
     def digest(self, emb_id: str) -> str:
-        """Return what tells this point of an embedding from what it was before."""
-        says = json.dumps(
+        """Return a digest that changes whenever the point of this embedding changes."""
+        fields = json.dumps(
             [_ANALYSIS, self.kind, self.text_sha, self.state, self.cluster_id, self.days]
         )
-        return _digest(says.encode() + self.vectors.get(emb_id, b""))
+        return _digest(fields.encode() + self.vectors.get(emb_id, b""))
 
 
-def vector_item(entry: Entry, known: VectorItem | None) -> VectorItem:
-    """Return what an entry is stored as, with the vectors that its text is known to have."""
+def vector_item(entry: IndexEntry, before: VectorItem | None) -> VectorItem:
+    """Return the vector item of an entry, with the vectors of `before` if the text is the same."""
     text_sha = _digest(entry.text.encode())
     return VectorItem(
         id=entry.id,
@@ -106,14 +105,14 @@ def vector_item(entry: Entry, known: VectorItem | None) -> VectorItem:
         state=entry.state,
         cluster_id=entry.cluster_id,
         days=tuple(day for day in entry.days if is_day(day)),
-        vectors=known.vectors if known is not None and known.text_sha == text_sha else {},
+        vectors=before.vectors if before is not None and before.text_sha == text_sha else {},
         subject=entry.subject,
-        subjects=known.subjects if known is not None and known.subject == entry.subject else {},
+        subjects=before.subjects if before is not None and before.subject == entry.subject else {},
     )
 
 
 def from_item(item: Item) -> VectorItem:
-    """Return what an item holds."""
+    """Return the vector item in an item of the store."""
     item = VECTOR.read(item)
     cluster_id, days, subject = item.get("cluster_id"), item["days"], item.get("subject")
     assert isinstance(days, list)
@@ -125,61 +124,47 @@ def from_item(item: Item) -> VectorItem:
         state=str(item["state"]),
         cluster_id=None if cluster_id is None else str(cluster_id),
         days=tuple(map(str, days)),
-        vectors=_named(item, VECTOR_OF),
+        vectors=vectors_in(item, VECTOR_OF),
         subject=None if subject is None else str(subject),
-        subjects=_named(item, SUBJECT_OF),
+        subjects=vectors_in(item, SUBJECT_OF),
     )
-
-
-def vectors(being_id: str) -> str:
-    """Return the partition of vectors."""
-    return f"{keys.home(being_id)}#V"
-
-
-def point_key(being_id: str, id_: str) -> Key:
-    """Return where the vector of a scene or a node is."""
-    return Key(vectors(being_id), _POINT + id_)
 
 
 def pages(
     table: Table, being_id: str, *, after: str | None = None, size: int = _PAGE
 ) -> Iterator[list[VectorItem]]:
-    """Give all of a Being's points in the order of their ids, from behind one of them."""
+    """Yield pages of the points of a Being in order of their ids, beginning after `after`."""
     low = _POINT if after is None else _POINT + after
-    start = None
-    while True:
-        page = table.query(
-            vectors(being_id), keys=Range(low=low, high="P$"), limit=size, start=start
-        )
-        found = [from_item(item) for item in page.items]
-        if after is not None and found and found[0].id == after:
-            del found[0]
-        if found:
-            yield found
-        if (start := page.next) is None:
-            return
+    within = Range(low=low, high="P$")
+    items = every_item(table, keys.vectors(being_id), keys=within, at_once=size)
+    while points := [from_item(item) for item in islice(items, size)]:
+        if points[0].id == after:
+            del points[0]
+        if points:
+            yield points
 
 
 def cluster_ids(table: Table, being_id: str) -> Iterator[str]:
-    """Give the clusters that have a vector."""
-    keys = Range(prefix=CLUSTER)
-    for item in every_item(table, vectors(being_id), keys=keys, at_once=_PAGE):
+    """Yield the ids of the clusters that have a vector."""
+    clusters = Range(prefix=CLUSTER)
+    for item in every_item(table, keys.vectors(being_id), keys=clusters, at_once=_PAGE):
         yield str(item["sk"])[len(CLUSTER) :]
 
 
 def update_each(table: Table, updates: Sequence[Update]) -> None:
-    """Apply updates of distinct items; one whose condition does not hold is left out."""
+    """Apply updates of distinct items, and skip those whose condition does not hold."""
     for start in range(0, len(updates), MAX_TRANSACTION_WRITES):
         some = updates[start : start + MAX_TRANSACTION_WRITES]
         try:
             table.transact(some)
         except ConditionFailedError:
-            for each in some:
+            for update in some:
                 with suppress(ConditionFailedError):
-                    table.update(each.key, each.change, when=each.when)
+                    table.update(update.key, update.change, when=update.when)
 
 
-def _named(item: Item, prefix: str) -> dict[str, Vector]:
+def vectors_in(item: Item, prefix: str) -> dict[str, Vector]:
+    """Return an item's vectors by embedding, from the attributes with this prefix."""
     return {
         name[len(prefix) :]: value
         for name, value in item.items()

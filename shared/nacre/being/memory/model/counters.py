@@ -1,14 +1,14 @@
-"""The counters of a Being, which stand in one item beside its name.
+"""The counters of a Being, in the item that also has its name.
 
-A transaction names an item once, so everything that one transaction counts is gathered in
-one change; that it finds the item is also what says that the Being exists.
+A transaction may name an item only once, so all counts of a transaction go into one write.
+That write also checks that the Being exists.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from nacre.being.memory.model import keys
 from nacre.core.errors import ConditionFailedError, InvalidInputError, NotFoundError
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.ports.items.table import (
     Absent,
     Change,
@@ -26,18 +26,19 @@ from nacre.ports.items.table import (
 )
 
 PENDING_SCENES = "pending_scenes"
-PENDING_MESSAGES = "pending_messages"  # handed over for a patrol that has not read them yet
+PENDING_MESSAGES = "pending_messages"  # that no patrol has read yet
 QUEUED_AT = "queued_at"
-WORK_SEQ = "work_seq"  # raised whenever work is announced, so that none is overlooked
+WORK_SEQ = "work_seq"  # raised with each announcement of work, so that no patrol overlooks one
 UNREAD = "unread"
+CLOCK = "clock"  # active days
 
 
 @dataclass(frozen=True, slots=True)
 class Cap:
-    """How many there may be of something, and what to call it when there are too many."""
+    """The largest number of some records, and their name in the error."""
 
     most: int
-    what: str
+    noun: str
 
 
 def _counting(
@@ -47,9 +48,9 @@ def _counting(
     caps: Mapping[str, Cap] | None = None,
     has_work: bool = False,
 ) -> Update | Check:
-    """Return the write that counts, provided that the Being exists and no cap is passed.
+    """Return the write that counts if the Being exists and no cap is exceeded.
 
-    `has_work` puts the Being where the sweep looks.
+    `has_work` lists the Being for the sweep.
     """
     added = {name: amount for name, amount in (add or {}).items() if amount}
     work: dict[str, Value] = {}
@@ -75,22 +76,22 @@ def write_counted(
     caps: Mapping[str, Cap] | None = None,
     has_work: bool = False,
 ) -> None:
-    """Apply the writes and what they count, or nothing.
+    """Apply the writes and change the counters in one transaction.
 
     Raises NotFoundError when there is no such Being, InvalidInputError when a cap would be
-    passed, and ConditionFailedError when a condition of a write does not hold.
+    exceeded, and ConditionFailedError when a condition of a write does not hold.
     """
     count = _counting(being_id, add=add, caps=caps, has_work=has_work)
     try:
         table.transact([*writes, count])
     except ConditionFailedError as error:
-        if error.place != len(writes):
+        if error.index != len(writes):
             raise
         item = counters(table, being_id)
         for name, cap in (caps or {}).items():
             if count_in(item, name) + (add or {}).get(name, 0) > cap.most:
                 raise InvalidInputError(
-                    f"there are at most {cap.most} {cap.what}; delete some first"
+                    f"there are at most {cap.most} {cap.noun}; delete some first"
                 ) from None
         raise
 
@@ -104,6 +105,6 @@ def counters(table: Table, being_id: str) -> Item:
 
 
 def count_in(item: Item, name: str) -> int:
-    """Return a counter of the Being's item; one that is not there is 0."""
+    """Return a counter of the Being's item, 0 if it is missing."""
     value = item.get(name, 0)
     return value if isinstance(value, int) else 0

@@ -1,11 +1,11 @@
-"""The forgetting curve: how well a memory is remembered, counted in active days.
+"""The forgetting curve: how well a memory is remembered after a number of active days.
 
-A power law as in FSRS, with one number for each memory, its stability.
+It is a power law as in FSRS, with one parameter for each memory, its stability.
 """
 
 import math
 
-_FACTOR = 19 / 81  # at an age of one stability, nine tenths are left
+_FACTOR = 19 / 81  # nine tenths are left when as many days as the stability have passed
 
 LONGEST_STABILITY = 3650.0  # ten years of active days
 DYING_BELOW = 0.6
@@ -18,20 +18,20 @@ def initial_stability(importance: float) -> float:
 
 
 def retention(elapsed: int, stability: float) -> float:
-    """Return what is left after so many active days, from 1 down to 0."""
+    """Return the retention after this many active days, from 1 down to 0."""
     return 1 / math.sqrt(1 + _FACTOR * max(0, elapsed) / stability) if stability > 0 else 0.0
 
 
 def refreshed(stability: float, *, elapsed: int, times: int) -> float:
-    """Return the stability after so many recalls at once, this long after it was last set.
+    """Return the stability after some recalls, `elapsed` active days after it was last set.
 
-    The more was forgotten, the more a recall adds; many on one day add little more than one.
+    A recall adds more when more was forgotten. Many on one day add little more than one.
     """
     gain = 2 * (1 - retention(elapsed, stability)) + 0.05 * min(times, 5)
     return min(LONGEST_STABILITY, stability * (1 + gain))
 
 
-def clock_below(clock0: int, stability: float, left: float) -> int:
-    """Return the first clock at which less than `left` remains of a memory set at `clock0`."""
-    days = stability * (1 / (left * left) - 1) / _FACTOR
+def clock_below(clock0: int, stability: float, level: float) -> int:
+    """Return the first clock at which the retention is below `level`, counted from `clock0`."""
+    days = stability * (1 / (level * level) - 1) / _FACTOR
     return clock0 + math.floor(days) + 1

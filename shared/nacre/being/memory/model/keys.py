@@ -1,7 +1,7 @@
-"""Where the memory of a Being lives in the item store.
+"""The keys of a Being's memory in the item store.
 
-Every function takes the Being's id first and refuses what does not have its form, so that
-no text in the place of an id can reach into another Being's partitions.
+Every function takes the Being's id first and refuses any text of another form, so that no
+text in its place can reach into the partitions of another Being.
 """
 
 import re
@@ -38,12 +38,12 @@ def home(being_id: str) -> str:
 
 
 def meta(being_id: str) -> Key:
-    """Return where the Being's counters are, beside its name."""
+    """Return the key of the Being's item, which has its name and its counters."""
     return Key(home(being_id), META)
 
 
 def bodies(being_id: str) -> str:
-    """Return the partition of long texts, whose heads are in the home partition."""
+    """Return the partition of long texts, whose entries are in the home partition."""
     return f"{home(being_id)}#T"
 
 
@@ -63,7 +63,7 @@ def nodes(being_id: str) -> str:
 
 
 def known_events(being_id: str) -> str:
-    """Return the partition that says which node an event became, where its id does not."""
+    """Return the partition of notes about nodes whose id is not made from their event."""
     return f"{home(being_id)}#F"
 
 
@@ -78,17 +78,17 @@ def members(being_id: str, cluster_id: str | None) -> str:
 
 
 def due(being_id: str) -> str:
-    """Return the gsi3 partition of nodes by the clock at which something happens to them."""
+    """Return the gsi3 partition of nodes by the clock of their next change of status."""
     return f"{home(being_id)}#DUE"
 
 
 def touched(being_id: str) -> str:
-    """Return the gsi3 partition of living nodes with reactivations that are not folded in."""
+    """Return the gsi3 partition of living nodes with recalls that no patrol has counted yet."""
     return f"{home(being_id)}#TOUCH"
 
 
 def revivable(being_id: str) -> str:
-    """Return the gsi3 partition of dead nodes that are to come back."""
+    """Return the gsi3 partition of dead nodes that the next patrol revives."""
     return f"{home(being_id)}#REVIVE"
 
 
@@ -102,8 +102,28 @@ def dirty(being_id: str) -> str:
     return f"{home(being_id)}#DIRTY"
 
 
+def vectors(being_id: str) -> str:
+    """Return the partition of vectors: of points, and of clusters."""
+    return f"{home(being_id)}#V"
+
+
+def point(being_id: str, id_: str) -> Key:
+    """Return where the vector of a scene or a node is."""
+    return Key(f"{home(being_id)}#V", f"P#{id_}")
+
+
+def index_state(being_id: str) -> Key:
+    """Return where the state of the search index is."""
+    return Key(home(being_id), "INDEX")
+
+
+def marks(being_id: str) -> str:
+    """Return the partition of marks, which name points that an index may not know of."""
+    return f"{home(being_id)}#X"
+
+
 def months(being_id: str) -> str:
-    """Return the partition that says in which months there are messages."""
+    """Return the partition that lists the months with messages."""
     return f"{home(being_id)}#H"
 
 
@@ -113,30 +133,30 @@ def history(being_id: str, month: str) -> str:
 
 
 def unread(being_id: str) -> str:
-    """Return the gsi1 partition of messages that wait to be read by a patrol."""
+    """Return the gsi1 partition of messages that no patrol has read yet."""
     return f"{home(being_id)}#UNREAD"
 
 
 def markers(being_id: str) -> str:
-    """Return the partition of markers, each an end that the chain of messages once had."""
+    """Return the partition of markers, the former ends of the chain of messages."""
     return f"{home(being_id)}#M"
 
 
 def sessions(being_id: str) -> str:
-    """Return the partition of the sessions of orders: who has them, since when."""
+    """Return the partition of the sessions of orders."""
     return f"{home(being_id)}#Q"
 
 
 def session_turns(being_id: str) -> str:
-    """Return the partition of what was said in them."""
+    """Return the partition of the turns of these sessions."""
     return f"{home(being_id)}#Q#T"
 
 
 def work(being_id: str) -> str:
-    """Return the gsi1 partition in which this Being stands while anything waits to be done."""
+    """Return the gsi1 partition that lists this Being while it has work for a patrol."""
     return f"WORK#{int(home(being_id)[2:4], 16) % _SHARDS:02}"
 
 
 def work_partitions() -> tuple[str, ...]:
-    """Return every gsi1 partition that `work` may name, for the sweep."""
+    """Return all gsi1 partitions that `work` can return, for the sweep."""
     return tuple(f"WORK#{shard:02}" for shard in range(_SHARDS))

@@ -1,4 +1,4 @@
-"""Why a memory is as strong as it is, and when it would be forgotten, in words."""
+"""The strength of a memory in words: why it is so strong, and when it will be forgotten."""
 
 from collections.abc import Iterator
 
@@ -16,10 +16,10 @@ _ACTIVE_DAY = "an active day is one on which a patrol had something to take in"
 
 
 def activity(node: Node) -> str:
-    """Return how often a memory was recalled or noted again, as exactly as it is counted.
+    """Return how often a memory was recalled or noted again.
 
-    The time of the last one is kept to the hour, so that reading costs few writes; reading or
-    noting a forgotten memory counts as two, because two bring it back.
+    The time of the last recall is stored to the hour, to save writes. A recall or a note of a
+    forgotten memory counts as two, because two bring it back.
     """
     if not node.reactivation_count:
         return "not recalled and not noted again so far"
@@ -31,27 +31,27 @@ def activity(node: Node) -> str:
 
 
 def lifetime(node: Node, clock: int) -> Iterator[str]:
-    """Give what there is to say of a node at a Being's clock of active days."""
-    yield from _standing(node)
+    """Yield sentences about the strength of a node at this clock of active days."""
+    yield from _exceptions(node)
     if node.status == "merged" or node.reason == UNDONE:
         return
     if node.status == "dead":
         yield _revival(node)
         return
     yield _strength(node, clock)
-    waiting = node.reactivation_count - node.reactivation_done
-    if waiting:
+    pending_recalls = node.reactivation_count - node.reactivation_done
+    if pending_recalls:
         elapsed = max(0, clock - node.clock0)
-        after = refreshed(node.stability, elapsed=elapsed, times=waiting)
+        after = refreshed(node.stability, elapsed=elapsed, times=pending_recalls)
         yield (
-            f"recalls and repeated notes since it was last strengthened: {waiting}; the next"
-            " patrol raises its"
-            f" stability to about {after:.1f} active days and counts from then"
+            f"recalls and repeated notes since it was last strengthened: {pending_recalls}; the"
+            f" next patrol raises its stability to about {after:.1f} active days and counts from"
+            " then"
         )
     yield "it is pinned, so it is never forgotten" if node.pinned else _end(node, clock)
 
 
-def _standing(node: Node) -> Iterator[str]:
+def _exceptions(node: Node) -> Iterator[str]:
     if node.pinned:
         yield "pinned: it is never forgotten"
     if node.merged_into:

@@ -1,40 +1,40 @@
-"""The chain of messages: how a batch that overlaps what is known is recognised.
+"""The chain of messages, which recognises a batch that overlaps stored messages.
 
 Each hash covers the message and the hash before it, so one hash stands for a whole history.
-A marker keeps the last hashes; its own id follows from the last of them.
+A marker holds the last hashes, and its id is made from the last of them.
 """
 
 import hashlib
 import json
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from nacre.being.memory.model.types import Marker
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.core.limits import MARKER_TAIL
 
 START = ""  # the hash before the first message
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """A message as it came: who said what."""
+class ChatMessage:
+    """A message as a client sends it."""
 
     role: str
     content: str
 
 
-def link(before: str, said: Said) -> str:
+def link(before: str, message: ChatMessage) -> str:
     """Return the hash of a message after the history that `before` stands for."""
-    text = json.dumps([before, said.role, said.content], ensure_ascii=False)
+    text = json.dumps([before, message.role, message.content], ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def links(before: str, batch: Sequence[Said]) -> list[str]:
+def links(before: str, batch: Sequence[ChatMessage]) -> list[str]:
     """Return the hash after each message of the batch."""
     result = []
-    for said in batch:
-        before = link(before, said)
+    for message in batch:
+        before = link(before, message)
         result.append(before)
     return result
 
@@ -51,19 +51,18 @@ def marker_at(being_id: str, before: Marker | None, added: Sequence[str]) -> Mar
     return Marker(marker_id=marker_id_of(being_id, tail[-1]), tail=tail, count=count)
 
 
-def overlap(marker: Marker, batch: Sequence[Said]) -> int:
-    """Return how many messages at the head of the batch are the end of the marker's history.
+def overlap(marker: Marker, batch: Sequence[ChatMessage]) -> int:
+    """Return how many messages at the head of the batch end the history of the marker.
 
-    The longest overlap counts: a client that sends its last messages again sends as many
-    of them as it can.
+    The longest overlap counts, because a client repeats as many messages as it can.
     """
     tail = marker.tail
-    whole = (START, *tail) if marker.count == len(tail) else tail
-    for first in range(max(0, len(whole) - 1 - len(batch)), len(whole) - 1):
-        length = len(whole) - 1 - first
-        before = whole[first]
-        for said, expected in zip(batch[:length], whole[first + 1 :], strict=True):
-            before = link(before, said)
+    chain = (START, *tail) if marker.count == len(tail) else tail
+    for first in range(max(0, len(chain) - 1 - len(batch)), len(chain) - 1):
+        length = len(chain) - 1 - first
+        before = chain[first]
+        for message, expected in zip(batch[:length], chain[first + 1 :], strict=True):
+            before = link(before, message)
             if before != expected:
                 break
         else:

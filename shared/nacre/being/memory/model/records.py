@@ -1,10 +1,10 @@
-"""Records and items: a frozen dataclass as the attributes of an item, and back."""
+"""Records as items: the fields of a frozen dataclass to the attributes of an item and back."""
 
-import dataclasses
 from collections.abc import Hashable
 from functools import cache
 from typing import Any, TypeVar, cast, get_args, get_type_hints
 
+from nacre.core.lazy_dataclasses import fields
 from nacre.ports.items.table import Item
 
 R = TypeVar("R")
@@ -13,12 +13,13 @@ ADDED_LATER = "added later"  # in the metadata of a field
 
 
 def attributes_of(record: Any) -> Item:
-    """Return the record's fields as attributes; what is None is left out.
+    """Return the fields of a record as attributes, without those that are None.
 
-    So is an empty list in a field that records got later, which keeps older data as it is.
+    A field that was added later is also left out while it is empty, so that older items stay
+    as they are.
     """
     result: Item = {}
-    for field in dataclasses.fields(record):
+    for field in fields(record):
         value: Any = getattr(record, field.name)
         if isinstance(value, tuple):
             value = list(value)
@@ -28,7 +29,7 @@ def attributes_of(record: Any) -> Item:
 
 
 def record_of(cls: type[R], item: Item) -> R:
-    """Return the record in an item; attributes that it does not know, such as keys, stay out."""
+    """Return the record in an item. Other attributes, such as keys, are ignored."""
     values: dict[str, Any] = {}
     for name, is_float in _fields(cast("Hashable", cls)):
         value: Any = item.get(name)
@@ -46,5 +47,5 @@ def _fields(cls: Any) -> tuple[tuple[str, bool], ...]:
     hints = get_type_hints(cls)
     return tuple(
         (field.name, hints[field.name] is float or float in get_args(hints[field.name]))
-        for field in dataclasses.fields(cls)
+        for field in fields(cls)
     )

@@ -1,36 +1,36 @@
-"""How much a memory may hold: its item has to fit the store, and each recall writes all of it."""
+"""The size limit of a node: its item must fit the store, and each recall writes all of it."""
 
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
 
-from nacre.being.memory.model.types import Node, Scene
+from nacre.being.memory.model.types import Node, Scene, SceneText
 from nacre.core.limits import NODE_LIST_BYTES
 
-_AROUND = 3  # bytes that a store adds to each entry of a list, at the most
+_OVERHEAD = 3  # bytes that a store adds to each entry of a list, at the most
 
 
-def has_room(nodes: Sequence[Node], scene: Scene | None = None) -> bool:
-    """Whether one memory can hold what these do together, and a scene's part as well."""
-    evidence = {each for node in nodes for each in node.evidence}
-    told: list[Node | Scene] = [*nodes]
+def fits_in_one_node(nodes: Sequence[Node], scene: Scene | None = None) -> bool:
+    """Return whether one node can hold the lists of all these nodes, and of the scene."""
+    evidence = {scene_id for node in nodes for scene_id in node.evidence}
+    texts: list[SceneText] = [*nodes]
     if scene is not None:
         evidence.add(scene.scene_id)
-        told.append(scene)
+        texts.append(scene)
     tags = (
-        {day for each in told for day in each.when},
-        {actor for each in told for actor in each.actors},
-        {theme for each in told for theme in each.themes},
+        {day for text in texts for day in text.when},
+        {actor for text in texts for actor in text.actors},
+        {theme for text in texts for theme in text.themes},
     )
     return sum(map(_size, (evidence, *tags))) <= NODE_LIST_BYTES
 
 
 def sequel_of(fingerprint: str, number: int) -> str:
-    """Return what names the memory that goes on with an event; the first has the event's own.
+    """Return the fingerprint of the node that continues a full one; the first has the event's.
 
-    It follows from the event alone, so that every repetition of a step finds the same memory.
+    It is made from the event alone, so a repeated step finds the same node.
     """
     return fingerprint if number == 1 else sha256(f"{fingerprint}+{number}".encode()).hexdigest()
 
 
 def _size(texts: Iterable[str]) -> int:
-    return sum(len(text.encode()) + _AROUND for text in texts)
+    return sum(len(text.encode()) + _OVERHEAD for text in texts)

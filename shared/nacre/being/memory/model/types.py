@@ -1,4 +1,4 @@
-"""What a memory is made of: scenes, nodes, clusters, relations, messages.
+"""The records of a memory: scenes, nodes, clusters, relations, messages.
 
 Moments are text in UTC with milliseconds, `2026-04-14T07:30:00.000Z`, which sorts by time;
 dates are `2026-04-14`. Ids are ULIDs where order matters and UUIDs made from content where
@@ -8,12 +8,12 @@ repeating a step must not make a second one.
 import hashlib
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 from nacre.being.memory.model import keys
 from nacre.being.memory.model.records import ADDED_LATER, attributes_of, record_of
+from nacre.core.lazy_dataclasses import dataclass, field, fields
 from nacre.core.limits import REVIVED_FROM
 from nacre.ports.items.schema import ItemSchema
 from nacre.ports.items.table import Item
@@ -25,10 +25,10 @@ NodeStatus = Literal["active", "dying", "dead", "merged"]
 ClusterState = Literal["active", "retired"]
 
 TRUST_ORDER: tuple[Trust, ...] = ("external", "import", "tool", "agent", "user")
-"""From the least trusted to the most: what is made of several has the lowest of them."""
+"""From the least trusted to the most. A record made from several has the lowest of them."""
 
 UNDONE = "undone"
-"""The reason of a merged node whose merge was taken back: it is dead for good."""
+"""The reason of a merged node whose merge was undone: it stays dead."""
 
 SCENE = ItemSchema("scene", 1)
 NODE = ItemSchema("memory", 1)
@@ -48,7 +48,7 @@ def moment(time: datetime) -> str:
 
 
 def least_trusted(trusts: Sequence[Trust]) -> Trust:
-    """Return the trust of what is made from all of these."""
+    """Return the lowest of these trust classes."""
     return min(trusts, key=TRUST_ORDER.index)
 
 
@@ -58,29 +58,66 @@ def node_id_of(being_id: str, fingerprint: str) -> str:
 
 
 def merged_id_of(parents: Sequence[str]) -> str:
-    """Return the id of the node that merging these makes, in whatever order they come."""
+    """Return the id of the merge of these nodes, which does not depend on their order."""
     return str(uuid.uuid5(_MERGES, ",".join(sorted(parents))))
 
 
 def session_key_hash(subject: str, session_key: str) -> str:
-    """Return what is stored of a session key, so that it cannot be guessed by another caller."""
+    """Return the hash under which a session key is stored; another caller gets another hash."""
     return hashlib.sha256(f"{subject}\n{session_key}".encode()).hexdigest()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scene:
-    """Something that happened, as it was noted; a patrol makes memories of scenes."""
+class StoredRecord:
+    """A record that is stored as an item of its schema."""
 
-    scene_id: str
+    __slots__ = ()
+    schema: ClassVar[ItemSchema]
+
+    @classmethod
+    def from_item(cls, item: Item) -> Self:
+        """Return the record in an item."""
+        return record_of(cls, cls.schema.read(item))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SceneText:
+    """The text of an event: the fields that a scene, its draft and its node have in common."""
+
     action: str
     actors: tuple[str, ...]
-    when: tuple[str, ...]  # dates, sorted, each once
-    created_at: str
-    fingerprint: str
+    when: tuple[str, ...]  # dates; sorted and each once where they are stored
     setting: str | None = None
     feeling: str | None = None
     themes: tuple[str, ...] = ()
     importance: float = 0.5
+
+    def text_fields(self) -> dict[str, Any]:
+        """Return these fields alone, by name."""
+        return {name: getattr(self, name) for name in _TEXT_FIELDS}
+
+
+_TEXT_FIELDS = tuple(field.name for field in fields(SceneText))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SceneDraft(SceneText):
+    """A scene before it is checked and stored. One that brings an id is stored only once."""
+
+    source: Source = "tool"
+    trust: Trust = "agent"
+    evidence: tuple[str, ...] = ()  # ids of messages
+    scene_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scene(SceneText, StoredRecord):
+    """Something that happened, as it was noted; a patrol makes memories of scenes."""
+
+    schema = SCENE
+
+    scene_id: str
+    created_at: str
+    fingerprint: str
     source: Source = "tool"
     trust: Trust = "agent"
     evidence: tuple[str, ...] = ()  # ids of messages
@@ -89,8 +126,13 @@ class Scene:
     run_id: str | None = None
     reason: str | None = None  # why it is invalid
 
+    @property
+    def id(self) -> str:
+        """Return the scene's id."""
+        return self.scene_id
+
     def to_item(self, being_id: str) -> Item:
-        """Return the item that holds the scene; a pending one stands in the pending list."""
+        """Return the item of the scene; a pending one is listed in the pending index."""
         item: Item = {
             "pk": keys.scenes(being_id),
             "sk": self.scene_id,
@@ -98,64 +140,59 @@ class Scene:
         }
         if self.status == "pending":
             item |= {"gsi1pk": keys.pending(being_id), "gsi1sk": self.scene_id}
-        return SCENE.stamp(item)
-
-    @classmethod
-    def from_item(cls, item: Item) -> Self:
-        """Return the scene in an item."""
-        return record_of(cls, SCENE.read(item))
+        return self.schema.stamp(item)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Node:
-    """A memory: one or more scenes that say the same, and how well it is remembered."""
+class Node(SceneText, StoredRecord):
+    """A memory: one or more scenes that say the same, with its strength."""
+
+    schema = NODE
 
     node_id: str
-    action: str
-    actors: tuple[str, ...]
-    when: tuple[str, ...]
     created_at: str
-    stability: float  # in active days; see the patrol's forgetting curve
-    setting: str | None = None
-    feeling: str | None = None
-    themes: tuple[str, ...] = ()
-    importance: float = 0.5
+    stability: float  # in active days; see `forgetting_curve`
     evidence: tuple[str, ...] = ()  # ids of scenes
     trust: Trust = "agent"
     fingerprint: str | None = None  # a merged node has none
     cluster_id: str | None = None
     status: NodeStatus = "active"
-    status_before: NodeStatus | None = None  # what it was before it was merged
+    status_before: NodeStatus | None = None  # before it was merged
     merged_into: str | None = None
     parents: tuple[str, ...] = ()
     reason: str | None = None
     clock0: int = 0  # the Being's clock when stability was last set
-    due: int | None = None  # the clock at which something happens to it next
+    due: int | None = None  # the clock of its next change of status
     reactivation_count: int = 0  # only ever grows
-    reactivation_done: int = 0  # how much of it the patrol has folded in
+    reactivation_done: int = 0  # the part that a patrol has counted
     count_at_death: int | None = None
     last_activated: str | None = None
     pinned: bool = False
     valid_from: str | None = None
     superseded_by: str | None = None
-    # Memories that were close when it was made, yet not the same.
+    # Ids of memories that were close when it was made, and not the same.
     similar: tuple[str, ...] = field(default=(), metadata={ADDED_LATER: True})
-    emb_id: str | None = None  # what its vector was made with
+    emb_id: str | None = None  # the embedding of its vector
     version: int = 1  # raised by every change except reactivation
 
     @property
+    def id(self) -> str:
+        """Return the node's id."""
+        return self.node_id
+
+    @property
     def is_living(self) -> bool:
-        """Whether it is remembered now."""
+        """Return whether the node is remembered now."""
         return self.status in ("active", "dying")
 
     @property
     def is_revivable(self) -> bool:
-        """Whether a patrol brings it back."""
+        """Return whether the next patrol revives the node."""
         count = self.reactivation_count - (self.count_at_death or 0)
         return self.status == "dead" and self.reason != UNDONE and count >= REVIVED_FROM
 
     def to_item(self, being_id: str) -> Item:
-        """Return the item that holds the node, with the places where it is listed."""
+        """Return the item of the node, with the keys of the indexes that list it."""
         item: Item = {
             "pk": keys.nodes(being_id),
             "sk": self.node_id,
@@ -171,17 +208,13 @@ class Node:
                 "gsi2pk": keys.members(being_id, self.cluster_id),
                 "gsi2sk": f"{self.status}#{self.node_id}",
             }
-        waiting = self._waiting(being_id)
-        if waiting is not None:
-            item["gsi3pk"], item["gsi3sk"] = waiting
-        return NODE.stamp(item)
+        queue_keys = self._queue_keys(being_id)
+        if queue_keys is not None:
+            item["gsi3pk"], item["gsi3sk"] = queue_keys
+        return self.schema.stamp(item)
 
-    @classmethod
-    def from_item(cls, item: Item) -> Self:
-        """Return the node in an item."""
-        return record_of(cls, NODE.read(item))
-
-    def _waiting(self, being_id: str) -> tuple[str, str] | None:
+    def _queue_keys(self, being_id: str) -> tuple[str, str] | None:
+        """Return the keys of the index in which the node waits for a patrol, if it does."""
         if self.is_revivable:
             return keys.revivable(being_id), self.node_id
         if not self.is_living:
@@ -194,13 +227,15 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cluster:
-    """Nodes that belong together; all but its state follows from them."""
+class Cluster(StoredRecord):
+    """Nodes that belong together. All fields but the state are derived from the nodes."""
+
+    schema = CLUSTER
 
     cluster_id: str
     created_at: str
     state: ClusterState = "active"
-    children: tuple[str, ...] = ()  # what it was split into, or moved to, when retired
+    children: tuple[str, ...] = ()  # where its nodes went when it was retired
     label: str = ""
     digest: str = ""
     digest_source: Literal["rules", "llm"] = "rules"
@@ -208,12 +243,12 @@ class Cluster:
     themes: tuple[str, ...] = ()
     first_day: str | None = None
     last_day: str | None = None
-    considered: str | None = None  # when a model last looked for what says the same in it
+    considered: str | None = None  # when a model last looked for memories in it that say the same
     dirty: bool = False
     version: int = 1
 
     def to_item(self, being_id: str) -> Item:
-        """Return the item that holds the cluster; a dirty one stands in the dirty list."""
+        """Return the item of the cluster; a dirty one is listed in the dirty index."""
         item: Item = {
             "pk": keys.clusters(being_id),
             "sk": self.cluster_id,
@@ -221,17 +256,14 @@ class Cluster:
         }
         if self.dirty:
             item |= {"gsi3pk": keys.dirty(being_id), "gsi3sk": self.cluster_id}
-        return CLUSTER.stamp(item)
-
-    @classmethod
-    def from_item(cls, item: Item) -> Self:
-        """Return the cluster in an item."""
-        return record_of(cls, CLUSTER.read(item))
+        return self.schema.stamp(item)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Relation:
-    """How the Being stands to an entity: a person, a device, an organisation."""
+class Relation(StoredRecord):
+    """The relation of the Being to an entity: a person, a device, an organisation."""
+
+    schema = RELATION
 
     entity: str
     type: str
@@ -240,15 +272,12 @@ class Relation:
     version: int = 1
     evidence: tuple[str, ...] = ()
 
-    @classmethod
-    def from_item(cls, item: Item) -> Self:
-        """Return the relation in an item."""
-        return record_of(cls, RELATION.read(item))
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Message:
-    """Something that was said in a conversation."""
+class Message(StoredRecord):
+    """A message of a conversation."""
+
+    schema = MESSAGE
 
     message_id: str
     role: str
@@ -259,12 +288,12 @@ class Message:
 
     @property
     def place(self) -> str:
-        """Where the message stands among all messages, by time."""
+        """Return the sort key of the message: its time, then its id."""
         return f"{self.ts}#{self.message_id}"
 
     def to_item(self, being_id: str) -> Item:
-        """Return the item that holds the message, in the partition of its month."""
-        return MESSAGE.stamp(
+        """Return the item of the message, in the partition of its month."""
+        return self.schema.stamp(
             {
                 "pk": keys.history(being_id, self.ts[:7]),
                 "sk": self.place,
@@ -272,21 +301,13 @@ class Message:
             }
         )
 
-    @classmethod
-    def from_item(cls, item: Item) -> Self:
-        """Return the message in an item."""
-        return record_of(cls, MESSAGE.read(item))
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Marker:
-    """An end of the chain of messages: where the next batch may go on."""
+class Marker(StoredRecord):
+    """An end of the chain of messages, where the next batch may continue."""
+
+    schema = MARKER
 
     marker_id: str
     tail: tuple[str, ...]  # the last hashes of the chain, oldest first
     count: int  # how many messages the chain had
-
-    @classmethod
-    def from_item(cls, item: Item) -> Self:
-        """Return the marker in an item."""
-        return record_of(cls, MARKER.read(item))

@@ -1,67 +1,71 @@
-"""Looking around in a memory: its clusters, what is in one, and where a node came from."""
+"""Browsing a memory: all clusters, one cluster with its nodes, or one node with its origin."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
-from nacre.being.memory.model.counters import PENDING_SCENES, count_in, counters
+from nacre.being.memory.model.counters import CLOCK, PENDING_SCENES, count_in, counters
 from nacre.being.memory.model.fields import checked_name
 from nacre.being.memory.model.lifetime import activity, lifetime
 from nacre.being.memory.model.types import Cluster, Node, Scene
-from nacre.being.memory.search.candidates import Remembered, Shelf
+from nacre.being.memory.search.candidates import Memory, MemoryReader
 from nacre.being.memory.search.result_list import memory_line, within
 from nacre.being.memory.store.clusters import Clusters
 from nacre.being.memory.store.history import History, folded
-from nacre.being.memory.store.merges import CLOCK
 from nacre.being.memory.store.scenes import Scenes
 from nacre.being.memory.text.memory_text import counted, one_line, scene_line
 from nacre.being.memory.text.text_blocks import shortened
 from nacre.core.errors import NotFoundError
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.core.limits import CLUSTERS_PAGE, PROVENANCE_MESSAGES, PROVENANCE_SCENES
 from nacre.ports.items.table import Table
 from nacre.ports.vectors import Kind
 
 _SIMILAR_SHOWN = 5
-_QUOTED = 300  # bytes of a message that is named as a memory's origin
+_QUOTED = 300  # bytes of each message in the origin of a node
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What is shown, and which memories were read for it."""
+    """A page as text, and the memories on it."""
 
     text: str
-    read: Sequence[Remembered] = ()
+    read: Sequence[Memory] = ()
 
 
-class Explore:
-    """Shows clusters and nodes as text; it never writes."""
+class MemoryBrowser:
+    """Shows clusters and nodes as text. It never writes."""
 
     def __init__(
-        self, table: Table, shelf: Shelf, clusters: Clusters, scenes: Scenes, history: History
+        self,
+        table: Table,
+        reader: MemoryReader,
+        clusters: Clusters,
+        scenes: Scenes,
+        history: History,
     ) -> None:
         self._table = table
-        self._shelf = shelf
+        self._reader = reader
         self._clusters = clusters
         self._scenes = scenes
         self._history = history
 
     def clusters(self, being_id: str, *, query: str | None = None, page: int = 1) -> View:
         """Return one page of the clusters, the largest first."""
-        waiting = count_in(counters(self._table, being_id), PENDING_SCENES)
-        found = [
+        pending = count_in(counters(self._table, being_id), PENDING_SCENES)
+        clusters = [
             cluster
             for cluster in self._clusters.active(being_id)
-            if _holds(f"{cluster.label} {cluster.digest}", query)
+            if _contains(f"{cluster.label} {cluster.digest}", query)
         ]
-        lines = [f"- {_named(cluster)}" for cluster in found]
-        wait = f"{counted(waiting, 'scene')} {'waits' if waiting == 1 else 'wait'}"
-        rest = f"{wait} for the next patrol; search_memory finds {'it' if waiting == 1 else 'them'}"
-        header = f"{counted(len(found), 'cluster')}; {rest}"
+        lines = [f"- {_cluster_line(cluster)}" for cluster in clusters]
+        wait = f"{counted(pending, 'scene')} {'waits' if pending == 1 else 'wait'}"
+        note = f"{wait} for the next patrol; search_memory finds {'it' if pending == 1 else 'them'}"
+        header = f"{counted(len(clusters), 'cluster')}; {note}"
         return View(within([header, *_paged(lines, page, CLUSTERS_PAGE)]))
 
     def cluster(
         self, being_id: str, cluster_id: str, *, limit: int, query: str | None = None, page: int = 1
     ) -> View:
-        """Return a cluster's digest and one page of its nodes, the strongest first.
+        """Return the digest of a cluster and one page of its nodes, the strongest first.
 
         Raises NotFoundError when there is no such cluster.
         """
@@ -70,65 +74,69 @@ class Explore:
             raise NotFoundError(
                 "there is no such cluster; call recall_memory without arguments for the list"
             )
-        head = [_named(cluster), *_moved(cluster), *([cluster.digest] if cluster.digest else [])]
+        head = [
+            _cluster_line(cluster),
+            *_successors(cluster),
+            *([cluster.digest] if cluster.digest else []),
+        ]
         if limit == 0:
             return View(within(head))
         members = [
             member
-            for member in self._shelf.members(being_id, cluster.cluster_id)
-            if _holds(member.told.action, query)
+            for member in self._reader.members(being_id, cluster.cluster_id)
+            if _contains(member.record.action, query)
         ]
         first = (page - 1) * limit
-        lines = [f"- {memory_line(each, _strength(each))}" for each in members]
+        lines = [f"- {memory_line(member, _strength(member))}" for member in members]
         return View(
             within([*head, f"Nodes: {len(members)}", *_paged(lines, page, limit)]),
             members[first : first + limit],
         )
 
     def node(self, being_id: str, node_id: str) -> View:
-        """Return all there is about a node: its state, and the scenes and messages behind it.
+        """Return a node with its state, and the scenes and messages that it was made from.
 
         Raises NotFoundError when there is no such node.
         """
-        memory = self._shelf.node(being_id, checked_name(node_id, "node_id"))
-        if memory is None or not isinstance(memory.told, Node):
+        memory = self._reader.node(being_id, checked_name(node_id, "node_id"))
+        if memory is None or not isinstance(memory.record, Node):
             raise NotFoundError("there is no such node; search_memory finds nodes and their ids")
         clock = count_in(counters(self._table, being_id), CLOCK)
-        facts = [*_facts(memory.told), *lifetime(memory.told, clock)]
-        origin = [*self._parents(being_id, memory.told), *self._origin(being_id, memory.told)]
-        similar = self._similar(being_id, memory.told)
+        facts = [*_facts(memory.record), *lifetime(memory.record, clock)]
+        origin = [*self._parents(being_id, memory.record), *self._origin(being_id, memory.record)]
+        similar = self._similar(being_id, memory.record)
         return View(within([memory.text, *facts, *similar, *origin]), [memory])
 
     def _similar(self, being_id: str, node: Node) -> Iterator[str]:
-        """Give the memories that are linked with a node, from either side."""
-        linked = self._shelf.read(being_id, dict.fromkeys(node.similar, "node"))
-        if node.cluster_id is not None:  # a link leads to an older memory, mostly in one cluster
-            members = self._shelf.members(being_id, node.cluster_id)
-            linked += [each for each in members if node.node_id in each.similar]
-        shown = [each for each in linked if each.is_current][:_SIMILAR_SHOWN]
-        if shown:
+        """Yield lines about memories that are linked with a node, in either direction."""
+        linked = self._reader.read(being_id, dict.fromkeys(node.similar, "node"))
+        if node.cluster_id is not None:  # links point to older memories, mostly in the same cluster
+            members = self._reader.members(being_id, node.cluster_id)
+            linked += [member for member in members if node.node_id in member.similar]
+        current = [memory for memory in linked if memory.is_current][:_SIMILAR_SHOWN]
+        if current:
             yield "similar memories, not the same:"
-            yield from (f"- {memory_line(each)}" for each in shown)
+            yield from (f"- {memory_line(memory)}" for memory in current)
 
     def _parents(self, being_id: str, node: Node) -> Iterator[str]:
         if not node.parents:
             return
         yield f"merged from: {', '.join(node.parents)}"
-        shown: dict[str, Kind] = dict.fromkeys(node.parents[:PROVENANCE_SCENES], "node")
-        for parent in self._shelf.read(being_id, shown):
+        kinds: dict[str, Kind] = dict.fromkeys(node.parents[:PROVENANCE_SCENES], "node")
+        for parent in self._reader.read(being_id, kinds):
             yield f"- {parent.id}: {parent.text}"
 
     def _origin(self, being_id: str, node: Node) -> Iterator[str]:
-        shown = node.evidence[:PROVENANCE_SCENES]
-        scenes = self._scenes.get_many(being_id, shown)
+        scene_ids = node.evidence[:PROVENANCE_SCENES]
+        scenes = self._scenes.get_many(being_id, scene_ids)
         yield f"Made of {counted(len(node.evidence), 'scene')}:"
         messages: dict[str, None] = {}
-        for scene_id in shown:
+        for scene_id in scene_ids:
             scene = scenes.get(scene_id)
-            yield f"- {scene_id}: {_told(scene)}"
+            yield f"- {scene_id}: {_scene_with_source(scene)}"
             messages |= dict.fromkeys(scene.evidence if scene else ())
-        if len(node.evidence) > len(shown):
-            yield f"… {counted(len(node.evidence) - len(shown), 'more scene')}"
+        if len(node.evidence) > len(scene_ids):
+            yield f"… {counted(len(node.evidence) - len(scene_ids), 'more scene')}"
         if messages:
             yield f"Said in {counted(len(messages), 'message')}:"
         for message_id in list(messages)[:PROVENANCE_MESSAGES]:
@@ -136,8 +144,8 @@ class Explore:
             if message is None:
                 yield f"- {message_id}: no longer kept"
             else:
-                said = shortened(one_line(message.content), _QUOTED)
-                yield f"- {message_id}: {message.ts} {message.role}: {said}"
+                quote = shortened(one_line(message.content), _QUOTED)
+                yield f"- {message_id}: {message.ts} {message.role}: {quote}"
         if len(messages) > PROVENANCE_MESSAGES:
             yield f"… {counted(len(messages) - PROVENANCE_MESSAGES, 'more message')}"
 
@@ -152,39 +160,39 @@ def _facts(node: Node) -> Iterator[str]:
         yield f"themes: {', '.join(node.themes)}"
 
 
-def _told(scene: Scene | None) -> str:
+def _scene_with_source(scene: Scene | None) -> str:
     if scene is None:
         return "no longer kept"
     origin = f"{scene.source}, trust {scene.trust}, noted {scene.created_at[:10]}"
     return f"{scene_line(scene)} [{origin}]"
 
 
-def _strength(memory: Remembered) -> str:
+def _strength(memory: Memory) -> str:
     return f"strength {memory.retention:.2f}"
 
 
-def _named(cluster: Cluster) -> str:
+def _cluster_line(cluster: Cluster) -> str:
     span = " to ".join(sorted({day for day in (cluster.first_day, cluster.last_day) if day}))
     parts = [counted(cluster.n_active, "active node"), span, ", ".join(cluster.themes)]
     facts = "; ".join(part for part in parts if part)
     return f"{cluster.label or 'without a label'} [cluster {cluster.cluster_id}; {facts}]"
 
 
-def _moved(cluster: Cluster) -> list[str]:
+def _successors(cluster: Cluster) -> list[str]:
     if cluster.state == "active":
         return []
     return [f"It is retired; its nodes went to: {', '.join(cluster.children) or 'nowhere'}"]
 
 
 def _paged(lines: Sequence[str], page: int, size: int) -> list[str]:
-    shown = list(lines[(page - 1) * size : page * size])
-    rest = len(lines) - page * size
-    if rest > 0:
-        shown.append(f"… {rest} more; next: page={page + 1}")
-    elif not shown and lines:
-        shown.append(f"page {page} is empty; the last one is {-(-len(lines) // size)}")
-    return shown
+    page_lines = list(lines[(page - 1) * size : page * size])
+    remaining = len(lines) - page * size
+    if remaining > 0:
+        page_lines.append(f"… {remaining} more; next: page={page + 1}")
+    elif not page_lines and lines:
+        page_lines.append(f"page {page} is empty; the last one is {-(-len(lines) // size)}")
+    return page_lines
 
 
-def _holds(text: str, query: str | None) -> bool:
+def _contains(text: str, query: str | None) -> bool:
     return not query or folded(query.strip()) in folded(text)

@@ -1,11 +1,10 @@
-"""What is known about each model's cosines, and the weights that fuse its searches.
+"""The cards of embedding models: their typical cosines, and the weights of search channels.
 
-`python -m infra.cards` measures a model's cosines; the weights follow from measured
-recall. A model without a card gets one that does no harm.
+`python -m infra.cards` measures the cosines of a model. The weights are the best in measured
+recall. A model without a card gets cautious values.
 """
 
-from dataclasses import replace
-
+from nacre.core.lazy_dataclasses import replace
 from nacre.ports.embedder import Card, Cosines, Weights
 
 _WORDS_ALONE = Weights(dense=0.0, sparse=1.0, tokens=0.0)
@@ -20,8 +19,8 @@ LEXICAL = Card(
 )
 """The card of a search by words alone."""
 
-# Thresholds that a production system ran with on text-embedding-3-small; its mean and
-# deviation are the ones that make them 2.5 and 2.75 deviations of an ordinary model.
+# Thresholds that a production system used with text-embedding-3-small. With this mean and
+# deviation they are 2.5 and 3.5 deviations above the mean.
 _ORDINARY = Cosines(mean=0.1, deviation=0.1, floor=0.35, join=0.45)
 _UNKNOWN = Card(
     emb_id="",
@@ -37,7 +36,7 @@ _CARDS = {
         Card(
             emb_id="builtin:potion-base-8m:256:1",
             cosines=Cosines(mean=0.044, deviation=0.086, floor=0.24, join=0.28),
-            # An English table sees single characters there, which all texts share.
+            # An English table has only single characters here, which all texts share.
             cjk_cosines=Cosines(mean=0.722, deviation=0.075, floor=0.88, join=0.93),
             weights=Weights(dense=0.3, sparse=0.4, tokens=0.5),
             cjk_weights=Weights(dense=0.1, sparse=0.6, tokens=0.0),
@@ -61,5 +60,5 @@ _CARDS = {
 
 
 def card_of(emb_id: str) -> Card:
-    """Return the card of a model, or one that does no harm where none was measured."""
+    """Return the card of a model, or one with cautious values if it was not measured."""
     return _CARDS.get(emb_id) or replace(_UNKNOWN, emb_id=emb_id)

@@ -1,40 +1,40 @@
-"""How what a search found becomes one order, with every part of a score kept.
+"""Ranking of search hits by one score, whose parts are kept.
 
-Each channel is scaled to 0..1 over the candidates and weighted; what belongs together lifts
-each other, so does the one person a query names. What was long not thought of stands a little
-lower: a tenth of the score at most.
+Each channel is scaled to 0..1 over the candidates and weighted. Candidates of one group lift
+each other, and the one person that a query names lifts a candidate. Memories that were not
+recalled for a long time score up to a tenth lower.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from operator import attrgetter
 from typing import NamedTuple
 
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.ports.embedder import Weights
 
-# Words alone are less sure of themselves, so what lifts a memory counts for more beside them.
+# Words alone are less reliable, so the boosts count for more next to them.
 LEXICAL = Weights(dense=0.0, sparse=0.6, tokens=0.0)
-"""The weights where there are no vectors."""
+"""The weights of a search without vectors."""
 
 _id = attrgetter("id")
 
-SESSION_BOOST = 0.5  # what several memories of one day agree on is rarely an accident
-SESSION_BEST = 2  # three of a day are rarer, and find less: .785 instead of .793 with an encoder
+SESSION_BOOST = 0.5  # several matches on one day are rarely an accident
+SESSION_BEST = 2  # best of a group that count; with three, recall is .785 instead of .793
 ACTOR_BOOST = 0.2
 LENGTH_BOOST = 0.05  # "Thanks!" matches a lot and says little
 FULL_LENGTH = 12  # terms from which a memory is long enough
 RETENTION_SHARE = 0.1  # relevance first
 
 PARTS = ("dense", "sparse", "tokens", "session", "actor", "length", "retention")
-"""What a score is the sum of."""
+"""The parts of a score."""
 
 
 class Candidate(NamedTuple):
-    """A memory that a search found: its raw channel scores and what lifts it.
+    """A memory in a search: its raw channel scores, and what its boosts depend on.
 
-    A channel that did not find it is None. `groups` are what it happened together with (its
-    days, its cluster), `actors` who took part, in the form that `named_actor` returns.
+    A channel that did not find it is None. `groups` are its days and its cluster, `actors`
+    have the form that `named_actor` returns.
     """
 
     id: str
@@ -49,7 +49,7 @@ class Candidate(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A candidate's place: its score from 0 to 1, and what each part adds to it."""
+    """A ranked candidate: its score from 0 to 1, and what each part adds to it."""
 
     id: str
     score: float
@@ -57,14 +57,14 @@ class Ranked:
 
 
 def is_relevant(dense: float | None, sparse: float | None, floor: float) -> bool:
-    """Whether something counts at all: by a word, or by a cosine that is no accident."""
+    """Return whether a candidate shares a word with the query, or its cosine reaches the floor."""
     return (sparse is not None and sparse > 0) or (dense is not None and dense >= floor)
 
 
-class Field(NamedTuple):
-    """All that a search found: how far each channel reaches, and the best of each group.
+class PoolStatistics(NamedTuple):
+    """Statistics of all candidates: the span of each channel, and the best scores of groups.
 
-    `best` holds the scores of those that are not ranked themselves.
+    `best` has the scores of candidates that are not on the shortlist.
     """
 
     dense: tuple[float, float]
@@ -72,22 +72,24 @@ class Field(NamedTuple):
     best: Mapping[str, Sequence[float]]
 
 
-def promising(
+def shortlist(
     candidates: Iterable[Candidate], weights: Weights, *, limit: int
-) -> tuple[list[Candidate], Field]:
-    """Return the best candidates by channels and groups alone, and the field they come from."""
-    found = sorted(candidates, key=_id)
-    dense = _span([each.dense for each in found])
-    # No shared word is a score of zero, so words have a zero of their own.
-    sparse = (0.0, _span([each.sparse for each in found])[1])
-    scores = _fused(found, weights, dense, sparse)
-    lifts = _together(found, scores, {})
+) -> tuple[list[Candidate], PoolStatistics]:
+    """Return the best candidates by channels and groups alone, and statistics of all."""
+    ordered = sorted(candidates, key=_id)
+    dense = _span([candidate.dense for candidate in ordered])
+    # No shared word is a score of zero, whatever the lowest candidate has.
+    sparse = (0.0, _span([candidate.sparse for candidate in ordered])[1])
+    scores = _fused(ordered, weights, dense, sparse)
+    boosts = _group_boosts(ordered, scores, {})
     order = sorted(
-        range(len(found)), key=lambda place: -scores[place] - SESSION_BOOST * lifts[place]
+        range(len(ordered)), key=lambda place: -scores[place] - SESSION_BOOST * boosts[place]
     )
-    others = order[limit:]
-    best = _best_of([found[place] for place in others], [scores[place] for place in others], {})
-    return [found[place] for place in order[:limit]], Field(dense, sparse, best)
+    unlisted = order[limit:]
+    best = _best_of(
+        [ordered[place] for place in unlisted], [scores[place] for place in unlisted], {}
+    )
+    return [ordered[place] for place in order[:limit]], PoolStatistics(dense, sparse, best)
 
 
 def rank(
@@ -96,54 +98,51 @@ def rank(
     *,
     named: str | None = None,
     limit: int | None = None,
-    field: Field | None = None,
+    pool: PoolStatistics | None = None,
 ) -> list[Ranked]:
-    """Return the best candidates, best first; equal scores stand in the order of their ids.
+    """Return the best candidates, best first; equal scores are in the order of their ids.
 
-    With the field they come from, others count for what is high and what goes together.
+    With `pool`, scores are scaled and grouped over all candidates, not only over these.
     """
-    found = sorted(candidates, key=_id)
-    if field is None:
-        _, field = promising(found, weights, limit=len(found))
-    dense = _scaled([each.dense for each in found], weights.dense, field.dense)
-    sparse = _scaled([each.sparse for each in found], weights.sparse, field.sparse)
-    alike = [each.tokens for each in found]
-    tokens = _scaled(alike, weights.tokens, _span(alike))
-    fused = [sum(each) for each in zip(dense, sparse, tokens, strict=True)]
-    together = _together(found, fused, field.best)
+    ordered = sorted(candidates, key=_id)
+    if pool is None:
+        _, pool = shortlist(ordered, weights, limit=len(ordered))
+    dense = _scaled([candidate.dense for candidate in ordered], weights.dense, pool.dense)
+    sparse = _scaled([candidate.sparse for candidate in ordered], weights.sparse, pool.sparse)
+    similarities = [candidate.tokens for candidate in ordered]
+    tokens = _scaled(similarities, weights.tokens, _span(similarities))
+    fused = [sum(scores) for scores in zip(dense, sparse, tokens, strict=True)]
+    boosts = _group_boosts(ordered, fused, pool.best)
     share = (1 - RETENTION_SHARE) / _bound(weights)
     parts = [
         (
             share * dense[place],
             share * sparse[place],
             share * tokens[place],
-            share * SESSION_BOOST * together[place],
+            share * SESSION_BOOST * boosts[place],
             share * ACTOR_BOOST if named is not None and named in candidate.actors else 0.0,
             share * LENGTH_BOOST * min(candidate.length, FULL_LENGTH) / FULL_LENGTH,
             RETENTION_SHARE * candidate.retention,
         )
-        for place, candidate in enumerate(found)
+        for place, candidate in enumerate(ordered)
     ]
-    scores = [sum(each) for each in parts]
-    # Sorting is stable, so the ids decide between equals.
-    order = sorted(range(len(found)), key=lambda place: -scores[place])
+    scores = [sum(candidate_parts) for candidate_parts in parts]
+    # Sorting is stable, so ids decide between equal scores.
+    order = sorted(range(len(ordered)), key=lambda place: -scores[place])
     return [
-        Ranked(found[place].id, scores[place], dict(zip(PARTS, parts[place], strict=True)))
+        Ranked(ordered[place].id, scores[place], dict(zip(PARTS, parts[place], strict=True)))
         for place in order[:limit]
     ]
 
 
 def named_actor(query: Collection[str], actors: Mapping[str, Sequence[str]]) -> str | None:
-    """Return the one known actor that a query names, None for none or several.
+    """Return the actor that a query names, or None for none or several.
 
-    Both sides are terms of the same analyzer. An actor is named by the whole name, or by its
-    first word where no other actor shares it.
+    `query` and the names are terms from the same analysis. An actor is named by all words, or
+    by the first one if no other actor shares it.
     """
     words = set(query)
-    first: dict[str, int] = {}
-    for name in actors.values():
-        for word in name[:1]:
-            first[word] = first.get(word, 0) + 1
+    first = Counter(name[0] for name in actors.values() if name)
     named = [
         actor
         for actor, name in actors.items()
@@ -153,26 +152,26 @@ def named_actor(query: Collection[str], actors: Mapping[str, Sequence[str]]) -> 
 
 
 def _span(values: Iterable[float | None]) -> tuple[float, float]:
-    known = [value for value in values if value is not None]
-    return (min(known), max(known)) if known else (0.0, 0.0)
+    scores = [value for value in values if value is not None]
+    return (min(scores), max(scores)) if scores else (0.0, 0.0)
 
 
 def _fused(
-    found: Sequence[Candidate],
+    candidates: Sequence[Candidate],
     weights: Weights,
     dense: tuple[float, float],
     sparse: tuple[float, float],
 ) -> list[float]:
-    """Return what the stored channels say of each candidate."""
-    meaning = _scaled([each.dense for each in found], weights.dense, dense)
-    words = _scaled([each.sparse for each in found], weights.sparse, sparse)
-    return [one + other for one, other in zip(meaning, words, strict=True)]
+    """Return the weighted sum of the vector and word channels for each candidate."""
+    meaning = _scaled([candidate.dense for candidate in candidates], weights.dense, dense)
+    words = _scaled([candidate.sparse for candidate in candidates], weights.sparse, sparse)
+    return [sum(scores) for scores in zip(meaning, words, strict=True)]
 
 
 def _scaled(
     values: Sequence[float | None], weight: float, span: tuple[float, float]
 ) -> list[float]:
-    """Return the values from 0 (the lowest of the span, or none) to the weight (the highest)."""
+    """Return the values scaled from 0 (bottom of the span, or None) to the weight (top)."""
     bottom, top = span
     if not weight:
         return [0.0] * len(values)
@@ -186,35 +185,39 @@ def _scaled(
 
 
 def _best_of(
-    found: Sequence[Candidate], scores: Sequence[float], before: Mapping[str, Sequence[float]]
+    candidates: Sequence[Candidate], scores: Sequence[float], before: Mapping[str, Sequence[float]]
 ) -> dict[str, list[float]]:
-    """Return the best scores of each group, the highest first; `before` are there already."""
+    """Return the best scores of each group, highest first, including those in `before`."""
     members = defaultdict(list, {group: list(best) for group, best in before.items()})
-    for candidate, score in zip(found, scores, strict=True):
+    for candidate, score in zip(candidates, scores, strict=True):
         for group in candidate.groups:
             members[group].append(score)
     return {  # most groups have one member
-        group: sorted(all_of, reverse=True)[:SESSION_BEST] if len(all_of) > 1 else all_of
-        for group, all_of in members.items()
+        group: sorted(group_scores, reverse=True)[:SESSION_BEST]
+        if len(group_scores) > 1
+        else group_scores
+        for group, group_scores in members.items()
     }
 
 
-def _together(
-    found: Sequence[Candidate], scores: Sequence[float], beside: Mapping[str, Sequence[float]]
+def _group_boosts(
+    candidates: Sequence[Candidate], scores: Sequence[float], others: Mapping[str, Sequence[float]]
 ) -> list[float]:
-    """Return for each candidate the mean of the best of its best group.
+    """Return the mean of the best scores in the best group of each candidate.
 
-    Places that a small group leaves empty count as nothing: alone there is no together.
+    A group with fewer members is filled up with zeros, so a single member gets little.
     """
     strength = {
-        group: sum(best) / SESSION_BEST for group, best in _best_of(found, scores, beside).items()
+        group: sum(best) / SESSION_BEST
+        for group, best in _best_of(candidates, scores, others).items()
     }
     return [
-        max([strength[group] for group in candidate.groups], default=0.0) for candidate in found
+        max([strength[group] for group in candidate.groups], default=0.0)
+        for candidate in candidates
     ]
 
 
 def _bound(weights: Weights) -> float:
-    """Return what the best possible candidate has before it is scaled."""
+    """Return the highest possible score before scaling."""
     channels = weights.dense + weights.sparse + weights.tokens
     return channels * (1 + SESSION_BOOST) + ACTOR_BOOST + LENGTH_BOOST

@@ -1,13 +1,20 @@
-"""How found memories are listed: what was searched, one line each, and where each came from."""
+"""Search results as text: memories one line each, messages with the part that matches."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nacre.being.memory.search.candidates import Remembered
-from nacre.being.memory.search.search import Answer, Found, SearchKind
+from nacre.being.memory.model.types import Message
+from nacre.being.memory.search.candidates import Memory
+from nacre.being.memory.search.search import SearchHit, SearchKind, SearchResult
+from nacre.being.memory.store.history import MessageHits, folded
 from nacre.being.memory.text.memory_text import counted, shown_line
 from nacre.being.memory.text.text_blocks import shortened
-from nacre.core.limits import MAX_ANSWER_BYTES, MAX_LINE_BYTES, MAX_SEARCH_MEMORIES
+from nacre.core.limits import (
+    HISTORY_SCAN_BYTES,
+    MAX_ANSWER_BYTES,
+    MAX_LINE_BYTES,
+    MAX_SEARCH_MEMORIES,
+)
 
 _SEARCHED: Mapping[SearchKind, str] = {
     "vector": "vector search",
@@ -15,11 +22,13 @@ _SEARCHED: Mapping[SearchKind, str] = {
     "scan": "keyword search (no index)",
 }
 _MORE = f"… there are more: a larger limit (up to {MAX_SEARCH_MEMORIES}), or dates, show others"
-_TRUSTED = ("user", "agent")  # the classes that need no mention
+_TRUSTED = ("user", "agent")  # classes that need no mention
+_HEADER = 500  # bytes of an answer that are not messages
+_BEFORE = 200  # characters shown before the first match
 
 
-def found_text(answer: Answer, *, has_more: bool = False) -> str:
-    """Return what a search found: a header that says how, then one line a memory."""
+def found_text(answer: SearchResult, *, has_more: bool = False) -> str:
+    """Return the memories of a search, one line each, below a line that says how it searched."""
     memories = counted(len(answer.hits), "memory", "memories") if answer.hits else "no memories"
     header = "; ".join([f"{memories} by {_SEARCHED[answer.kind]}", *answer.remarks])
     lines = [f"{place}. {_hit(hit)}" for place, hit in enumerate(answer.hits, start=1)]
@@ -28,20 +37,20 @@ def found_text(answer: Answer, *, has_more: bool = False) -> str:
     return within([header, *lines])
 
 
-def memory_line(memory: Remembered, notes: str = "") -> str:
-    """Return a memory's text, cut to a line, and in brackets its id and what is special."""
+def memory_line(memory: Memory, notes: str = "") -> str:
+    """Return a memory in one line, with its id and unusual properties in brackets."""
     parts = [f"{memory.kind} {memory.id}"]
-    if memory.told.status not in ("active", "pending"):
-        parts.append(memory.told.status)
-    if memory.told.trust not in _TRUSTED:
-        parts.append(f"trust {memory.told.trust}")
+    if memory.record.status not in ("active", "pending"):
+        parts.append(memory.record.status)
+    if memory.record.trust not in _TRUSTED:
+        parts.append(f"trust {memory.record.trust}")
     if notes:
         parts.append(notes)
-    return f"{shortened(shown_line(memory.told), MAX_LINE_BYTES)} [{'; '.join(parts)}]"
+    return f"{shortened(shown_line(memory.record), MAX_LINE_BYTES)} [{'; '.join(parts)}]"
 
 
 def within(lines: Sequence[str]) -> str:
-    """Return the lines that one answer can carry; the last one counts those it cannot."""
+    """Return the lines that fit in one answer, and a count of those left out."""
     room = MAX_ANSWER_BYTES
     for place, line in enumerate(lines):
         room -= len(line.encode()) + 1
@@ -50,8 +59,22 @@ def within(lines: Sequence[str]) -> str:
     return "\n".join(lines)
 
 
-def trace(answer: Answer) -> dict[str, Any]:
-    """Return for programs what was found, with the score of every channel."""
+def message_list(hits: MessageHits, query: str) -> str:
+    """Return messages with their times, below a line that counts them."""
+    count = len(hits.messages)
+    header = f"{count or 'No'} message{'' if count == 1 else 's'}, newest first"
+    if hits.more:
+        header += f'; older ones match too: go on with before="{hits.before}"'
+    if hits.truncated:
+        size = HISTORY_SCAN_BYTES // (1024 * 1024)
+        header += f"; truncated: the search stopped after {size} MB"
+        header += f'; go on with before="{hits.before}"'
+    room = (MAX_ANSWER_BYTES - _HEADER) // max(1, count)
+    return "\n\n".join([header, *(_message(message, query, room) for message in hits.messages)])
+
+
+def trace(answer: SearchResult) -> dict[str, Any]:
+    """Return the hits for programs, with the scores of every channel."""
     return {
         "search": answer.kind,
         "remarks": list(answer.remarks),
@@ -68,7 +91,23 @@ def trace(answer: Answer) -> dict[str, Any]:
     }
 
 
-def _hit(hit: Found) -> str:
+def _message(message: Message, query: str, room: int) -> str:
+    frame = f"[{message.ts}] {message.role}: "
+    return frame + _excerpt(message.content, query, room - len(frame) - 2)
+
+
+def _excerpt(text: str, query: str, room: int) -> str:
+    """Return the text, or its part around the first match, in at most `room` bytes."""
+    if len(text.encode()) <= room:
+        return text
+    # Folding may change lengths a little, but the place is close enough.
+    place = max(0, folded(text).find(folded(query)) - _BEFORE) if query else 0
+    room -= 8  # two ellipses and the halves of letters that are cut off
+    part = text[place:].encode()[:room].decode(errors="ignore")
+    return f"{'…' if place else ''}{part}{'…' if place + len(part) < len(text) else ''}"
+
+
+def _hit(hit: SearchHit) -> str:
     channels = ", ".join(f"{name} {score:.2f}" for name, score in hit.channels.items())
     return memory_line(hit.memory, f"score {hit.score:.2f}: {channels}")
 

@@ -1,94 +1,86 @@
-"""Changes that a person makes to a memory: its words, and whether it may ever be forgotten."""
+"""Changes that a person or a model makes to memories: new words, pins, merges and their undoing.
 
-from collections.abc import Callable, Sequence
+The sources of a merge are kept with the id of the merged node. Undoing a merge restores them;
+evidence and recalls that the merged node got since go to the strongest source.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from typing import Protocol
 
-from nacre.being.memory.model.counters import count_in, counters, write_counted
+from nacre.being.memory.model.counters import CLOCK, count_in, counters, write_counted
 from nacre.being.memory.model.fields import (
-    checked_dates,
     checked_name,
-    checked_names,
-    checked_share,
+    checked_scene_text,
     checked_text,
     optional_text,
 )
 from nacre.being.memory.model.forgetting_curve import DYING_BELOW, clock_below
-from nacre.being.memory.model.types import UNDONE, Node
+from nacre.being.memory.model.merged_node import merged_node, strongest_of, with_later_changes
+from nacre.being.memory.model.size_limit import fits_in_one_node
+from nacre.being.memory.model.types import UNDONE, Node, SceneText, merged_id_of, moment
 from nacre.being.memory.store.clusters import Clusters, marking_dirty
-from nacre.being.memory.store.merges import CLOCK, ClusterVectors
 from nacre.being.memory.store.nodes import Nodes, replacing
-from nacre.being.memory.store.retry import settled
+from nacre.being.memory.store.retry import retry_on_conflict
 from nacre.being.memory.text.searchable_text import SearchIndex, searchable
+from nacre.core.clock import Clock
 from nacre.core.errors import ConflictError, InvalidInputError, NotFoundError, UnavailableError
-from nacre.core.limits import (
-    MAX_ACTION_BYTES,
-    MAX_ACTORS,
-    MAX_FEELING_BYTES,
-    MAX_SETTING_BYTES,
-    MAX_THEMES,
-)
-from nacre.ports.items.table import Table, Write
+from nacre.core.lazy_dataclasses import dataclass, replace
+from nacre.core.limits import MAX_ACTION_BYTES, MAX_FEELING_BYTES, MAX_MERGED_NODES
+from nacre.ports.items.table import Absent, Compare, Put, Table, Write
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wording:
-    """What a memory says, all that a person may change of it."""
+class ClusterVectors(Protocol):
+    """The derived vectors of clusters."""
 
-    action: str
-    actors: Sequence[str]
-    when: Sequence[str]
-    setting: str | None = None
-    feeling: str | None = None
-    themes: Sequence[str] = ()
-    importance: float = 0.5
+    def renew(self, being_id: str, cluster_id: str, moved: Iterable[str] = ()) -> None:
+        """Compute the cluster's vector again from its living members.
+
+        `moved` are nodes that have just joined or left. Raises UnavailableError when that is
+        not possible now.
+        """
+        ...
 
 
-class Amends:
-    """Changes nodes. What they were made of, and whom that is trusted as, stays."""
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """A merged node and its sources."""
 
-    def __init__(
-        self,
-        table: Table,
-        nodes: Nodes,
-        clusters: Clusters,
-        index: SearchIndex,
-        vectors: ClusterVectors,
-    ) -> None:
-        self._table = table
-        self._nodes = nodes
-        self._clusters = clusters
-        self._index = index
-        self._vectors = vectors
+    node: Node
+    sources: tuple[Node, ...]
 
-    def reword(self, being_id: str, node_id: str, wording: Wording, *, version: int) -> Node:
-        """Let a memory say something else, if it still is the version that was read.
+
+@dataclass(frozen=True, slots=True)
+class MemoryEdits:
+    """Changes nodes, merges them and undoes merges."""
+
+    table: Table
+    nodes: Nodes
+    clusters: Clusters
+    index: SearchIndex
+    vectors: ClusterVectors
+    clock: Clock
+
+    def reword(self, being_id: str, node_id: str, text: SceneText, *, version: int) -> Node:
+        """Replace the text of a memory that is still at this version; its evidence and trust stay.
 
         Raises NotFoundError, ConflictError when it was changed meanwhile, and
-        InvalidInputError for a merged memory: what it was merged into stands for it.
+        InvalidInputError for a merged memory: the one it was merged into is to be changed.
         """
-        said = _checked(wording)
+        fields = checked_scene_text(text).text_fields()
 
         def change(node: Node) -> Node:
             if node.version != version:
                 raise ConflictError(
                     "the memory was changed meanwhile; look at it again, and make your change anew"
                 )
-            return replace(
-                node,
-                action=said.action,
-                actors=tuple(said.actors),
-                when=tuple(said.when),
-                setting=said.setting,
-                feeling=said.feeling,
-                themes=tuple(said.themes),
-                importance=said.importance,
-            )
+            return replace(node, **fields)
 
-        return settled(lambda: self._change(being_id, node_id, change))
+        return retry_on_conflict(lambda: self._change(being_id, node_id, change))
 
     def pin(self, being_id: str, node_id: str, *, pinned: bool) -> Node:
-        """Let a living memory never be forgotten, or as others are: then it counts from today.
+        """Pin a living memory, so that it is never forgotten, or unpin it, to fade from today on.
 
         Raises InvalidInputError for one that is not living.
         """
@@ -98,14 +90,42 @@ class Amends:
                 raise InvalidInputError("only a memory that is not forgotten can be pinned")
             if node.pinned == pinned:
                 return node
-            clock = count_in(counters(self._table, being_id), CLOCK)
+            clock = count_in(counters(self.table, being_id), CLOCK)
             due = clock_below(clock, node.stability, DYING_BELOW)
             return replace(node, pinned=pinned, status="active", clock0=clock, due=due)
 
-        return settled(lambda: self._change(being_id, node_id, change))
+        return retry_on_conflict(lambda: self._change(being_id, node_id, change))
+
+    def merge(
+        self, being_id: str, node_ids: Sequence[str], *, action: str, feeling: str | None = None
+    ) -> Merge:
+        """Merge nodes into one; the sources stay, with the status `merged`.
+
+        The node has the actors, dates, themes and evidence of all, the highest importance and
+        the lowest trust. Raises InvalidInputError for fewer than two, too many or merged
+        nodes, NotFoundError for ids that do not exist.
+        """
+        ids = list(dict.fromkeys(checked_name(node_id, "node_ids") for node_id in node_ids))
+        if len(ids) < 2:
+            raise InvalidInputError("'node_ids' needs at least two different ids")
+        if len(ids) > MAX_MERGED_NODES:
+            raise InvalidInputError(
+                f"'node_ids' has {len(ids)} ids and its limit is {MAX_MERGED_NODES}; merge in steps"
+            )
+        action = checked_text(action, "summary", limit=MAX_ACTION_BYTES)
+        feeling = optional_text(feeling, "feeling", limit=MAX_FEELING_BYTES)
+        return retry_on_conflict(lambda: self._merge(being_id, ids, action, feeling))
+
+    def undo_merge(self, being_id: str, node_id: str) -> Merge:
+        """Undo a merge and restore its sources.
+
+        Raises InvalidInputError for a node that is no merge, or that was merged itself.
+        """
+        node_id = checked_name(node_id, "node_ids")
+        return retry_on_conflict(lambda: self._undo(being_id, node_id))
 
     def _change(self, being_id: str, node_id: str, change: Callable[[Node], Node]) -> Node:
-        before = self._nodes.get(being_id, checked_name(node_id, "node_id"))
+        before = self.nodes.get(being_id, checked_name(node_id, "node_id"))
         if before is None:
             raise NotFoundError("there is no such memory")
         if before.status == "merged":
@@ -116,28 +136,162 @@ class Amends:
         if after == before:
             return before
         after = replace(after, version=before.version + 1)
-        entries = [searchable(after)]
-        writes: list[Write] = [replacing(being_id, before, after)]
-        cluster_id = after.cluster_id
-        known = cluster_id is not None and self._clusters.get(being_id, cluster_id) is not None
-        if cluster_id is not None and known:
-            writes.append(marking_dirty(being_id, cluster_id))
-        writes += self._index.writes(being_id, entries)
-        write_counted(self._table, being_id, writes, has_work=True)
-        self._index.apply(being_id, entries)
-        if cluster_id is not None and known and after.action != before.action:
-            with suppress(UnavailableError):  # it is marked dirty: the next patrol does it
-                self._vectors.renew(being_id, cluster_id)
+        self._write(
+            being_id,
+            [replacing(being_id, before, after)],
+            Counter(),
+            [after.cluster_id],
+            live=[after],
+            renews=after.action != before.action,
+        )
         return after
 
+    def _merge(self, being_id: str, ids: Sequence[str], action: str, feeling: str | None) -> Merge:
+        merged_id = merged_id_of(ids)
+        nodes = self.nodes.get_many(being_id, [*ids, merged_id])
+        before = nodes.pop(merged_id, None)
+        sources = [nodes[node_id] for node_id in sorted(ids) if node_id in nodes]
+        _check_sources(ids, sources)
+        if not fits_in_one_node(sources):
+            raise InvalidInputError(
+                "these memories are of more scenes than one can hold; merge fewer of them"
+            )
+        clock = count_in(counters(self.table, being_id), CLOCK)
+        merged = merged_node(sources, clock)
+        new = replace(
+            merged,
+            node_id=merged_id,
+            cluster_id=self._unless_retired(being_id, merged.cluster_id),
+            action=action,
+            feeling=feeling or strongest_of(sources).feeling,
+            created_at=moment(self.clock()),
+            version=1 if before is None else before.version + 1,
+        )
+        when = Absent() if before is None else Compare("version", "=", before.version)
+        writes: list[Write] = [Put(new.to_item(being_id), when)]
+        for source in sources:
+            after = replace(
+                source,
+                status="merged",
+                status_before=source.status,
+                merged_into=merged_id,
+                version=source.version + 1,
+            )
+            writes.append(replacing(being_id, source, after))
+        change = Counter({new.cluster_id: 1})
+        change.subtract(source.cluster_id for source in sources if source.is_living)
+        touched = {source.cluster_id for source in sources}
+        self._write(being_id, writes, change, touched, live=[new], gone=sources)
+        return Merge(new, tuple(sources))
 
-def _checked(wording: Wording) -> Wording:
-    return Wording(
-        action=checked_text(wording.action, "action", limit=MAX_ACTION_BYTES),
-        actors=checked_names(wording.actors, "actors", limit=MAX_ACTORS),
-        when=checked_dates(wording.when, "when"),
-        setting=optional_text(wording.setting, "setting", limit=MAX_SETTING_BYTES),
-        feeling=optional_text(wording.feeling, "feeling", limit=MAX_FEELING_BYTES),
-        themes=checked_names(wording.themes, "themes", limit=MAX_THEMES),
-        importance=checked_share(wording.importance, "importance"),
-    )
+    def _undo(self, being_id: str, node_id: str) -> Merge:
+        node = self.nodes.get(being_id, node_id)
+        if node is None:
+            raise NotFoundError(f"there is no memory {node_id}")
+        if node.reason == UNDONE:
+            raise InvalidInputError(f"the merge into {node_id} was taken back already")
+        if node.status == "merged":
+            raise InvalidInputError(
+                f"{node_id} was merged into {node.merged_into}; take that merge back first"
+            )
+        parents = self.nodes.get_many(being_id, node.parents)
+        sources = [parent for parent in parents.values() if parent.merged_into == node_id]
+        if not sources:
+            raise InvalidInputError(f"{node_id} was not made by merging")
+        cluster_ids = self._cluster_ids(being_id, node, sources)
+        strongest = strongest_of(sources)
+        restored = []
+        writes: list[Write] = []
+        for source in sources:
+            after = replace(
+                source,
+                status=source.status_before or "active",
+                status_before=None,
+                merged_into=None,
+                cluster_id=cluster_ids[source.node_id],
+                version=source.version + 1,
+            )
+            if source is strongest:
+                after = with_later_changes(after, node, sources)
+            restored.append(after)
+            writes.append(replacing(being_id, source, after))
+        undone = replace(
+            node,
+            status="dead",
+            reason=UNDONE,
+            count_at_death=node.reactivation_count,
+            cluster_id=None,
+            evidence=(),  # its sources have it
+            due=None,
+            version=node.version + 1,
+        )
+        writes.append(replacing(being_id, node, undone))
+        change = Counter(source.cluster_id for source in restored if source.is_living)
+        change.subtract({node.cluster_id: 1 if node.is_living else 0})
+        touched = {node.cluster_id, *cluster_ids.values()}
+        self._write(being_id, writes, change, touched, live=restored, gone=[node])
+        return Merge(undone, tuple(restored))
+
+    def _write(
+        self,
+        being_id: str,
+        writes: list[Write],
+        change: Counter[str | None],
+        touched: Iterable[str | None],
+        *,
+        live: Sequence[Node],
+        gone: Sequence[Node] = (),
+        renews: bool = True,
+    ) -> None:
+        """Commit with the changes of the index and of the clusters.
+
+        `renews` says whether the vectors of the clusters change, which are then computed again.
+        """
+        ids = sorted({cluster_id for cluster_id in (*touched, *change) if cluster_id is not None})
+        cluster_ids = sorted(self.clusters.get_many(being_id, ids))
+        writes += [
+            marking_dirty(being_id, cluster_id, members=change[cluster_id])
+            for cluster_id in cluster_ids
+        ]
+        index_change = self.index.prepare(
+            being_id, list(map(searchable, live)), [node.node_id for node in gone]
+        )
+        write_counted(self.table, being_id, [*writes, *index_change.writes], has_work=True)
+        index_change.apply()
+        moved = [node.node_id for node in (*live, *gone)]
+        for cluster_id in cluster_ids if renews else ():
+            with suppress(UnavailableError):  # the next patrol renews what is marked dirty
+                self.vectors.renew(being_id, cluster_id, moved)
+
+    def _unless_retired(self, being_id: str, cluster_id: str | None) -> str | None:
+        """Return the cluster, or None if it is retired: a patrol then finds the node a new one."""
+        cluster = None if cluster_id is None else self.clusters.get(being_id, cluster_id)
+        return None if cluster is not None and cluster.state == "retired" else cluster_id
+
+    def _cluster_ids(
+        self, being_id: str, node: Node, sources: Sequence[Node]
+    ) -> dict[str, str | None]:
+        """Return the cluster of each source, or of the merged node where that is retired."""
+        ids = {source.cluster_id for source in sources if source.cluster_id is not None}
+        clusters = self.clusters.get_many(being_id, sorted(ids))
+        return {
+            source.node_id: node.cluster_id
+            if source.cluster_id in clusters and clusters[source.cluster_id].state == "retired"
+            else source.cluster_id
+            for source in sources
+        }
+
+
+def _check_sources(ids: Sequence[str], sources: Sequence[Node]) -> None:
+    missing = set(ids) - {source.node_id for source in sources}
+    if missing:
+        raise NotFoundError(f"there is no memory {', '.join(sorted(missing))[:300]}")
+    for source in sources:
+        if source.status == "merged":
+            raise InvalidInputError(
+                f"{source.node_id} was merged into {source.merged_into}; use that id"
+            )
+        if source.reason == UNDONE:
+            raise InvalidInputError(
+                f"the merge into {source.node_id} was taken back; use the ids it was made of"
+            )

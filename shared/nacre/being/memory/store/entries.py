@@ -1,10 +1,10 @@
-"""Entries of the targets as items: a head in the list, and a long text apart from it."""
-
-from dataclasses import dataclass, replace
+"""The entries of targets as items. A long text is stored in a separate item."""
 
 from nacre.being.memory.model import keys
-from nacre.being.memory.model.records import attributes_of, record_of
+from nacre.being.memory.model.records import attributes_of
+from nacre.being.memory.model.types import StoredRecord
 from nacre.being.memory.store.targets import Target
+from nacre.core.lazy_dataclasses import dataclass, replace
 from nacre.core.limits import INLINE_TEXT_BYTES, KEPT_VERSIONS, PREVIEW_LENGTH
 from nacre.ports.items.schema import ItemSchema
 from nacre.ports.items.table import Absent, Compare, Delete, Item, Key, Put, Write
@@ -13,8 +13,10 @@ ENTRY = ItemSchema("profile entry", 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
-    """One entry of a target. A long text stays apart until it is asked for: `text` is None."""
+class Entry(StoredRecord):
+    """One entry of a target. `text` is None while a long text has not been loaded."""
+
+    schema = ENTRY
 
     key: str
     preview: str
@@ -38,19 +40,14 @@ def new_entry(key: str, text: str, *, version: int, updated_at: str) -> Entry:
     )
 
 
-def entry_in(item: Item) -> Entry:
-    """Return the entry in an item; the text of a long one stays apart."""
-    return record_of(Entry, ENTRY.read(item))
-
-
-def is_apart(target: Target, entry: Entry) -> bool:
-    """Whether the entry's text is kept in an item of its own."""
+def is_stored_apart(target: Target, entry: Entry) -> bool:
+    """Return whether the text of the entry is stored in a separate item."""
     return entry.size > INLINE_TEXT_BYTES and target.versions is None
 
 
 def entry_writes(being_id: str, target: Target, entry: Entry, before: Entry | None) -> list[Write]:
-    """Return what puts the entry in the place of the one before, on condition that it still is."""
-    apart = is_apart(target, entry)
+    """Return the writes that replace the entry `before`, if it has not changed meanwhile."""
+    apart = is_stored_apart(target, entry)
     head: Item = {
         "pk": keys.home(being_id),
         "sk": target.prefix + entry.key,
@@ -60,15 +57,15 @@ def entry_writes(being_id: str, target: Target, entry: Entry, before: Entry | No
     writes: list[Write] = [Put(ENTRY.stamp(head), when)]
     place = body_key(being_id, target, entry.key)
     if apart:
-        body: Item = {"pk": place.pk, "sk": place.sk, "text": entry.text or ""}
+        body: Item = {**place.attributes(), "text": entry.text or ""}
         writes.append(Put(ENTRY.stamp(body)))
-    elif before is not None and is_apart(target, before):
+    elif before is not None and is_stored_apart(target, before):
         writes.append(Delete(place))
     return writes
 
 
-def kept_writes(being_id: str, target: Target, before: Entry | None) -> list[Write]:
-    """Return what keeps the version before, and drops the one that is too old to keep."""
+def version_writes(being_id: str, target: Target, before: Entry | None) -> list[Write]:
+    """Return the writes that keep the version `before` and delete the oldest kept version."""
     if target.versions is None or before is None:
         return []
     item: Item = {
@@ -85,12 +82,12 @@ def kept_writes(being_id: str, target: Target, before: Entry | None) -> list[Wri
 
 
 def version_key(target: Target, key: str, version: int) -> str:
-    """Return the sort key of an entry's old version."""
+    """Return the sort key of an old version of an entry."""
     return f"{target.versions}{key}#{version:08}"
 
 
 def key_and_version(target: Target, key: str) -> tuple[str, int | None]:
-    """Return the key and the version in `KEY@3`, where versions are kept."""
+    """Split `KEY@3` into key and version, for a target that keeps versions."""
     name, separator, number = key.rpartition("@")
     if target.versions is None or not separator or not number.isascii() or not number.isdigit():
         return key, None
@@ -98,5 +95,5 @@ def key_and_version(target: Target, key: str) -> tuple[str, int | None]:
 
 
 def body_key(being_id: str, target: Target, key: str) -> Key:
-    """Return where the text of a long entry is."""
+    """Return the key of the item with the text of a long entry."""
     return Key(keys.bodies(being_id), target.prefix + key)

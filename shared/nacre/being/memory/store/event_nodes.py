@@ -1,8 +1,8 @@
-"""Which node an event became: its own id says so, or a note that an import left.
+"""The nodes that events became, found by the fingerprints of the events.
 
-A node's id follows from its Being and the fingerprint of its event. A node that came with an
-import keeps the id that it had in another Being, so that everything which names it stays true;
-where its event may come again, a note says under which id it is.
+The id of a node is made from its Being and the fingerprint of its event. An imported node keeps
+the id that it had in another Being, so that references to it stay valid. A note then maps the
+fingerprint to that id, in case the event is noted again.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,41 +16,40 @@ from nacre.ports.items.table import Delete, Item, Key, Put, Table, Write
 KNOWN_EVENT = ItemSchema("known event", 1)
 
 
-def known_nodes(table: Table, being_id: str, fingerprints: Iterable[str]) -> dict[str, Node]:
-    """Return the nodes that these events became, by fingerprint and whatever their status."""
-    wanted = list(dict.fromkeys(fingerprints))
-    own = {Key(keys.nodes(being_id), node_id_of(being_id, each)): each for each in wanted}
-    notes = {_note(being_id, each): each for each in wanted}
-    found = table.get_many([*own, *notes])
-    known = {own[key]: Node.from_item(found[key]) for key in own if key in found}
-    brought = {
-        Key(keys.nodes(being_id), str(KNOWN_EVENT.read(found[key])["node_id"])): each
-        for key, each in notes.items()
-        if key in found and each not in known
+def nodes_of_events(table: Table, being_id: str, fingerprints: Iterable[str]) -> dict[str, Node]:
+    """Return the nodes of these events by fingerprint, whatever their status."""
+    events = list(dict.fromkeys(fingerprints))
+    places = {Key(keys.nodes(being_id), node_id_of(being_id, event)): event for event in events}
+    notes = {_note_key(being_id, event): event for event in events}
+    items = table.get_many([*places, *notes])
+    nodes = {event: Node.from_item(items[key]) for key, event in places.items() if key in items}
+    imported = {
+        Key(keys.nodes(being_id), str(KNOWN_EVENT.read(items[key])["node_id"])): event
+        for key, event in notes.items()
+        if key in items and event not in nodes
     }
-    for key, item in table.get_many(brought).items():
+    for key, item in table.get_many(imported).items():
         node = Node.from_item(item)
-        if node.fingerprint == brought[key]:  # else it was made anew of other scenes meanwhile
-            known[brought[key]] = node
-    return known
+        if node.fingerprint == imported[key]:  # otherwise it was rebuilt from other scenes
+            nodes[imported[key]] = node
+    return nodes
 
 
-def noted(being_id: str, node: Node) -> Iterator[Write]:
-    """Give the note about a node whose id does not follow from its event."""
+def event_note_writes(being_id: str, node: Node) -> Iterator[Write]:
+    """Yield the write of a note, for a node whose id is not made from its event."""
     if node.fingerprint is None or node.node_id == node_id_of(being_id, node.fingerprint):
         return
-    place = _note(being_id, node.fingerprint)
-    item: Item = {"pk": place.pk, "sk": place.sk, "node_id": node.node_id}
+    item: Item = {**_note_key(being_id, node.fingerprint).attributes(), "node_id": node.node_id}
     yield Put(KNOWN_EVENT.stamp(item))
 
 
-def forgotten(table: Table, being_id: str, node_ids: Sequence[str]) -> Iterator[Write]:
-    """Give the deletions of all notes about these nodes."""
-    gone = set(node_ids)
+def event_note_deletions(table: Table, being_id: str, node_ids: Sequence[str]) -> Iterator[Write]:
+    """Yield the deletions of all notes about these nodes."""
+    deleted = set(node_ids)
     for item in items_in(table, keys.known_events(being_id)):
-        if item["node_id"] in gone:
-            yield Delete(Key(str(item["pk"]), str(item["sk"])))
+        if item["node_id"] in deleted:
+            yield Delete(Key.of(item))
 
 
-def _note(being_id: str, fingerprint: str) -> Key:
+def _note_key(being_id: str, fingerprint: str) -> Key:
     return Key(keys.known_events(being_id), fingerprint)

@@ -1,21 +1,21 @@
-"""Letters between the Beings of one owner: `party_message`, an inbox and an outbox each.
+"""Letters between the Beings of one owner: the inbox and the outbox of `party_message`.
 
-What a letter says is data from another Being, never an instruction; its trust is `being`.
+The text of a letter is data from another Being, never an instruction. Its trust is `being`.
 """
 
-from dataclasses import dataclass, replace
 from random import Random
 
 from nacre.access.beings import Being, Beings
 from nacre.being.memory.model import keys
 from nacre.being.memory.model.counters import UNREAD, count_in, counters
 from nacre.being.memory.model.fields import checked_name, checked_text, name_key
-from nacre.being.memory.model.records import attributes_of, record_of
-from nacre.being.memory.model.types import moment
-from nacre.being.memory.store.retry import settled
+from nacre.being.memory.model.records import attributes_of
+from nacre.being.memory.model.types import StoredRecord, moment
+from nacre.being.memory.store.retry import retry_on_conflict
 from nacre.core.clock import Clock
 from nacre.core.errors import InvalidInputError, NotFoundError
 from nacre.core.ids import ulids
+from nacre.core.lazy_dataclasses import dataclass, replace
 from nacre.core.limits import LETTER_DAYS, MAX_LETTER_BYTES, MAX_NAME_LENGTH, MAX_UNREAD_LETTERS
 from nacre.ports.items.schema import ItemSchema
 from nacre.ports.items.table import (
@@ -42,11 +42,13 @@ _NAMES_SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Letter:
-    """One copy of a letter: the recipient's (`is_sent` False) or the sender's."""
+class Letter(StoredRecord):
+    """One copy of a letter: of its sender (`is_sent`) or of its recipient."""
+
+    schema = LETTER
 
     letter_id: str
-    partner: str  # who sent it, or to whom it went
+    partner: str  # the sender or the recipient
     content: str
     sent_at: str
     is_sent: bool
@@ -63,10 +65,10 @@ class Letters:
         self._rng = rng
 
     def send(self, being_id: str, to: str, content: str) -> Letter:
-        """Deliver a letter to a partner by name: both copies at once, or nothing.
+        """Deliver a letter to a partner by name, with both copies in one transaction.
 
-        Raises NotFoundError with the known names when nobody is called that, and
-        InvalidInputError when the partner has too many unread letters.
+        Raises NotFoundError with the names of the partners when there is none of this name,
+        and InvalidInputError when the partner has too many unread letters.
         """
         content = checked_text(content, "content", limit=MAX_LETTER_BYTES)
         sender, recipient = self._partners(being_id, to)
@@ -80,7 +82,7 @@ class Letters:
             is_sent=False,
         )
         expires_at = int(now.timestamp()) + LETTER_DAYS * 86_400
-        settled(lambda: self._deliver(sender, recipient, letter, expires_at))
+        retry_on_conflict(lambda: self._deliver(sender, recipient, letter, expires_at))
         return _copy(letter, recipient.name)
 
     def received(self, being_id: str) -> list[Letter]:
@@ -92,19 +94,19 @@ class Letters:
         return self._list(being_id, keys.SENT)
 
     def unread(self, being_id: str) -> list[Letter]:
-        """Return the letters that were not marked as read, oldest first."""
+        """Return the received letters that are not marked as read, oldest first."""
         return [letter for letter in reversed(self.received(being_id)) if not letter.is_read]
 
     def get(self, being_id: str, letter_id: str) -> Letter | None:
         """Return a letter, received or sent, or None."""
         places = [_place(being_id, prefix, letter_id) for prefix in (keys.RECEIVED, keys.SENT)]
-        found = self._table.get_many(places)
-        return next((letter_in(found[place]) for place in places if place in found), None)
+        items = self._table.get_many(places)
+        return next((Letter.from_item(items[place]) for place in places if place in items), None)
 
     def mark_read(self, being_id: str, letter_id: str) -> Letter | None:
-        """Mark a received letter as read and return it; None when there is none of this id."""
+        """Mark a received letter as read and return it, or None if there is no such letter."""
 
-        def once() -> Letter | None:
+        def attempt() -> Letter | None:
             letter = self._received(being_id, letter_id)
             if letter is None or letter.is_read:
                 return letter
@@ -114,12 +116,12 @@ class Letters:
             self._table.transact([read, self._one_less_unread(being_id)])
             return letter
 
-        return settled(once)
+        return retry_on_conflict(attempt)
 
     def delete(self, being_id: str, letter_id: str) -> Letter | None:
-        """Remove the Being's own copy and return it; the partner's stays."""
+        """Delete the Being's own copy and return it; the partner's copy stays."""
 
-        def once() -> Letter | None:
+        def attempt() -> Letter | None:
             letter = self.get(being_id, letter_id)
             if letter is None:
                 return None
@@ -132,10 +134,10 @@ class Letters:
                 self._table.transact([Delete(place, unread), self._one_less_unread(being_id)])
             return letter
 
-        return settled(once)
+        return retry_on_conflict(attempt)
 
     def _deliver(self, sender: Being, recipient: Being, letter: Letter, expires_at: int) -> None:
-        self._make_room(recipient, sender.owner)
+        self._check_inbox(recipient, sender.owner)
         same_owner = Compare("owner", "=", sender.owner)
         room = Either((Absent(UNREAD), Compare(UNREAD, "<", MAX_UNREAD_LETTERS)))
         count = Change(add={UNREAD: 1})
@@ -151,8 +153,8 @@ class Letters:
             ]
         )
 
-    def _make_room(self, recipient: Being, owner: str) -> None:
-        """Refuse when the inbox is full; letters that ran out do not count."""
+    def _check_inbox(self, recipient: Being, owner: str) -> None:
+        """Raise InvalidInputError if the inbox is full; expired letters do not count."""
         item = counters(self._table, recipient.being_id)
         if item["owner"] != owner:
             raise NotFoundError(_unknown(recipient.name, []))
@@ -174,7 +176,7 @@ class Letters:
         return Update(keys.meta(being_id), Change(add={UNREAD: -1}))
 
     def _partners(self, being_id: str, to: str) -> tuple[Being, Being]:
-        wanted = name_key(checked_name(to, "to", limit=MAX_NAME_LENGTH))
+        key = name_key(checked_name(to, "to", limit=MAX_NAME_LENGTH))
         sender = self._beings.get(being_id)
         if sender is None:
             raise NotFoundError("there is no such Being")
@@ -184,25 +186,25 @@ class Letters:
             if being.being_id != sender.being_id
         ]
         for being in others:
-            if name_key(checked_name(being.name, "to")) == wanted:
+            if name_key(checked_name(being.name, "to")) == key:
                 return sender, being
         raise NotFoundError(_unknown(to, [being.name for being in others]))
 
     def _received(self, being_id: str, letter_id: str) -> Letter | None:
         item = self._table.get(_place(being_id, keys.RECEIVED, letter_id))
-        return None if item is None else letter_in(item)
+        return None if item is None else Letter.from_item(item)
 
     def _list(self, being_id: str, prefix: str) -> list[Letter]:
         page = self._table.query(keys.home(being_id), keys=Range(prefix=prefix), descending=True)
-        return [letter_in(item) for item in page.items]
+        return [Letter.from_item(item) for item in page.items]
 
 
 def _unknown(to: str, names: list[str]) -> str:
     if not names:
         return f"there is no partner '{to[:MAX_NAME_LENGTH]}': the owner has no other Being"
-    shown = ", ".join(names[:_NAMES_SHOWN])
+    listed = ", ".join(names[:_NAMES_SHOWN])
     more = f" and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else ""
-    return f"there is no partner '{to[:MAX_NAME_LENGTH]}'; the partners are {shown}{more}"
+    return f"there is no partner '{to[:MAX_NAME_LENGTH]}'; the partners are {listed}{more}"
 
 
 def _copy(letter: Letter, to: str) -> Letter:
@@ -214,12 +216,7 @@ def _place(being_id: str, prefix: str, letter_id: str) -> Key:
 
 
 def letter_item(being_id: str, letter: Letter, expires_at: int) -> Item:
-    """Return the item that holds a copy of a letter."""
+    """Return the item of a copy of a letter."""
     place = _place(being_id, keys.SENT if letter.is_sent else keys.RECEIVED, letter.letter_id)
-    attributes = attributes_of(letter)
-    return LETTER.stamp({"pk": place.pk, "sk": place.sk, EXPIRES_AT: expires_at, **attributes})
-
-
-def letter_in(item: Item) -> Letter:
-    """Return the letter in an item."""
-    return record_of(Letter, LETTER.read(item))
+    item = {**place.attributes(), EXPIRES_AT: expires_at, **attributes_of(letter)}
+    return LETTER.stamp(item)

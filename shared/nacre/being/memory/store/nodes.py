@@ -1,16 +1,18 @@
-"""Nodes: the memories themselves, read in every way a tool needs, and counted when recalled."""
+"""The nodes of a Being in the item store, with their counts of recalls."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from nacre.being.memory.model import keys
 from nacre.being.memory.model.counters import write_counted
 from nacre.being.memory.model.types import UNDONE, Node, NodeStatus, moment
-from nacre.being.memory.store.retry import settled
+from nacre.being.memory.store.partitions import records_by_id
+from nacre.being.memory.store.retry import retry_on_conflict
 from nacre.being.memory.text.searchable_text import SearchIndex, searchable
 from nacre.core.clock import Clock
+from nacre.core.lazy_dataclasses import dataclass, replace
 from nacre.core.limits import ACTIVATION_SECONDS
+from nacre.ports.items.paging import every_item
 from nacre.ports.items.table import (
     Absent,
     Change,
@@ -28,19 +30,19 @@ from nacre.ports.items.table import (
     Write,
 )
 
-_MOVED = ("gsi1pk", "gsi1sk", "gsi3pk", "gsi3sk")  # being recalled moves a node in these lists
+_INDEX_KEYS = ("gsi1pk", "gsi1sk", "gsi3pk", "gsi3sk")  # that a recall changes
 
 
 @dataclass(frozen=True, slots=True)
 class NodePage:
-    """Some nodes; `next` is where more begin."""
+    """Some nodes; `next` is where to continue."""
 
     nodes: tuple[Node, ...]
     next: str | None
 
 
 class Nodes:
-    """Reads nodes, adds them and counts how often they were recalled."""
+    """Reads nodes, adds them and counts their recalls."""
 
     def __init__(self, table: Table, index: SearchIndex, *, clock: Clock) -> None:
         self._table = table
@@ -53,9 +55,7 @@ class Nodes:
 
     def get_many(self, being_id: str, node_ids: Iterable[str]) -> dict[str, Node]:
         """Return the nodes that exist, by id."""
-        places = [Key(keys.nodes(being_id), each) for each in node_ids if each]
-        found = self._table.get_many(places)
-        return {place.sk: Node.from_item(item) for place, item in found.items()}
+        return records_by_id(self._table, Node, keys.nodes(being_id), node_ids)
 
     def page(
         self, being_id: str, *, limit: int | None = None, start: str | None = None
@@ -72,7 +72,7 @@ class Nodes:
         limit: int | None = None,
         start: str | None = None,
     ) -> NodePage:
-        """Return a cluster's nodes by status and id; None: nodes without a cluster.
+        """Return the nodes of a cluster, or of none, by status and id.
 
         On AWS the list may lag behind the writes.
         """
@@ -86,10 +86,33 @@ class Nodes:
             )
         )
 
+    def living_members(
+        self, being_id: str, cluster_id: str, moved: Iterable[str] = ()
+    ) -> list[Node]:
+        """Return the living members of a cluster, ordered by id, with their latest state.
+
+        `moved` are nodes that have just joined or left, because the list may lag behind.
+        """
+        ids = set(moved)
+        for status in ("active", "dying"):
+            members = every_item(
+                self._table,
+                keys.members(being_id, cluster_id),
+                index="gsi2",
+                keys=Range(prefix=f"{status}#"),
+            )
+            ids |= {str(item["sk"]) for item in members}
+        nodes = self.get_many(being_id, sorted(ids))
+        return [
+            node
+            for _, node in sorted(nodes.items())
+            if node.is_living and node.cluster_id == cluster_id
+        ]
+
     def recent(
         self, being_id: str, *, limit: int | None = None, start: str | None = None
     ) -> NodePage:
-        """Return living nodes, the one that was last activated first; on AWS it may lag."""
+        """Return living nodes, the last activated first; on AWS the list may lag behind."""
         return _page(
             self._table.query(
                 keys.activity(being_id), index="gsi1", descending=True, limit=limit, start=start
@@ -97,40 +120,37 @@ class Nodes:
         )
 
     def add(self, being_id: str, nodes: Sequence[Node]) -> None:
-        """Store new nodes, as many as one transaction takes, and make them searchable.
+        """Store new nodes, as many as fit one transaction, and make them searchable.
 
         Raises ConditionFailedError when an id is taken.
         """
-        entries = [searchable(node) for node in nodes]
+        index_change = self._index.prepare(being_id, list(map(searchable, nodes)))
         writes: list[Write] = [Put(node.to_item(being_id), Absent()) for node in nodes]
-        writes += self._index.writes(being_id, entries)
-        write_counted(self._table, being_id, writes, has_work=True)
-        self._index.apply(being_id, entries)
+        write_counted(self._table, being_id, [*writes, *index_change.writes], has_work=True)
+        index_change.apply()
 
     def touch(
-        self, being_id: str, amounts: Mapping[str, int], *, known: Mapping[str, Node] | None = None
+        self, being_id: str, amounts: Mapping[str, int], *, nodes: Mapping[str, Node] | None = None
     ) -> None:
-        """Count that these nodes were recalled, each by its amount.
+        """Count recalls of nodes, each by its amount.
 
-        `known` are the nodes as they were just read, which saves reading them again.
-
-        A living node joins those that the next patrol refreshes. A dead one with two more
-        since its death is brought back by that patrol. Merged nodes and ids that do not
-        exist are left alone.
+        `nodes` are the nodes if they were just read, which saves reading them again. The next
+        patrol strengthens a living node, and revives a dead one that has two recalls since its
+        death. Merged nodes and ids that do not exist are skipped.
         """
-        just_read = [known] if known is not None else []
+        just_read = [nodes] if nodes is not None else []
 
-        def once() -> None:
-            # The second attempt comes after somebody else's write, so it reads them anew.
-            found = just_read.pop() if just_read else self.get_many(being_id, amounts)
-            self._touch(being_id, amounts, found)
+        def attempt() -> None:
+            # Another attempt follows somebody else's write, so it reads the nodes again.
+            current = just_read.pop() if just_read else self.get_many(being_id, amounts)
+            self._touch(being_id, amounts, current)
 
-        settled(once)
+        retry_on_conflict(attempt)
 
-    def _touch(self, being_id: str, amounts: Mapping[str, int], found: Mapping[str, Node]) -> None:
+    def _touch(self, being_id: str, amounts: Mapping[str, int], nodes: Mapping[str, Node]) -> None:
         writes: list[Write] = []
         revived = False
-        for node_id, node in found.items():
+        for node_id, node in nodes.items():
             if node.status == "merged" or node.reason == UNDONE or amounts[node_id] < 1:
                 continue
             after = self._recalled(node, amounts[node_id])
@@ -155,38 +175,44 @@ class Nodes:
 
 
 def replacing(being_id: str, before: Node, after: Node) -> Put:
-    """Return the write of a node in the place of what it was, recalls included."""
+    """Return the write that replaces a node that is still as it was read."""
+    return Put(after.to_item(being_id), unchanged(before))
+
+
+def unchanged(node: Node) -> Condition:
+    """Return the condition that neither the node nor its count of recalls has changed."""
     # Recalls are counted without raising the version, and none may be lost.
-    same = Every(
+    return Every(
         (
-            Compare("version", "=", before.version),
-            Compare("reactivation_count", "=", before.reactivation_count),
+            Compare("version", "=", node.version),
+            Compare("reactivation_count", "=", node.reactivation_count),
         )
     )
-    return Put(after.to_item(being_id), same)
 
 
 def _recall(being_id: str, node: Node, after: Node, amount: int) -> Update:
-    places = _places(being_id, after)
+    index_keys = _index_keys(being_id, after)
     if after.last_activated == node.last_activated:
-        places = {name: value for name, value in places.items() if not name.startswith("gsi1")}
+        index_keys = {
+            name: value for name, value in index_keys.items() if not name.startswith("gsi1")
+        }
     elif after.last_activated is not None:
-        places["last_activated"] = after.last_activated
+        index_keys["last_activated"] = after.last_activated
     condition: Condition = Compare("status", "=", node.status)
     if node.status == "dead":
-        # Two readers at once must not both take themselves for the first.
-        seen = Compare("reactivation_count", "=", node.reactivation_count)
-        condition = Every((condition, seen))
+        # Of two readers at once only one may believe that its recall is the first.
+        same_count = Compare("reactivation_count", "=", node.reactivation_count)
+        condition = Every((condition, same_count))
     return Update(
         Key(keys.nodes(being_id), node.node_id),
-        Change(set=places, add={"reactivation_count": amount}),
+        Change(set=index_keys, add={"reactivation_count": amount}),
         condition,
     )
 
 
-def _places(being_id: str, node: Node) -> dict[str, Value]:
+def _index_keys(being_id: str, node: Node) -> dict[str, Value]:
     item: Item = node.to_item(being_id)
-    return {name: item[name] for name in _MOVED if name in item}
+    return {name: item[name] for name in _INDEX_KEYS if name in item}
 
 
 def _page(page: Page) -> NodePage:

@@ -1,9 +1,8 @@
-"""The entries of the targets: read, appended to, replaced and deleted, each under its key."""
+"""The entries of targets in the item store, each under its key."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from random import Random
-from typing import Literal, assert_never
+from typing import assert_never
 
 from nacre.being.memory.model import keys
 from nacre.being.memory.model.counters import write_counted
@@ -12,34 +11,35 @@ from nacre.being.memory.model.types import moment
 from nacre.being.memory.store.entries import (
     Entry,
     body_key,
-    entry_in,
     entry_writes,
-    is_apart,
-    kept_writes,
+    is_stored_apart,
     key_and_version,
     new_entry,
     version_key,
+    version_writes,
 )
-from nacre.being.memory.store.retry import settled
+from nacre.being.memory.store.retry import retry_on_conflict
 from nacre.being.memory.store.targets import (
     PARTNER_RULES,
     REQUIRED_SOUL_FIELDS,
     SOUL_FIELDS,
+    Append,
     Target,
     parse_rule,
 )
 from nacre.core.clock import Clock
 from nacre.core.errors import InvalidInputError, NotFoundError
 from nacre.core.ids import ulid_milliseconds, ulids
+from nacre.core.lazy_dataclasses import dataclass, replace
 from nacre.ports.items.table import Compare, Delete, Key, Range, Table, Write
 
-_SLUG = 50  # characters of a content that make its key
+_SLUG = 50  # characters of a content that become its key
 _TOGGLES = {"enabled": True, "disabled": False}
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a write; `before` is the text that was there."""
+    """The result of a write; `before` is the former text."""
 
     success: bool
     key: str
@@ -50,7 +50,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class EntryPage:
-    """Some entries of a target in the order of their keys; `next` is where more begin."""
+    """Some entries of a target in the order of their keys; `next` is where to continue."""
 
     entries: tuple[Entry, ...]
     next: str | None
@@ -76,36 +76,36 @@ class Profile:
         limit: int | None = None,
         start: str | None = None,
     ) -> EntryPage:
-        """Return entries between two keys, both inclusive; long texts stay apart."""
+        """Return the entries between two keys, both inclusive; long texts are not loaded."""
         low, high = keys_in
         within = Range(
             low=target.prefix + (low or ""),
             high=target.prefix + ("\U0010ffff" if high is None else high),
         )
-        found = self._table.query(
+        page = self._table.query(
             keys.home(being_id),
             keys=within,
             descending=newest_first,
             limit=limit,
             start=start,
         )
-        return EntryPage(tuple(map(entry_in, found.items)), found.next)
+        return EntryPage(tuple(map(Entry.from_item, page.items)), page.next)
 
     def get(self, being_id: str, target: Target, key: str) -> Entry | None:
-        """Return an entry with its text, or None; `KEY@3` is its third version where kept."""
+        """Return an entry with its text, or None; `KEY@3` asks for its third version."""
         key, version = key_and_version(target, checked_name(key, "key"))
         entry = self._find(being_id, target, key)
         if version is None or (entry is not None and entry.version == version):
             return entry
         item = self._table.get(Key(keys.home(being_id), version_key(target, key, version)))
-        return None if item is None else entry_in(item)
+        return None if item is None else Entry.from_item(item)
 
     def with_text(self, being_id: str, target: Target, entry: Entry) -> Entry:
-        """Return the entry with its text; one that has it is returned as it is."""
+        """Return the entry with its text, which is loaded if it is stored apart."""
         if entry.text is not None:
             return entry
         item = self._table.get(body_key(being_id, target, entry.key))
-        # A body that is gone was deleted a moment ago, with its head.
+        # A missing text was deleted a moment ago, together with its entry.
         return replace(entry, text="" if item is None else str(item["text"]))
 
     # Writing.
@@ -119,20 +119,20 @@ class Profile:
         key: str | None = None,
         location: str | None = None,
     ) -> Outcome:
-        """Add to the entry of this key, or make it; see `Target.append` for what adding is."""
+        """Append to the entry of this key as `Target.append` says, or create it."""
         content = checked_text(content, "content", limit=target.limit)
         if target.append == "new":
             return self._append_new(being_id, target, content, key)
         chosen = self._key_for(target, key, content)
-        how = target.appends_to(chosen)
+        mode = target.appends_to(chosen)
 
         def edit(before: Entry | None) -> Entry:
             if before is None:
-                return self._made(target, chosen, content, None, location)
-            text = _joined(how, before.text or "", content)
+                return self._new_version(target, chosen, content, None, location)
+            text = _joined(mode, before.text or "", content)
             limit = target.limit_of(chosen)
             text = checked_text(text, "content after appending", limit=limit)
-            return self._made(target, chosen, text, before, location)
+            return self._new_version(target, chosen, text, before, location)
 
         return self._edit(being_id, target, chosen, edit)
 
@@ -145,15 +145,15 @@ class Profile:
         *,
         location: str | None = None,
     ) -> Outcome:
-        """Replace the text of the entry; one that is not there is made, and the outcome says so."""
+        """Replace the text of the entry, or create it; the outcome says which."""
         content = checked_text(content, "content", limit=target.limit)
         chosen = self._key_for(target, key, content)
         if target.keyed_by == "id" and self._find(being_id, target, chosen) is None:
-            made = self._append_new(being_id, target, content, None)
-            return replace(made, remark=f"there was no entry '{chosen}': stored as a new one")
+            outcome = self._append_new(being_id, target, content, None)
+            return replace(outcome, remark=f"there was no entry '{chosen}': stored as a new one")
 
         def edit(before: Entry | None) -> Entry:
-            return self._made(target, chosen, content, before, location)
+            return self._new_version(target, chosen, content, before, location)
 
         outcome = self._edit(being_id, target, chosen, edit)
         if outcome.version == 1 and outcome.before is None and outcome.remark is None:
@@ -163,29 +163,29 @@ class Profile:
     def revise(
         self, being_id: str, target: Target, key: str, change: Callable[[str], str]
     ) -> Outcome:
-        """Make an entry's text what a function makes of it, or remove it when nothing is left."""
+        """Apply a function to the text of an entry, and delete the entry if the result is blank."""
 
         def edit(before: Entry | None) -> Entry:
             if before is None:
                 raise NotFoundError(f"there is no entry '{key[:50]}'")
-            return self._made(target, key, change(before.text or ""), before, None)
+            return self._new_version(target, key, change(before.text or ""), before, None)
 
         before = self._find(being_id, target, key)
         if before is not None and not change(before.text or "").strip():
-            return settled(lambda: self._delete(being_id, target, key))
+            return retry_on_conflict(lambda: self._delete(being_id, target, key))
         return self._edit(being_id, target, key, edit)
 
     def delete(self, being_id: str, target: Target, key: str) -> Outcome:
-        """Remove the entry; where versions are kept the last text is one of them."""
+        """Delete the entry; a target that keeps versions keeps the last text as one."""
         chosen = checked_name(key, "key")
         if target.keyed_by == "field" and chosen in REQUIRED_SOUL_FIELDS:
             return Outcome(False, chosen, remark=f"'{chosen}' can be replaced but not deleted")
-        return settled(lambda: self._delete(being_id, target, chosen))
+        return retry_on_conflict(lambda: self._delete(being_id, target, chosen))
 
     def new_entries(
         self, being_id: str, target: Target, contents: list[str], field: str
     ) -> tuple[list[Entry], list[Write]]:
-        """Return new entries with ids for keys, and the writes that make them."""
+        """Return new entries with ids as keys, and the writes that create them."""
         now = self._clock()
         entries = [
             new_entry(
@@ -206,7 +206,7 @@ class Profile:
     def _append_new(self, being_id: str, target: Target, content: str, key: str | None) -> Outcome:
         now = self._clock()
         [new] = ulids(now, self._rng, 1)
-        entry = self._made(target, new, content, None, None)
+        entry = self._new_version(target, new, content, None, None)
         write_counted(
             self._table,
             being_id,
@@ -220,10 +220,10 @@ class Profile:
     def _edit(
         self, being_id: str, target: Target, key: str, edit: Callable[[Entry | None], Entry]
     ) -> Outcome:
-        def once() -> Outcome:
+        def attempt() -> Outcome:
             before = self._find(being_id, target, key)
             entry = edit(before)
-            if before is not None and _says_the_same(before, entry):
+            if before is not None and _is_unchanged(before, entry):
                 return Outcome(
                     True, key, before.version, before.text, remark="nothing changed: it says so"
                 )
@@ -234,14 +234,14 @@ class Profile:
                 being_id,
                 [
                     *entry_writes(being_id, target, entry, before),
-                    *kept_writes(being_id, target, before),
+                    *version_writes(being_id, target, before),
                 ],
                 add={target.counter: 1} if before is None and target.most is not None else None,
                 caps=target.caps,
             )
             return Outcome(True, key, entry.version, None if before is None else before.text)
 
-        return settled(once)
+        return retry_on_conflict(attempt)
 
     def _delete(self, being_id: str, target: Target, key: str) -> Outcome:
         before = self._find(being_id, target, key)
@@ -249,30 +249,30 @@ class Profile:
             return Outcome(False, key, remark="there is no entry of this key")
         place = Key(keys.home(being_id), target.prefix + key)
         writes: list[Write] = [Delete(place, Compare("version", "=", before.version))]
-        if is_apart(target, before):
+        if is_stored_apart(target, before):
             writes.append(Delete(body_key(being_id, target, key)))
-        writes += kept_writes(being_id, target, before)
+        writes += version_writes(being_id, target, before)
         count = {target.counter: -1} if target.most is not None else None
         write_counted(self._table, being_id, writes, add=count)
         return Outcome(True, key, before.version, before.text)
 
     def _find(self, being_id: str, target: Target, key: str) -> Entry | None:
         item = self._table.get(Key(keys.home(being_id), target.prefix + key))
-        return None if item is None else self.with_text(being_id, target, entry_in(item))
+        return None if item is None else self.with_text(being_id, target, Entry.from_item(item))
 
     def _first_version(self, being_id: str, target: Target, key: str) -> int:
-        """Return the version of an entry that is made, after those of one that was deleted."""
+        """Return the first version of a new entry, above those of a deleted one."""
         if target.versions is None:
             return 1
-        found = self._table.query(
+        newest = self._table.query(
             keys.home(being_id),
             keys=Range(prefix=f"{target.versions}{key}#"),
             descending=True,
             limit=1,
-        )
-        return entry_in(found.items[0]).version + 1 if found.items else 1
+        ).items
+        return Entry.from_item(newest[0]).version + 1 if newest else 1
 
-    def _made(
+    def _new_version(
         self, target: Target, key: str, content: str, before: Entry | None, location: str | None
     ) -> Entry:
         enabled = before.enabled if before else True
@@ -317,24 +317,24 @@ class Profile:
 
 
 def is_id(text: str) -> bool:
-    """Tell whether a key has the form of those that are given to notes, rules and letters."""
+    """Return whether a key has the form of the ids of notes, rules and letters."""
     return ulid_milliseconds(text) is not None
 
 
-def _joined(how: Literal["line", "paragraph", "replace", "new"], before: str, added: str) -> str:
-    match how:
+def _joined(mode: Append, before: str, added: str) -> str:
+    match mode:
         case "line":
-            there = before.splitlines()
+            lines = before.splitlines()
             new = dict.fromkeys(line for line in added.splitlines() if line.strip())
-            return "\n".join([before, *(line for line in new if line not in there)])
+            return "\n".join([before, *(line for line in new if line not in lines)])
         case "paragraph":
             return f"{before}\n\n{added}"
         case "replace" | "new":
             return added
         case _:
-            assert_never(how)
+            assert_never(mode)
 
 
-def _says_the_same(before: Entry, entry: Entry) -> bool:
+def _is_unchanged(before: Entry, entry: Entry) -> bool:
     same = replace(entry, version=before.version, updated_at=before.updated_at)
     return same == replace(before, size=entry.size, preview=entry.preview)

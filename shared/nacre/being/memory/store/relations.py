@@ -1,14 +1,13 @@
-"""How the Being stands to entities of every kind; one entry per name, whatever its case."""
-
-from dataclasses import dataclass, replace
+"""The relations of a Being to entities; one for each name, whatever its case."""
 
 from nacre.being.memory.model import keys
 from nacre.being.memory.model.counters import Cap, write_counted
 from nacre.being.memory.model.fields import checked_name, checked_text, name_key
 from nacre.being.memory.model.records import attributes_of
 from nacre.being.memory.model.types import RELATION, Relation, moment
-from nacre.being.memory.store.retry import settled
+from nacre.being.memory.store.retry import retry_on_conflict
 from nacre.core.clock import Clock
+from nacre.core.lazy_dataclasses import dataclass, replace
 from nacre.core.limits import MAX_RELATION_BYTES, MAX_RELATION_TYPE, MAX_RELATIONS
 from nacre.ports.items.table import Absent, Compare, Delete, Item, Key, Put, Range, Table
 
@@ -18,7 +17,7 @@ CAPS = {COUNTER: Cap(MAX_RELATIONS, "relations")}
 
 @dataclass(frozen=True, slots=True)
 class RelationPage:
-    """Some relations in the order of their keys; `next` is where more begin."""
+    """Some relations in the order of their keys; `next` is where to continue."""
 
     relations: tuple[Relation, ...]
     next: str | None
@@ -40,10 +39,10 @@ class Relations:
         self, being_id: str, *, limit: int | None = None, start: str | None = None
     ) -> RelationPage:
         """Return relations in the order of their names."""
-        found = self._table.query(
+        page = self._table.query(
             keys.home(being_id), keys=Range(prefix=keys.RELATION), limit=limit, start=start
         )
-        return RelationPage(tuple(map(Relation.from_item, found.items)), found.next)
+        return RelationPage(tuple(map(Relation.from_item, page.items)), page.next)
 
     def upsert(
         self,
@@ -55,26 +54,25 @@ class Relations:
         evidence: tuple[str, ...] = (),
     ) -> tuple[Relation, Relation | None]:
         """Create or overwrite a relation; return it and the one before."""
-        wanted = Relation(
+        relation = Relation(
             entity=checked_name(entity, "entity_name"),
             type=checked_name(relation_type, "relation_type", limit=MAX_RELATION_TYPE),
             content=checked_text(content, "content", limit=MAX_RELATION_BYTES),
             updated_at=moment(self._clock()),
             evidence=evidence,
         )
-        return settled(lambda: self._upsert(being_id, wanted))
+        return retry_on_conflict(lambda: self._upsert(being_id, relation))
 
     def delete(self, being_id: str, entity: str) -> Relation | None:
-        """Remove the relation and return it; None when there was none."""
+        """Delete the relation and return it, or None if there was none."""
         name = checked_name(entity, "entity_name")
-        return settled(lambda: self._delete(being_id, name))
+        return retry_on_conflict(lambda: self._delete(being_id, name))
 
-    def _upsert(self, being_id: str, wanted: Relation) -> tuple[Relation, Relation | None]:
-        before = self.get(being_id, wanted.entity)
+    def _upsert(self, being_id: str, relation: Relation) -> tuple[Relation, Relation | None]:
+        before = self.get(being_id, relation.entity)
         version = 1 if before is None else before.version + 1
-        now = replace(wanted, version=version)
-        place = _place(being_id, wanted.entity)
-        item: Item = {"pk": place.pk, "sk": place.sk, **attributes_of(now)}
+        relation = replace(relation, version=version)
+        item: Item = {**_place(being_id, relation.entity).attributes(), **attributes_of(relation)}
         when = Absent() if before is None else Compare("version", "=", before.version)
         write_counted(
             self._table,
@@ -83,14 +81,14 @@ class Relations:
             add={COUNTER: 1} if before is None else None,
             caps=CAPS,
         )
-        return now, before
+        return relation, before
 
     def _delete(self, being_id: str, name: str) -> Relation | None:
         before = self.get(being_id, name)
         if before is None:
             return None
-        gone = Delete(_place(being_id, name), Compare("version", "=", before.version))
-        write_counted(self._table, being_id, [gone], add={COUNTER: -1})
+        deletion = Delete(_place(being_id, name), Compare("version", "=", before.version))
+        write_counted(self._table, being_id, [deletion], add={COUNTER: -1})
         return before
 
 

@@ -1,4 +1,4 @@
-"""Steps that read, decide and write on condition: repeated while others are faster."""
+"""Retrying a step that reads, decides and writes on condition, when another writer was faster."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -7,13 +7,13 @@ from nacre.core.errors import ConditionFailedError, ConflictError
 
 T = TypeVar("T")
 
-_ROUNDS = 100  # of eight writers at one entry each gets there, but for one time in a million
+_ROUNDS = 100  # enough for eight writers of one entry, but for one time in a million
 
 
-def settled(step: Callable[[], T]) -> T:
-    """Return what the step returns; it starts anew when a condition of its write failed.
+def retry_on_conflict(step: Callable[[], T]) -> T:
+    """Return the result of the step, which is repeated when a condition of its write fails.
 
-    Raises ConflictError when that never ends.
+    Raises ConflictError when it fails each time.
     """
     for _ in range(_ROUNDS):
         try:

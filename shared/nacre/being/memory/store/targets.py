@@ -1,21 +1,21 @@
-"""What a Being keeps about itself and its partner: the targets of `update_memory` and their rules.
+"""The targets of `update_memory`: kinds of entries about a Being and its partner.
 
 `party_message` is a target too, but its entries are letters between Beings: see `letters.py`.
 """
 
 import re
-from dataclasses import dataclass
 from typing import Literal
 
 from nacre.being.memory.model import keys
 from nacre.being.memory.model.counters import Cap
 from nacre.core import limits
+from nacre.core.lazy_dataclasses import dataclass
 
 Append = Literal["line", "paragraph", "replace", "new"]
 KeyedBy = Literal["start", "title", "day", "id", "field"]
 
 REQUIRED_SOUL_FIELDS = ("name", "personality")
-"""What makes a persona; these can be replaced and not deleted."""
+"""The least that a persona needs; they can be replaced but not deleted."""
 
 SOUL_FIELDS = (
     "name",
@@ -35,10 +35,10 @@ _RULE = re.compile(r"\s*\[([^\[\]\n]{1,60})\]\s*(?:([^:\n]{1,120}):\s+)?(.+)", r
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One kind of entry: where it is kept, how its keys come about, how long it may be.
+    """One kind of entry: where it is stored, how it is keyed, how long it may be.
 
-    `append` says what appending does to an entry that is there: add a line it does not have,
-    add a paragraph, or replace it; `new` always makes another entry.
+    `append` is the effect of appending to an existing entry: add the lines that it does not
+    have, add a paragraph, or replace it; `new` always creates another entry.
     """
 
     name: str
@@ -47,8 +47,8 @@ class Target:
     append: Append
     keyed_by: KeyedBy
     most: int | None = None  # entries
-    versions: str | None = None  # the prefix of old versions, where they are kept
-    called: str = "entries"
+    versions: str | None = None  # the prefix of old versions, if they are kept
+    noun: str = "entries"
 
     @property
     def counter(self) -> str:
@@ -58,7 +58,7 @@ class Target:
     @property
     def caps(self) -> dict[str, Cap]:
         """Return the cap of that counter, if there is one."""
-        return {} if self.most is None else {self.counter: Cap(self.most, self.called)}
+        return {} if self.most is None else {self.counter: Cap(self.most, self.noun)}
 
     def limit_of(self, key: str) -> int:
         """Return how many bytes the entry of this key may have."""
@@ -66,7 +66,7 @@ class Target:
         return limits.MAX_SOUL_NAME_BYTES if short else self.limit
 
     def appends_to(self, key: str) -> Append:
-        """Return what appending does to the entry of this key."""
+        """Return the effect of appending to the entry of this key."""
         short = self.keyed_by == "field" and key in _SHORT_SOUL_FIELDS
         return "replace" if short else self.append
 
@@ -78,7 +78,7 @@ PREFERENCES = Target(
     "line",
     "start",
     limits.MAX_PREFERENCES,
-    called="preferences",
+    noun="preferences",
 )
 KNOWLEDGE = Target(
     "knowledge",
@@ -87,7 +87,7 @@ KNOWLEDGE = Target(
     "paragraph",
     "title",
     limits.MAX_KNOWLEDGE,
-    called="entries of knowledge",
+    noun="entries of knowledge",
 )
 RELATIONSHIP = Target(
     "relationship",
@@ -96,7 +96,7 @@ RELATIONSHIP = Target(
     "paragraph",
     "title",
     limits.MAX_PEOPLE,
-    called="people",
+    noun="people",
 )
 PARTNER_TOOLS = Target(
     "partner_tools",
@@ -105,7 +105,7 @@ PARTNER_TOOLS = Target(
     "replace",
     "title",
     limits.MAX_PARTNER_TOOLS,
-    called="partner tools",
+    noun="partner tools",
 )
 PARTNER_MAP = Target(
     "partner_map",
@@ -114,11 +114,11 @@ PARTNER_MAP = Target(
     "replace",
     "title",
     limits.MAX_PLACES,
-    called="places on the map",
+    noun="places on the map",
 )
 DIARY = Target("diary", keys.DIARY, limits.MAX_DIARY_BYTES, "paragraph", "day")
 NOTES = Target(
-    "notes", keys.NOTE, limits.MAX_NOTE_BYTES, "new", "id", limits.MAX_NOTES, called="notes"
+    "notes", keys.NOTE, limits.MAX_NOTE_BYTES, "new", "id", limits.MAX_NOTES, noun="notes"
 )
 PARTNER_RULES = Target(
     "partner_rules",
@@ -128,7 +128,7 @@ PARTNER_RULES = Target(
     "id",
     limits.MAX_RULES,
     versions=keys.RULE_VERSION,
-    called="rules",
+    noun="rules",
 )
 SOULS = Target(
     "souls",
@@ -164,17 +164,17 @@ class Rule:
     body: str
 
     def __str__(self) -> str:
-        """Return the rule as it is written."""
+        """Return the rule in its written form."""
         title = "" if self.title is None else f"{self.title}: "
         return f"[{self.category}] {title}{self.body}"
 
 
 def parse_rule(text: str, before: Rule | None = None) -> Rule:
-    """Return the rule in a text; one without a category is a body, of the rule before if any."""
-    found = _RULE.fullmatch(text)
-    if found is None:
+    """Return the rule in a text; a text without a category replaces the body of `before`."""
+    match = _RULE.fullmatch(text)
+    if match is None:
         if before is None:
             return Rule("general", None, text.strip())
         return Rule(before.category, before.title, text.strip())
-    category, title, body = found.groups()
+    category, title, body = match.groups()
     return Rule(category.strip(), None if title is None else title.strip(), body.strip())

@@ -1,18 +1,18 @@
-"""What of a memory is searched, and how writers keep the search up to date."""
+"""The text under which a memory is searched, and the port of the search index for writers."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from nacre.being.memory.model.types import Node, Scene
 from nacre.being.memory.text.memory_text import scene_line
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.ports.items.table import Write
 from nacre.ports.vectors import Kind
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """What a search knows of a memory: its line, and what searches filter by."""
+class IndexEntry:
+    """A memory as the index knows it: its line of text, and the fields that searches filter by."""
 
     id: str
     kind: Kind
@@ -21,43 +21,42 @@ class Entry:
     cluster_id: str | None
     days: tuple[str, ...]
     actors: tuple[str, ...]
-    subject: str | None = None  # what happened, without day and person: what belongs together
+    subject: str | None = None  # the action alone, without days and actors: used to cluster
+
+
+@dataclass(frozen=True, slots=True)
+class IndexChange:
+    """The search index's part of a change of memories."""
+
+    writes: Sequence[Write]
+    """Goes into the transaction of the change. Never names the Being's own item."""
+    apply: Callable[[], None]
+    """Updates the index; to be called once the transaction is through."""
 
 
 class SearchIndex(Protocol):
-    """The part of the search that writers of memories see.
+    """The search index as writers of memories see it.
 
-    None of it raises for an index that cannot answer: the memory is stored, and the index
-    told later.
+    An index that cannot answer raises nothing: the memory is stored, and a repair updates the
+    index later.
     """
 
-    def writes(self, being_id: str, entries: Sequence[Entry]) -> list[Write]:
-        """Return what goes into the transaction that writes these; never the Being's item."""
-        ...
-
-    def apply(self, being_id: str, entries: Sequence[Entry]) -> None:
-        """Make what was written findable."""
-        ...
-
-    def remove_writes(self, being_id: str, ids: Sequence[str]) -> list[Write]:
-        """Return what goes into the transaction that deletes these."""
-        ...
-
-    def remove(self, being_id: str, ids: Sequence[str]) -> None:
-        """Let what was deleted be found no more."""
+    def prepare(
+        self, being_id: str, entries: Sequence[IndexEntry], removed: Sequence[str] = ()
+    ) -> IndexChange:
+        """Return the change that adds or replaces these entries and removes these ids."""
         ...
 
 
-def searchable(told: Node | Scene) -> Entry:
-    """Return how a node or a scene is searched: by the line that shows it."""
-    is_node = isinstance(told, Node)
-    return Entry(
-        id=told.node_id if isinstance(told, Node) else told.scene_id,
-        kind="node" if is_node else "scene",
-        text=scene_line(told),
-        state=told.status,
-        cluster_id=told.cluster_id if isinstance(told, Node) else None,
-        days=told.when,
-        actors=told.actors,
-        subject=told.action,
+def searchable(memory: Node | Scene) -> IndexEntry:
+    """Return the index entry of a node or a scene, with the line that shows it as its text."""
+    return IndexEntry(
+        id=memory.id,
+        kind="node" if isinstance(memory, Node) else "scene",
+        text=scene_line(memory),
+        state=memory.status,
+        cluster_id=memory.cluster_id if isinstance(memory, Node) else None,
+        days=memory.when,
+        actors=memory.actors,
+        subject=memory.action,
     )

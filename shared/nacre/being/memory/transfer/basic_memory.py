@@ -1,23 +1,23 @@
 """Notes of basic-memory: Markdown files with front matter, observations and relations.
 
-An observation is a list item `- [category] what #tag (context)`, a relation one of the form
+An observation is a list item `- [category] text #tag (context)`, a relation is one of the form
 `- relates_to [[Other note]] (context)`. The whole note becomes knowledge under its title.
 """
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from datetime import datetime
 
 from nacre.being.memory.transfer.foreign_records import (
-    Found,
-    NotUnderstood,
+    ParsedPart,
+    SkippedPart,
     day_of,
     knowledge_records,
     one_tag,
+    records_or_reason,
     scene_records,
-    understood,
 )
+from nacre.core.lazy_dataclasses import dataclass, field
 
 _PROGRAM = "basic-memory"
 _ITEM = re.compile(r"^\s*[-*+]\s+(?P<item>\S.*)$")
@@ -27,7 +27,7 @@ _RELATION = re.compile(
     r"""(?P<type>"[^"]+"|'[^']+'|[^\s\[]+)\s+\[\[(?P<target>[^\[\]]+)\]\]\s*(?P<rest>\(.*\))?\s*"""
 )
 _TAG = re.compile(r"(?:^|\s)#(?P<tag>[^\s#]+)")
-_TIME = re.compile(r"[\d:.,\s-]+")  # a time code of a transcript is no category
+_TIME = re.compile(r"[\d:.,\s-]+")  # the time code of a transcript, which is no category
 _PAIR = re.compile(r"(?P<name>[A-Za-z0-9_-]+)\s*:\s*(?P<value>.*)")
 
 
@@ -42,29 +42,29 @@ class Page:
 
 @dataclass(slots=True)
 class _Front:
-    """Front matter, as far as it is understood."""
+    """The understood part of front matter; `skipped_lines` counts the rest."""
 
     values: dict[str, str] = field(default_factory=dict)
     lists: dict[str, list[str]] = field(default_factory=dict)
-    strange: int = 0
+    skipped_lines: int = 0
 
     def all(self, name: str) -> list[str]:
         if name in self.lists:
             return self.lists[name]
-        return [each for each in re.split(r"[,\s]+", self.values.get(name, "")) if each]
+        return [tag for tag in re.split(r"[,\s]+", self.values.get(name, "")) if tag]
 
 
-def read_basic_memory(pages: Iterable[Page], *, today: datetime) -> Iterator[Found]:
-    """Give each note as knowledge, and its observations and relations as scenes."""
+def read_basic_memory(pages: Iterable[Page], *, today: datetime) -> Iterator[ParsedPart]:
+    """Yield each note as knowledge, and its observations and relations as scenes."""
     for page in pages:
         try:
             text = page.content.decode("utf-8-sig").replace("\r\n", "\n")
         except UnicodeDecodeError:
-            yield NotUnderstood(page.path, "not text in UTF-8")
+            yield SkippedPart(page.path, "not text in UTF-8")
             continue
         front, body = _split(text)
-        if front.strange:
-            yield NotUnderstood(page.path, "front matter that is more than names and values")
+        if front.skipped_lines:
+            yield SkippedPart(page.path, "front matter that is more than names and values")
         stem = page.path.rpartition("/")[2].removesuffix(".md")
         title = one_tag(front.values.get("title", "")) or one_tag(stem) or page.path
         day = (
@@ -78,11 +78,11 @@ def read_basic_memory(pages: Iterable[Page], *, today: datetime) -> Iterator[Fou
 
 def _note(
     page: Page, title: str, front: _Front, body: str, day: datetime | None, today: datetime
-) -> Iterator[Found]:
+) -> Iterator[ParsedPart]:
     if not body.strip():
-        yield NotUnderstood(page.path, "a note without text")
+        yield SkippedPart(page.path, "a note without text")
         return
-    yield from understood(page.path, knowledge_records(title, body, day=day or today))
+    yield from records_or_reason(page.path, knowledge_records(title, body, day=day or today))
     tags = front.all("tags")
     for number, item in _items(body):
         where = f"{page.path}, line {number}"
@@ -101,36 +101,36 @@ def _note(
             observation["category"]
         ):
             content = observation["content"]
-            found = [each["tag"] for each in _TAG.finditer(content)]
+            content_tags = [match["tag"] for match in _TAG.finditer(content)]
             scenes = scene_records(
                 content,
                 origin=f"{_PROGRAM}\n{page.path}",
-                themes=[observation["category"], *found, *tags],
+                themes=[observation["category"], *content_tags, *tags],
                 setting=title,
                 day=day,
                 today=today,
             )
         else:
-            continue  # a plain list item: it is in the knowledge
-        yield from understood(where, scenes)
+            continue  # a plain list item is only part of the knowledge
+        yield from records_or_reason(where, scenes)
 
 
 def _is_category(text: str) -> bool:
-    """Whether brackets hold a category, not a box to tick or a time."""
+    """Return whether the text in brackets is a category, not a checkbox or a time."""
     name = text.strip()
     return bool(name) and name not in "xX" and not _TIME.fullmatch(name) and name[0].isalnum()
 
 
 def _items(body: str) -> Iterator[tuple[int, str]]:
-    """Give list items outside of code and quotations, with their lines."""
+    """Yield list items outside of code blocks, with their line numbers."""
     fence: str | None = None
     for number, line in enumerate(body.split("\n"), start=1):
-        found = _FENCE.match(line)
+        match = _FENCE.match(line)
         if fence is not None:
-            if found is not None and found["ticks"].startswith(fence):
+            if match is not None and match["ticks"].startswith(fence):
                 fence = None
-        elif found is not None:
-            fence = found["ticks"]
+        elif match is not None:
+            fence = match["ticks"]
         elif (item := _ITEM.match(line)) is not None:
             yield number, item["item"].strip()
 
@@ -139,10 +139,10 @@ def _split(text: str) -> tuple[_Front, str]:
     front = _Front()
     if not text.startswith("---\n"):
         return front, text
-    head, found, body = text[4:].partition("\n---\n")
-    if not found and not text.rstrip().endswith("\n---"):
+    head, end, body = text[4:].partition("\n---\n")
+    if not end and not text.rstrip().endswith("\n---"):
         return front, text
-    if not found:
+    if not end:
         head, body = text[4:].rstrip().removesuffix("---"), ""
     name = ""
     for line in head.split("\n"):
@@ -151,13 +151,13 @@ def _split(text: str) -> tuple[_Front, str]:
             name, value = pair["name"].lower(), pair["value"].strip()
             if value.startswith("[") and value.endswith("]"):
                 inner = value[1:-1].split(",")
-                front.lists[name] = [bare for each in inner if (bare := _unquoted(each))]
+                front.lists[name] = [text for part in inner if (text := _unquoted(part))]
             else:
                 front.values[name] = _unquoted(value)
         elif (item := _ITEM.match(line)) is not None and name:
             front.lists.setdefault(name, []).append(_unquoted(item["item"]))
         elif line.strip() and not line.lstrip().startswith("#"):
-            front.strange += 1
+            front.skipped_lines += 1
     return front, body
 
 

@@ -1,7 +1,7 @@
-"""The file of an export: JSON lines, the first says what is in it, the last proves it.
+"""The file of an export: JSON lines with a header first and checksums last.
 
-The header counts the records of every kind. The last line has the state hash, which is the
-same wherever the Being lives, and the SHA-256 of all bytes before that line.
+The header counts the records of every kind. The last line has the state hash, which does not
+depend on the store, and the SHA-256 of all bytes before that line.
 """
 
 import gzip
@@ -10,7 +10,6 @@ import json
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, BinaryIO
 
@@ -26,6 +25,7 @@ from nacre.being.memory.transfer.portable_records import (
     encode,
 )
 from nacre.core.errors import InvalidInputError
+from nacre.core.lazy_dataclasses import dataclass, field
 from nacre.protocol import strict_json
 
 HEADER = "nacre-export"
@@ -38,12 +38,12 @@ _CUT_OFF = "the file is cut off: its last line is missing; export again, or fetc
 _ALTERED = "the file was altered or damaged; export again, or fetch it again"
 
 Progress = Callable[[int], None]
-"""Called now and then with how many records are done."""
+"""Called from time to time with the number of records done."""
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What an export holds."""
+    """The contents of an export."""
 
     being_id: str
     name: str
@@ -57,7 +57,7 @@ class Summary:
 
     @property
     def total(self) -> int:
-        """Return how many records there are."""
+        """Return the number of records."""
         return sum(self.counts.values())
 
 
@@ -94,7 +94,7 @@ def save(
     now: datetime,
     progress: Progress = lambda _: None,
 ) -> Summary:
-    """Write an export to `file`; `spool` takes it first, for the header counts what follows."""
+    """Write an export to `file`, by way of `spool`, because the header has the counts."""
     tally = _Tally(being.being_id)
     for number, record in enumerate(records, start=1):
         spool.write(encode(record))
@@ -124,19 +124,19 @@ def save(
 
 
 class ExportFile:
-    """An export in a file that can be read twice: to check it, then to take it in."""
+    """An export in a file that is read twice: to check it, and to import it."""
 
     def __init__(self, file: BinaryIO) -> None:
-        """Take a file from its beginning; one that gzip has packed is unpacked on the way."""
+        """Open a file, which may be compressed with gzip, at its beginning."""
         packed = file.read(2) == b"\x1f\x8b"
         file.seek(0)
         self._file: BinaryIO = gzip.GzipFile(fileobj=file) if packed else file  # type: ignore[assignment]  # reads as one
 
     def check(self, progress: Progress = lambda _: None) -> Summary:
-        """Read it all and return what it holds.
+        """Read the whole file and return a summary.
 
-        Raises InvalidInputError that says what is wrong: another format, a newer one, a cut,
-        a change, a record that cannot be.
+        Raises InvalidInputError for another or a newer format, and for a file that was cut
+        off, altered, or holds an invalid record.
         """
         lines = self._lines()
         first = next(lines, (b"", {}))
@@ -157,7 +157,7 @@ class ExportFile:
         raise InvalidInputError(f"after line {number}: {_CUT_OFF}")
 
     def records(self) -> Iterator[Record]:
-        """Give the records; the file was checked before."""
+        """Yield the records of a file that has been checked."""
         for number, (_, line) in enumerate(self._lines(), start=1):
             if line.get("type") not in (HEADER, END):
                 yield decode(line, f"line {number}")
@@ -166,12 +166,12 @@ class ExportFile:
         self, end: Mapping[str, Any], sha: str, header: Mapping[str, Any], tally: _Tally
     ) -> None:
         declared = header["counts"]
-        found = tally.in_order()
-        for kind in {**declared, **found}:
-            if declared.get(kind, 0) != found.get(kind, 0):
+        actual = tally.in_order()
+        for kind in {**declared, **actual}:
+            if declared.get(kind, 0) != actual.get(kind, 0):
                 raise InvalidInputError(
                     f"the file says {declared.get(kind, 0)} of {kind} and has"
-                    f" {found.get(kind, 0)}: {_ALTERED}"
+                    f" {actual.get(kind, 0)}: {_ALTERED}"
                 )
         if end.get("sha256") != sha:
             raise InvalidInputError(f"the hash of the file is not the one it ends with: {_ALTERED}")
@@ -194,7 +194,7 @@ class ExportFile:
             if not raw:
                 return
             if number == 1 and not raw.startswith(_BEGINNING[: len(raw)]):
-                raise _not_ours()
+                raise _unknown_format()
             if not raw.endswith(b"\n"):
                 raise InvalidInputError(f"line {number}: {_ended(raw)}")
             yield raw, _parsed(raw, number)
@@ -208,7 +208,7 @@ def _ended(raw: bytes) -> str:
 
 def _parsed(raw: bytes, number: int) -> dict[str, Any]:
     try:
-        # Strict: what nests without end, or is no number, must not come into a store.
+        # Strict parsing keeps endless nesting and invalid numbers out of the store.
         line = strict_json.parse(raw)
         reason = "it is not a JSON object"
     except InvalidInputError as error:
@@ -216,23 +216,23 @@ def _parsed(raw: bytes, number: int) -> dict[str, Any]:
     if isinstance(line, dict):
         return line
     if number == 1:
-        raise _not_ours()
+        raise _unknown_format()
     raise InvalidInputError(f"line {number}: {reason}: {_ALTERED}")
 
 
 def _header(line: Mapping[str, Any]) -> dict[str, Any]:
     if line.get("type") != HEADER:
-        raise _not_ours()
-    found = line.get("format")
-    if not isinstance(found, int) or found > FORMAT:
+        raise _unknown_format()
+    version = line.get("format")
+    if not isinstance(version, int) or version > FORMAT:
         raise InvalidInputError(
             f"the file was written by a newer Nacre ({str(line.get('nacre'))[:20]}): it has format"
-            f" {str(found)[:20]}, and this version knows formats up to {FORMAT}; upgrade nacre"
+            f" {str(version)[:20]}, and this version knows formats up to {FORMAT}; upgrade nacre"
         )
     being, counts, emb_ids = line.get("being"), line.get("counts"), line.get("vectors")
     is_header = (
         isinstance(being, dict)
-        and all(isinstance(being.get(each), str) for each in ("being_id", "name", "created"))
+        and all(isinstance(being.get(field), str) for field in ("being_id", "name", "created"))
         and _is_uuid(being["being_id"])
         and isinstance(counts, dict)
         and isinstance(emb_ids, list)
@@ -247,7 +247,7 @@ def _is_uuid(text: str) -> bool:
     return len(text) == 36 and len(digits) == 32 and not set(digits) - set("0123456789abcdef")
 
 
-def _not_ours() -> InvalidInputError:
+def _unknown_format() -> InvalidInputError:
     return InvalidInputError(
         "this is not an export of Nacre; for one of another program give --format"
     )

@@ -1,23 +1,23 @@
-"""Memories of other programs as records: what their importers share.
+"""Memories of other programs as records: the shared part of their importers.
 
-What comes from elsewhere has the trust class `import`. Ids follow from what a memory says and
-where it came from, so that the same file again changes nothing.
+Foreign memories have the trust class `import`. Their ids are made from text and origin, so that
+importing the same file again changes nothing.
 """
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from nacre.being.memory.model.fields import checked_name, checked_text, cleaned_text, name_key
 from nacre.being.memory.model.records import attributes_of
-from nacre.being.memory.model.types import Relation, moment
-from nacre.being.memory.store.entries import Entry
-from nacre.being.memory.store.scenes import SceneDraft, checked_scene
+from nacre.being.memory.model.types import Relation, SceneDraft, moment
+from nacre.being.memory.store.entries import Entry, new_entry
+from nacre.being.memory.store.scenes import checked_scene
 from nacre.being.memory.text.text_blocks import shortened
 from nacre.being.memory.transfer.portable_records import Record
 from nacre.core.errors import InvalidInputError
 from nacre.core.ids import ulid
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.core.limits import (
     MAX_ACTION_BYTES,
     MAX_ACTORS,
@@ -26,22 +26,21 @@ from nacre.core.limits import (
     MAX_RELATION_TYPE,
     MAX_TAG_LENGTH,
     MAX_THEMES,
-    PREVIEW_LENGTH,
 )
 
 MAX_FOREIGN_BYTES = 256 * 1024 * 1024
-"""Of a file that is not read line by line."""
+"""The size limit of a file that is not read line by line."""
 
 
 @dataclass(frozen=True, slots=True)
-class NotUnderstood:
-    """A part of a file that no memory came of: where it stands, and why."""
+class SkippedPart:
+    """A part of a file that was not imported: where it is, and why."""
 
     where: str
     reason: str
 
 
-Found = Record | NotUnderstood
+ParsedPart = Record | SkippedPart
 
 
 def scene_records(
@@ -54,23 +53,22 @@ def scene_records(
     day: datetime | None,
     today: datetime,
 ) -> Iterator[Record]:
-    """Give a memory as scenes: one, or several where the text is too long for one.
+    """Yield a memory as one scene, or as several if its text is too long for one.
 
-    `origin` is what tells it from others with the same text. Without a day of its own it is
-    dated today.
+    `origin` tells it from others with the same text. A memory without a day is dated today.
     """
     when = (day or today).astimezone(UTC)
     for part in parts_of(cleaned_text(text, "text", limit=MAX_FOREIGN_BYTES), MAX_ACTION_BYTES):
         draft = SceneDraft(
             action=part,
-            actors=tags(actors, MAX_ACTORS),
-            when=[f"{when:%Y-%m-%d}"],
+            actors=tags_of(actors, MAX_ACTORS),
+            when=(f"{when:%Y-%m-%d}",),
             setting=setting,
-            themes=tags(themes, MAX_THEMES),
+            themes=tags_of(themes, MAX_THEMES),
             source="import",
             trust="import",
         )
-        # Without a day the moment would differ from one import to the next.
+        # The time of the import would change the id, so a memory without a day has none.
         milliseconds = max(0, int(day.timestamp() * 1000)) if day is not None else 0
         chance = hashlib.sha256(f"{origin}\n{part}".encode()).digest()[:10]
         scene_id = ulid(milliseconds, int.from_bytes(chance))
@@ -79,7 +77,7 @@ def scene_records(
 
 
 def relation_record(entity: str, type_: str, content: str, *, today: datetime) -> Record:
-    """Return an entity as a relation; what is too long for one is cut off with an ellipsis."""
+    """Return an entity as a relation; a text that is too long is cut off with an ellipsis."""
     name = checked_name(entity, "entity")
     relation = Relation(
         entity=name,
@@ -90,15 +88,15 @@ def relation_record(entity: str, type_: str, content: str, *, today: datetime) -
     return Record("relation", name_key(name), attributes_of(relation))
 
 
-def as_scenes(record: Record, *, program: str, today: datetime) -> list[Record]:
-    """Return a relation or an entry of knowledge as scenes, for which there is always room."""
-    told = record.told()
+def scenes_instead(record: Record, *, program: str, today: datetime) -> list[Record]:
+    """Return a relation or an entry of knowledge as scenes, whose number is not limited."""
+    source = record.to_object()
     name, themes = record.key, []
-    if isinstance(told, Relation):
-        name, themes = told.entity, [told.type]
-        text = f"{name}: {told.type}\n{told.content}"
-    elif isinstance(told, Entry) and record.kind == "knowledge":
-        text = f"{name}\n{told.text}"
+    if isinstance(source, Relation):
+        name, themes = source.entity, [source.type]
+        text = f"{name}: {source.type}\n{source.content}"
+    elif isinstance(source, Entry) and record.kind == "knowledge":
+        text = f"{name}\n{source.text}"
     else:
         return []
     return list(
@@ -114,25 +112,18 @@ def as_scenes(record: Record, *, program: str, today: datetime) -> list[Record]:
 
 
 def knowledge_records(title: str, text: str, *, day: datetime) -> Iterator[Record]:
-    """Give a document as knowledge: one entry, or several where it is too long for one."""
+    """Yield a document as one entry of knowledge, or as several if it is too long for one."""
     parts = list(parts_of(cleaned_text(text, "text", limit=MAX_FOREIGN_BYTES), MAX_KNOWLEDGE_BYTES))
     for number, part in enumerate(parts, start=1):
         suffix = f" ({number}/{len(parts)})" if len(parts) > 1 else ""
         key = checked_name(title[: MAX_TAG_LENGTH - len(suffix)] + suffix, "title")
-        entry = Entry(
-            key=key,
-            preview=" ".join(part[: 4 * PREVIEW_LENGTH].split())[:PREVIEW_LENGTH],
-            version=1,
-            updated_at=moment(day),
-            size=len(part.encode()),
-            text=part,
-        )
+        entry = new_entry(key, part, version=1, updated_at=moment(day))
         yield Record("knowledge", key, attributes_of(entry))
 
 
 def parts_of(text: str, limit: int) -> Iterator[str]:
-    """Split a text into parts of so many bytes, at the ends of lines or words where there are."""
-    # What is left is never copied: a file may have a million parts.
+    """Yield parts of a text of at most `limit` bytes, split between lines or words if possible."""
+    # The rest is never copied, because a file may have a million parts.
     start, text = 0, text.rstrip()
     while start < len(text):
         ahead = text[start : start + limit].encode()
@@ -149,43 +140,42 @@ def parts_of(text: str, limit: int) -> Iterator[str]:
             start += 1
 
 
-def tags(names: Iterable[str], limit: int) -> Sequence[str]:
-    """Return names as an actor or a theme may have them, each once; further ones are left out."""
-    return list(dict.fromkeys(tag for name in names if (tag := one_tag(name))))[:limit]
+def tags_of(names: Iterable[str], limit: int) -> tuple[str, ...]:
+    """Return valid names of actors or themes without repetitions, at most `limit`."""
+    return tuple(dict.fromkeys(tag for name in names if (tag := one_tag(name))))[:limit]
 
 
 def one_tag(name: str, limit: int = MAX_TAG_LENGTH) -> str:
-    """Return a name in one line and of at most so many characters."""
+    """Return a name in one line, of at most `limit` characters."""
     cleaned = cleaned_text(name, "name", limit=MAX_FOREIGN_BYTES)
     return " ".join(cleaned.split())[:limit].strip()
 
 
 def day_of(text: object) -> datetime | None:
-    """Return the moment in an ISO 8601 text; None where there is none."""
+    """Return the time in an ISO 8601 text, or None."""
     if not isinstance(text, str):
         return None
     try:
-        found = datetime.fromisoformat(text.strip().strip("'\""))
-        found = found if found.tzinfo else found.replace(tzinfo=UTC)
-        return found.astimezone(UTC)
+        time = datetime.fromisoformat(text.strip().strip("'\""))
+        return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, OverflowError):
         return None
 
 
-def understood(where: str, records: Iterator[Record]) -> Iterator[Found]:
-    """Give the records; what cannot be kept is named with the reason."""
+def records_or_reason(where: str, records: Iterator[Record]) -> Iterator[ParsedPart]:
+    """Yield the records, and the reason if one cannot be stored."""
     try:
         yield from records
     except InvalidInputError as error:
-        yield NotUnderstood(where, str(error))
+        yield SkippedPart(where, str(error))
 
 
-def told_relation(
+def relation_scenes(
     ends: Sequence[object], where: str, *, program: str, today: datetime
-) -> Iterator[Found]:
-    """Return the scene that says how two named things are related: one end, the type, the other."""
-    if not all(isinstance(each, str) and each.strip() for each in ends):
-        yield NotUnderstood(where, "a relation without both ends and a type")
+) -> Iterator[ParsedPart]:
+    """Yield the scene of a relation; `ends` are one thing, the type and the other thing."""
+    if not all(isinstance(end, str) and end.strip() for end in ends):
+        yield SkippedPart(where, "a relation without both ends and a type")
         return
     first, type_, second = map(str, ends)
     scenes = scene_records(
@@ -195,4 +185,4 @@ def told_relation(
         day=None,
         today=today,
     )
-    yield from understood(where, scenes)
+    yield from records_or_reason(where, scenes)

@@ -1,12 +1,11 @@
-"""What a moved memory is made of: typed records, which no store and no Being's id shapes.
+"""Portable records: the data of a Being in a form that depends on no store and no Being.
 
-A record is a kind, a key and a value. The key says which one of its kind it is; the value
-has the fields of the kind's dataclass. Counters of the Being follow from its records and
-are counted anew where they arrive, so a record names none. What is derived (vectors, marks of
-the index, leases) or secret stays behind.
+A record has a kind, a key that is unique in its kind, and a value with the fields of the kind's
+dataclass. Counters are not exported; the import counts again. Derived data (vectors, marks of
+the index, leases) and secrets stay behind.
 
-Ids of memories are kept, wherever they go. The id of a marker follows from the Being's, so
-that a client which sends its history again is recognised; it is mapped on arrival.
+Ids of memories stay the same. The id of a marker is made from the Being's id, so that a client
+that sends its history again is recognised; the import maps it.
 """
 
 import hashlib
@@ -14,7 +13,6 @@ import json
 from base64 import b64decode, b64encode
 from binascii import Error as Base64Error
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from nacre.access.beings import ORDER_NAME
@@ -23,34 +21,29 @@ from nacre.being.memory.model.fields import name_key
 from nacre.being.memory.model.message_chain import marker_id_of
 from nacre.being.memory.model.records import attributes_of, record_of
 from nacre.being.memory.model.types import (
-    CLUSTER,
-    MARKER,
-    MESSAGE,
-    NODE,
-    RELATION,
-    SCENE,
     Cluster,
     Marker,
     Message,
     Node,
     Relation,
     Scene,
+    StoredRecord,
 )
-from nacre.being.memory.store.entries import ENTRY, Entry
-from nacre.being.memory.store.letters import LETTER, Letter
+from nacre.being.memory.store.entries import Entry
+from nacre.being.memory.store.letters import Letter
 from nacre.being.memory.store.targets import TARGETS, Target
 from nacre.being.memory.transfer.record_shape import checked_record
 from nacre.core.errors import InvalidInputError
+from nacre.core.lazy_dataclasses import dataclass, field, replace
 from nacre.core.names import checked_order_name
 from nacre.ports.embedder import Vector
-from nacre.ports.items.schema import ItemSchema
 from nacre.ports.items.table import EXPIRES_AT, Item, Value
 
 FORMAT = 1
-"""The version of the format. A newer one is refused, an older one is always read."""
+"""The version of the format. Newer ones are refused, older ones are always read."""
 
 _IDENTITY = frozenset({"being_id", "name", "owner", "created"})
-# What stands in a Being's item and is true of one store only, or counted from its records.
+# Attributes of a Being's item that belong to one store, or that are counted again.
 _LOCAL = frozenset({"pk", "sk", "schema", EXPIRES_AT, "queued_at", "pending_scenes", "unread"}) | {
     "pending_messages",
     "run_seq",
@@ -62,51 +55,48 @@ _BYTES = "$bytes"
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of record and where its items are."""
+    """One kind of record, and where its items are stored."""
 
     name: str
-    shape: type | None  # None: the attributes of the item as they are
-    schema: ItemSchema | None
-    partition: str  # behind the Being's own; `H#` stands for every month
+    shape: type[StoredRecord] | None  # None: the attributes of the item unchanged
+    partition: str  # after the Being's home partition; `H#` is followed by each month
     prefix: str = ""
-    id_field: str | None = None  # the field that says the same as the key
+    id_field: str | None = None  # the field that equals the key
     target: Target | None = None
     is_version: bool = False
 
     @property
     def is_searched(self) -> bool:
-        """Whether searches find what it holds."""
+        """Return whether searches find records of this kind."""
         return self.name in ("scene", "node")
 
 
 def _kinds() -> Iterator[Kind]:
-    yield Kind("being", None, None, "", keys.META)
+    yield Kind("being", None, "", keys.META)
     for target in reversed(TARGETS.values()):
-        yield Kind(target.name, Entry, ENTRY, "", target.prefix, "key", target)
+        yield Kind(target.name, Entry, "", target.prefix, "key", target)
         if target.versions is not None:
-            yield Kind(
-                f"{target.name}_version", Entry, ENTRY, "", target.versions, None, target, True
-            )
-    yield Kind("relation", Relation, RELATION, "", keys.RELATION)
-    yield Kind("letter_received", Letter, LETTER, "", keys.RECEIVED, "letter_id")
-    yield Kind("letter_sent", Letter, LETTER, "", keys.SENT, "letter_id")
-    yield Kind("scene", Scene, SCENE, "#S", "", "scene_id")
-    yield Kind("node", Node, NODE, "#N", "", "node_id")
-    yield Kind("cluster", Cluster, CLUSTER, "#C", "", "cluster_id")
-    yield Kind("message", Message, MESSAGE, "#H#")
-    yield Kind("marker", Marker, MARKER, "#M", keys.MARKER, "marker_id")
-    yield Kind("patrol_run", None, None, "#R")
+            yield Kind(f"{target.name}_version", Entry, "", target.versions, None, target, True)
+    yield Kind("relation", Relation, "", keys.RELATION)
+    yield Kind("letter_received", Letter, "", keys.RECEIVED, "letter_id")
+    yield Kind("letter_sent", Letter, "", keys.SENT, "letter_id")
+    yield Kind("scene", Scene, "#S", "", "scene_id")
+    yield Kind("node", Node, "#N", "", "node_id")
+    yield Kind("cluster", Cluster, "#C", "", "cluster_id")
+    yield Kind("message", Message, "#H#")
+    yield Kind("marker", Marker, "#M", keys.MARKER, "marker_id")
+    yield Kind("patrol_run", None, "#R")
 
 
 KINDS: Mapping[str, Kind] = {kind.name: kind for kind in _kinds()}
-"""Every kind, in the order in which an export has them."""
+"""Every kind, in the order of an export."""
 
 
 @dataclass(frozen=True, slots=True)
 class Vectors:
-    """The vectors of a memory by embedding, and a digest of the text that they were made of.
+    """The vectors of a memory by embedding, and a digest of the text that they were made from.
 
-    `subjects` are those of what happened alone, without its days and actors.
+    `subjects` are the vectors of the action alone, without days and actors.
     """
 
     text_sha: str
@@ -116,26 +106,26 @@ class Vectors:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One thing that a Being keeps."""
+    """One record of a Being."""
 
     kind: str
     key: str
     value: Mapping[str, Value]
     vectors: Vectors | None = field(default=None, compare=False)
 
-    def told(self) -> Any:
-        """Return the dataclass that the value holds, without checking it."""
+    def to_object(self) -> Any:
+        """Return the value as its dataclass, without checking it."""
         shape = KINDS[self.kind].shape
         assert shape is not None
         return record_of(shape, dict(self.value))
 
 
 def record_in(kind: Kind, item: Item) -> Record:
-    """Return the record that an item holds; the text of a long entry is added by the reader."""
+    """Return the record in an item; the exporter adds a text that is stored apart."""
     key = str(item["sk"])[len(kind.prefix) :]
-    if kind.shape is None or kind.schema is None:
+    if kind.shape is None:
         return Record(kind.name, key, _plain(kind, item))
-    value = attributes_of(record_of(kind.shape, kind.schema.read(item)))
+    value = attributes_of(kind.shape.from_item(item))
     if EXPIRES_AT in item:
         value[EXPIRES_AT] = item[EXPIRES_AT]
     return Record(kind.name, key, value)
@@ -143,34 +133,34 @@ def record_in(kind: Kind, item: Item) -> Record:
 
 def _plain(kind: Kind, item: Item) -> dict[str, Value]:
     if kind.name == "being":
-        return {name: value for name, value in item.items() if _is_carried(name)}
+        return {name: value for name, value in item.items() if _is_exported(name)}
     home = str(item["pk"])[: -len(kind.partition)]
-    return {name: _moved(value, home, "B#") for name, value in item.items() if name not in _PLACE}
+    return {name: _rebased(value, home, "B#") for name, value in item.items() if name not in _PLACE}
 
 
-def _is_carried(name: str) -> bool:
-    """Whether an attribute of the Being's item is part of what it keeps."""
+def _is_exported(name: str) -> bool:
+    """Return whether an attribute of the Being's item is exported."""
     return name not in _IDENTITY | _LOCAL and not name.startswith(("gsi", "n_"))
 
 
 _PLACE = frozenset({"pk", "sk"})
 
 
-def _moved(value: Value, home: str, other: str) -> Value:
-    """Return an attribute with the Being's partition in it replaced, as places in indexes have."""
+def _rebased(value: Value, home: str, target: str) -> Value:
+    """Return an attribute with the home partition replaced, as in keys of indexes."""
     if isinstance(value, str) and value.startswith(home) and value[len(home) :][:1] in ("", "#"):
-        return other + value[len(home) :]
+        return target + value[len(home) :]
     return value
 
 
 def plain_item(kind: Kind, record: Record, home: str) -> Item:
-    """Return the item of a record without a shape."""
-    values = {name: _moved(value, "B#", home) for name, value in record.value.items()}
+    """Return the item of a record whose kind has no dataclass."""
+    values = {name: _rebased(value, "B#", home) for name, value in record.value.items()}
     return {**values, "pk": home + kind.partition, "sk": kind.prefix + record.key}
 
 
-def moved(record: Record, source_id: str, target_id: str) -> Record:
-    """Return the record as it is for another Being."""
+def for_being(record: Record, source_id: str, target_id: str) -> Record:
+    """Return the record for another Being."""
     if record.kind != "marker" or source_id == target_id:
         return record
     derived = _derived_marker(record, source_id)
@@ -181,7 +171,7 @@ def moved(record: Record, source_id: str, target_id: str) -> Record:
 
 
 def _derived_marker(record: Record, being_id: str) -> str | None:
-    """Return the hash that a marker's id follows from, if it is the Being's own."""
+    """Return the hash that the id of a marker is made from, if it is the Being's own."""
     tail = record.value.get("tail")
     last = tail[-1] if isinstance(tail, list) and tail else None
     if isinstance(last, str) and marker_id_of(being_id, last) == record.key:
@@ -190,10 +180,10 @@ def _derived_marker(record: Record, being_id: str) -> str | None:
 
 
 class StateHash:
-    """The hash of all that a Being keeps, whatever order its records come in.
+    """The hash of all records of a Being, in any order.
 
-    Each record has a SHA-256 over its canonical JSON, and their sum modulo 2**256 is what
-    counts. It tells two states apart; it is no signature.
+    It is made from the sum modulo 2**256 of the SHA-256 of each record as canonical JSON. It
+    tells states apart; it is not a signature.
     """
 
     def __init__(self, being_id: str) -> None:
@@ -202,7 +192,7 @@ class StateHash:
         self._count = 0
 
     def add(self, record: Record) -> None:
-        """Take in one more record."""
+        """Add a record."""
         value, key = {**record.value}, record.key
         if record.kind == "marker" and _derived_marker(record, self._being_id):
             key, value = "", {**value, "marker_id": None}
@@ -213,20 +203,20 @@ class StateHash:
         self._count += 1
 
     def hexdigest(self) -> str:
-        """Return the hash of what was taken in so far."""
+        """Return the hash of the records added so far."""
         return hashlib.sha256(f"{FORMAT}:{self._count}:{self._sum:064x}".encode()).hexdigest()
 
 
 def _lasting(kind: str, value: Mapping[str, Value]) -> Any:
-    """Return the value without what only asks for work on derived data."""
-    left_out = "dirty" if kind == "cluster" else None
-    return packed({name: each for name, each in value.items() if name != left_out})
+    """Return the value without fields that only request work on derived data."""
+    ignored = "dirty" if kind == "cluster" else None
+    return packed({name: attribute for name, attribute in value.items() if name != ignored})
 
 
-def says_the_same(one: Record, other: Record) -> bool:
-    """Whether two records keep the same under one key."""
-    mine, theirs = (_canonical(_lasting(each.kind, each.value)) for each in (one, other))
-    return one.key == other.key and mine == theirs
+def is_same(first: Record, second: Record) -> bool:
+    """Return whether two records have the same key and the same lasting value."""
+    values = (_canonical(_lasting(record.kind, record.value)) for record in (first, second))
+    return first.key == second.key and next(values) == next(values)
 
 
 def encode(record: Record) -> bytes:
@@ -239,14 +229,14 @@ def encode(record: Record) -> bytes:
     if record.vectors is not None:
         line["vectors"] = {
             "text_sha": record.vectors.text_sha,
-            "of": _written(record.vectors.of),
-            **({"subjects": _written(subjects)} if (subjects := record.vectors.subjects) else {}),
+            "of": _encoded(record.vectors.of),
+            **({"subjects": _encoded(subjects)} if (subjects := record.vectors.subjects) else {}),
         }
     return _canonical(line) + b"\n"
 
 
 def decode(line: Mapping[str, Any], where: str) -> Record:
-    """Return the record in a line; raises InvalidInputError that says where and what is wrong."""
+    """Return the record in a line; raises InvalidInputError that names `where` and the reason."""
     kind, key, value = KINDS.get(str(line.get("type"))), line.get("key"), line.get("value")
     if kind is None:
         raise InvalidInputError(f"{where}: unknown type {str(line.get('type'))[:40]!r}")
@@ -269,7 +259,7 @@ def _check(kind: Kind, record: Record, where: str) -> None:
     if len(record.key.encode()) > _LONGEST_KEY:
         raise InvalidInputError(f"{where}: the key has more than {_LONGEST_KEY} bytes")
     if kind.name == "being":
-        if record.key or not all(map(_is_carried, record.value)):
+        if record.key or not all(map(_is_exported, record.value)):
             raise InvalidInputError(f"{where}: a being carries neither a key nor an identity")
         _check_order_name(record.value.get(ORDER_NAME), where)
         return
@@ -285,24 +275,24 @@ def _check(kind: Kind, record: Record, where: str) -> None:
 
 
 def _check_order_name(name: Value, where: str) -> None:
-    """Refuse what no owner could have said: clients see it as the name of a tool."""
+    """Refuse a name that no owner could have set, because clients see it as a tool name."""
     try:
-        is_one = name is None or (isinstance(name, str) and checked_order_name(name) == name)
+        is_valid = name is None or (isinstance(name, str) and checked_order_name(name) == name)
     except InvalidInputError:
-        is_one = False
-    if not is_one:
-        raise InvalidInputError(f"{where}: '{ORDER_NAME}' is no name that orders can have")
+        is_valid = False
+    if not is_valid:
+        raise InvalidInputError(f"{where}: '{ORDER_NAME}' is not a valid name for orders")
 
 
 def _check_plain(value: Mapping[str, Value], where: str) -> None:
-    """Refuse places in an index that are another Being's."""
+    """Refuse keys of indexes that belong to another Being."""
     if not isinstance(value.get("schema"), int):
         raise InvalidInputError(f"{where}: 'schema' must be a whole number")
-    for name, each in value.items():
+    for name, attribute in value.items():
         if name in _PLACE or (
             name.startswith("gsi")
             and name.endswith("pk")
-            and not (isinstance(each, str) and each.startswith(("B##", "RUN#")))
+            and not (isinstance(attribute, str) and attribute.startswith(("B##", "RUN#")))
         ):
             raise InvalidInputError(f"{where}: {name[:40]!r} names a place that is not its own")
 
@@ -321,43 +311,43 @@ def _key_of(kind: Kind, record: Record) -> str:
     return f"{value['key']}#{value['version']:08}"
 
 
-def _written(vectors: Mapping[str, Vector]) -> dict[str, str]:
-    return {name: b64encode(each).decode() for name, each in vectors.items()}
+def _encoded(vectors: Mapping[str, Vector]) -> dict[str, str]:
+    return {name: b64encode(vector).decode() for name, vector in vectors.items()}
 
 
-def _read(written: Mapping[str, str]) -> dict[str, Vector]:
-    return {str(name): b64decode(each, validate=True) for name, each in written.items()}
+def _decoded(texts: Mapping[str, str]) -> dict[str, Vector]:
+    return {str(name): b64decode(text, validate=True) for name, text in texts.items()}
 
 
-def _vectors(found: object, where: str) -> Vectors | None:
-    if found is None:
+def _vectors(fields: object, where: str) -> Vectors | None:
+    if fields is None:
         return None
     try:
-        assert isinstance(found, dict)
-        of, subjects = _read(found["of"]), _read(found.get("subjects", {}))
-        return Vectors(str(found["text_sha"]), of, subjects)
+        assert isinstance(fields, dict)
+        of, subjects = _decoded(fields["of"]), _decoded(fields.get("subjects", {}))
+        return Vectors(str(fields["text_sha"]), of, subjects)
     except (AssertionError, AttributeError, KeyError, TypeError, ValueError, Base64Error):
         raise InvalidInputError(f"{where}: its vectors cannot be read") from None
 
 
 def packed(value: Any) -> Any:
-    """Return a value as JSON has it; bytes are written in base 64."""
+    """Return a value for JSON, with bytes in base 64."""
     if isinstance(value, bytes):
         return {_BYTES: b64encode(value).decode()}
     if isinstance(value, list | tuple):
-        return [packed(each) for each in value]
+        return [packed(entry) for entry in value]
     if isinstance(value, dict):
-        return {name: packed(each) for name, each in value.items()}
+        return {name: packed(attribute) for name, attribute in value.items()}
     return value
 
 
 def _unpacked(value: Any) -> Any:
     if isinstance(value, list):
-        return [_unpacked(each) for each in value]
+        return [_unpacked(entry) for entry in value]
     if isinstance(value, dict):
         if value.keys() == {_BYTES} and isinstance(value[_BYTES], str):
             return b64decode(value[_BYTES], validate=True)
-        return {name: _unpacked(each) for name, each in value.items()}
+        return {name: _unpacked(attribute) for name, attribute in value.items()}
     return value
 
 

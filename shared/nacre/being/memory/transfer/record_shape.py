@@ -1,4 +1,4 @@
-"""Whether a value from outside has the fields of a dataclass, each of its type."""
+"""Checks that a value from outside has the fields of a dataclass with their types."""
 
 import dataclasses
 from collections.abc import Hashable, Mapping
@@ -17,19 +17,19 @@ def checked_record(
     *,
     also: frozenset[str] = frozenset(),
 ) -> None:
-    """Raise InvalidInputError unless the value could be an instance of the dataclass.
+    """Raise InvalidInputError unless the value fits the dataclass.
 
-    `also` names further whole numbers that may be there.
+    `also` names further fields that may be there, which are whole numbers.
     """
-    known = _fields(cast("Hashable", shape))
-    for name in value.keys() - known.keys() - also:
+    fields = _fields(cast("Hashable", shape))
+    for name in value.keys() - fields.keys() - also:
         raise InvalidInputError(
             f"{where}: this version of nacre knows no {str(name)[:40]!r} here; upgrade it"
         )
     for name in also & value.keys():
         if not _fits(value[name], int):
             raise InvalidInputError(f"{where}: {name!r} must be a whole number")
-    for name, (expected, is_required) in known.items():
+    for name, (expected, is_required) in fields.items():
         if name not in value:
             if is_required:
                 raise InvalidInputError(f"{where}: {name!r} is missing")
@@ -41,23 +41,23 @@ def checked_record(
 def _fields(shape: Any) -> dict[str, tuple[Any, bool]]:
     hints = get_type_hints(shape)
     return {
-        each.name: (hints[each.name], each.default is dataclasses.MISSING)
-        for each in dataclasses.fields(shape)
+        field.name: (hints[field.name], field.default is dataclasses.MISSING)
+        for field in dataclasses.fields(shape)
     }
 
 
 def _fits(value: Any, expected: Any) -> bool:
     origin = get_origin(expected)
     if origin in (Union, UnionType):
-        # What is None is left out of a value.
-        return any(_fits(value, each) for each in get_args(expected) if each is not NoneType)
+        # A value leaves out fields that are None.
+        return any(_fits(value, type_) for type_ in get_args(expected) if type_ is not NoneType)
     if origin is Literal:
         return isinstance(value, str) and value in get_args(expected)
     if origin is tuple:
-        return isinstance(value, list) and all(isinstance(each, str) for each in value)
+        return isinstance(value, list) and all(isinstance(entry, str) for entry in value)
     if expected is float:
         return isinstance(value, int | float) and not isinstance(value, bool)
     if expected is int:
-        whole = isinstance(value, int) and not isinstance(value, bool)
-        return whole and abs(value) <= MAX_WHOLE_NUMBER
+        is_whole = isinstance(value, int) and not isinstance(value, bool)
+        return is_whole and abs(value) <= MAX_WHOLE_NUMBER
     return isinstance(value, expected)

@@ -1,27 +1,23 @@
-"""Records as writes: what stores each where there is none of its key, and what it counts."""
+"""Records as writes that store them if they do not exist, and as changes of counters."""
 
-from dataclasses import replace
-from typing import Any
-
-from nacre.being.memory.index.cluster_vectors import CLUSTER_VECTOR
+from nacre.being.memory.index.cluster_vectors import cluster_item
 from nacre.being.memory.index.vector_items import VECTOR_OF
 from nacre.being.memory.model import keys
 from nacre.being.memory.model.counters import PENDING_SCENES, UNREAD, Cap
 from nacre.being.memory.model.records import attributes_of
-from nacre.being.memory.model.types import UNDONE, Cluster, Message, Node, Scene
+from nacre.being.memory.model.types import UNDONE, Cluster, Message, Node, Scene, StoredRecord
 from nacre.being.memory.store.entries import Entry, entry_writes
-from nacre.being.memory.store.event_nodes import noted
+from nacre.being.memory.store.event_nodes import event_note_writes
 from nacre.being.memory.store.relations import CAPS as RELATION_CAPS
 from nacre.being.memory.store.relations import COUNTER as RELATIONS
-from nacre.being.memory.text.searchable_text import Entry as Searched
-from nacre.being.memory.text.searchable_text import searchable
-from nacre.being.memory.transfer.exporter import cluster_place
+from nacre.being.memory.text.searchable_text import IndexEntry, searchable
 from nacre.being.memory.transfer.portable_records import KINDS, Kind, Record, Vectors, plain_item
+from nacre.core.lazy_dataclasses import replace
 from nacre.ports.items.table import EXPIRES_AT, Absent, Item, Key, Put, Write
 
 
 def place_of(home: str, record: Record) -> Key:
-    """Return where the record is, in the partitions that begin with this."""
+    """Return the key of a record under this home partition."""
     kind = KINDS[record.kind]
     if record.kind == "message":
         return Key(f"{home}#H#{str(record.value['ts'])[:7]}", record.key)
@@ -29,59 +25,51 @@ def place_of(home: str, record: Record) -> Key:
 
 
 def writes_of(being_id: str, record: Record) -> list[Write]:
-    """Return what stores the record where there is none of its key; the first is the record."""
+    """Return the writes that store a record if it does not exist; the first is its own."""
     kind = KINDS[record.kind]
     if kind.shape is None:
         return [Put(plain_item(kind, record, keys.home(being_id)), Absent())]
-    told = record.told()
-    if isinstance(told, Entry) and kind.target is not None and not kind.is_version:
-        return entry_writes(being_id, kind.target, told, None)
-    if isinstance(told, Cluster):
-        return _cluster_writes(being_id, told, record.vectors)
-    writes: list[Write] = [Put(_item(being_id, record, told), Absent())]
-    return [*writes, *noted(being_id, told)] if isinstance(told, Node) else writes
+    stored = record.to_object()
+    if isinstance(stored, Entry) and kind.target is not None and not kind.is_version:
+        return entry_writes(being_id, kind.target, stored, None)
+    if isinstance(stored, Cluster):
+        return _cluster_writes(being_id, stored, record.vectors)
+    writes: list[Write] = [Put(_item(being_id, record, stored), Absent())]
+    return [*writes, *event_note_writes(being_id, stored)] if isinstance(stored, Node) else writes
 
 
-def _item(being_id: str, record: Record, told: Any) -> Item:
-    if isinstance(told, Scene | Node | Message):
-        return told.to_item(being_id)
-    place = place_of(keys.home(being_id), record)
-    schema = KINDS[record.kind].schema
-    assert schema is not None
-    item: Item = {"pk": place.pk, "sk": place.sk, **attributes_of(told)}
+def _item(being_id: str, record: Record, stored: StoredRecord) -> Item:
+    if isinstance(stored, Scene | Node | Message):
+        return stored.to_item(being_id)
+    item: Item = {**place_of(keys.home(being_id), record).attributes(), **attributes_of(stored)}
     if EXPIRES_AT in record.value:
         item[EXPIRES_AT] = record.value[EXPIRES_AT]
-    return schema.stamp(item)
+    return stored.schema.stamp(item)
 
 
-def _cluster_writes(being_id: str, cluster: Cluster, brought: Vectors | None) -> list[Write]:
-    """Return what stores a cluster; one that comes without its vector waits for a patrol."""
-    if brought is None:
+def _cluster_writes(being_id: str, cluster: Cluster, vectors: Vectors | None) -> list[Write]:
+    """Return the writes of a cluster; one without its vector waits for a patrol."""
+    if vectors is None:
         cluster = replace(cluster, dirty=cluster.state == "active")
         return [Put(cluster.to_item(being_id), Absent())]
-    place = cluster_place(being_id, cluster.cluster_id)
-    item: Item = {
-        "pk": place.pk,
-        "sk": place.sk,
-        "count": cluster.n_active,
-        **{VECTOR_OF + emb_id: vector for emb_id, vector in brought.of.items()},
-    }
-    return [Put(cluster.to_item(being_id), Absent()), Put(CLUSTER_VECTOR.stamp(item))]
+    named: Item = {VECTOR_OF + emb_id: vector for emb_id, vector in vectors.of.items()}
+    item = cluster_item(being_id, cluster.cluster_id, cluster.n_active, named)
+    return [Put(cluster.to_item(being_id), Absent()), Put(item)]
 
 
-def searched_in(record: Record) -> Searched | None:
-    """Return what searches see of it: scenes that wait, and memories that were not merged."""
+def searched_in(record: Record) -> IndexEntry | None:
+    """Return the index entry of a record: of pending scenes, and of nodes that were not merged."""
     if not KINDS[record.kind].is_searched:
         return None
-    told = record.told()
-    if isinstance(told, Scene):
-        return searchable(told) if told.status == "pending" else None
-    assert isinstance(told, Node)
-    return None if told.status == "merged" or told.reason == UNDONE else searchable(told)
+    stored = record.to_object()
+    if isinstance(stored, Scene):
+        return searchable(stored) if stored.status == "pending" else None
+    assert isinstance(stored, Node)
+    return None if stored.status == "merged" or stored.reason == UNDONE else searchable(stored)
 
 
 def counts_of(record: Record) -> dict[str, int]:
-    """Return what the record adds to the Being's counters."""
+    """Return the counters that the record adds to."""
     kind = KINDS[record.kind]
     if record.kind == "scene":
         return {PENDING_SCENES: 1} if record.value.get("status") == "pending" else {}
@@ -92,7 +80,7 @@ def counts_of(record: Record) -> dict[str, int]:
 
 
 def cap_of(kind: Kind) -> tuple[str, Cap] | None:
-    """Return the counter of a kind and how far it may go."""
+    """Return the counter of a kind with its cap, if it has one."""
     if kind.name == "relation":
         return RELATIONS, RELATION_CAPS[RELATIONS]
     if kind.target is None or kind.is_version or kind.target.most is None:

@@ -10,20 +10,20 @@ from datetime import datetime
 from typing import Any
 
 from nacre.being.memory.transfer.foreign_records import (
-    Found,
-    NotUnderstood,
+    ParsedPart,
+    SkippedPart,
+    records_or_reason,
     relation_record,
+    relation_scenes,
     scene_records,
-    told_relation,
-    understood,
 )
 from nacre.being.memory.transfer.portable_records import Record
 
 _PROGRAM = "server-memory"
 
 
-def read_server_memory(lines: Iterable[bytes], *, today: datetime) -> Iterator[Found]:
-    """Give an entity as a relation, each of its observations and relations as a scene."""
+def read_server_memory(lines: Iterable[bytes], *, today: datetime) -> Iterator[ParsedPart]:
+    """Yield each entity as a relation, and each observation and relation as a scene."""
     for number, raw in enumerate(lines, start=1):
         where = f"line {number}"
         if not raw.strip():
@@ -31,7 +31,7 @@ def read_server_memory(lines: Iterable[bytes], *, today: datetime) -> Iterator[F
         try:
             line = json.loads(raw.decode("utf-8-sig"))
         except (ValueError, RecursionError):
-            yield NotUnderstood(where, "not JSON")
+            yield SkippedPart(where, "not JSON")
             continue
         kind = line.get("type") if isinstance(line, dict) else None
         if kind == "entity":
@@ -39,24 +39,26 @@ def read_server_memory(lines: Iterable[bytes], *, today: datetime) -> Iterator[F
         elif kind == "relation":
             yield from _relation(line, where, today)
         else:
-            yield NotUnderstood(where, "neither an entity nor a relation")
+            yield SkippedPart(where, "neither an entity nor a relation")
 
 
-def _entity(line: dict[str, Any], where: str, today: datetime) -> Iterator[Found]:
-    name, type_, observations = (line.get(each) for each in ("name", "entityType", "observations"))
+def _entity(line: dict[str, Any], where: str, today: datetime) -> Iterator[ParsedPart]:
+    name, type_, observations = (
+        line.get(field) for field in ("name", "entityType", "observations")
+    )
     if not isinstance(name, str) or not name.strip():
-        yield NotUnderstood(where, "an entity without a name")
+        yield SkippedPart(where, "an entity without a name")
         return
     if not isinstance(observations, list):
-        yield NotUnderstood(where, "an entity without a list of observations")
+        yield SkippedPart(where, "an entity without a list of observations")
         return
     kind = type_ if isinstance(type_, str) else ""
-    texts = [each for each in observations if isinstance(each, str) and each.strip()]
-    for place, each in enumerate(observations):
-        if not isinstance(each, str) or not each.strip():
-            yield NotUnderstood(f"{where}, observation {place + 1}", "an observation without text")
+    texts = [text for text in observations if isinstance(text, str) and text.strip()]
+    for place, text in enumerate(observations):
+        if not isinstance(text, str) or not text.strip():
+            yield SkippedPart(f"{where}, observation {place + 1}", "an observation without text")
     content = "\n".join(f"- {' '.join(text.split())}" for text in texts) or kind or name
-    yield from understood(where, _one(name, kind, content, today))
+    yield from records_or_reason(where, _entity_record(name, kind, content, today))
     for place, text in enumerate(texts):
         scenes = scene_records(
             text,
@@ -66,13 +68,13 @@ def _entity(line: dict[str, Any], where: str, today: datetime) -> Iterator[Found
             day=None,
             today=today,
         )
-        yield from understood(f"{where}, observation {place + 1}", scenes)
+        yield from records_or_reason(f"{where}, observation {place + 1}", scenes)
 
 
-def _one(name: str, kind: str, content: str, today: datetime) -> Iterator[Record]:
+def _entity_record(name: str, kind: str, content: str, today: datetime) -> Iterator[Record]:
     yield relation_record(name, kind, content, today=today)
 
 
-def _relation(line: dict[str, Any], where: str, today: datetime) -> Iterator[Found]:
-    ends = [line.get(each) for each in ("from", "relationType", "to")]
-    yield from told_relation(ends, where, program=_PROGRAM, today=today)
+def _relation(line: dict[str, Any], where: str, today: datetime) -> Iterator[ParsedPart]:
+    ends = [line.get(field) for field in ("from", "relationType", "to")]
+    yield from relation_scenes(ends, where, program=_PROGRAM, today=today)

@@ -1,4 +1,4 @@
-"""Base64 as it has to be: one spelling for every content, measured before it is decoded."""
+"""Strict base64: one spelling for each content, measured before it is decoded."""
 
 import binascii
 import re
@@ -7,26 +7,26 @@ from collections.abc import Iterator
 from nacre.core.errors import InvalidInputError
 
 _PIECE = 64 * 1024  # characters that are decoded at once; a multiple of four
-_FOREIGN = re.compile(r"[^A-Za-z0-9+/]")
-_BLANK = re.compile(r"\s")
+_NOT_BASE64 = re.compile(r"[^A-Za-z0-9+/]")
+_WHITE_SPACE = re.compile(r"\s")
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 
 
 def decoded_size(text: str) -> int:
-    """Return how many bytes a base64 text stands for, by its length and its last characters.
+    """Return the size of the content, from the length and the last characters of its base64.
 
-    Raises InvalidInputError for a length that no base64 has.
+    Raises InvalidInputError if base64 cannot have this length.
     """
     if len(text) % 4:
         raise InvalidInputError(_complaint(text))
     return len(text) // 4 * 3 - _padding(text)
 
 
-def pieces(text: str) -> Iterator[bytes]:
-    """Yield the bytes in pieces, so that they are never all in memory.
+def decoded_pieces(text: str) -> Iterator[bytes]:
+    """Yield the content in pieces, so that it is never in memory as a whole.
 
-    Raises InvalidInputError, perhaps after some of them, for anything but strict base64 in
-    its one canonical spelling.
+    Raises InvalidInputError, perhaps after some pieces, unless the text is strict base64 in its
+    canonical spelling.
     """
     padding = _padding(text)
     if len(text) % 4 or text.find("=", 0, len(text) - padding) != -1:
@@ -38,13 +38,13 @@ def pieces(text: str) -> Iterator[bytes]:
         except ValueError:
             raise InvalidInputError(_complaint(text)) from None
         yield data
-    # The decoder takes several last characters for one content; only one of them is right.
+    # The decoder accepts several last characters for the same bytes; only one is canonical.
     if padding and binascii.b2a_base64(data[padding - 3 :], newline=False).decode() != text[-4:]:
         raise InvalidInputError("its last characters are not base64 of whole bytes")
 
 
 def decoded(text: str) -> bytes:
-    """Return the bytes of a text that has been found right."""
+    """Return the content of a text that has been checked."""
     return binascii.a2b_base64(text)
 
 
@@ -53,8 +53,8 @@ def encoded(data: bytes) -> str:
     return binascii.b2a_base64(data, newline=False).decode("ascii")
 
 
-def beginning(text: str, size: int) -> bytes:
-    """Return at most the first `size` bytes of a text that has been found right."""
+def decoded_head(text: str, size: int) -> bytes:
+    """Return at most the first `size` bytes of a text that has been checked."""
     return binascii.a2b_base64(text[: (size + 2) // 3 * 4])[:size]
 
 
@@ -63,23 +63,23 @@ def _padding(text: str) -> int:
 
 
 def _complaint(text: str) -> str:
-    """Say what is wrong, without repeating the content."""
+    """Return the reason why a text is refused, without repeating it."""
     if text[:5].lower() == "data:":
         return "it is a data: URI; send the base64 text alone"
     if _URL.match(text[:40]):
         return "it is a URL; media are sent as base64, and nothing is fetched"
-    # A blank says more than the = before it.
-    foreign = _BLANK.search(text) or _FOREIGN.search(text, 0, len(text) - _padding(text))
-    if foreign is not None:
-        return _about(foreign.group(), foreign.start() + 1)
-    return f"its {len(text)} characters are no multiple of four: it is cut short or not padded"
+    # White space explains more than an = before it.
+    fault = _WHITE_SPACE.search(text) or _NOT_BASE64.search(text, 0, len(text) - _padding(text))
+    if fault is not None:
+        return _character_complaint(fault.group(), fault.start() + 1)
+    return f"its {len(text)} characters are not a multiple of four: it is cut short or not padded"
 
 
-def _about(mark: str, place: int) -> str:
-    if mark.isspace():
+def _character_complaint(character: str, place: int) -> str:
+    if character.isspace():
         return f"it has white space at character {place}; send it on one line"
-    if mark in "-_":
-        return f"it has '{mark}' at character {place}: that is base64url; use + and /"
-    if mark == "=":
+    if character in "-_":
+        return f"it has '{character}' at character {place}: that is base64url; use + and /"
+    if character == "=":
         return f"it has a '=' at character {place}, before its end"
-    return f"character {place} is no base64"
+    return f"character {place} is not base64"

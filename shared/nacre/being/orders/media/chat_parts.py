@@ -1,18 +1,18 @@
-"""An order as parts of a chat message: the words first, then what came with them."""
+"""An order as parts of a chat message: its text first, then its attachments."""
 
 import asyncio
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from nacre.being.orders.abandoned_threads import begun
-from nacre.being.orders.media.decoded_content import decoder
+from nacre.being.orders.daemon_thread import in_daemon_thread
+from nacre.being.orders.media.decoded_content import text_decoder
 from nacre.being.orders.media.incoming import Attachment
 from nacre.being.orders.media.media_limits import readable
 from nacre.being.orders.media.media_types import ALL
 from nacre.core.errors import InvalidInputError, UnavailableError
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.core.limits import ATTACHED_TEXT_BYTES
 from nacre.ports.documents import DocumentReader, DocumentText
 from nacre.ports.transcriber import Transcriber
@@ -32,7 +32,7 @@ Part = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MediaAbilities:
-    """What the model takes beside text, and what turns the rest into text."""
+    """The media that the model takes, and the ports that turn others into text."""
 
     images: bool = True
     files: bool = False  # whether it takes a PDF as it is
@@ -43,17 +43,17 @@ class MediaAbilities:
 async def parts_for(
     message: str, attachments: Sequence[Attachment], abilities: MediaAbilities
 ) -> list[Part]:
-    """Return the parts of a user's message: the message unmodified, then each attachment.
+    """Return the parts of a user's message: the unchanged message, then each attachment.
 
-    Each attachment has a line that names it. What the model cannot be given is named with
-    the reason. Documents and sounds are read in threads, for as long as their ports allow.
+    A line names each attachment, and says why if the model cannot be given its content. Documents
+    and sounds are read in threads, for as long as their ports allow.
     """
     parts = [_text(message)]
     for number, attachment in enumerate(attachments, 1):
         if ALL[attachment.mime_type].group in _SLOW:
-            read = begun(partial(_parts, number, attachment, abilities))
-            found = await asyncio.wrap_future(read)
-            parts.extend(found)
+            reading = in_daemon_thread(partial(_parts, number, attachment, abilities))
+            new_parts = await asyncio.wrap_future(reading)
+            parts.extend(new_parts)
         else:
             parts.extend(_parts(number, attachment, abilities))
     return parts
@@ -65,7 +65,7 @@ def _parts(number: int, attachment: Attachment, abilities: MediaAbilities) -> li
             return _image(number, attachment, abilities)
         case "text":
             head = attachment.head(ATTACHED_TEXT_BYTES)
-            text = decoder(head).decode(head)
+            text = text_decoder(head).decode(head)
             note = "" if len(head) == attachment.size else f"cut after {readable(len(head))}"
             return [_fenced(number, attachment, text, note)]
         case "document":
@@ -84,26 +84,26 @@ def _image(number: int, attachment: Attachment, abilities: MediaAbilities) -> li
 
 
 def _document(number: int, attachment: Attachment, abilities: MediaAbilities) -> list[Part]:
-    found = _read(attachment, abilities.documents)
-    if isinstance(found, DocumentText):
-        pages = f"{found.read} of {found.pages} pages"
-        text, note = _bounded(found.text)
+    document = _read(attachment, abilities.documents)
+    if isinstance(document, DocumentText):
+        pages = f"{document.read} of {document.pages} pages"
+        text, note = _bounded(document.text)
         return [_fenced(number, attachment, text, pages + (f"; {note}" if note else ""))]
     if abilities.files:
         file = {"filename": attachment.name, "file_data": _data_uri(attachment)}
         return [_text(_line(number, attachment)), {"type": "file", "file": file}]
-    return [_text(_line(number, attachment, f"not read: {found}"))]
+    return [_text(_line(number, attachment, f"not read: {document}"))]
 
 
 def _read(attachment: Attachment, reader: DocumentReader | None) -> DocumentText | str:
-    """Return the text of a document, or why there is none."""
+    """Return the text of a document, or the reason why there is none."""
     if reader is None:
         return "no reader for PDFs is installed"
     try:
-        found = reader.read(attachment.data)
+        document = reader.read(attachment.data)
     except (InvalidInputError, UnavailableError) as error:
         return str(error)
-    return found if found.text.strip() else "it holds no text"
+    return document if document.text.strip() else "it holds no text"
 
 
 def _sound(number: int, attachment: Attachment, abilities: MediaAbilities) -> Part:
@@ -111,20 +111,20 @@ def _sound(number: int, attachment: Attachment, abilities: MediaAbilities) -> Pa
         reason = "not transcribed: no transcriber is configured"
         return _text(_line(number, attachment, reason))
     try:
-        heard = abilities.transcriber.transcribe(
+        transcript = abilities.transcriber.transcribe(
             attachment.data, name=attachment.name, mime_type=attachment.mime_type
         )
     except UnavailableError as error:
         return _text(_line(number, attachment, f"not transcribed: {error}"))
-    text, note = _bounded(heard.text)
+    text, note = _bounded(transcript.text)
     return _fenced(number, attachment, text, "transcript" + (f"; {note}" if note else ""))
 
 
 def _bounded(text: str) -> tuple[str, str]:
-    # A lone surrogate, which PDFs can spell, is no text that travels.
+    # PDFs can contain lone surrogates, which cannot be encoded.
     raw = text.encode("utf-8", "replace")
-    kept = raw[:ATTACHED_TEXT_BYTES].decode("utf-8", "ignore")
-    return kept, f"cut after {readable(ATTACHED_TEXT_BYTES)}" if len(kept) < len(text) else ""
+    head = raw[:ATTACHED_TEXT_BYTES].decode("utf-8", "ignore")
+    return head, f"cut after {readable(ATTACHED_TEXT_BYTES)}" if len(head) < len(text) else ""
 
 
 def _line(number: int, attachment: Attachment, note: str = "") -> str:

@@ -1,4 +1,4 @@
-"""Names of files as they come from strangers, made fit for one line of text."""
+"""File names from other people, as one short line of text."""
 
 import re
 import unicodedata
@@ -6,20 +6,20 @@ import unicodedata
 from nacre.core.limits import MAX_FILE_NAME
 
 _SEPARATORS = re.compile(r"[/\\]")
-# Controls, marks that turn text around, surrogates, private and unassigned characters,
-# and the ends of lines and paragraphs.
-_UNSHOWN = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"))
+# Controls, marks that change the direction of text, surrogates, private and unassigned
+# characters, and the separators of lines and paragraphs.
+_HIDDEN = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"))
 
 
-def base_name(given: str) -> str:
-    """Return the last part of a path as a plain name; empty when nothing is left of it."""
-    last = _SEPARATORS.split(given[-4 * MAX_FILE_NAME :])[-1]
-    shown = "".join(
-        " " if mark.isspace() else mark
-        for mark in last
-        if mark in "\t\n\r" or unicodedata.category(mark) not in _UNSHOWN
+def base_name(path: str) -> str:
+    """Return the last part of a path as a plain name; empty if nothing of it can be shown."""
+    last = _SEPARATORS.split(path[-4 * MAX_FILE_NAME :])[-1]
+    visible = "".join(
+        " " if character.isspace() else character
+        for character in last
+        if character in "\t\n\r" or unicodedata.category(character) not in _HIDDEN
     )
-    name = " ".join(shown.split()).replace("`", "'")
+    name = " ".join(visible.split()).replace("`", "'")
     if not name.strip(". "):
         return ""
     return _shortened(name)

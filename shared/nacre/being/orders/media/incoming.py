@@ -1,24 +1,24 @@
-"""Media that come with an order: read strictly, and refused by name."""
+"""The media of an incoming order, checked strictly; an error names the item."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from nacre.being.orders.media.base64_text import beginning, decoded, decoded_size, pieces
-from nacre.being.orders.media.decoded_content import Content
+from nacre.being.orders.media.base64_text import decoded, decoded_head, decoded_pieces, decoded_size
+from nacre.being.orders.media.decoded_content import DecodedContent
 from nacre.being.orders.media.file_names import base_name
 from nacre.being.orders.media.media_limits import MediaLimits, bound, megabytes
-from nacre.being.orders.media.media_types import FILES, IMAGES, MediaType, likely
+from nacre.being.orders.media.media_types import FILES, IMAGES, MediaType, likely_type
 from nacre.core.errors import InvalidArgumentError, InvalidInputError
+from nacre.core.lazy_dataclasses import dataclass, field
 
 Kind = Literal["image", "file"]
 
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """One image or file of an order, checked; its bytes are decoded each time they are asked for.
+    """One checked image or file of an order; its content is decoded on each access.
 
-    The base64 text is the one that came with the call, so an attachment costs no memory.
+    The base64 text is that of the call, so an attachment takes no further memory.
     """
 
     kind: Kind
@@ -35,12 +35,12 @@ class Attachment:
 
     def head(self, size: int) -> bytes:
         """Return at most the first `size` bytes of the content."""
-        return beginning(self.base64, size)
+        return decoded_head(self.base64, size)
 
 
 @dataclass(frozen=True, slots=True)
-class _Sent:
-    """One item as it came, before its content is looked at."""
+class _Item:
+    """One item of a call, before its content is checked."""
 
     kind: Kind
     place: str
@@ -50,52 +50,56 @@ class _Sent:
 
 
 def read_attachments(images: Any, files: Any, limits: MediaLimits) -> tuple[Attachment, ...]:
-    """Return the images and files of a call, images first, each in its order.
+    """Return the images and files of a call, images first, both in their order.
 
-    Everything that can be known without decoding is checked for all of them first. Raises
-    InvalidArgumentError, whose text names the item, what was wrong and the limit.
+    All checks that need no decoding come first, for all items. Raises InvalidArgumentError, whose
+    text names the item, the fault and the limit.
     """
-    sent = [
-        *_sent("image", images, IMAGES, most=limits.images),
-        *_sent("file", files, FILES, most=limits.files),
+    items = [
+        *_items("image", images, IMAGES, most=limits.images),
+        *_items("file", files, FILES, most=limits.files),
     ]
     total = 0
-    for item in sent:
+    for item in items:
         total += _measured(item, limits)
     if total > limits.call_bytes:
         raise InvalidArgumentError(limits.too_much(total))
-    return tuple(_read(item) for item in sent)
+    return tuple(_read(item) for item in items)
 
 
-def _sent(kind: Kind, given: Any, types: Mapping[str, MediaType], *, most: int) -> Iterator[_Sent]:
-    items = _listed(f"{kind}s", given)
-    if len(items) > most:
+def _items(
+    kind: Kind, argument: Any, types: Mapping[str, MediaType], *, most: int
+) -> Iterator[_Item]:
+    entries = _checked_list(f"{kind}s", argument)
+    if len(entries) > most:
         raise InvalidArgumentError(
-            f"there are {len(items)} {kind}s; one call takes at most {most}. Send fewer at once"
+            f"there are {len(entries)} {kind}s; one call takes at most {most}. Send fewer at once"
         )
-    for number, item in enumerate(items):
+    for number, entry in enumerate(entries):
         place = f"{kind}s[{number}]"
-        if not isinstance(item, Mapping):
+        if not isinstance(entry, Mapping):
             raise InvalidArgumentError(f"{place}: expected an object with data and mimeType")
-        text, declared, named = (item.get(name) for name in ("data", "mimeType", "filename"))
+        text, declared, file_name = (entry.get(name) for name in ("data", "mimeType", "filename"))
         if not isinstance(text, str):
             raise InvalidArgumentError(f"{place}: 'data' must be base64 text")
         if not isinstance(declared, str):
             raise InvalidArgumentError(f"{place}: 'mimeType' must be text, such as {_first(types)}")
-        if named is not None and not isinstance(named, str):
+        if file_name is not None and not isinstance(file_name, str):
             raise InvalidArgumentError(f"{place}: 'filename' must be text, or left out")
-        name = base_name(named or "")
+        name = base_name(file_name or "")
         if name:
             place = f"{place} ({name})"
-        found = _allowed(place, kind, declared, types)
-        yield _Sent(kind, place, found, name or f"{kind}-{number + 1}.{found.extension}", text)
+        media_type = _allowed(place, kind, declared, types)
+        yield _Item(
+            kind, place, media_type, name or f"{kind}-{number + 1}.{media_type.extension}", text
+        )
 
 
-def _listed(name: str, given: Any) -> Sequence[Any]:
-    if given is None:
+def _checked_list(name: str, argument: Any) -> Sequence[Any]:
+    if argument is None:
         return ()
-    if isinstance(given, Sequence) and not isinstance(given, str | bytes):
-        return given
+    if isinstance(argument, Sequence) and not isinstance(argument, str | bytes):
+        return argument
     raise InvalidArgumentError(f"'{name}' must be a list of objects with data and mimeType")
 
 
@@ -104,21 +108,21 @@ def _first(types: Mapping[str, MediaType]) -> str:
 
 
 def _allowed(place: str, kind: Kind, declared: str, types: Mapping[str, MediaType]) -> MediaType:
-    # Types are case-insensitive, and a parameter such as a charset says nothing that counts here.
-    wanted = declared.partition(";")[0].strip().lower()
-    found = types.get(wanted)
-    if found is not None:
-        return found
-    other, elsewhere = ("files", FILES) if kind == "image" else ("images", IMAGES)
-    if wanted in elsewhere:
-        raise InvalidArgumentError(f"{place}: {wanted} goes into '{other}', not into '{kind}s'")
-    shown = base_name(wanted.replace("/", "\N{DIVISION SLASH}")).replace("\N{DIVISION SLASH}", "/")
+    # Types are case-insensitive, and parameters such as the charset do not matter here.
+    name = declared.partition(";")[0].strip().lower()
+    media_type = types.get(name)
+    if media_type is not None:
+        return media_type
+    other_list, other_types = ("files", FILES) if kind == "image" else ("images", IMAGES)
+    if name in other_types:
+        raise InvalidArgumentError(f"{place}: {name} goes into '{other_list}', not into '{kind}s'")
+    readable = base_name(name.replace("/", "\N{DIVISION SLASH}")).replace("\N{DIVISION SLASH}", "/")
     raise InvalidArgumentError(
-        f"{place}: the type '{shown}' is not taken; {kind}s may be {', '.join(types)}"
+        f"{place}: the type '{readable}' is not accepted; {kind}s may be {', '.join(types)}"
     )
 
 
-def _measured(item: _Sent, limits: MediaLimits) -> int:
+def _measured(item: _Item, limits: MediaLimits) -> int:
     if not item.text:
         raise InvalidArgumentError(f"{item.place}: it is empty")
     try:
@@ -133,14 +137,14 @@ def _measured(item: _Sent, limits: MediaLimits) -> int:
     return size
 
 
-def _read(item: _Sent) -> Attachment:
+def _read(item: _Item) -> Attachment:
     try:
-        content = Content(item.type, pieces(item.text))
+        content = DecodedContent(item.type, decoded_pieces(item.text))
     except InvalidInputError as error:
         raise InvalidArgumentError(f"{item.place}: {error}") from None
     if not content.fits():
         raise InvalidArgumentError(
-            f"{item.place}: it is declared as {item.type.name}, but {_found(item.type, content)}"
+            f"{item.place}: it is declared as {item.type.name}, but {_actual(item.type, content)}"
         )
     if content.is_cut():
         raise InvalidArgumentError(f"{item.place}: the {item.type.name} is cut short")
@@ -148,9 +152,9 @@ def _read(item: _Sent) -> Attachment:
     return Attachment(item.kind, item.type.name, name, size, content.sha256, item.text)
 
 
-def _found(declared: MediaType, content: Content) -> str:
-    if looks := likely(content.head):
-        return f"looks like {looks}"
+def _actual(declared: MediaType, content: DecodedContent) -> str:
+    if guess := likely_type(content.head):
+        return f"looks like {guess}"
     if declared.group == "text":
         return "is not text in UTF-8"
     return "is text" if content.is_text else "does not begin like one"

@@ -1,7 +1,6 @@
-"""How much media one order carries, and what a deployment adds to that."""
+"""The limits on the media of one order, and the texts that name them."""
 
-from dataclasses import dataclass
-
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.core.limits import (
     LAMBDA_MEDIA_BYTES,
     LAPTOP_MEDIA_BYTES,
@@ -15,7 +14,7 @@ from nacre.core.limits import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MediaLimits:
-    """What one call may bring and what one answer may hold, in bytes before base64."""
+    """The limits of one call and of one answer, in bytes before base64."""
 
     images: int = MAX_IMAGES
     files: int = MAX_FILES
@@ -23,7 +22,7 @@ class MediaLimits:
     call_bytes: int
     answer_item_bytes: int = MAX_ANSWER_ITEM_BYTES
     answer_bytes: int = MAX_ANSWER_MEDIA_BYTES
-    deployment: str  # as it stands in "this ... accepts", "more than this ... sends"
+    deployment: str  # the noun in texts such as "this server accepts"
     instead: str  # what to do when a call is too large
     platform: str = ""  # why the limit is there
 
@@ -44,7 +43,7 @@ class MediaLimits:
         )
 
     def too_much(self, size: int) -> str:
-        """Say that a call's attachments are more than the deployment takes."""
+        """Return the error text for a call whose attachments exceed the limit."""
         return (
             f"attachments are {megabytes(size, over=self.call_bytes)} MB; this {self.deployment}"
             f" accepts {megabytes(self.call_bytes)} MB per call{self.platform}. {self.instead}"
@@ -60,9 +59,9 @@ def megabytes(size: int, *, over: int | None = None) -> str:
 
 
 def bound(size: int) -> str:
-    """Return a limit in words; one that is whole in binary units is shown in both."""
-    whole, rest = divmod(size, 1024 * 1024)
-    return f"{megabytes(size)} MB" if rest else f"{whole} MiB ({megabytes(size)} MB)"
+    """Return a limit in words; one that is a whole number of MiB is given in both units."""
+    mebibytes, remainder = divmod(size, 1024 * 1024)
+    return f"{megabytes(size)} MB" if remainder else f"{mebibytes} MiB ({megabytes(size)} MB)"
 
 
 def readable(size: int) -> str:

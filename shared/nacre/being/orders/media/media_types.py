@@ -1,8 +1,9 @@
-"""Which media an order takes, and how the first bytes of each begin."""
+"""The media types that an order accepts, and the first bytes of each."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Literal
+
+from nacre.core.lazy_dataclasses import dataclass
 
 Group = Literal["image", "document", "text", "audio", "video", "archive"]
 
@@ -12,7 +13,7 @@ _SPACES = b" \t\r\n\x0c"
 
 @dataclass(frozen=True, slots=True)
 class MediaType:
-    """One type of the allow-list; `begins` tells by its first 2,048 bytes whether it is one."""
+    """One accepted type; `begins` checks the first 2,048 bytes of a content."""
 
     name: str
     group: Group
@@ -29,7 +30,7 @@ def _riff(form: bytes) -> Callable[[bytes], bool]:
 
 
 def _mpeg_audio(data: bytes) -> bool:
-    """Whether an MPEG audio frame begins here, or the tag that players put before it."""
+    """Return whether the data begin with an MPEG audio frame, or with an ID3 tag before one."""
     if data.startswith(b"ID3"):
         return True
     return len(data) > 1 and data[0] == 0xFF and data[1] & 0xE0 == 0xE0 and data[1] & 0x06 != 0
@@ -56,21 +57,21 @@ def _pdf(data: bytes) -> bool:
 
 
 def _tar(data: bytes) -> bool:
-    """Whether the first header is one of a tar: its checksum holds for every dialect."""
+    """Return whether the data begin with a tar header, in any dialect, by its checksum."""
     header = data[:_TAR_HEADER]
     if len(header) < _TAR_HEADER:
         return False
     if not any(header):  # two empty records are an empty archive
         return len(data) >= 2 * _TAR_HEADER and not any(data[: 2 * _TAR_HEADER])
     try:
-        told = int(header[148:156].strip(b" \0"), 8)
+        checksum = int(header[148:156].strip(b" \0"), 8)
     except ValueError:
         return False
-    return told == sum(header) - sum(header[148:156]) + 8 * ord(" ")
+    return checksum == sum(header) - sum(header[148:156]) + 8 * ord(" ")
 
 
-def _nothing(_data: bytes) -> bool:
-    """Say nothing by the beginning: whether a content is text takes all of it."""
+def _never(_data: bytes) -> bool:
+    """Return False: whether a content is text depends on all of it."""
     return False
 
 
@@ -84,11 +85,11 @@ _TYPES = (
     MediaType("image/gif", "image", "gif", _magic(b"GIF87a", b"GIF89a")),
     MediaType("image/webp", "image", "webp", _riff(b"WEBP")),
     MediaType("application/pdf", "document", "pdf", _pdf),
-    MediaType("text/plain", "text", "txt", _nothing),
-    MediaType("text/markdown", "text", "md", _nothing),
-    MediaType("text/html", "text", "html", _nothing),
-    MediaType("text/csv", "text", "csv", _nothing),
-    MediaType("application/json", "text", "json", _nothing),
+    MediaType("text/plain", "text", "txt", _never),
+    MediaType("text/markdown", "text", "md", _never),
+    MediaType("text/html", "text", "html", _never),
+    MediaType("text/csv", "text", "csv", _never),
+    MediaType("application/json", "text", "json", _never),
     MediaType("audio/mpeg", "audio", "mp3", _mpeg_audio),
     MediaType("audio/wav", "audio", "wav", _riff(b"WAVE")),
     MediaType("audio/ogg", "audio", "ogg", _magic(b"OggS")),
@@ -106,18 +107,18 @@ _TYPES = (
     MediaType("application/x-compressed-tar", "archive", "tar.gz", _GZIP),
 )
 
-IMAGES: Mapping[str, MediaType] = {each.name: each for each in _TYPES if each.group == "image"}
-FILES: Mapping[str, MediaType] = {each.name: each for each in _TYPES if each.group != "image"}
-ALL: Mapping[str, MediaType] = {each.name: each for each in _TYPES}
+ALL: Mapping[str, MediaType] = {entry.name: entry for entry in _TYPES}
+IMAGES: Mapping[str, MediaType] = {name: e for name, e in ALL.items() if e.group == "image"}
+FILES: Mapping[str, MediaType] = {name: e for name, e in ALL.items() if e.group != "image"}
 
 
-# MPEG frames and empty archives begin like much else, so they say little about what a content is.
+# Other contents may begin like an MPEG frame or an empty archive, so these prove little.
 _UNSURE = (_mpeg_audio, _aac, _tar)
 
 
-def likely(head: bytes) -> str:
-    """Return what a content looks like by its beginning, or nothing."""
-    for each in _TYPES:
-        if each.begins not in _UNSURE and each.begins(head):
-            return each.name
+def likely_type(head: bytes) -> str:
+    """Return the type that a content seems to have by its first bytes, or an empty text."""
+    for media_type in _TYPES:
+        if media_type.begins not in _UNSURE and media_type.begins(head):
+            return media_type.name
     return ""

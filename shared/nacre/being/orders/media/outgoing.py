@@ -1,20 +1,20 @@
-"""Media of an answer, as blocks and within the limits; what does not fit is named."""
+"""The media of an answer, as content blocks within the limits; left out media are named."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
-from nacre.being.orders.media.base64_text import decoded_size, encoded, pieces
+from nacre.being.orders.media.base64_text import decoded_pieces, decoded_size, encoded
 from nacre.being.orders.media.file_names import base_name
 from nacre.being.orders.media.media_limits import MediaLimits, bound, readable
 from nacre.being.orders.media.media_types import ALL, IMAGES
 from nacre.core.errors import InvalidInputError
+from nacre.core.lazy_dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
 class OutMedia:
-    """One image, sound or file of an answer: bytes, or text that is base64 already."""
+    """One image, sound or file of an answer: bytes, or a text in base64."""
 
     mime_type: str
     data: bytes | str = field(repr=False)
@@ -23,14 +23,14 @@ class OutMedia:
 
 @dataclass(frozen=True, slots=True)
 class FittedMedia:
-    """The blocks that an answer carries, and a line for each that it does not."""
+    """The content blocks of an answer, and a line for each medium that was left out."""
 
     blocks: list[dict[str, Any]] = field(repr=False)
     left_out: list[str]
 
 
 def media_of(block: Mapping[str, Any]) -> OutMedia | None:
-    """Return the medium that a content block of a tool's result holds, if it holds one."""
+    """Return the medium in a content block of a tool's result, or None."""
     match block:
         case {"type": "image" | "audio", "data": str(data), "mimeType": str(mime_type)}:
             return OutMedia(mime_type, data)
@@ -41,15 +41,15 @@ def media_of(block: Mapping[str, Any]) -> OutMedia | None:
 
 
 def fit(media: Sequence[OutMedia], limits: MediaLimits, *, text_bytes: int = 0) -> FittedMedia:
-    """Return the media as content blocks, in their order, as many as the answer carries.
+    """Return as many media as the answer can carry, as content blocks in their order.
 
-    What comes twice goes out once. `text_bytes` is what the answer's words take of the room.
+    Repeated media are sent once. `text_bytes` is the size of the answer's text.
     """
     blocks: list[dict[str, Any]] = []
     left_out: list[str] = []
     names: set[str] = set()
-    seen: set[tuple[str, str]] = set()
-    room = limits.answer_bytes - text_bytes
+    contents: set[tuple[str, str]] = set()
+    bytes_left = limits.answer_bytes - text_bytes
     for number, item in enumerate(media, 1):
         mime_type = item.mime_type.partition(";")[0].strip().lower() or _UNKNOWN
         name = _name(item.name, mime_type, number)
@@ -58,13 +58,13 @@ def fit(media: Sequence[OutMedia], limits: MediaLimits, *, text_bytes: int = 0) 
         except InvalidInputError:
             left_out.append(f"{name} was left out: its content is not base64.")
             continue
-        if (mime_type, text) in seen:
+        if (mime_type, text) in contents:
             continue
-        if size > limits.answer_item_bytes or size > room:
-            left_out.append(f"{name} ({readable(size)}) was left out: {_why(size, limits)}.")
+        if size > limits.answer_item_bytes or size > bytes_left:
+            left_out.append(f"{name} ({readable(size)}) was left out: {_reason(size, limits)}.")
             continue
-        seen.add((mime_type, text))
-        room -= size
+        contents.add((mime_type, text))
+        bytes_left -= size
         blocks.append(_block(mime_type, text, _unique(name, names)))
     return FittedMedia(blocks, left_out)
 
@@ -75,12 +75,12 @@ _UNKNOWN = "application/octet-stream"
 def _checked(data: bytes | str) -> tuple[str, int]:
     if isinstance(data, bytes):
         return encoded(data), len(data)
-    for _ in pieces(data):
+    for _ in decoded_pieces(data):
         pass
     return data, decoded_size(data)
 
 
-def _why(size: int, limits: MediaLimits) -> str:
+def _reason(size: int, limits: MediaLimits) -> str:
     if size > limits.answer_item_bytes:
         return f"one item of an answer may have {bound(limits.answer_item_bytes)}"
     return (
@@ -89,19 +89,20 @@ def _why(size: int, limits: MediaLimits) -> str:
     )
 
 
-def _name(given: str, mime_type: str, number: int) -> str:
-    known = ALL.get(mime_type)
-    return base_name(given) or f"attachment-{number}.{known.extension if known else 'bin'}"
+def _name(file_name: str, mime_type: str, number: int) -> str:
+    media_type = ALL.get(mime_type)
+    extension = media_type.extension if media_type else "bin"
+    return base_name(file_name) or f"attachment-{number}.{extension}"
 
 
-def _unique(name: str, taken: set[str]) -> str:
+def _unique(name: str, names: set[str]) -> str:
     stem, dot, extension = name.partition(".")
-    found, number = name, 1
-    while found in taken:
+    unique, number = name, 1
+    while unique in names:
         number += 1
-        found = f"{stem}-{number}{dot}{extension}"
-    taken.add(found)
-    return found
+        unique = f"{stem}-{number}{dot}{extension}"
+    names.add(unique)
+    return unique
 
 
 def _block(mime_type: str, text: str, name: str) -> dict[str, Any]:

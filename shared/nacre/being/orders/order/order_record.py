@@ -1,61 +1,142 @@
-"""What is kept of an order that was answered: its messages, perhaps a scene, and its turn."""
+"""The record of an answered order: its messages, perhaps a scene, and a turn of its session.
+
+A task whose worker dies runs again. The reply of the first attempt is stored with the task, so
+that nobody pays for it twice, no tool is called twice, and the client, the session and the
+history agree on one answer.
+"""
 
 from contextlib import suppress
-from dataclasses import dataclass
 from random import Random
+from typing import Any
+from unicodedata import normalize
 
-from nacre.being.memory.model.types import moment
-from nacre.being.orders.order.order_notes import OrderNoting
-from nacre.being.orders.order.reply import Reply
-from nacre.being.orders.order.request import GivenOrder
+from nacre.being.memory.model.message_chain import ChatMessage
+from nacre.being.memory.model.types import Message, SceneDraft, moment
+from nacre.being.memory.patrol_trigger import PatrolTrigger
+from nacre.being.memory.store.history import History
+from nacre.being.memory.store.scenes import Scenes
+from nacre.being.memory.text.memory_text import one_line
+from nacre.being.memory.text.text_blocks import shortened
+from nacre.being.orders.order.request import OrderRequest
 from nacre.being.orders.sessions.session import Session, Turn
 from nacre.being.orders.sessions.store import SessionStore
 from nacre.core.clock import Clock
-from nacre.core.errors import NacreError
+from nacre.core.errors import InvalidInputError, NacreError, UnavailableError
+from nacre.core.lazy_dataclasses import asdict, dataclass, field
+from nacre.core.limits import LEAST_EXTRACTED_IMPORTANCE, MAX_CHAT_BYTES, ORDER_SCENE_BYTES
+from nacre.protocol.context import TaskRun
+from nacre.text.analysis import terms
 
-_UNKEPT = "(The session could not be kept: its next order does not know of this one.)"
+_REPLY = "reply"
+_NOTES_TOOL = "update_notes"
+_MIN_TERMS = 3  # a greeting is not worth a memory
+_SESSION_FAILED = "(The session could not be kept: its next order does not know of this one.)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """The reply to an order, before it is recorded."""
+
+    text: str
+    remarks: list[str]  # lines for the client, which are not part of the conversation
+    has_noted: bool  # whether the model itself has recorded what should stay
+    media: list[dict[str, Any]] = field(default_factory=list, repr=False)
+
+
+def earlier_reply(task: TaskRun | None) -> Reply | None:
+    """Return the reply of an earlier attempt at the task."""
+    fields = None if task is None else task.notes.get(_REPLY)
+    return None if fields is None else Reply(**fields)
+
+
+def save_reply(task: TaskRun | None, reply: Reply) -> None:
+    """Store the reply for another attempt at the task, unless it has media or is too long.
+
+    Raises LeaseLostError if another worker has the task; then that worker's reply counts.
+    """
+    if task is None or reply.media:
+        return
+    with suppress(InvalidInputError, UnavailableError):
+        task.keep({_REPLY: asdict(reply)})
+
+
+def has_noted(called: set[str]) -> bool:
+    """Return whether the model itself has recorded what should stay."""
+    return _NOTES_TOOL in called
 
 
 @dataclass(frozen=True, slots=True)
-class Keeping:
-    """Keeps what was said in the memory and in the session."""
+class OrderRecorder:
+    """Stores answered orders in the memory and in their sessions.
 
-    noting: OrderNoting
+    The patrol reads the messages later and extracts scenes from them. Until then a scene of the
+    order itself makes it searchable at once.
+    """
+
+    history: History
+    scenes: Scenes
+    trigger: PatrolTrigger
     sessions: SessionStore
     clock: Clock
     rng: Random
 
-    def keep(self, order: GivenOrder, before: Session | None, reply: Reply) -> list[str]:
-        """Keep what was said, and return what the client should know of that.
+    def record(self, order: OrderRequest, session: Session | None, reply: Reply) -> list[str]:
+        """Store the order, and return remarks for the client about parts that failed.
 
-        The answer is there, so it is given whatever becomes of this.
+        The client gets its answer even if nothing can be stored.
         """
-        principal, key = order.principal, order.key
-        caller = order.caller()
-        marker = before.marker_id if before else None
+        marker_id = session.marker_id if session else None
         with suppress(NacreError):
-            marker = self.noting.keep(
-                principal.being_id,
-                message=order.message,
-                answer=reply.text,
-                session_id=key.session_id,
-                marker_id=marker,
-                has_noted=reply.has_noted,
-                caller=caller,
-            )
-        if not key.is_kept:
+            marker_id = self._add_messages(order, reply, marker_id)
+        if not order.key.is_kept:
             return []
         turn = Turn(
             turn_id=order.turn_id(self.rng),
             at=moment(self.clock()),
             message=order.message,
             answer=reply.text,
-            files=tuple(each.name for each in order.attachments),
+            files=tuple(attachment.name for attachment in order.attachments),
         )
         try:
             self.sessions.add(
-                principal.being_id, key.session_id, turn, caller=caller, marker_id=marker
+                order.principal.being_id,
+                order.key.session_id,
+                turn,
+                caller=order.caller(),
+                marker_id=marker_id,
             )
         except NacreError:
-            return [_UNKEPT]
+            return [_SESSION_FAILED]
         return []
+
+    def _add_messages(self, order: OrderRequest, reply: Reply, marker_id: str | None) -> str | None:
+        """Store the messages, and a scene unless the model has noted one; return the marker."""
+        added = self.history.add(
+            order.principal.being_id,
+            [_message("user", order.message), _message("assistant", reply.text)],
+            marker_id=marker_id,
+            session_key_hash=order.key.session_id,
+            for_patrol=True,
+        )
+        if not reply.has_noted and added.messages and len(set(terms(order.message))) >= _MIN_TERMS:
+            self._add_scene(order, reply, added.messages)
+        return added.marker_id
+
+    def _add_scene(self, order: OrderRequest, reply: Reply, evidence: tuple[Message, ...]) -> None:
+        message, answer = (
+            shortened(one_line(text), ORDER_SCENE_BYTES) for text in (order.message, reply.text)
+        )
+        scene = SceneDraft(
+            action=f"Was told in an order: {message} Answered: {answer}",
+            actors=(order.caller(),),
+            when=(f"{self.clock():%Y-%m-%d}",),
+            importance=LEAST_EXTRACTED_IMPORTANCE,
+            evidence=tuple(message.message_id for message in evidence),
+        )
+        self.scenes.record(order.principal.being_id, [scene])
+        self.trigger.after_scenes(order.principal.being_id)
+
+
+def _message(role: str, text: str) -> ChatMessage:
+    """Return a message within the history's limit; results of other servers may be longer."""
+    return ChatMessage(role, shortened(normalize("NFC", text), MAX_CHAT_BYTES))

@@ -1,23 +1,23 @@
-"""The tools that the model of an order may call: those of the server, as its caller may."""
+"""The tools that the model of an order may call, with the rights of its caller."""
 
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
 from typing import Any
 
 from nacre.access.scopes import ORDER_PREFIX
 from nacre.being.memory.text.text_blocks import shortened
-from nacre.being.orders.abandoned_threads import begun
+from nacre.being.orders.daemon_thread import in_daemon_thread
 from nacre.being.orders.media.outgoing import OutMedia, media_of
-from nacre.being.orders.order.waiting import Patience
+from nacre.being.orders.order.deadline import OrderDeadline
 from nacre.core.coroutines import step
 from nacre.core.errors import NacreError
+from nacre.core.lazy_dataclasses import dataclass, replace
 from nacre.core.limits import ORDER_TOOL_RESULT_BYTES, ORDER_TOOLS
 from nacre.ports.chat import ToolRequest
-from nacre.protocol.context import Channel, Context
+from nacre.protocol.context import Channel, Context, WrappedChannel
 from nacre.protocol.surface import (
     Definitions,
     GatheringSource,
@@ -25,47 +25,33 @@ from nacre.protocol.surface import (
     Surface,
     WireTool,
 )
-from nacre.protocol.versions import is_modern
+from nacre.protocol.versions import MODERN
 
 
-class PatientChannel:
-    """A channel whose questions wait no longer than the order does.
+class DeadlineChannel(WrappedChannel):
+    """A channel whose questions wait until the deadline of the order.
 
-    A person may take minutes to answer. Meanwhile the order keeps its session, is heard of, and
-    ends when its client gives it up; an answer after that reaches nobody.
+    A person may take minutes to answer. Meanwhile the order keeps its session and reports
+    progress, and it ends when its client gives it up. Later answers are dropped.
     """
 
-    def __init__(self, channel: Channel, patience: Patience) -> None:
-        self._channel = channel
-        self._patience = patience
-
-    @property
-    def can_ask(self) -> bool:
-        """Whether the client can be asked."""
-        return self._channel.can_ask
-
-    @property
-    def cancelled(self) -> bool:
-        """Whether the client has given the order up."""
-        return self._channel.cancelled
-
-    def notify(self, method: str, params: dict[str, Any]) -> None:
-        """Send a notification that belongs to the call."""
-        self._channel.notify(method, params)
+    def __init__(self, channel: Channel, deadline: OrderDeadline) -> None:
+        super().__init__(channel)
+        self._deadline = deadline
 
     async def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """Send a request and return the client's result; the order's thread waits for it."""
-        return self._patience.hold(begun(partial(step, self._channel.ask(method, params))))
+        question = partial(step, self._channel.ask(method, params))
+        return self._deadline.block(in_daemon_thread(question))
 
 
-# What an order is made of already: itself, the round that tends the memory, and the blocks and
-# the recall that stand in its prompt.
-_LEFT_OUT = frozenset({"trigger_patrol", "get_context", "recall"})
-_FOREIGN = "mcp__"  # so begin the names of other servers' tools
-_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")  # what providers take for a function
-_UNFIT = re.compile(r"[^A-Za-z0-9_-]")
-# Providers refuse these at the top of a function's parameters.
-_NOT_AT_THE_TOP = (
+# The patrol has its own jobs, and the prompt of an order contains the results of the others.
+_HIDDEN = frozenset({"trigger_patrol", "get_context", "recall"})
+_OTHER_SERVERS = "mcp__"  # the prefix of their tools
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")  # function names that providers accept
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
+# Providers reject these at the top level of a function's parameters.
+_NOT_AT_TOP_LEVEL = (
     "$schema",
     "$id",
     "$anchor",
@@ -81,31 +67,31 @@ _NOT_AT_THE_TOP = (
 
 @dataclass(frozen=True, slots=True)
 class ToolOutcome:
-    """What became of a call: text for the model, and what belongs into the answer.
+    """The outcome of a call: a text for the model, and parts of the order's answer.
 
-    Another server's result is part of what the order brought about; what the Being's own tools
-    say is how it remembers, and for its model alone.
+    Results of other servers' tools become part of the answer. Results of the Being's own tools
+    are for its model alone.
     """
 
-    shown: str
+    for_model: str
     text: str = ""
     media: tuple[OutMedia, ...] = ()
     is_error: bool = False
 
 
 class Toolbox:
-    """The tools of one order, called in process, behind the policy and as its caller."""
+    """The tools of one order, called in this process, behind the policy and as its caller."""
 
-    def __init__(self, surface: Surface, context: Context, patience: Patience) -> None:
+    def __init__(self, surface: Surface, context: Context, deadline: OrderDeadline) -> None:
         self._surface = surface
         self._context = context
-        self._patience = patience
+        self._deadline = deadline
         self._names: dict[str, str] = {}
-        self.definitions = tuple(self._described(_offered(surface, context)))
+        self.definitions = tuple(self._functions(_usable_tools(surface, context)))
         self.called: set[str] = set()
 
     async def call(self, request: ToolRequest) -> ToolOutcome:
-        """Make a call that the model asked for; whatever is wrong with it is told to the model."""
+        """Make a call that the model asked for; errors become results for the model."""
         name = self._names.get(request.name)
         tool = None if name is None else self._surface.get_tool(name)
         if name is None or tool is None:
@@ -120,80 +106,81 @@ class Toolbox:
             result = await self._result(tool, arguments)
         except NacreError as error:
             return _failed(error.public or str(error))
-        except Exception:  # noqa: BLE001 - a tool is somebody's code, and the order goes on
+        except Exception:  # noqa: BLE001 - tools may raise anything, and the order continues
             return _failed(f"the tool {name!r} failed")
-        outcome = _outcome(result, is_own=not name.startswith(_FOREIGN))
+        outcome = _outcome(result, is_own=not name.startswith(_OTHER_SERVERS))
         if not outcome.is_error:
             self.called.add(name)
         return outcome
 
     async def _result(self, tool: WireTool, arguments: dict[str, Any]) -> Mapping[str, Any]:
-        # Each call has a context of its own: what was approved is approved for one of them.
-        called = tool.call(arguments, _inside(self._context, self._patience))
-        # The order has a thread of its own, which a tool that blocks may block.
-        done = step(called) if tool.blocking else await self._patience.wait(called)
-        return done.to_dict()
+        # A new context for each call: an approval holds for one call only.
+        call = tool.call(arguments, _inner_context(self._context, self._deadline))
+        # A blocking tool may block the thread, which belongs to this order alone.
+        result = step(call) if tool.blocking else await self._deadline.wait(call)
+        return result.to_dict()
 
-    def _described(self, offered: Definitions) -> list[dict[str, Any]]:
-        described = []
-        for definition in offered[:ORDER_TOOLS]:
+    def _functions(self, tools: Definitions) -> list[dict[str, Any]]:
+        functions = []
+        for definition in tools[:ORDER_TOOLS]:
             name = str(definition["name"])
-            known_as = self._known_as(name)
-            self._names[known_as] = name
+            function_name = self._function_name(name)
+            self._names[function_name] = name
             function = {
-                "name": known_as,
+                "name": function_name,
                 "description": str(definition.get("description", "")),
                 "parameters": _parameters(definition["inputSchema"]),
             }
-            described.append({"type": "function", "function": function})
-        return described
+            functions.append({"type": "function", "function": function})
+        return functions
 
-    def _known_as(self, name: str) -> str:
+    def _function_name(self, name: str) -> str:
         if _NAME.fullmatch(name) and name not in self._names:
             return name
         digest = sha256(name.encode()).hexdigest()[:8]
-        return f"{_UNFIT.sub('_', name)[:55]}_{digest}"
+        return f"{_NOT_IN_NAMES.sub('_', name)[:55]}_{digest}"
 
 
-def _offered(surface: Surface, context: Context) -> Definitions:
-    """Return the tools that the caller sees, without what an order is made of."""
+def _usable_tools(surface: Surface, context: Context) -> Definitions:
+    """Return the tools that the caller sees, except for those that an order has no use for."""
     if isinstance(surface, GatheringSource) and not surface.is_gathered():
         surface.gather()
-    seen = (
+    tools = (
         surface.tools_for(context.principal)
         if isinstance(surface, SelectiveSource)
         else surface.tools()
     )
     return [
-        each
-        for each in seen
-        if each["name"] not in _LEFT_OUT and not str(each["name"]).startswith(ORDER_PREFIX)
+        tool
+        for tool in tools
+        if tool["name"] not in _HIDDEN and not str(tool["name"]).startswith(ORDER_PREFIX)
     ]
 
 
-def _inside(context: Context, patience: Patience) -> Context:
+def _inner_context(context: Context, deadline: OrderDeadline) -> Context:
     """Return the context of calls within the order.
 
-    A modern client is asked by ending the call and making it again, and an order cannot be made
-    again from its start; so nobody is asked there. The key is the order's own.
+    A modern client is asked by ending its call, and it repeats the call with the answer. An order
+    cannot be repeated from its start, so such a client is not asked. The key is for the order
+    alone.
     """
-    capabilities = {} if is_modern(context.version) else context.capabilities
+    capabilities = {} if context.version == MODERN else context.capabilities
     return replace(
         context,
         capabilities=capabilities,
-        channel=PatientChannel(context.channel, patience),
+        channel=DeadlineChannel(context.channel, deadline),
         llm_api_key=None,
         progress_token=None,
         answers={},
-        kept={},  # an approval of the order is none of the calls within it
+        handler_state={},  # an approval of the order does not approve calls within it
         takes_task=False,
         task=None,
     )
 
 
 def _parameters(schema: Mapping[str, Any]) -> dict[str, Any]:
-    fit = {name: value for name, value in schema.items() if name not in _NOT_AT_THE_TOP}
-    return {"type": "object", "properties": {}, **fit}
+    accepted = {name: value for name, value in schema.items() if name not in _NOT_AT_TOP_LEVEL}
+    return {"type": "object", "properties": {}, **accepted}
 
 
 def _outcome(result: Mapping[str, Any], *, is_own: bool) -> ToolOutcome:
@@ -201,21 +188,22 @@ def _outcome(result: Mapping[str, Any], *, is_own: bool) -> ToolOutcome:
     media: list[OutMedia] = []
     lines: list[str] = []
     for block in result.get("content") or ():
-        found = media_of(block)
-        if found is not None:
-            media.append(found)
-            lines.append(f"[{found.mime_type}, which goes to whoever gave the order]")
+        medium = media_of(block)
+        if medium is not None:
+            media.append(medium)
+            lines.append(f"[{medium.mime_type}, sent along with the answer]")
         elif block.get("type") == "text":
             texts.append(str(block.get("text", "")))
         elif block.get("type") == "resource":
             texts.append(str((block.get("resource") or {}).get("text", "")))
         elif block.get("type") == "resource_link":
             lines.append(f"[resource {block.get('uri')}]")
-    text = "\n\n".join(each for each in texts if each.strip())
+    text = "\n\n".join(part for part in texts if part.strip())
     is_error = result.get("isError") is True
-    shown = shortened("\n".join(each for each in (text, *lines) if each), ORDER_TOOL_RESULT_BYTES)
+    everything = "\n".join(line for line in (text, *lines) if line)
+    for_model = shortened(everything, ORDER_TOOL_RESULT_BYTES)
     return ToolOutcome(
-        shown=shown or "(nothing)",
+        for_model=for_model or "(nothing)",
         text="" if is_own or is_error else text,
         media=() if is_error else tuple(media),
         is_error=is_error,

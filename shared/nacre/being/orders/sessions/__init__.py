@@ -1,4 +1,4 @@
 """Conversations that span several orders.
 
-An order reads its session before it asks the model and appends its turn afterwards.
+An order reads its session before it asks the model and adds a turn afterwards.
 """

@@ -1,13 +1,12 @@
-"""Where sessions are kept: a head that is listed, and the turns in an item beside it.
+"""The stored sessions: a head for lists, and an item with the turns.
 
-Both are of a bounded size, so an order reads and writes as much in its thousandth turn as in
-its first. A session key is sensitive and is not stored; neither is who could guess it.
+Both have a bounded size, so an order reads and writes as much in its thousandth turn as in its
+first. A session key is secret and is not stored.
 """
 
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -15,10 +14,11 @@ from typing import Any
 from nacre.being.memory.model import keys
 from nacre.being.memory.model.types import moment
 from nacre.being.memory.store.partitions import items_in
-from nacre.being.memory.store.retry import settled
+from nacre.being.memory.store.retry import retry_on_conflict
 from nacre.being.orders.sessions.session import Session, Turn
 from nacre.core.clock import Clock
 from nacre.core.errors import ConditionFailedError, InvalidInputError, LeaseHeldError, NotFoundError
+from nacre.core.lazy_dataclasses import asdict, dataclass
 from nacre.core.limits import CONVERSATION_DAYS
 from nacre.jobs.lease import Lease, Leases
 from nacre.ports.items.schema import ItemSchema
@@ -50,7 +50,7 @@ _SHORTEST_PREFIX = 6
 
 @dataclass(frozen=True, slots=True)
 class SessionHead:
-    """What a list says of a session."""
+    """One session as a list shows it."""
 
     session_id: str
     caller: str
@@ -61,47 +61,47 @@ class SessionHead:
 
 
 class SessionStore:
-    """Keeps the sessions of every Being."""
+    """The sessions of every Being."""
 
     def __init__(self, table: Table, leases: Leases, *, clock: Clock) -> None:
         self._table = table
         self._leases = leases
         self._clock = clock
 
-    # While an order runs.
+    # For a running order.
 
     def try_begin(self, being_id: str, session_id: str) -> Lease | None:
-        """Take a session for one order; None while another order has it."""
+        """Lease a session for one order; None while another order has it."""
         try:
             lease = self._leases.take(_head(being_id, session_id))
         except LeaseHeldError:
             return None
-        if lease.fence == 1:  # what an order leaves that dies at once must not stay for ever
+        if lease.fence == 1:  # an order that is killed at once must not leave its item for ever
             self._table.update(lease.key, Change(set={EXPIRES_AT: self._expiry()}))
         return lease
 
-    def keep(self, lease: Lease) -> None:
-        """Say that the order still runs."""
+    def renew(self, lease: Lease) -> None:
+        """Renew the lease of a running order."""
         self._leases.renew(lease)
 
     def end(self, lease: Lease, *, is_empty: bool) -> None:
-        """Let the next order of the session begin; a session that holds nothing leaves no trace."""
+        """Release the session for the next order; an empty session is deleted."""
         if is_empty:
-            nothing = Every((Compare("fence", "=", lease.fence), Absent(_VERSION)))
+            still_empty = Every((Compare("fence", "=", lease.fence), Absent(_VERSION)))
             with suppress(ConditionFailedError):
-                self._table.delete(lease.key, when=nothing)
+                self._table.delete(lease.key, when=still_empty)
                 return
         self._leases.give_back(lease)
 
     def load(self, being_id: str, session_id: str) -> Session:
-        """Return what is kept of a session; one that is not known is empty."""
+        """Return a session; an unknown one is empty."""
         return self._load(being_id, session_id)[0]
 
     def add(
         self, being_id: str, session_id: str, turn: Turn, *, caller: str, marker_id: str | None
     ) -> Session:
-        """Add a turn, whatever came meanwhile, and return the session."""
-        return settled(
+        """Add a turn and return the session; repeated when another order writes meanwhile."""
+        return retry_on_conflict(
             partial(self._add, being_id, session_id, turn, caller=caller, marker_id=marker_id)
         )
 
@@ -117,8 +117,8 @@ class SessionStore:
             "pk": keys.session_turns(being_id),
             "sk": session_id,
             EXPIRES_AT: expires,
-            # As one text: a store looks at every value of an item, several times over.
-            "turns": json.dumps([asdict(each) for each in session.turns], ensure_ascii=False),
+            # As one text: stores check every single value of an item, several times.
+            "turns": json.dumps([asdict(entry) for entry in session.turns], ensure_ascii=False),
             "summary": "\n".join(session.summary),
         }
         facts: dict[str, Value] = {
@@ -126,7 +126,7 @@ class SessionStore:
             EXPIRES_AT: expires,
             "updated_at": moment(now),
             "turns": session.count,
-            "bytes": sum(each.size for each in session.turns),
+            "bytes": sum(entry.size for entry in session.turns),
             "marker": marker_id,
             _VERSION: version + 1,
         }
@@ -142,15 +142,15 @@ class SessionStore:
                 ]
             )
         except ConditionFailedError as error:
-            if error.place == 0:
+            if error.index == 0:
                 raise NotFoundError("there is no such Being") from None
             raise
         return session
 
     def _load(self, being_id: str, session_id: str) -> tuple[Session, int]:
         head_key, body_key = _head(being_id, session_id), _body(being_id, session_id)
-        found = self._table.get_many([head_key, body_key])
-        head, body = found.get(head_key), found.get(body_key)
+        items = self._table.get_many([head_key, body_key])
+        head, body = items.get(head_key), items.get(body_key)
         if head is None or body is None or _VERSION not in head:
             return Session(session_id=session_id), _version(head)
         return _session(session_id, SESSION.read(head), SESSION.read(body)), _version(head)
@@ -158,42 +158,42 @@ class SessionStore:
     def _expiry(self) -> int:
         return int((self._clock() + timedelta(days=CONVERSATION_DAYS)).timestamp())
 
-    # For whoever keeps house.
+    # For listing and deleting.
 
     def heads(self, being_id: str) -> list[SessionHead]:
         """Return the sessions of a Being, the latest first."""
-        found = [_shown(item) for item in self._heads(being_id)]
-        return sorted(found, key=lambda head: (head.updated_at, head.session_id), reverse=True)
+        heads = [_session_head(item) for item in self._heads(being_id)]
+        return sorted(heads, key=lambda head: (head.updated_at, head.session_id), reverse=True)
 
     def find(self, being_id: str, prefix: str) -> SessionHead:
-        """Return the session whose id begins so; raises NotFoundError when it is not one."""
+        """Return the one session whose id has this prefix; raises NotFoundError otherwise."""
         if len(prefix) < _SHORTEST_PREFIX or not set(prefix) <= set("0123456789abcdef"):
             raise InvalidInputError(
                 f"a session is named by at least {_SHORTEST_PREFIX} characters of its id; see"
                 " 'nacre sessions list'"
             )
-        found = [_shown(item) for item in self._heads(being_id, Range(prefix=prefix))]
-        if len(found) != 1:
-            several = "several sessions begin" if found else "no session begins"
+        heads = [_session_head(item) for item in self._heads(being_id, Range(prefix=prefix))]
+        if len(heads) != 1:
+            several = "several sessions begin" if heads else "no session begins"
             raise NotFoundError(f"{several} with {prefix}; see 'nacre sessions list'")
-        return found[0]
+        return heads[0]
 
     def delete(self, being_id: str, session_id: str) -> None:
-        """Forget a session; what was said in it stays in the history.
+        """Forget a session; its messages stay in the history.
 
-        An order that runs in it goes on, others wait for its end, and its turn is the first of a
-        new one.
+        A running order of the session continues, and later orders wait for it. Its turn becomes the
+        first of a new session.
         """
         head = _head(being_id, session_id)
-        # Its lease is in the same item. Without it, another order would not wait, and the end of
-        # this one would free the other's.
-        forgotten = (
+        # The lease is in the same item. If it was deleted, another order would not wait, and the
+        # end of this one would release the other's lease.
+        removal = (
             Update(head, Change(remove=_FACTS)) if self._leases.is_held(head) else Delete(head)
         )
-        self._table.transact([forgotten, Delete(_body(being_id, session_id))])
+        self._table.transact([removal, Delete(_body(being_id, session_id))])
 
     def delete_between(self, being_id: str, low: str, high: str) -> int:
-        """Forget the sessions in which something was said between two days, inclusive."""
+        """Forget the sessions that were active between two days, inclusive."""
         heads = [
             head
             for head in self.heads(being_id)
@@ -227,7 +227,7 @@ def _session(session_id: str, head: Mapping[str, Any], body: Mapping[str, Any]) 
     return Session(
         session_id=session_id,
         turns=tuple(
-            Turn(**{**each, "files": tuple(each["files"])}) for each in json.loads(body["turns"])
+            Turn(**{**turn, "files": tuple(turn["files"])}) for turn in json.loads(body["turns"])
         ),
         summary=tuple(body["summary"].splitlines()),
         count=int(head["turns"]),
@@ -235,7 +235,7 @@ def _session(session_id: str, head: Mapping[str, Any], body: Mapping[str, Any]) 
     )
 
 
-def _shown(head: Mapping[str, Any]) -> SessionHead:
+def _session_head(head: Mapping[str, Any]) -> SessionHead:
     return SessionHead(
         session_id=str(head["sk"]),
         caller=str(head["caller"]),

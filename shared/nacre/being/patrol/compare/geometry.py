@@ -1,4 +1,4 @@
-"""Vectors as the patrol reckons with them: plain numbers, always summed in the same order."""
+"""Arithmetic on vectors as plain numbers, always summed in the same order."""
 
 import math
 import struct
@@ -15,33 +15,33 @@ def numbers(vector: Vector) -> Numbers:
     return struct.unpack(f"<{len(vector) // 4}f", vector)
 
 
-def packed(every: Sequence[float]) -> Vector:
+def packed(parts: Sequence[float]) -> Vector:
     """Return numbers as a vector."""
-    return struct.pack(f"<{len(every)}f", *every)
+    return struct.pack(f"<{len(parts)}f", *parts)
 
 
-def dot(one: Numbers, other: Numbers) -> float:
-    """Return the sum of the products."""
-    return float(sum(map(mul, one, other)))
+def dot(first: Numbers, second: Numbers) -> float:
+    """Return the dot product."""
+    return float(sum(map(mul, first, second)))
 
 
-def cosine(one: Numbers, other: Numbers) -> float:
-    """Return the cosine of two vectors, 0 where one has no direction."""
-    length = math.sqrt(dot(one, one) * dot(other, other))
-    return dot(one, other) / length if length else 0.0
+def cosine(first: Numbers, second: Numbers) -> float:
+    """Return the cosine of two vectors; 0 if one of them has no direction."""
+    length = math.sqrt(dot(first, first) * dot(second, second))
+    return dot(first, second) / length if length else 0.0
 
 
-def less(one: Numbers, other: Numbers) -> Numbers:
-    """Return the difference; nothing is taken away by nothing."""
-    return tuple(a - b for a, b in zip(one, other, strict=True)) if other else one
+def less(first: Numbers, second: Numbers) -> Numbers:
+    """Return the difference; an empty second vector counts as zero."""
+    return tuple(a - b for a, b in zip(first, second, strict=True)) if second else first
 
 
-def unit(one: Numbers) -> Numbers:
-    """Return the vector with its length made 1; one without direction stays as it is."""
-    length = math.sqrt(dot(one, one))
-    return tuple(part / length for part in one) if length else one
+def unit(vector: Numbers) -> Numbers:
+    """Return the vector with length 1; a vector without direction is returned unchanged."""
+    length = math.sqrt(dot(vector, vector))
+    return tuple(part / length for part in vector) if length else vector
 
 
-def mean(every: Sequence[Numbers]) -> Numbers:
+def mean(vectors: Sequence[Numbers]) -> Numbers:
     """Return the mean of at least one vector."""
-    return tuple(math.fsum(column) / len(every) for column in zip(*every, strict=True))
+    return tuple(math.fsum(column) / len(vectors) for column in zip(*vectors, strict=True))

@@ -1,17 +1,20 @@
-"""The space that memories are compared in: whose vectors, around which centre, how far is near.
+"""The vector space in which memories are compared: its embedder, its centre and its distances.
 
-Cosines of two models do not compare, and neither do those of two subjects: all notes of one
-Being share a direction. So its own first notes say where the centre is and how far apart notes
-lie that have nothing to do with each other. Without a model words that are hashed serve.
+Cosines of different models cannot be compared, and neither can those of different Beings, because
+all notes of one Being share a direction. So the first notes of a Being are measured: their centre,
+and the cosines of unrelated ones. Without a model, hashed words serve as vectors.
 """
 
+import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import blake2b
 from itertools import combinations
 from statistics import fmean, pstdev
 
-from nacre.being.memory.index.sync import Indexing
-from nacre.being.memory.index.vector_items import vectors
+from nacre.being.memory.index.sync import IndexSync
+from nacre.being.memory.model import keys
 from nacre.being.memory.search.embedding_cards import card_of
 from nacre.being.patrol.compare.geometry import (
     Numbers,
@@ -23,29 +26,37 @@ from nacre.being.patrol.compare.geometry import (
     packed,
     unit,
 )
-from nacre.being.patrol.compare.hashed_vectors import COSINES, HASHED, hashed
 from nacre.core.errors import UnavailableError
-from nacre.ports.embedder import Embedder, Vector
+from nacre.core.lazy_dataclasses import dataclass
+from nacre.ports.embedder import Cosines, Embedder, Vector
 from nacre.ports.items.schema import ItemSchema
 from nacre.ports.items.table import Item, Key, Table
-from nacre.text.analysis import mostly_cjk
+from nacre.text.analysis import mostly_cjk, terms
+
+DIMENSION = 1024
+HASHED = f"hashed:terms:{DIMENSION}:1"
+
+# Measured on unrelated pairs of notes. Different words have nothing in common here, so notes that
+# belong together are only four deviations above.
+COSINES = Cosines(mean=0.018, deviation=0.081, floor=1.0, join=0.34)
 
 MEASURE = ItemSchema("measure", 1)
 
-JOIN_Z = 3.0  # deviations above unrelated notes: those that belong into one cluster
-EARLY_JOIN_Z = 4.0  # the same before a Being's own notes were measured, whatever they share
-ALIKE_Z = 5.0  # those that may say the same
-SAME = 0.9  # the cosine of notes that say the same, if the guard agrees
+# Deviations above the mean of unrelated notes:
+JOIN_Z = 3.0  # notes of one cluster
+EARLY_JOIN_Z = 4.0  # the same, before the Being's notes are measured
+ALIKE_Z = 5.0  # notes that may say the same
+SAME = 0.9  # the cosine of notes that may be shown as similar
 
-_LEAST = 50  # fewer notes may all be about one thing
-_ENOUGH = 200  # more change nothing any more
-_DRAWN = 10  # notes at nowhere in particular, as many as count with those that were read
-_PAIRS = 60  # notes of which each is compared with each other: some 1,800 pairs
+_MIN_NOTES = 50  # fewer may all be about one subject
+_MAX_NOTES = 200  # more do not change the measure
+_PRIOR_NOTES = 10  # counted as if they were at the origin
+_SAMPLE = 60  # notes that are compared pairwise: some 1,800 pairs
 
 
 @dataclass(frozen=True, slots=True)
-class Measure:
-    """Where the centre of a Being's notes is, and how unrelated ones lie around it."""
+class SpaceMeasure:
+    """The centre of a Being's notes, and the cosines of unrelated notes around it."""
 
     centre: Numbers
     mean: float
@@ -53,12 +64,10 @@ class Measure:
     count: int  # of the notes that were measured
 
     def to_item(self, being_id: str, emb_id: str) -> Item:
-        """Return the item that holds it."""
-        place = measure_key(being_id, emb_id)
+        """Return the item of the measure."""
         return MEASURE.stamp(
             {
-                "pk": place.pk,
-                "sk": place.sk,
+                **measure_key(being_id, emb_id).attributes(),
                 "centre": packed(self.centre),
                 "mean": self.mean,
                 "deviation": self.deviation,
@@ -69,11 +78,11 @@ class Measure:
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """What vectors mean for one Being."""
+    """The vector space of one Being."""
 
-    emb_id: str  # under which a cluster's vector is kept
-    embedder: Embedder | None  # None: words are hashed
-    measure: Measure | None = None
+    emb_id: str  # the name under which vectors are stored
+    embedder: Embedder | None  # None if words are hashed
+    measure: SpaceMeasure | None = None
 
     def join(self, text: str) -> float:
         """Return the cosine with a cluster from which a note belongs to it."""
@@ -84,17 +93,17 @@ class Space:
         return COSINES.at(ALIKE_Z) if self.embedder is None else self._at(ALIKE_Z, text)
 
     def around(self, vector: Numbers) -> Numbers:
-        """Return a vector as seen from the centre."""
+        """Return a vector relative to the centre."""
         return vector if self.measure is None else less(vector, self.measure.centre)
 
-    def nearness(self, one: Numbers, other: Numbers) -> float:
-        """Return the cosine of two vectors as seen from the centre."""
-        return cosine(self.around(one), self.around(other))
+    def nearness(self, first: Numbers, second: Numbers) -> float:
+        """Return the cosine of two vectors relative to the centre."""
+        return cosine(self.around(first), self.around(second))
 
     def nearness_to(self, around: Numbers, direction: Numbers, length: float) -> float:
-        """Return the same for a vector seen from the centre and a mean as it is kept.
+        """Return the nearness of a vector relative to the centre and a stored mean.
 
-        Written out, because making the difference for every cluster takes most of a run.
+        This is written out because computing the difference for every cluster takes most of a run.
         """
         if self.measure is None:
             return cosine(around, direction)
@@ -105,19 +114,19 @@ class Space:
         return product / size if size else 0.0
 
     def vectors_of(
-        self, texts: Mapping[str, str], known: Mapping[str, Vector]
+        self, texts: Mapping[str, str], stored: Mapping[str, Vector]
     ) -> dict[str, Vector]:
-        """Return a vector for each text by its name; those that are known are not made again.
+        """Return a vector for each text, by name; stored ones are not computed again.
 
-        Raises UnavailableError when the model does not answer.
+        Raises UnavailableError if the model does not answer.
         """
         if self.embedder is None:
             return {name: hashed(text) for name, text in texts.items()}
-        lacking = [name for name in texts if name not in known]
-        made = self.embedder.documents([texts[name] for name in lacking]) if lacking else []
+        missing = [name for name in texts if name not in stored]
+        computed = self.embedder.documents([texts[name] for name in missing]) if missing else []
         return {
-            **{name: known[name] for name in texts if name in known},
-            **dict(zip(lacking, made, strict=True)),
+            **{name: stored[name] for name in texts if name in stored},
+            **dict(zip(missing, computed, strict=True)),
         }
 
     @property
@@ -130,9 +139,9 @@ class Space:
         return card_of(self.emb_id).cosines_for(mostly_cjk=mostly_cjk(text)).at(z)
 
 
-def space_of(table: Table, indexing: Indexing, being_id: str) -> Space:
-    """Return the space of a Being, with its measure if it has been taken."""
-    embedder = indexing.reading(being_id).embedder
+def space_of(table: Table, indexing: IndexSync, being_id: str) -> Space:
+    """Return the space of a Being, with its measure if there is one."""
+    embedder = indexing.active_index(being_id).embedder
     if embedder is None:
         return Space(HASHED, None)
     item = table.get(measure_key(being_id, embedder.emb_id))
@@ -140,34 +149,34 @@ def space_of(table: Table, indexing: Indexing, being_id: str) -> Space:
 
 
 def measure_key(being_id: str, emb_id: str) -> Key:
-    """Return where the measure of an embedding is."""
-    return Key(vectors(being_id), f"M#{emb_id}")
+    """Return the key of the measure for an embedding."""
+    return Key(keys.vectors(being_id), f"M#{emb_id}")
 
 
 def is_due(space: Space, count: int) -> bool:
-    """Whether so many notes are worth measuring: fifty, then twice as many, up to 200."""
-    if space.embedder is None or count < _LEAST:
+    """Return whether this number of notes should be measured: 50, then twice as many, up to 200."""
+    if space.embedder is None or count < _MIN_NOTES:
         return False
     before = 0 if space.measure is None else space.measure.count
-    return before < _ENOUGH and (count >= _ENOUGH or count >= 2 * before)
+    return before < _MAX_NOTES and (count >= _MAX_NOTES or count >= 2 * before)
 
 
-def measured(every: Sequence[Vector]) -> Measure | None:
-    """Return the measure of notes; None for too few with a direction."""
-    found = [numbers(vector) for vector in every if any(vector)][:_ENOUGH]
-    if len(found) < _LEAST:
+def measured(vectors: Sequence[Vector]) -> SpaceMeasure | None:
+    """Return the measure of notes; None if too few of them have a direction."""
+    points = [numbers(vector) for vector in vectors if any(vector)][:_MAX_NOTES]
+    if len(points) < _MIN_NOTES:
         return None
-    # A few notes say little about where the centre of all is, so it moves there with them.
-    share = len(found) / (len(found) + _DRAWN)
-    centre = tuple(share * part for part in mean(found))
-    # Every so many-th, because notes that follow each other are often about one thing.
-    step = max(1, len(found) // _PAIRS)
-    around = [unit(less(each, centre)) for each in found[::step]]
-    cosines = [dot(one, other) for one, other in combinations(around, 2)]
-    return Measure(centre, max(0.0, fmean(cosines)), pstdev(cosines), len(found))
+    # A few notes say little about the centre of all, so it approaches their mean gradually.
+    share = len(points) / (len(points) + _PRIOR_NOTES)
+    centre = tuple(share * part for part in mean(points))
+    # Spread over all notes, because consecutive ones are often about one subject.
+    step = max(1, len(points) // _SAMPLE)
+    sample = [unit(less(point, centre)) for point in points[::step]]
+    cosines = [dot(first, second) for first, second in combinations(sample, 2)]
+    return SpaceMeasure(centre, max(0.0, fmean(cosines)), pstdev(cosines), len(points))
 
 
-def _measure(item: Item) -> Measure:
+def _measure(item: Item) -> SpaceMeasure:
     item = MEASURE.read(item)
     centre, mean_, deviation, count = (
         item[name] for name in ("centre", "mean", "deviation", "count")
@@ -179,4 +188,23 @@ def _measure(item: Item) -> Measure:
         and isinstance(count, int)
     ):
         raise UnavailableError("the measure of this Being's notes cannot be read")
-    return Measure(numbers(centre), float(mean_), float(deviation), count)
+    return SpaceMeasure(numbers(centre), float(mean_), float(deviation), count)
+
+
+def hashed(text: str) -> Vector:
+    """Return a vector of unit length in which each term has a direction, by its hash.
+
+    A text without terms has a vector of zeros.
+    """
+    sums = [0.0] * DIMENSION
+    for term, count in Counter(terms(text)).items():
+        place, sign = _place(term)
+        sums[place] += sign * math.sqrt(count)
+    length = math.sqrt(math.fsum(part * part for part in sums))
+    return packed([part / length for part in sums] if length else sums)
+
+
+@lru_cache(1 << 14)
+def _place(term: str) -> tuple[int, int]:
+    number = int.from_bytes(blake2b(term.encode(), digest_size=8).digest())
+    return number % DIMENSION, 1 if number >> 63 else -1

@@ -1,5 +1,5 @@
-"""The questions that the patrol asks a language model, and the checked plans it gets back.
+"""The questions that the patrol asks a language model, and the checked plans that come back.
 
-Steps call the plans of `plans`. `model_choice` selects who answers, `planner` asks the model,
-and `model_answers` keeps only what the question allows.
+`plans` declares what steps can ask. `model_choice` selects the key and the model, `planner` asks
+the model, and `model_answers` keeps only what the question allows.
 """

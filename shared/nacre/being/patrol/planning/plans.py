@@ -1,15 +1,16 @@
-"""What a patrol asks a language model for, and the plans that come back.
+"""The questions that a patrol can ask, and the plans that come back.
 
-Every plan is checked against what was asked before it gets here, and turns into plain values
-and back, so that a run stores it before applying it.
+Every plan has been checked against its question. It can be turned into plain values and back, so a
+run stores it before applying it.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Generic, Protocol, Self, TypeVar, cast
 
 from nacre.being.memory.model.records import attributes_of, record_of
-from nacre.being.memory.model.types import Cluster, Message, Node, Scene, Trust
+from nacre.being.memory.model.types import Cluster, Message, Node, Scene, SceneDraft
+from nacre.core.lazy_dataclasses import dataclass, field
 from nacre.ports.items.table import Value
 
 T = TypeVar("T")
@@ -17,52 +18,53 @@ Plain = dict[str, Value]
 
 
 @dataclass(frozen=True, slots=True)
-class Thought(Generic[T]):
-    """What came of one question; without a value, the reason says why.
+class PlanResult(Generic[T]):
+    """The answer to one question; without a value, there is a reason.
 
-    `of_question` says that it failed for what was asked: another model or another day would not
-    help, as it does where a provider is down.
+    `is_question_fault` means that the question itself caused the failure. Another model or
+    another day would not help then.
     """
 
     value: T | None
     reason: str | None
     input_tokens: int = 0
     output_tokens: int = 0
-    of_question: bool = False
+    is_question_fault: bool = False
 
     def __post_init__(self) -> None:
         if (self.value is None) is (self.reason is None):
-            raise ValueError("a thought has either a value or a reason")
+            raise ValueError("a result has either a value or a reason")
+
+    @property
+    def tokens(self) -> dict[str, int]:
+        """The cost of the question, as a run counts it."""
+        return {"input_tokens": self.input_tokens, "output_tokens": self.output_tokens}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SceneDraft:
-    """A scene as it was found in messages; the id is the same whenever it is found again."""
+def draft_to_plain(draft: SceneDraft) -> Plain:
+    """Return an extracted draft as plain values."""
+    plain = attributes_of(draft)
+    del plain["source"]  # always "extract"
+    return plain
 
-    scene_id: str
-    action: str
-    actors: tuple[str, ...]
-    when: tuple[str, ...]
-    importance: float
-    trust: Trust
-    evidence: tuple[str, ...]  # ids of messages
-    setting: str | None = None
-    feeling: str | None = None
-    themes: tuple[str, ...] = ()
 
-    def to_plain(self) -> Plain:
-        """Return the draft as plain values."""
-        return attributes_of(self)
+def draft_from_plain(plain: Mapping[str, Value]) -> SceneDraft:
+    """Return the extracted draft in plain values."""
+    return record_of(SceneDraft, {**plain, "source": "extract"})
 
-    @classmethod
-    def from_plain(cls, plain: Mapping[str, Value]) -> Self:
-        """Return the draft in plain values."""
-        return record_of(cls, dict(plain))
+
+@dataclass(frozen=True, slots=True)
+class Proposals:
+    """The entries of a plan that a model proposes, the reasons for gaps, and the tokens it cost."""
+
+    entries: list[Value] = field(default_factory=list)
+    reasons: list[str] = field(default_factory=list)
+    tokens: Counter[str] = field(default_factory=Counter)
 
 
 @dataclass(frozen=True, slots=True)
 class Supersede:
-    """A memory that is no longer so, and the one that is so instead."""
+    """A memory that is no longer true, and the one that replaces it."""
 
     old: str
     new: str
@@ -71,9 +73,9 @@ class Supersede:
 
 @dataclass(frozen=True, slots=True)
 class MergePlan:
-    """Nodes of a group that say the same, with words for all of them; none or two and more.
+    """Nodes of a group that say the same, with one text for all; none, or at least two.
 
-    What supersedes another may be one of the merged; what is superseded never is.
+    A memory that supersedes another may be one of the merged; a superseded one never is.
     """
 
     merge: tuple[str, ...] = ()
@@ -96,84 +98,68 @@ class MergePlan:
         """Return the plan in plain values."""
         pairs = cast("list[dict[str, Value]]", plain.get("supersede") or [])
         flat = {name: value for name, value in plain.items() if name != "supersede"}
-        found = record_of(cls, flat)
+        base = record_of(cls, flat)
         return cls(
-            found.merge,
-            found.action,
-            found.feeling,
+            base.merge,
+            base.action,
+            base.feeling,
             tuple(record_of(Supersede, pair) for pair in pairs),
         )
 
 
 @dataclass(frozen=True, slots=True)
 class SplitPlan:
-    """Whether a cluster falls into these two halves, and what each is about."""
+    """A decision whether a cluster is to be split into two halves, and their labels."""
 
     split: bool
     labels: tuple[str, str] = ("", "")
 
-    def to_plain(self) -> Plain:
-        """Return the plan as plain values."""
-        return attributes_of(self)
-
-    @classmethod
-    def from_plain(cls, plain: Mapping[str, Value]) -> Self:
-        """Return the plan in plain values."""
-        return record_of(cls, dict(plain))
-
 
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """What a cluster is about, in a few words and in a few lines."""
+    """The label of a cluster in a few words, and its digest in a few lines."""
 
     label: str
     digest: str
 
-    def to_plain(self) -> Plain:
-        """Return the digest as plain values."""
-        return attributes_of(self)
 
-    @classmethod
-    def from_plain(cls, plain: Mapping[str, Value]) -> Self:
-        """Return the digest in plain values."""
-        return record_of(cls, dict(plain))
+class Planner(Protocol):
+    """Asks a language model, within the daily budget of a Being.
 
-
-class Thinking(Protocol):
-    """Asks a language model, within what a Being may spend in a day.
-
-    Nothing raises because a model refuses, fails, is slow or says nonsense: the thought has
-    no value then, and its reason belongs into the receipt. A reason holds no memory text.
+    No method raises because a model refuses, fails, is slow or answers nonsense. Then the result
+    has no value, and its reason is for the receipt. Reasons contain no text of memories.
     """
 
     model: str
 
     def extract(
         self, being_id: str, messages: Sequence[Message]
-    ) -> Thought[tuple[SceneDraft, ...]]:
-        """Return the scenes that stand in messages, each worth at least .3; maybe none."""
+    ) -> PlanResult[tuple[SceneDraft, ...]]:
+        """Return the scenes in messages with an importance of at least 0.3; maybe none."""
         ...
 
-    def consolidate(self, being_id: str, group: Sequence[Node]) -> Thought[MergePlan]:
-        """Return which of these nodes say the same or are no longer so; maybe none."""
+    def consolidate(self, being_id: str, group: Sequence[Node]) -> PlanResult[MergePlan]:
+        """Return which of these nodes say the same or are superseded; maybe none."""
         ...
 
     def split(
         self, being_id: str, halves: tuple[Sequence[Node], Sequence[Node]]
-    ) -> Thought[SplitPlan]:
-        """Return whether these halves of a cluster are two subjects, and their names."""
+    ) -> PlanResult[SplitPlan]:
+        """Return whether these halves of a cluster are two subjects, and their labels."""
         ...
 
-    def digest(self, being_id: str, cluster: Cluster, members: Sequence[Node]) -> Thought[Digest]:
-        """Return what a cluster with these members is about."""
+    def digest(
+        self, being_id: str, cluster: Cluster, members: Sequence[Node]
+    ) -> PlanResult[Digest]:
+        """Return the label and the digest of a cluster with these members."""
         ...
 
-    def diary(self, being_id: str, scenes: Sequence[Scene]) -> Thought[str]:
+    def diary(self, being_id: str, scenes: Sequence[Scene]) -> PlanResult[str]:
         """Return a paragraph for the diary about what happened."""
         ...
 
-    def think(
+    def think_notes(
         self, being_id: str, clusters: Sequence[Cluster], nodes: Sequence[Node]
-    ) -> Thought[tuple[str, ...]]:
-        """Return what stands out across these memories, in a few short notes."""
+    ) -> PlanResult[tuple[str, ...]]:
+        """Return a few short notes on the notable points of these memories."""
         ...

@@ -1,9 +1,9 @@
-"""The questions that a patrol puts to a model: what it is told to do, and the answer's shape."""
+"""The questions that a patrol asks a model: the instructions and the form of the answer."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.core.limits import (
     ANSWER_TOKENS,
     EXTRACTION_TOKENS,
@@ -28,7 +28,7 @@ Write in the language of the material. Add nothing that the material does not sa
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a model is told to do with some material, and what its answer looks like."""
+    """The instructions for a model, and the schema of its answer."""
 
     task: str
     schema: Schema
@@ -36,12 +36,12 @@ class Question:
 
     @property
     def system(self) -> str:
-        """Return the instructions."""
+        """The instructions with their frame."""
         return f"{_FRAME}\n\n{self.task}"
 
 
 def _object(**properties: Schema) -> Schema:
-    # Strict mode wants every property required and none besides.
+    # Strict mode demands that every property is required and no others are allowed.
     return {
         "type": "object",
         "properties": properties,

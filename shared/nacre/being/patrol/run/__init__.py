@@ -1,5 +1,5 @@
-"""One run of the patrol: what it was given, what it may write, and what came of it.
+"""One run of the patrol: its input, its writes and its outcome.
 
-`claim` freezes the input of a run, `round` carries what the steps share, and every write goes
-through `ledger`.
+`claim` freezes the input of a run, the steps share the `context`, and every write goes through
+`ledger`.
 """

@@ -1,14 +1,13 @@
-"""The claim: what a run is about is frozen in one write, and an unfinished run goes on."""
+"""The claim: one write freezes the input of a new run; an unfinished run is resumed."""
 
 import hashlib
 import json
 from collections.abc import Sequence
 
 from nacre.being.memory.model import keys
-from nacre.being.memory.model.counters import WORK_SEQ, count_in, counters
+from nacre.being.memory.model.counters import CLOCK, WORK_SEQ, count_in, counters
 from nacre.being.memory.model.types import Scene
-from nacre.being.memory.store.merges import CLOCK
-from nacre.being.memory.store.retry import settled
+from nacre.being.memory.store.retry import retry_on_conflict
 from nacre.being.patrol.run.ledger import chunks
 from nacre.being.patrol.run.runs import OPEN_RUN, RUN_SEQ, Run, Runs, run_id_of, run_key
 from nacre.core import limits
@@ -30,31 +29,32 @@ from nacre.ports.items.table import (
     Write,
 )
 
-ACTIVE_DAY = "active_day"  # of the Being's item: the last day, in UTC, on which it was used
-MARKER = "patrol_marker"  # of the Being's item: where the messages that were read end
+# Attributes of the Being's item:
+ACTIVE_DAY = "active_day"  # the last day, in UTC, on which it was used
+MARKER = "patrol_marker"  # the end of the messages that were read
 
 
 def claim(
     table: Table, being_id: str, *, trigger: str, now: str, model: str | None, lease: Lease | None
 ) -> Run:
-    """Return the run that is to be done: the one that was not finished, or a new one."""
-    return settled(lambda: _claim(table, being_id, trigger, now, model, lease))
+    """Return the run to be done: the unfinished one, or a new one."""
+    return retry_on_conflict(lambda: _claim(table, being_id, trigger, now, model, lease))
 
 
 def pending_scenes(table: Table, being_id: str, *, limit: int) -> list[Scene]:
-    """Return scenes that wait, the oldest first."""
+    """Return waiting scenes, the oldest first."""
     page = table.query(keys.pending(being_id), index="gsi1", limit=limit)
-    # An index of AWS may lag and list what an earlier run took.
+    # An index of AWS may lag and still list scenes of an earlier run.
     places = [Key(keys.scenes(being_id), str(item["sk"])) for item in page.items]
-    found = map(Scene.from_item, table.get_many(places).values())
-    waiting = [scene for scene in found if scene.status == "pending"]
+    scenes = map(Scene.from_item, table.get_many(places).values())
+    waiting = [scene for scene in scenes if scene.status == "pending"]
     return sorted(waiting, key=lambda scene: (scene.created_at, scene.scene_id))
 
 
 def waiting_messages(table: Table, being_id: str, *, limit: int) -> list[Key]:
-    """Return where the messages are that were handed over and not read yet, oldest first."""
+    """Return the keys of messages that were handed over and not read yet, oldest first."""
     page = table.query(keys.unread(being_id), index="gsi1", limit=limit)
-    return [Key(str(item["pk"]), str(item["sk"])) for item in page.items]
+    return [Key.of(item) for item in page.items]
 
 
 def clock_of(meta: Item, today: str, *, is_active: bool) -> int:
@@ -64,7 +64,7 @@ def clock_of(meta: Item, today: str, *, is_active: bool) -> int:
 
 
 def config_hash() -> str:
-    """Return a hash of the numbers that a run goes by."""
+    """Return a hash of the limits that a run depends on."""
     numbers = {
         name: getattr(limits, name)
         for name in dir(limits)
@@ -81,7 +81,7 @@ def _claim(
     if isinstance(unfinished, int):
         run = Runs(table).at(being_id, unfinished)
         if run is not None and run.state != "done":
-            return run if run.state == "open" else _unblocked(table, being_id, run, lease)
+            return run if run.state == "open" else _reopened(table, being_id, run, lease)
     scenes = pending_scenes(table, being_id, limit=limits.PATROL_SCENES)
     messages = waiting_messages(table, being_id, limit=limits.PATROL_MESSAGES)
     seq = count_in(meta, RUN_SEQ) + 1
@@ -111,9 +111,9 @@ def _begin(
     table: Table, being_id: str, run: Run, entries: Sequence[Value], lease: Lease | None
 ) -> None:
     place = run_key(being_id, run.seq)
-    # A run that was erased, or not brought by an import, leaves its number in the Being's item.
-    first = Either((Absent(RUN_SEQ), Compare(RUN_SEQ, "=", run.seq - 1)))
-    begun: dict[str, Value] = {
+    # The number of an erased run, or of one that an import left out, stays in the Being's item.
+    is_next = Either((Absent(RUN_SEQ), Compare(RUN_SEQ, "=", run.seq - 1)))
+    values: dict[str, Value] = {
         OPEN_RUN: run.seq,
         RUN_SEQ: run.seq,
         "gsi1pk": keys.work(being_id),
@@ -122,20 +122,20 @@ def _begin(
     writes: list[Write] = [
         Put(run.to_item(being_id)),
         *chunks(place.pk, run, "INPUT", entries),
-        Update(keys.meta(being_id), Change(set=begun), Every((Present(), first))),
+        Update(keys.meta(being_id), Change(set=values), Every((Present(), is_next))),
     ]
     if lease is not None:
         writes.append(lease.still_held())
     try:
         table.transact(writes)
     except ConditionFailedError as error:
-        if lease is not None and error.place == len(writes) - 1:
+        if lease is not None and error.index == len(writes) - 1:
             raise LeaseLostError("the patrol was taken over before it began") from error
         raise
 
 
-def _unblocked(table: Table, being_id: str, run: Run, lease: Lease | None) -> Run:
-    """Return a run that could not go on, open again."""
+def _reopened(table: Table, being_id: str, run: Run, lease: Lease | None) -> Run:
+    """Return a blocked run, open again."""
     change = Change(set={"state": "open"}, remove=frozenset({"blocked"}))
     place = run_key(being_id, run.seq)
     table.update(place, change, when=Compare("state", "=", "blocked"))

@@ -1,4 +1,4 @@
-"""The ledger of a run: every write goes through it, with what it counts and who may write."""
+"""The ledger of a run: every write goes through it, together with its counts."""
 
 import json
 from collections import Counter
@@ -27,10 +27,10 @@ from nacre.ports.items.table import (
 
 
 class Ledger:
-    """Commits what a run does, each time with its counts, or not at all.
+    """Commits the writes of a run together with their counts, or not at all.
 
-    Once the lease is lost or the run is over, nothing can be committed any more: a worker that
-    was too slow meets its successor here.
+    When the lease is lost or the run is over, nothing more can be committed. So a slow worker
+    cannot interfere with its successor.
     """
 
     def __init__(self, table: Table, being_id: str, run: Run, lease: Lease | None) -> None:
@@ -51,21 +51,21 @@ class Ledger:
         meta: Mapping[str, int] | None = None,
         also: Mapping[str, Value] | None = None,
     ) -> None:
-        """Apply writes with what they count.
+        """Apply writes and add their counts to the run.
 
-        `meta` is added to the Being's counters, `also` set on the run. Raises
-        ConditionFailedError when one of the writes finds another state, LeaseLostError when
-        this worker is not the one any more.
+        `meta` is added to the Being's counters, `also` is set on the run. Raises
+        ConditionFailedError if one of the writes finds another state, and LeaseLostError if another
+        worker has the run.
         """
         added = {COUNT + name: count for name, count in (counts or {}).items() if count}
         added |= {REASON + text: times for text, times in Counter(reasons).items()}
-        set_: dict[str, Value] = dict(also or {})
+        values: dict[str, Value] = dict(also or {})
         if step is not None:
-            set_["step"] = step
+            values["step"] = step
         still_open = Compare("state", "=", "open")
         fence: list[Write] = [
-            Update(self._place, Change(set=set_, add=added), still_open)
-            if added or set_
+            Update(self._place, Change(set=values, add=added), still_open)
+            if added or values
             else Check(self._place, still_open)
         ]
         if self._lease is not None:
@@ -75,22 +75,22 @@ class Ledger:
         try:
             self._table.transact([*writes, *fence])
         except ConditionFailedError as error:
-            if error.place >= len(writes):
+            if error.index >= len(writes):
                 raise LeaseLostError("the patrol was taken over, or its Being is gone") from error
             raise
         self.commits += 1
 
     def counts(self) -> Mapping[str, int]:
-        """Return what the run has counted so far, whoever did it."""
+        """Return the counts of the run so far, including those of earlier workers."""
         item = self._table.get(self._place)
         return {} if item is None else Run.from_item(item).counts
 
     def note(self, reason: str) -> None:
-        """Keep a reason that no other write goes with; once, however often the step is done."""
+        """Store a reason without other writes; it counts once, even if a step is repeated."""
         self.commit([], also={REASON + reason: 1})
 
     def plan(self, name: str, entries: Sequence[Value], *, step: int, **more: Any) -> None:
-        """Store what a step has decided, before anything of it is applied."""
+        """Store the decisions of a step before any of them is applied."""
         self.commit(chunks(self._place.pk, self.run, name, entries), step=step, **more)
 
 
@@ -99,12 +99,12 @@ def chunks(partition: str, run: Run, name: str, entries: Sequence[Value]) -> lis
     parts: list[list[Value]] = [[]]
     size = 0
     for entry in entries:
-        more = len(json.dumps(entry, ensure_ascii=False).encode())
-        if parts[-1] and size + more > PLAN_CHUNK_BYTES:
+        length = len(json.dumps(entry, ensure_ascii=False).encode())
+        if parts[-1] and size + length > PLAN_CHUNK_BYTES:
             parts.append([])
             size = 0
         parts[-1].append(entry)
-        size += more
+        size += length
     return [Put(_chunk(partition, run, name, number, part)) for number, part in enumerate(parts)]
 
 

@@ -1,16 +1,16 @@
-"""Runs of the patrol: what each was given, how far it is, and what came of it.
+"""The stored runs of the patrol: the input, the progress and the outcome of each.
 
-A run is one item. Whatever a step does is counted there in the transaction that does it, so
-that a run that was stopped anywhere and resumed counts nothing twice and forgets nothing.
+A run is one item. Each step counts its results there in the transaction that writes them, so a run
+that was stopped anywhere and resumed counts everything once.
 """
 
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 from nacre.being.memory.model import keys
 from nacre.being.memory.model.counters import count_in
+from nacre.core.lazy_dataclasses import asdict, dataclass
 from nacre.ports.items.paging import every_item
 from nacre.ports.items.schema import ItemSchema
 from nacre.ports.items.table import Item, Key, Range, Table
@@ -20,11 +20,13 @@ RUN = ItemSchema("patrol run", 1)
 RunState = Literal["open", "blocked", "done"]
 ReceiptState = Literal["open", "blocked", "done", "dry"]
 
-RUN_SEQ = "run_seq"  # of the Being's item: how many runs there have been
-OPEN_RUN = "open_run"  # of the Being's item: the number of the run that is not done
+# Attributes of the Being's item:
+RUN_SEQ = "run_seq"  # the number of runs so far
+OPEN_RUN = "open_run"  # the number of the unfinished run
 
-COUNT = "n:"  # before a count's name
-REASON = "why:"  # before a reason; the value is how often it was met
+# Prefixes of attributes of a run:
+COUNT = "n:"  # a count
+REASON = "why:"  # a reason; its value is the number of times
 INPUT_TOKENS, OUTPUT_TOKENS = "input_tokens", "output_tokens"
 
 
@@ -39,19 +41,19 @@ def runs(being_id: str) -> str:
 
 
 def run_key(being_id: str, seq: int) -> Key:
-    """Return where a run is; what belongs to it begins with the same sort key and a `#`."""
+    """Return the key of a run; the sort keys of its plans begin with this one and a `#`."""
     return Key(runs(being_id), f"{seq:08}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt:
-    """What a run did, and why it did not do what one might expect."""
+    """The results of a run, and the reasons why it did not do more."""
 
     run_id: str
     seq: int
     trigger: str
     state: ReceiptState
-    started: str  # the moment that the run takes for now, from its first step to its last
+    started: str  # the time that all steps of the run use as the present
     clock: int
     model: str | None
     counts: Mapping[str, int]
@@ -63,27 +65,15 @@ class Receipt:
     step: int = 0
 
     def to_plain(self) -> dict[str, Any]:
-        """Return the receipt as JSON has it."""
-        return {
-            "run_id": self.run_id,
-            "seq": self.seq,
-            "trigger": self.trigger,
-            "state": self.state,
-            "started": self.started,
-            "clock": self.clock,
-            "model": self.model,
-            "counts": dict(self.counts),
-            "reasons": list(self.reasons),
-            "tokens": dict(self.tokens),
-            "marker_in": self.marker_in,
-            "marker_out": self.marker_out,
-            "backlog": self.backlog,
-        }
+        """Return the receipt as JSON values."""
+        values = asdict(self)
+        del values["step"]
+        return {**values, "reasons": list(self.reasons)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """A run as it is stored; all but state, step and what it counts is frozen when it begins."""
+    """A run as it is stored; only its state, its step and its counts change after the start."""
 
     run_id: str
     seq: int
@@ -93,23 +83,23 @@ class Run:
     now: str
     clock: int  # the Being's clock of active days, with today
     model: str | None
-    config: str  # a hash of what the run goes by
-    work_seq: int  # how often work was announced before the run began
+    config: str  # a hash of the limits that the run depends on
+    work_seq: int  # the counter of announced work when the run began
     marker_in: str | None = None
     marker_out: str | None = None
     backlog: int = 0
-    blocked: str | None = None  # why it cannot go on now
+    blocked: str | None = None  # the reason why it cannot continue now
     counts: Mapping[str, int]
     reasons: tuple[str, ...]
 
     @property
     def today(self) -> str:
-        """Return the day of the run, in UTC."""
+        """The day of the run, in UTC."""
         return self.now[:10]
 
     @property
     def receipt(self) -> Receipt:
-        """Return what the run has done so far."""
+        """The results of the run so far."""
         counts = dict(self.counts)
         tokens = {
             "input": counts.pop(INPUT_TOKENS, 0),
@@ -133,9 +123,8 @@ class Run:
         )
 
     def to_item(self, being_id: str) -> Item:
-        """Return the item that holds the run as it begins."""
-        place = run_key(being_id, self.seq)
-        item: Item = {"pk": place.pk, "sk": place.sk}
+        """Return the item of a run that begins."""
+        item: Item = run_key(being_id, self.seq).attributes()
         item |= {name: getattr(self, name) for name in _FIELDS}
         item |= {COUNT + name: count for name, count in self.counts.items()}
         return RUN.stamp({name: value for name, value in item.items() if value is not None})
@@ -144,7 +133,7 @@ class Run:
     def from_item(cls, item: Item) -> Self:
         """Return the run in an item."""
         item = RUN.read(item)
-        found: dict[str, Any] = {name: item[name] for name in _FIELDS if name in item}
+        fields: dict[str, Any] = {name: item[name] for name in _FIELDS if name in item}
         counts = {
             name[len(COUNT) :]: value
             for name, value in item.items()
@@ -155,8 +144,8 @@ class Run:
             for name, times in item.items()
             if name.startswith(REASON) and isinstance(times, int)
         ]
-        found.setdefault("model", None)
-        return cls(**found, counts=dict(sorted(counts.items())), reasons=tuple(sorted(reasons)))
+        fields.setdefault("model", None)
+        return cls(**fields, counts=dict(sorted(counts.items())), reasons=tuple(sorted(reasons)))
 
 
 _FIELDS = (
@@ -167,7 +156,7 @@ _FIELDS = (
 
 @dataclass(frozen=True, slots=True)
 class RunPage:
-    """Some runs, newest first; `next` is where more begin."""
+    """Some runs, newest first; `next` is the start of the next page."""
 
     runs: tuple[Run, ...]
     next: str | None
@@ -205,21 +194,21 @@ class Runs:
     def page(self, being_id: str, *, limit: int = 20, start: str | None = None) -> RunPage:
         """Return runs, the newest first; `start` is the `next` of the page before."""
         last = int(start) if start else self._last(being_id)
-        wanted = [run_key(being_id, seq) for seq in range(last, max(0, last - limit), -1)]
-        found = self._table.get_many(wanted)
-        page = tuple(Run.from_item(found[key]) for key in wanted if key in found)
+        run_keys = [run_key(being_id, seq) for seq in range(last, max(0, last - limit), -1)]
+        items = self._table.get_many(run_keys)
+        page = tuple(Run.from_item(items[key]) for key in run_keys if key in items)
         return RunPage(page, str(last - limit) if last > limit else None)
 
     def plan(self, being_id: str, seq: int, step: str) -> list[Any] | None:
-        """Return what a run has decided in a step, entry by entry; None before it has."""
+        """Return the entries of a stored plan; None before it is stored."""
         place = run_key(being_id, seq)
-        found: list[Any] | None = None
+        plan: list[Any] | None = None
         parts = Range(prefix=f"{place.sk}#PLAN#{step}#")
         for item in every_item(self._table, place.pk, keys=parts):
             entries = item["entries"]
             assert isinstance(entries, list)
-            found = [*(found or []), *entries]
-        return found
+            plan = [*(plan or []), *entries]
+        return plan
 
     def _last(self, being_id: str) -> int:
         item = self._table.get(keys.meta(being_id))

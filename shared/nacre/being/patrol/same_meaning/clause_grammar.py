@@ -1,7 +1,7 @@
-"""The grammar of the clauses that the rules may rewrite: small, and of closed lists.
+"""The grammar of the clauses that the rules may rewrite: small, with closed lists of words.
 
-A clause is a subject, a verb of the list, and at most an object and two places. A word that the
-grammar has no place for makes the whole clause unknown, so no rule touches it.
+A clause is a subject, a verb of the list, and at most an object and two places. A word without a
+place in the grammar makes the whole clause unknown, so no rule changes it.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from nacre.being.patrol.same_meaning import english_words as en
 
 
 class Clause(NamedTuple):
-    """What a clause is made of."""
+    """The parts of a clause."""
 
     verb: str  # its base form; "be" before an adjective
     has_object: bool
@@ -21,14 +21,13 @@ class Clause(NamedTuple):
 def clause(words: Sequence[str], *, is_aside: bool = False) -> Clause | None:
     """Return the parts of a clause; None if any word has no place in the grammar.
 
-    A clause that stands aside, behind "because", may say what somebody is or was doing, and
-    end in a time.
+    A clause after a conjunction (`is_aside`) may also describe a state, and end in a time.
     """
     place = noun_phrase(words, 0, subject=True)
     if not place or place >= len(words):
         return None
     if words[place] in ("is", "are", "am", "was", "were"):
-        return _being(words[place + 1 :], is_aside=is_aside)
+        return _be_clause(words[place + 1 :], is_aside=is_aside)
     base = ""
     if words[place] == "will" and place + 1 < len(words):
         place += 1
@@ -52,12 +51,12 @@ def clause(words: Sequence[str], *, is_aside: bool = False) -> Clause | None:
     return Clause(base, has_object, ends_in_noun)
 
 
-def _being(rest: Sequence[str], *, is_aside: bool) -> Clause | None:
-    if len(rest) == 1:
-        is_free = is_aside and rest[0].islower() and rest[0] not in en.FUNCTION
-        if not (is_free or rest[0] in en.STATES):
+def _be_clause(words: Sequence[str], *, is_aside: bool) -> Clause | None:
+    if len(words) == 1:
+        is_free = is_aside and words[0].islower() and words[0] not in en.FUNCTION
+        if not (is_free or words[0] in en.STATES):
             return None
-    elif not (is_aside and rest and places(rest, 0) == len(rest)):
+    elif not (is_aside and words and places(words, 0) == len(words)):
         return None
     return Clause("be", has_object=False, ends_in_noun=True)
 
@@ -66,7 +65,7 @@ _TIMES = [("today",), ("yesterday",), ("tomorrow",)]
 
 
 def places(words: Sequence[str], place: int) -> int:
-    """Return where up to two phrases such as "to Rome" or "at home" end."""
+    """Return the end of up to two phrases such as "to Rome" or "at home"."""
     for _ in range(2):
         is_hour = (
             words[place : place + 1] == ("at",)
@@ -98,10 +97,10 @@ _FIXED = {
 
 
 def noun_phrase(words: Sequence[str], place: int, *, subject: bool = False) -> int:
-    """Return where the noun phrase at a place ends; 0 if there is none.
+    """Return the end of the noun phrase at a place; 0 if there is none.
 
-    It is a name, a pronoun of the two who talk, or an article or possessive with a noun: no
-    word for a time, a number or a quantity, and no "he" or "her", who may be somebody else.
+    It is a name, a pronoun of the two speakers, or an article or possessive with a noun. Times,
+    numbers and quantities are excluded, and so are "he" and "her", who may be somebody else.
     """
     first = words[place] if place < len(words) else ""
     if first in (("I", "we", "you") if subject else ("me", "us", "you")):
@@ -126,7 +125,7 @@ _WEATHER = [("rains",), ("rained",), ("snows",), ("snowed",)]
 
 
 def is_name(word: str = "") -> bool:
-    """Whether a word is written like a name."""
+    """Return whether a word is written like a name."""
     return (
         word.isalpha()
         and word.istitle()
@@ -137,7 +136,7 @@ def is_name(word: str = "") -> bool:
 
 
 def is_noun(word: str = "") -> bool:
-    """Whether a word may be a thing or a person: not a function word, a time or an adverb."""
+    """Return whether a word may be a thing or a person: no function word, time or adverb."""
     return (
         word.isalpha()
         and word.islower()

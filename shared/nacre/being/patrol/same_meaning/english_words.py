@@ -1,4 +1,4 @@
-"""The English words that the rules know. A word that is missing makes a pair be missed, no more."""
+"""The English words that the rules know; a pair with an unknown word is not recognized."""
 
 
 def word_set(text: str) -> frozenset[str]:
@@ -86,11 +86,9 @@ def third(base: str) -> str:
 
 _FORMS = {
     base: (past, participle)
-    for base, past, participle in (each.split() for each in _IRREGULAR.split(";"))
+    for base, past, participle in (entry.split() for entry in _IRREGULAR.split(";"))
 }
 BASES = frozenset(_FORMS) | frozenset(_REGULAR.split())
-THIRDS = {third(base): base for base in BASES}
-PASTS = dict(_FORMS.values())
 
 
 def past_of(base: str) -> str:
@@ -112,7 +110,7 @@ MONTHS = word_set(
     """
 )
 DATED = WEEKDAYS | MONTHS
-"""Words with a capital that are no names."""
+"""Words with a capital that are not names."""
 SEASONS = word_set("spring summer autumn winter")
 UNITS = word_set("minute hour morning evening night day week weekend month year")
 TIME_NOUNS = (
@@ -130,7 +128,7 @@ TIME_NOUNS = (
         """
     )
 )
-"""Nouns that beside a verb may say when, how long or how far, without a word before them."""
+"""Nouns that may give a time, a duration or a distance, without a preposition."""
 
 SUBJECTS = {"I": "me", "he": "him", "she": "her", "we": "us", "they": "them", "you": "you"}
 OBJECTS = {after: before for before, after in SUBJECTS.items()}
@@ -144,7 +142,7 @@ AUXILIARIES = word_set(
     """
 )
 AFTER_IS = word_set("a an the not in at on from my your our his her their")
-"""What shows that "she's" is "she is"."""
+"""Words that show that "she's" means "she is"."""
 
 FUNCTION = (
     AUXILIARIES
@@ -171,7 +169,7 @@ FUNCTION = (
         """
     )
 )
-"""Words that are no noun, adjective or name, whatever their capitals."""
+"""Words that are never a noun, an adjective or a name."""
 
 ENGLISH = word_set(
     """
@@ -209,7 +207,7 @@ LITERAL = word_set(
     names named nickname alias quote title phrase
     """
 )
-"""Words beside which another word may be data: it counts as it is written."""
+"""Words that show that others may be data, whose exact spelling counts."""
 
 ADJECTIVES = word_set(
     """
@@ -247,7 +245,7 @@ CLAUSE_VERBS = word_set(
     switch take travel visit wait wake walk wash water wear win work
     """
 )
-"""Verbs of doing: none reports, plans, wants, names or feels."""
+"""Verbs of action; none reports, plans, wants, names or feels."""
 
 
 def _forms(base: str) -> set[str]:
@@ -385,7 +383,7 @@ SCALES = word_set("hundred thousand million billion dozen half one quarter third
 
 
 def is_several(word: str) -> bool:
-    """Whether a word looks like the plural of a noun."""
+    """Return whether a word looks like the plural of a noun."""
     return word.islower() and word.endswith("s") and not word.endswith(("ss", "us", "is", "'s"))
 
 

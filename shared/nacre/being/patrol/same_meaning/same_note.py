@@ -1,77 +1,106 @@
-"""Whether two notes say the same, so that one memory may stand for both."""
+"""Decides whether two notes have the same meaning, so that one memory can replace both."""
 
 import unicodedata
 from collections.abc import Sequence
-from typing import Protocol
 
-from nacre.being.patrol.same_meaning.clause_order import turned
-from nacre.being.patrol.same_meaning.sentences import is_english, plain_text, read, without_articles
-from nacre.being.patrol.same_meaning.timeless import holds_on_any_day
-from nacre.being.patrol.same_meaning.voice import same_by_voice
-
-
-class Told(Protocol):
-    """What was noted of an event: a scene, or the memory that came of it."""
-
-    @property
-    def action(self) -> str:
-        """Return what happened."""
-        ...
-
-    @property
-    def actors(self) -> Sequence[str]:
-        """Return who was involved."""
-        ...
-
-    @property
-    def when(self) -> Sequence[str]:
-        """Return the days, as YYYY-MM-DD."""
-        ...
-
-    @property
-    def setting(self) -> str | None:
-        """Return where or in what context."""
-        ...
+from nacre.being.memory.model.types import SceneText
+from nacre.being.patrol.same_meaning import english_words as en
+from nacre.being.patrol.same_meaning.clause_grammar import clause, is_name, is_noun, places
+from nacre.being.patrol.same_meaning.clause_order import normal_order
+from nacre.being.patrol.same_meaning.sentences import (
+    is_english,
+    plain_text,
+    sentence_words,
+    without_articles,
+)
+from nacre.being.patrol.same_meaning.voice import actives, same_by_voice
 
 
-def same_event(one: Told, other: Told) -> bool:
-    """Whether two notes tell the same: the text, the people, the day, and the place.
+def same_event(first: SceneText, second: SceneText) -> bool:
+    """Return whether two notes say the same: the text, the people, the day and the place.
 
-    The place counts if both notes have one. Another day is another event, unless nothing in
-    the text can depend on the day.
+    The place counts if both notes have one. Another day is another event, unless nothing in the
+    text can depend on the day.
     """
-    people = _folded(one.actors)
+    people = _folded(first.actors)
     return (
-        people == _folded(other.actors)
-        and same_circumstances(one, other)
-        and same_text(one.action, other.action, people)
+        people == _folded(second.actors)
+        and same_circumstances(first, second)
+        and same_text(first.action, second.action, people)
     )
 
 
-def same_circumstances(one: Told, other: Told) -> bool:
-    """Whether nothing but the text and the people keeps two notes apart."""
-    if one.setting and other.setting and plain_text(one.setting) != plain_text(other.setting):
+def same_circumstances(first: SceneText, second: SceneText) -> bool:
+    """Return whether two notes may be the same event by their places and days."""
+    if first.setting and second.setting and plain_text(first.setting) != plain_text(second.setting):
         return False
-    is_other_day = bool(one.when and other.when) and not {*one.when} & {*other.when}
-    return not is_other_day or (holds_on_any_day(one.action) and holds_on_any_day(other.action))
+    is_other_day = bool(first.when and second.when) and not {*first.when} & {*second.when}
+    return not is_other_day or (holds_on_any_day(first.action) and holds_on_any_day(second.action))
 
 
-def same_text(one: str, other: str, people: frozenset[str] = frozenset()) -> bool:
-    """Whether two texts are equal after normalisation, or a rule shows that they say the same.
+def same_text(first_text: str, second_text: str, people: frozenset[str] = frozenset()) -> bool:
+    """Return whether two texts are equal after normalization, or a rule shows that they agree.
 
-    `people` are names in lower case, beside the common first names, that may stand after "by".
+    `people` are names in lower case that may follow "by", besides the common first names.
     """
-    if plain_text(one) == plain_text(other):
+    if plain_text(first_text) == plain_text(second_text):
         return True
-    first, second = read(one), read(other)
-    if first is None or second is None or not (is_english(one) or is_english(other)):
+    first, second = sentence_words(first_text), sentence_words(second_text)
+    if first is None or second is None or not (is_english(first_text) or is_english(second_text)):
         return False
-    left, right = turned(first), turned(second)
+    first_order, second_order = normal_order(first), normal_order(second)
     return any(
-        short in (full, without_articles(full)) or same_by_voice(short, full, people)
-        for short, full in ((left, right), (right, left))
+        short in (long, without_articles(long)) or same_by_voice(short, long, people)
+        for short, long in ((first_order, second_order), (second_order, first_order))
     )
 
 
 def _folded(actors: Sequence[str]) -> frozenset[str]:
     return frozenset(unicodedata.normalize("NFKC", actor).casefold() for actor in actors)
+
+
+def holds_on_any_day(text: str) -> bool:
+    """Return whether nothing in a text can depend on the day.
+
+    "Ann came back yesterday" means another day each time. No list has all words for days, in all
+    languages and spellings. So the text must be one English clause of a known form, in which every
+    word has a place that no time can take.
+    """
+    words = sentence_words(text)
+    if words is None or not _has_only_people(words):
+        return False
+    with_subject = ("I", *words) if words[:1] and words[0] in en.PASTS_OF else words
+    if any(_is_deed(clause_) for clause_ in (with_subject, *actives(words, frozenset()))):
+        return is_english(text)
+    match words:
+        case (name, "is", "a" | "an", noun, *rest) if is_name(name) and is_noun(noun):
+            return places(tuple(rest), 0) == len(rest)
+        case (name, "is", "allergic", "to", noun) if is_name(name):
+            return is_noun(noun)
+        case (name, verb, noun) if is_name(name) or name == "user":
+            return verb in ("likes", "loves", "hates", "prefers") and is_noun(noun)
+        case ("user", "prefers", adjective, noun):
+            return adjective in en.ADJECTIVES and is_noun(noun)
+        case _:
+            return False
+
+
+def _is_deed(words: Sequence[str]) -> bool:
+    """Return whether these words are a clause about a deed: no state, no plan and no hour."""
+    parts = clause(words)
+    hours = {"will", "noon", "midnight", *en.NUMBERS}
+    return parts is not None and parts.verb != "be" and not hours & {*words}
+
+
+def _has_only_people(words: Sequence[str]) -> bool:
+    """Return whether each capitalized word is a first name, or follows "to", "from" or "with".
+
+    Other capitalized words may be feasts: "Ann left Easter".
+    """
+    return all(
+        word.islower()
+        or word == "I"
+        or word.removesuffix("'s").lower() in en.FIRST_NAMES
+        or (place > 0 and words[place - 1] in ("to", "from", "with"))
+        for place, word in enumerate(words)
+    )

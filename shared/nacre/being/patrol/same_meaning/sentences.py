@@ -1,7 +1,7 @@
-"""A text as the rules read it: its words, in one spelling and in the order they were written.
+"""The words of a text as the rules compare them, in one spelling and in their original order.
 
 `plain_text` is for texts in every language and keeps all that may be data: capitals, signs and
-accents. `read` is for plain English texts; any other text is compared by `plain_text` alone.
+accents. `sentence_words` is for plain English; other texts are compared by `plain_text` alone.
 """
 
 import re
@@ -20,7 +20,7 @@ _PART = re.compile(
     r"(I(?:'[a-z]+)?|A|(?:[a-z]+|[A-Z][a-z]+)(?:'[a-z]+)*(?:-[a-z]+)*'?"
     r"|\d{1,3}(?:,\d{3})+|\d+(?:st|nd|rd|th)?)([,.;]?)"
 )
-_LONGEST = 60  # words
+_MAX_WORDS = 60
 _IZE = re.compile(r"(.+)iz(e|ed|es|er|ers|ing|ation|ations)")
 _YZE = re.compile(r"(anal|paral)yz(e|ed|es|ing)")
 _ORDINAL_DAY = re.compile(r"([12]?\d|3[01])(?:st|nd|rd|th)")
@@ -28,9 +28,9 @@ _ORDINAL_DAY = re.compile(r"([12]?\d|3[01])(?:st|nd|rd|th)")
 
 @lru_cache(2048)
 def plain_text(text: str) -> str:
-    """Return a text in one width, without double blanks and a full stop after its last word.
+    """Return a text in one character width, without double blanks and a final full stop.
 
-    A capital counts, apart from the one of a first word that English writes small elsewhere.
+    Capitals count, except in a first word that English writes in lower case elsewhere.
     """
     normal = _normal(text)
     last = normal.split(" ")[-1][:-1]
@@ -48,11 +48,11 @@ def plain_text(text: str) -> str:
 
 
 @lru_cache(2048)
-def read(text: str) -> Sentence | None:
-    """Return the words of a text that may be plain English; None for any other, and for data."""
+def sentence_words(text: str) -> Sentence | None:
+    """Return the words of a text that may be plain English; None for other texts and for data."""
     normal = _TITLE.sub(r"\1", plain_text(text))
     parts = [_PART.fullmatch(part) for part in normal.removesuffix(".").split(" ")]
-    if len(parts) > _LONGEST:
+    if len(parts) > _MAX_WORDS:
         return None
     tokens: list[str] = []
     for part in parts:
@@ -71,11 +71,15 @@ def read(text: str) -> Sentence | None:
         word = token.lower() if is_small else token
         after = tokens[place + 1] if place + 1 < len(tokens) else ""
         words += _uncontracted("." if word == ";" else word, after)
-    return tuple(_rewritten(_dated(_counted([_spelling(word) for word in words]))))
+    return tuple(
+        _without_optional_words(
+            _with_plain_dates(_with_digits([_spelling(word) for word in words]))
+        )
+    )
 
 
 def is_english(text: str) -> bool:
-    """Whether a word shows that a text is English, which no name or word alike does."""
+    """Return whether a word proves that a text is English; names and similar words do not."""
     low = {word.lower().rstrip(",.;?") for word in _normal(text).split()}
     return bool(low & en.ENGLISH) or any(
         word.endswith(("n't", "'re", "'ve", "'ll")) for word in low
@@ -124,8 +128,8 @@ def _spelling(word: str) -> str:
     return word
 
 
-def _counted(words: Sequence[str]) -> list[str]:
-    """Return the words with a spelled number before a plural, as in "two bills", in digits."""
+def _with_digits(words: Sequence[str]) -> list[str]:
+    """Return the words with spelled numbers before plurals as digits, as in "two bills"."""
     counted = [*words]
     for place, word in enumerate(words[:-1]):
         before = words[place - 1] if place else ""
@@ -140,7 +144,7 @@ def _is_number(word: str) -> bool:
     return word in en.NUMBERS or word in en.SCALES or word[:1].isdigit()
 
 
-def _dated(words: Sequence[str]) -> list[str]:
+def _with_plain_dates(words: Sequence[str]) -> list[str]:
     """Return the words with "the 3rd of May" as "3 May"."""
     result: list[str] = []
     for word, after in zip(words, [*words, ""][1:], strict=True):
@@ -156,8 +160,8 @@ def _dated(words: Sequence[str]) -> list[str]:
     return result
 
 
-def _rewritten(words: list[str]) -> list[str]:
-    """Return a sentence without function words that say nothing."""
+def _without_optional_words(words: list[str]) -> list[str]:
+    """Return a sentence without function words that add nothing."""
     for phrase, plain in en.PHRASES:
         for place in range(len(words) - len(phrase)):
             if words[place : place + len(phrase)] == phrase:
@@ -168,7 +172,7 @@ def _rewritten(words: list[str]) -> list[str]:
         words = words[1:]
     elif words[:1] == ["User"] and words[1:2] and words[1] in en.FINITE:
         words = ["user", *words[1:]]
-    return [word for place, word in enumerate(words) if not _is_idle(words, place)]
+    return [word for place, word in enumerate(words) if not _is_optional(words, place)]
 
 
 def _with_lots(words: list[str]) -> list[str]:
@@ -180,16 +184,16 @@ def _with_lots(words: list[str]) -> list[str]:
 
 
 def without_articles(words: Sentence) -> Sentence:
-    """Return the words without articles that a note may leave out and say the same.
+    """Return the words without articles that a note may leave out.
 
-    Only those before a noun of a short list, each of which always has one.
+    Only articles before nouns of a short list are removed, which always have one.
     """
-    kept = [
+    remaining = [
         word
         for place, word in enumerate(words)
         if not (word in ("the", "a", "an") and _is_clear_noun(words, place))
     ]
-    return tuple(kept)
+    return tuple(remaining)
 
 
 def _is_clear_noun(words: Sentence, place: int) -> bool:
@@ -207,15 +211,18 @@ def _is_clear_noun(words: Sentence, place: int) -> bool:
     return is_last and (is_person or is_thing)
 
 
-def _is_idle(words: Sequence[str], place: int) -> bool:
+def _is_optional(words: Sequence[str], place: int) -> bool:
     before, after = words[:place], words[place + 1 :]
     match words[place]:
         case "that" | "whom":
-            return _is_idle_that(before, after)
+            return _is_optional_that(before, after)
         case "of":  # "all of the", without a list that "both" or "all" could be about
             return (
                 before[-1:] in (["all"], ["both"], ["half"])
-                and (after[:1] == ["the"] or after[:1] in [[each] for each in en.POSSESSIVES])
+                and (
+                    after[:1] == ["the"]
+                    or after[:1] in [[possessive] for possessive in en.POSSESSIVES]
+                )
                 and "and" not in words
                 and "or" not in words
             )
@@ -244,8 +251,8 @@ def _is_helped(before: Sequence[str]) -> bool:
             return False
 
 
-def _is_idle_that(before: Sequence[str], after: Sequence[str]) -> bool:
-    """Whether "that" begins a clause after "said", or one about "the dog" that begins a text."""
+def _is_optional_that(before: Sequence[str], after: Sequence[str]) -> bool:
+    """Return whether "that" begins a clause after "said", or one about "the dog" at the start."""
     size = _subject_size(after)
     if not size or len(after) <= size or after[size] not in en.FINITE:
         return False
@@ -257,14 +264,14 @@ def _is_idle_that(before: Sequence[str], after: Sequence[str]) -> bool:
         return True
     if len(before) != 2 or before[0] != "the" or not before[1].islower():
         return False
-    rest = after[size + 1 :]
-    if rest and (rest[0].istitle() or rest[0] in en.OBJECTS):
-        rest = rest[1:]
-    return after[size] in en.PASTS_OF and rest[:1] in (["is"], ["are"], ["was"], ["were"])
+    tail = after[size + 1 :]
+    if tail and (tail[0].istitle() or tail[0] in en.OBJECTS):
+        tail = tail[1:]
+    return after[size] in en.PASTS_OF and tail[:1] in (["is"], ["are"], ["was"], ["were"])
 
 
 def _subject_size(words: Sequence[str]) -> int:
-    """Return how many words at the beginning are a subject; 0 for none."""
+    """Return the number of words at the beginning that are a subject; 0 for none."""
     first = words[0] if words else ""
     if first in en.SUBJECTS or first in ("you", "it") or first.istitle():
         return 1

@@ -1,7 +1,7 @@
-"""The voice: "Ann painted the fence" is "the fence was painted by Ann", never the other way.
+"""The voice: "Ann painted the fence" is "the fence was painted by Ann", never the reverse.
 
-What follows "by" must be somebody who can do things, by a closed list or as one of the people of
-the note: a lamp may be "placed by the piano". No verb of placing is in the list of verbs.
+The agent after "by" must be a person or animal of a closed list, or one of the people of the note:
+a lamp may be "placed by the piano". No verb of placing is in the list of verbs.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,12 +15,12 @@ _HELPERS = _BE | {"has", "have", "had", "will", "must", "should", "been", "being
 
 
 def same_by_voice(active: Sentence, passive: Sentence, people: frozenset[str]) -> bool:
-    """Whether the second sentence is the first one in the passive."""
+    """Return whether the second sentence is the passive of the first."""
     return active in actives(passive, people)
 
 
 def actives(words: Sentence, people: frozenset[str]) -> Iterator[Sentence]:
-    """Give what a sentence in the passive is in the active."""
+    """Yield the active forms of a passive sentence."""
     start = next((place for place, word in enumerate(words) if word in _HELPERS), 0)
     if not start or words.count("by") != 1:
         return
@@ -44,30 +44,30 @@ def actives(words: Sentence, people: frozenset[str]) -> Iterator[Sentence]:
     ):
         return
     doer = _other_case(agent, en.OBJECTS)
-    done = _other_case(target, en.SUBJECTS)
+    patient = _other_case(target, en.SUBJECTS)
     is_one = "and" not in agent and agent[-1] not in en.SEVERAL
     for middle in _verbs(words[start:verb], words[verb], is_one=is_one):
-        yield (*doer, *middle, *done, *between, *time)
+        yield (*doer, *middle, *patient, *between, *time)
 
 
 def _is_target(words: Sentence) -> bool:
-    """Whether these words are one thing or person, without quantities or another's pronoun."""
-    first, rest = words[0], words[1:]
-    if not rest:
+    """Return whether these words are one thing or person, without quantities."""
+    first, others = words[0], words[1:]
+    if not others:
         return first in en.SUBJECTS or is_name(first)
     if is_name(first):
-        is_pair = len(rest) == 2 and rest[0] == "and"
-        return is_pair and is_name(rest[1])
+        is_pair = len(others) == 2 and others[0] == "and"
+        return is_pair and is_name(others[1])
     if first.isdecimal():
-        return len(rest) == 1 and is_noun(rest[0])
+        return len(others) == 1 and is_noun(others[0])
     is_set = first in ("the", "a", "an", "my", "our", "your", "this") or is_name(
         first.removesuffix("'s")
     )
-    return is_set and len(rest) <= 3 and all(is_noun(word) for word in rest)
+    return is_set and len(others) <= 3 and all(is_noun(word) for word in others)
 
 
 def _agent(words: Sentence) -> tuple[Sentence, Sentence]:
-    """Return who did it, and the time behind."""
+    """Return the agent, and the time after it."""
     for size in (2, 1):
         time = words[-size:]
         if _is_time(time):
@@ -107,7 +107,7 @@ def _is_person(word: str, people: frozenset[str]) -> bool:
 
 
 def _is_between(participle: str, words: Sentence) -> bool:
-    """Whether these words say where somebody was invited, or the colour of what was painted."""
+    """Return whether these words are the goal of an invitation, a colour of paint, or a time."""
     match words:
         case ():
             return True
@@ -130,7 +130,7 @@ def _other_case(words: Sentence, pronouns: dict[str, str]) -> Sentence:
 
 
 def _verbs(helpers: Sequence[str], participle: str, *, is_one: bool) -> Iterator[Sentence]:
-    """Give the verb in the active voice, in every form that fits."""
+    """Yield the verb in the active voice, in every form that fits."""
     for base in en.VOICE_PARTICIPLES.get(participle, ()):
         yield from _simple(tuple(helpers), base, is_one=is_one)
         yield from _compound(tuple(helpers), participle, base, is_one=is_one)

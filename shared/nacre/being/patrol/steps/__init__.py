@@ -1,5 +1,5 @@
 """The steps of a patrol, one file for each, named after what the step does.
 
-`patrol` calls them in order with the current round. `merge_memories` is where memories that say
-the same become one.
+`patrol` calls them in order with the context of the run. `merge_memories` merges memories with
+the same meaning.
 """

@@ -1,11 +1,10 @@
-"""Making memories of scenes: what is known gets further evidence, what is new joins a cluster.
+"""The step that turns scenes into memories: as evidence of a known one, or as a new one.
 
-Scenes are taken in their order, each decided on all that was written before it, and written in
-one transaction with everything that follows from it.
+Scenes are taken in order. Each decision sees all earlier writes, and each scene is written in one
+transaction with everything that follows from it.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from typing import assert_never
 
@@ -14,116 +13,110 @@ from nacre.being.memory.model.forgetting_curve import DYING_BELOW, clock_below, 
 from nacre.being.memory.model.types import Node, Scene, least_trusted, node_id_of
 from nacre.being.memory.store.clusters import marking_dirty
 from nacre.being.memory.store.nodes import replacing
-from nacre.being.memory.store.retry import settled
-from nacre.being.patrol.compare.scene_decision import Invalid, Known, New
-from nacre.being.patrol.run.round import Round
-from nacre.being.patrol.steps.join_cluster import cluster_of, joining
+from nacre.being.memory.store.retry import retry_on_conflict
+from nacre.being.patrol.compare.scene_decision import InvalidScene, KnownEvent, NewEvent
+from nacre.being.patrol.compare.space import is_due, measured, space_of
+from nacre.being.patrol.run.context import RunContext
+from nacre.being.patrol.steps.join_cluster import cluster_id_for, joining
 from nacre.core.errors import UnavailableError
+from nacre.core.lazy_dataclasses import replace
 from nacre.core.limits import REVIVAL_STEP
 from nacre.ports.embedder import Vector
 from nacre.ports.items.table import Absent, Compare, Put, Write
 
-_BETWEEN = 20  # scenes, between two looks at the lease
+STEP = 1
+_BATCH = 20  # scenes between two renewals of the lease
+_MEASURED_NODES = 200
 
 
-def assign(work: Round, scene_ids: Sequence[str]) -> None:
-    """Make memories of those of the scenes that wait; raises UnavailableError to go on later."""
-    vectors = scene_vectors(work, scene_ids)
-    waiting = [each for each in scene_ids if each in vectors]
+def assign(context: RunContext) -> None:
+    """Turn the run's waiting scenes into memories; UnavailableError leaves the rest for later."""
+    scene_ids = context.scene_ids()
+    _measure(context, scene_ids)
+    vectors = scene_vectors(context, scene_ids)
+    waiting = [scene_id for scene_id in scene_ids if scene_id in vectors]
     for number, scene_id in enumerate(waiting, start=1):
-        settled(partial(_assign, work, scene_id, vectors[scene_id]))
-        if number % _BETWEEN == 0:
-            work.keep()
+        retry_on_conflict(partial(_assign, context, scene_id, vectors[scene_id]))
+        if number % _BATCH == 0:
+            context.renew_lease()
 
 
-def scene_vectors(work: Round, scene_ids: Sequence[str]) -> dict[str, Vector]:
-    """Return the vectors of the scenes that still wait, made at once where they lack."""
+def scene_vectors(context: RunContext, scene_ids: Sequence[str]) -> dict[str, Vector]:
+    """Return the vectors of the scenes that still wait; missing ones take one request."""
     waiting = {
         scene.scene_id: scene
-        for scene in work.memory.scenes.get_many(work.being_id, scene_ids).values()
+        for scene in context.memory.scenes.get_many(context.being_id, scene_ids).values()
         if scene.status == "pending"
     }
     scenes = list(waiting.values())
-    known = known_vectors(work, scenes)
-    if work.space.embedder is not None and len(known) < len(scenes):
-        # One request for all; what has no point at all is embedded for this run only.
-        _, items = work.indexing.read(work.being_id, list(waiting))
-        if items and not work.indexing.sync(work.being_id, list(items)):
+    vectors = context.neighbours.stored_subjects(scenes, context.space)
+    if context.space.embedder is not None and len(vectors) < len(scenes):
+        # One request for all. Scenes without an index point are embedded for this run only.
+        _, items = context.indexing.read(context.being_id, list(waiting))
+        if items and not context.indexing.sync(context.being_id, list(items)):
             raise UnavailableError("the embedding model does not answer")
-        known = known_vectors(work, scenes)
-    return work.space.vectors_of({each: waiting[each].action for each in waiting}, known)
+        vectors = context.neighbours.stored_subjects(scenes, context.space)
+    return context.space.vectors_of(
+        {scene_id: scene.action for scene_id, scene in waiting.items()}, vectors
+    )
 
 
-def known_vectors(work: Round, scenes: Sequence[Scene]) -> dict[str, Vector]:
-    """Return the vectors that scenes have been given already, by their ids."""
-    if work.space.embedder is None or not scenes:
-        return {}
-    _, items = work.indexing.read(work.being_id, [scene.scene_id for scene in scenes])
-    found = {}
-    for scene in scenes:
-        item = items.get(scene.scene_id)
-        vector = None if item is None else item.subjects.get(work.space.emb_id)
-        if item is not None and vector is not None and item.subject == scene.action:
-            found[scene.scene_id] = vector
-    return found
-
-
-def _assign(work: Round, scene_id: str, vector: Vector) -> None:
-    scene = work.memory.scenes.get_many(work.being_id, [scene_id]).get(scene_id)
+def _assign(context: RunContext, scene_id: str, vector: Vector) -> None:
+    scene = context.memory.scenes.get_many(context.being_id, [scene_id]).get(scene_id)
     if scene is None or scene.status != "pending":
-        return  # its owner took it back
-    decision = work.deciding.decide(scene, vector)
+        return  # the owner has deleted it
+    decision = context.decider.decide(scene, vector)
     match decision:
-        case Invalid(reason):
-            _set_aside(work, scene, reason)
-        case Known(node):
-            _add_evidence(work, scene, node)
-        case New(home, fingerprint, similar):
-            node = replace(_node_of(work, scene, fingerprint), similar=similar)
-            cluster_id = cluster_of(work, home, node.node_id)
+        case InvalidScene(reason):
+            _set_aside(context, scene, reason)
+        case KnownEvent(node):
+            _add_evidence(context, scene, node)
+        case NewEvent(candidate, fingerprint, similar):
+            node = replace(_node_of(context, scene, fingerprint), similar=similar)
+            cluster_id = cluster_id_for(context, candidate, node.node_id)
             node = replace(node, cluster_id=cluster_id)
-            writes: list[Write] = [Put(node.to_item(work.being_id), Absent())]
-            writes += joining(work, home, cluster_id, vector)
-            _write(work, scene, node, writes, like={node.node_id: scene_id}, nodes_created=1)
+            writes: list[Write] = [Put(node.to_item(context.being_id), Absent())]
+            writes += joining(context, candidate, cluster_id, vector)
+            _write(context, scene, node, writes, like={node.node_id: scene_id}, nodes_created=1)
         case _:
             assert_never(decision)
 
 
-def _set_aside(work: Round, scene: Scene, reason: str) -> None:
-    after = replace(scene, status="invalid", reason=reason, run_id=work.run.run_id)
-    points = work.telling.writes([], [scene.scene_id])
+def _set_aside(context: RunContext, scene: Scene, reason: str) -> None:
+    after = replace(scene, status="invalid", reason=reason, run_id=context.run.run_id)
+    points = context.index_updates.writes([], [scene.scene_id])
     _commit(
-        work, scene, after, points, counts={"invalid": 1}, reasons=("invalid scenes were kept",)
+        context, scene, after, points, counts={"invalid": 1}, reasons=("invalid scenes were kept",)
     )
 
 
-def _add_evidence(work: Round, scene: Scene, node: Node) -> None:
-    # Telling it again counts as a recall: it refreshes a living memory in this run's next
-    # steps, and brings a forgotten one back.
-    recalled = REVIVAL_STEP if node.status == "dead" else 1
-    stands_alone = node.status == "merged"  # what it was merged into is gone
+def _add_evidence(context: RunContext, scene: Scene, node: Node) -> None:
+    # A repeated scene counts as a recall: later steps of this run refresh a living memory and
+    # revive a forgotten one.
+    recalls = REVIVAL_STEP if node.status == "dead" else 1
+    is_orphan = node.status == "merged"  # the memory that it was merged into is gone
     after = replace(
         node,
         evidence=(*node.evidence, scene.scene_id),
         when=tuple(sorted({*node.when, *scene.when})),
         importance=max(node.importance, scene.importance),
         trust=least_trusted([node.trust, scene.trust]),
-        reactivation_count=node.reactivation_count + recalled,
-        last_activated=max(node.last_activated or "", work.run.now),
+        reactivation_count=node.reactivation_count + recalls,
+        last_activated=max(node.last_activated or "", context.run.now),
         version=node.version + 1,
     )
-    if stands_alone:
+    if is_orphan:
         after = replace(
             after, status="active", merged_into=None, status_before=None, cluster_id=None
         )
-    writes: list[Write] = [replacing(work.being_id, node, after)]
+    writes: list[Write] = [replacing(context.being_id, node, after)]
     if after.is_living and after.cluster_id is not None:
-        writes.append(marking_dirty(work.being_id, after.cluster_id))
-    _write(work, scene, after, writes, evidence_added=1)
+        writes.append(marking_dirty(context.being_id, after.cluster_id))
+    _write(context, scene, after, writes, evidence_added=1)
 
 
 def _write(
-    work: Round,
+    context: RunContext,
     scene: Scene,
     node: Node,
     writes: list[Write],
@@ -131,13 +124,13 @@ def _write(
     like: dict[str, str] | None = None,
     **counts: int,
 ) -> None:
-    after = replace(scene, status="consumed", node_id=node.node_id, run_id=work.run.run_id)
-    writes += work.telling.writes([node], [scene.scene_id], like=like)
-    _commit(work, scene, after, writes, counts=counts)
+    after = replace(scene, status="consumed", node_id=node.node_id, run_id=context.run.run_id)
+    writes += context.index_updates.writes([node], [scene.scene_id], like=like)
+    _commit(context, scene, after, writes, counts=counts)
 
 
 def _commit(
-    work: Round,
+    context: RunContext,
     scene: Scene,
     after: Scene,
     writes: list[Write],
@@ -145,20 +138,19 @@ def _commit(
     counts: dict[str, int],
     reasons: Sequence[str] = (),
 ) -> None:
-    still = Compare("status", "=", scene.status)
-    writes = [*writes, Put(after.to_item(work.being_id), still)]
-    work.ledger.commit(writes, counts=counts, reasons=reasons, meta={PENDING_SCENES: -1})
-    work.telling.tell(writes)
+    unchanged = Compare("status", "=", scene.status)
+    writes = [*writes, Put(after.to_item(context.being_id), unchanged)]
+    context.commit(writes, counts=counts, reasons=reasons, meta={PENDING_SCENES: -1})
 
 
-def _node_of(work: Round, scene: Scene, fingerprint: str) -> Node:
+def _node_of(context: RunContext, scene: Scene, fingerprint: str) -> Node:
     stability = initial_stability(scene.importance)
     return Node(
-        node_id=node_id_of(work.being_id, fingerprint),
+        node_id=node_id_of(context.being_id, fingerprint),
         action=scene.action,
         actors=scene.actors,
         when=scene.when,
-        created_at=work.run.now,
+        created_at=context.run.now,
         stability=stability,
         setting=scene.setting,
         feeling=scene.feeling,
@@ -167,7 +159,31 @@ def _node_of(work: Round, scene: Scene, fingerprint: str) -> Node:
         evidence=(scene.scene_id,),
         trust=scene.trust,
         fingerprint=fingerprint,
-        clock0=work.run.clock,
-        due=clock_below(work.run.clock, stability, DYING_BELOW),
+        clock0=context.run.clock,
+        due=clock_below(context.run.clock, stability, DYING_BELOW),
         valid_from=min(scene.when, default=None),
     )
+
+
+def _measure(context: RunContext, scene_ids: Sequence[str]) -> None:
+    """Measure the vector space on the run's scenes and the newest memories, while these are few.
+
+    Cluster means are not changed, but distances to them are.
+    """
+    if context.run.step >= STEP:
+        return
+    space = space_of(context.table, context.indexing, context.being_id)
+    if not is_due(space, _MEASURED_NODES):  # the measure is final
+        return
+    newest = context.memory.nodes.recent(context.being_id, limit=_MEASURED_NODES).nodes
+    measure = None
+    if is_due(space, len(newest) + len(scene_ids)):
+        vectors = list(scene_vectors(context, scene_ids).values())
+        # Only here an index of AWS may lack a new memory, which hardly changes the measure.
+        vectors += context.neighbours.subjects(newest, replace(space, measure=None)).values()
+        measure = measured(vectors)
+    context.ledger.commit(
+        [] if measure is None else [Put(measure.to_item(context.being_id, space.emb_id))], step=STEP
+    )
+    context.__dict__.pop("space", None)  # both were computed from the earlier measure
+    context.__dict__.pop("decider", None)

@@ -1,50 +1,59 @@
-"""Changes that several steps make: a cluster that is to be renewed, one that is given up."""
+"""Changes to clusters that several steps make: mark as dirty, move a memory, retire."""
 
-from dataclasses import replace
+from collections.abc import Sequence
 
 from nacre.being.memory.index.cluster_vectors import vector_place
 from nacre.being.memory.model import keys
-from nacre.being.memory.model.types import Cluster, Node
+from nacre.being.memory.model.types import Cluster
 from nacre.being.memory.store.clusters import marking_dirty, replacing
 from nacre.being.memory.store.nodes import replacing as replacing_node
-from nacre.being.patrol.compare.nearest import Home
-from nacre.being.patrol.run.round import Round
+from nacre.being.patrol.compare.geometry import Numbers, numbers
+from nacre.being.patrol.compare.neighbours import CandidateCluster, cluster_mean
+from nacre.being.patrol.run.context import RunContext
 from nacre.being.patrol.steps.join_cluster import joining
-from nacre.ports.embedder import Vector
+from nacre.core.lazy_dataclasses import replace
 from nacre.ports.items.paging import every_item
 from nacre.ports.items.table import Delete, Write
 
 
-def dirtying(work: Round, cluster_id: str | None, *, members: int = 0) -> list[Write]:
-    """Return the write that marks a cluster for renewal; none where there is no such cluster."""
-    if cluster_id is None or work.memory.clusters.get(work.being_id, cluster_id) is None:
+def dirtying(context: RunContext, cluster_id: str | None, *, members: int = 0) -> list[Write]:
+    """Return the write that marks a cluster for renewal; nothing if there is no such cluster."""
+    if cluster_id is None or context.memory.clusters.get(context.being_id, cluster_id) is None:
         return []
-    return [marking_dirty(work.being_id, cluster_id, members=members)]
+    return [marking_dirty(context.being_id, cluster_id, members=members)]
 
 
-def dirty_clusters(work: Round) -> list[Cluster]:
-    """Return the clusters that are to be renewed, by id, as last acknowledged."""
-    dirty = every_item(work.table, keys.dirty(work.being_id), index="gsi3")
-    listed = [str(item["sk"]) for item in dirty]
-    found = work.memory.clusters.get_many(work.being_id, listed)
-    return [found[each] for each in sorted(found) if found[each].dirty]
+def dirty_clusters(context: RunContext) -> list[Cluster]:
+    """Return the clusters that are marked for renewal, ordered by id, with their latest state."""
+    dirty = every_item(context.table, keys.dirty(context.being_id), index="gsi3")
+    ids = [str(item["sk"]) for item in dirty]
+    clusters = context.memory.clusters.get_many(context.being_id, ids)
+    return [clusters[cluster_id] for cluster_id in sorted(clusters) if clusters[cluster_id].dirty]
 
 
-def move(work: Round, node: Node, home: Home, vector: Vector) -> None:
-    """Let a node change from its cluster to another one that has room."""
-    target = home.cluster.cluster_id
+def move_to_nearest(context: RunContext, node_id: str, source: str, targets: Sequence[str]) -> None:
+    """Move a living member of a cluster to the nearest one of the targets that has room, if any."""
+    node = context.memory.nodes.get(context.being_id, node_id)
+    if node is None or not node.is_living or node.cluster_id != source:
+        return
+    vector = context.neighbours.subjects([node], context.space)[node_id]
+    clusters = context.neighbours.candidates(targets, context.space)
+    if not clusters:
+        return
+    point = numbers(vector)
+    nearest = min(clusters, key=lambda cluster: _distance(context, point, cluster))
+    target = nearest.cluster.cluster_id
     after = replace(node, cluster_id=target, version=node.version + 1)
-    writes: list[Write] = [replacing_node(work.being_id, node, after)]
-    writes += dirtying(work, node.cluster_id, members=-1)
-    writes += joining(work, home, target, vector)
-    writes += work.telling.writes([after])
-    work.ledger.commit(writes, counts={"moved": 1})
-    work.telling.tell(writes)
+    writes: list[Write] = [replacing_node(context.being_id, node, after)]
+    writes += dirtying(context, source, members=-1)
+    writes += joining(context, nearest, target, vector)
+    writes += context.index_updates.writes([after])
+    context.commit(writes, counts={"moved": 1})
 
 
-def retire(work: Round, cluster_id: str, children: tuple[str, ...], **counts: int) -> None:
-    """Give up a cluster, unless it has living members (again)."""
-    cluster = work.memory.clusters.get(work.being_id, cluster_id)
+def retire(context: RunContext, cluster_id: str, children: tuple[str, ...], **counts: int) -> None:
+    """Retire a cluster, unless it has living members (again)."""
+    cluster = context.memory.clusters.get(context.being_id, cluster_id)
     if cluster is None or cluster.state == "retired" or cluster.n_active > 0:
         return
     after = replace(
@@ -55,10 +64,19 @@ def retire(work: Round, cluster_id: str, children: tuple[str, ...], **counts: in
         dirty=False,
         version=cluster.version + 1,
     )
-    work.ledger.commit(
+    context.ledger.commit(
         [
-            replacing(work.being_id, after, version=cluster.version),
-            Delete(vector_place(work.being_id, cluster_id)),
+            replacing(context.being_id, after, version=cluster.version),
+            Delete(vector_place(context.being_id, cluster_id)),
         ],
         counts={"retired": 1, **counts},
     )
+
+
+def _distance(
+    context: RunContext, point: Numbers, candidate: CandidateCluster
+) -> tuple[float, str]:
+    cluster_id = candidate.cluster.cluster_id
+    if candidate.vector is None:
+        return 0.0, cluster_id
+    return -context.space.nearness(point, cluster_mean(candidate)), cluster_id

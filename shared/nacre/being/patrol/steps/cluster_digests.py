@@ -1,4 +1,4 @@
-"""What a cluster is about, by rules: its words, its days, its people, its strongest memories."""
+"""Themes, label and digest of a cluster by rules, without a model."""
 
 import math
 from collections import Counter
@@ -15,35 +15,35 @@ _LABEL = 3  # themes in a label
 _ACTORS = 3
 _ACTIONS = 3
 _ACTION_BYTES = 200
-_LEAST_TERM = 2  # letters
+_MIN_TERM = 2  # letters
 
 
 class Background:
-    """In how many of a Being's memories each word stands, as far as a fixed number tells."""
+    """For each word, how many memories of a sample contain it."""
 
     def __init__(self, nodes: Iterable[Node]) -> None:
-        every = list(nodes)
-        self._count = len(every)
-        self._in = Counter(term for node in every for term in set(terms(node.action)))
+        sample = list(nodes)
+        self._count = len(sample)
+        self._in = Counter(term for node in sample for term in set(terms(node.action)))
 
     def rarity(self, term: str) -> float:
-        """Return what a word says: the more, the fewer memories have it."""
+        """Return the weight of a word: the fewer memories contain it, the higher."""
         return math.log((1 + self._count) / (1 + self._in[term])) + 1
 
 
 def themes_of(members: Sequence[Node], background: Background) -> tuple[str, ...]:
-    """Return the themes of a cluster: those it was given, then the words that mark it out."""
-    given = Counter(theme.casefold() for node in members for theme in node.themes)
-    found = [theme for theme, _ in sorted(given.items(), key=lambda each: (-each[1], each[0]))]
+    """Return the themes of a cluster: those of its scenes first, then its distinctive words."""
+    noted = Counter(theme.casefold() for node in members for theme in node.themes)
+    common = [theme for theme, _ in _by_count(noted)]
     counts = Counter(term for node in members for term in set(terms(node.action)))
     forms = _forms(members)
     ranked = sorted(
         (-count * background.rarity(term), term)
         for term, count in counts.items()
-        if len(term) >= _LEAST_TERM and not term.isdecimal()
+        if len(term) >= _MIN_TERM and not term.isdecimal()
     )
     words = [forms.get(term, term) for _, term in ranked]
-    return tuple(dict.fromkeys([*found, *words]))[:_THEMES]
+    return tuple(dict.fromkeys([*common, *words]))[:_THEMES]
 
 
 def digest_of(members: Sequence[Node], themes: Sequence[str], clock: int) -> Digest:
@@ -51,25 +51,31 @@ def digest_of(members: Sequence[Node], themes: Sequence[str], clock: int) -> Dig
     days = sorted(day for node in members for day in node.when)
     span = "" if not days else days[0] if days[0] == days[-1] else f"{days[0]} to {days[-1]}"
     actors = Counter(actor for node in members for actor in node.actors)
-    people = [actor for actor, _ in sorted(actors.items(), key=lambda each: (-each[1], each[0]))]
+    people = [actor for actor, _ in _by_count(actors)]
     strongest = sorted(members, key=lambda node: _strength(node, clock))[:_ACTIONS]
-    lines = [", ".join(each for each in (span, *people[:_ACTORS]) if each)]
+    lines = [", ".join(part for part in (span, *people[:_ACTORS]) if part)]
     lines += [f"- {shortened(' '.join(node.action.split()), _ACTION_BYTES)}" for node in strongest]
     return Digest(", ".join(themes[:_LABEL]), "\n".join(line for line in lines if line))
 
 
+def _by_count(counts: Counter[str]) -> list[tuple[str, int]]:
+    return sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
+
+
 def _strength(node: Node, clock: int) -> tuple[float, str]:
-    left = retention(clock - node.clock0, node.stability)
-    return -round(left * (1 + node.importance), 9), node.node_id
+    strength = retention(clock - node.clock0, node.stability)
+    return -round(strength * (1 + node.importance), 9), node.node_id
 
 
 def _forms(members: Sequence[Node]) -> dict[str, str]:
-    """Return for each term the word that it stands for most often."""
-    seen: dict[str, Counter[str]] = {}
+    """Return the most frequent written form of each term."""
+    forms: dict[str, Counter[str]] = {}
     for node in members:
         for word in node.action.split():
             plain = word.strip(".,;:!?\"'()[]").casefold()
-            found = terms(plain)
-            if len(found) == 1:
-                seen.setdefault(found[0], Counter())[plain] += 1
-    return {term: min(words, key=lambda word: (-words[word], word)) for term, words in seen.items()}
+            stems = terms(plain)
+            if len(stems) == 1:
+                forms.setdefault(stems[0], Counter())[plain] += 1
+    return {
+        term: min(words, key=lambda word: (-words[word], word)) for term, words in forms.items()
+    }

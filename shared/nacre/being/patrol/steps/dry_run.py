@@ -1,116 +1,95 @@
-"""A dry run: what a patrol would do now, by the same decisions; nothing is written.
+"""A dry run: reports the decisions that a patrol would make now, and writes nothing.
 
-Each scene is looked at as if it came alone, so of several that say the same new thing only those
-with the same words are counted as one.
+Each scene is decided on its own. So several new scenes with the same meaning are counted as one
+memory only if they also have the same words.
 """
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 
 from nacre.being.memory.model import keys
 from nacre.being.memory.model.counters import PENDING_MESSAGES, PENDING_SCENES, count_in, counters
-from nacre.being.memory.model.types import Node, Scene
-from nacre.being.patrol.compare.scene_decision import Invalid, Known
+from nacre.being.memory.model.types import Scene
+from nacre.being.patrol.compare.scene_decision import InvalidScene, KnownEvent
+from nacre.being.patrol.planning.plans import MergePlan
 from nacre.being.patrol.run.claim import clock_of, pending_scenes
-from nacre.being.patrol.run.round import Round
-from nacre.being.patrol.run.runs import INPUT_TOKENS, OUTPUT_TOKENS, Receipt
-from nacre.being.patrol.steps.assign_scenes import known_vectors
-from nacre.being.patrol.steps.cluster_changes import dirty_clusters
-from nacre.being.patrol.steps.forget_memories import faded
-from nacre.being.patrol.steps.merge_memories import proposed
-from nacre.being.patrol.steps.split_clusters import falls_apart, halves_of
-from nacre.core.limits import PATROL_FORGOTTEN, PATROL_MOVES, PATROL_SCENES, SPLIT_FROM
-from nacre.ports.items.table import Range
+from nacre.being.patrol.run.context import RunContext
+from nacre.being.patrol.run.runs import Receipt
+from nacre.being.patrol.steps.forget_memories import due_node_ids, faded
+from nacre.being.patrol.steps.merge_memories import proposed_merges
+from nacre.being.patrol.steps.split_clusters import proposed_splits
+from nacre.core.lazy_dataclasses import replace
+from nacre.core.limits import PATROL_FORGOTTEN, PATROL_MOVES, PATROL_SCENES
 
 
-def rehearse(work: Round) -> Receipt:
+def dry_run_receipt(context: RunContext) -> Receipt:
     """Return the receipt of a run that stops after its plans."""
-    meta = counters(work.table, work.being_id)
-    scenes = pending_scenes(work.table, work.being_id, limit=PATROL_SCENES)
+    meta = counters(context.table, context.being_id)
+    scenes = pending_scenes(context.table, context.being_id, limit=PATROL_SCENES)
     unread = count_in(meta, PENDING_MESSAGES)
-    clock = clock_of(meta, work.run.today, is_active=bool(scenes or unread))
+    clock = clock_of(meta, context.run.today, is_active=bool(scenes or unread))
     counts: Counter[str] = Counter(scenes_taken=len(scenes))
     reasons: list[str] = []
-    _assigned(work, scenes, counts)
-    _flagged(work, clock, counts)
-    partition = keys.revivable(work.being_id)
-    revived = work.table.query(partition, index="gsi3", limit=PATROL_MOVES)
+    _count_assigned(context, scenes, counts)
+    _count_faded(context, clock, counts)
+    partition = keys.revivable(context.being_id)
+    revived = context.table.query(partition, index="gsi3", limit=PATROL_MOVES)
     counts["revived"] = len(revived.items)
-    if work.thinking is None:
+    if context.planner is None:
         reasons.append("no_llm: consolidation skipped")
         reasons.append("no_llm: splitting skipped")
         reasons += ["no_llm: extraction skipped"] if unread else []
     else:
         reasons += ["a dry run does not read messages"] if unread else []
-        _consolidated(work, counts, reasons)
-        _split(work, counts, reasons)
-    left = max(0, count_in(meta, PENDING_SCENES) - len(scenes))
-    found = {name: count for name, count in counts.items() if count}
+        _count_proposed(context, counts, reasons)
+    backlog = max(0, count_in(meta, PENDING_SCENES) - len(scenes))
+    nonzero = {name: count for name, count in counts.items() if count}
     run = replace(
-        work.run, clock=clock, counts=dict(sorted(found.items())), reasons=tuple(sorted(reasons))
+        context.run,
+        clock=clock,
+        counts=dict(sorted(nonzero.items())),
+        reasons=tuple(sorted(reasons)),
     )
-    return replace(run.receipt, state="dry", backlog=left)
+    return replace(run.receipt, state="dry", backlog=backlog)
 
 
-def _assigned(work: Round, scenes: Sequence[Scene], counts: Counter[str]) -> None:
-    vectors = work.space.vectors_of(
-        {scene.scene_id: scene.action for scene in scenes}, known_vectors(work, scenes)
+def _count_assigned(context: RunContext, scenes: Sequence[Scene], counts: Counter[str]) -> None:
+    vectors = context.space.vectors_of(
+        {scene.scene_id: scene.action for scene in scenes},
+        context.neighbours.stored_subjects(scenes, context.space),
     )
-    told: set[str] = set()
+    fingerprints: set[str] = set()
     for scene in scenes:
-        decision = work.deciding.decide(scene, vectors[scene.scene_id])
-        if isinstance(decision, Invalid):
+        decision = context.decider.decide(scene, vectors[scene.scene_id])
+        if isinstance(decision, InvalidScene):
             counts["invalid"] += 1
-        elif isinstance(decision, Known) or scene.fingerprint in told:
+        elif isinstance(decision, KnownEvent) or scene.fingerprint in fingerprints:
             counts["evidence_added"] += 1
         else:
             counts["nodes_created"] += 1
-            told.add(scene.fingerprint)
+            fingerprints.add(scene.fingerprint)
 
 
-def _flagged(work: Round, clock: int, counts: Counter[str]) -> None:
-    touched = work.table.query(keys.touched(work.being_id), index="gsi3", limit=PATROL_FORGOTTEN)
-    counts["refreshed"] = len(touched.items)
-    page = work.table.query(
-        keys.due(work.being_id),
-        index="gsi3",
-        keys=Range(high=f"{clock:08}$"),
-        limit=PATROL_FORGOTTEN,
+def _count_faded(context: RunContext, clock: int, counts: Counter[str]) -> None:
+    touched = context.table.query(
+        keys.touched(context.being_id), index="gsi3", limit=PATROL_FORGOTTEN
     )
-    for node in work.memory.nodes.get_many(
-        work.being_id, [str(item["sk"]) for item in page.items]
-    ).values():
+    counts["refreshed"] = len(touched.items)
+    due = due_node_ids(context, clock, PATROL_FORGOTTEN)
+    for node in context.memory.nodes.get_many(context.being_id, due).values():
         after = faded(node, clock)
         if after.status != node.status:
             counts[after.status] += 1
 
 
-def _consolidated(work: Round, counts: Counter[str], reasons: list[str]) -> None:
-    found = proposed(work)
-    counts.update(found.tokens)
-    reasons += found.reasons
-    for _, plan in found.plans:
-        counts["merged"] += len(plan.merge)
-        counts["superseded"] += len(plan.supersede)
-
-
-def _split(work: Round, counts: Counter[str], reasons: list[str]) -> None:
-    assert work.thinking is not None
-    for cluster in dirty_clusters(work):
-        if cluster.n_active < SPLIT_FROM:
-            continue
-        members = {node.node_id: node for node in work.nearest.members(cluster.cluster_id)}
-        found = halves_of(work, list(members.values()))
-        if found is None or not falls_apart(found, len(members)):
-            continue
-        first: list[Node] = [members[each] for each in found.first]
-        thought = work.thinking.split(
-            work.being_id, (first, [members[each] for each in found.second])
-        )
-        counts[INPUT_TOKENS] += thought.input_tokens
-        counts[OUTPUT_TOKENS] += thought.output_tokens
-        if thought.value is None:
-            reasons.append(f"splitting: {thought.reason}")
-        else:
-            counts["split"] += int(thought.value.split)
+def _count_proposed(context: RunContext, counts: Counter[str], reasons: list[str]) -> None:
+    merges, splits = proposed_merges(context), proposed_splits(context)
+    for proposals in (merges, splits):
+        counts.update(proposals.tokens)
+        reasons += proposals.reasons
+    for entry in merges.entries:
+        if isinstance(entry, dict) and isinstance(fields := entry.get("plan"), dict):
+            plan = MergePlan.from_plain(fields)
+            counts["merged"] += len(plan.merge)
+            counts["superseded"] += len(plan.supersede)
+    counts["split"] += len(splits.entries)

@@ -1,144 +1,135 @@
-"""Finding scenes in messages: a model reads what was said since the last run.
+"""The step that finds scenes in messages: a model reads the messages since the last run.
 
-Without a model the messages stay what they are, a history that can be searched.
+Without a model, the messages remain a searchable history.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 from nacre.being.memory.model.counters import PENDING_MESSAGES, PENDING_SCENES, count_in
 from nacre.being.memory.model.message_chain import marker_id_of
-from nacre.being.memory.model.types import Message, Scene
-from nacre.being.memory.store.retry import settled
-from nacre.being.memory.store.scenes import SceneDraft as Told
+from nacre.being.memory.model.types import Message, Scene, SceneDraft
+from nacre.being.memory.store.retry import retry_on_conflict
 from nacre.being.memory.store.scenes import checked_scene
-from nacre.being.patrol.planning.plans import SceneDraft
+from nacre.being.patrol.planning.plans import draft_from_plain, draft_to_plain
 from nacre.being.patrol.planning.prompt_text import portions
-from nacre.being.patrol.run.inputs import messages_of
-from nacre.being.patrol.run.round import Round
-from nacre.being.patrol.run.runs import INPUT_TOKENS, OUTPUT_TOKENS
+from nacre.being.patrol.run.context import RunContext
 from nacre.core.errors import InvalidInputError
 from nacre.core.limits import PATROL_REFUSALS
 from nacre.ports.items.table import Absent, Change, Key, Present, Put, Update, Value
 
 PLAN = "EXTRACT"
 _AT_ONCE = 40  # messages in one transaction
-_REFUSED = "refused"  # of a message that waits: in so many runs a model would not read on here
+_REFUSED = "refused"  # of a waiting message: the number of runs in which the model refused it
 _UNREAD = frozenset({"gsi1pk", "gsi1sk", _REFUSED})
-_LET_GO = (
+_GIVEN_UP = (
     f"extraction: messages that the model refused in {PATROL_REFUSALS} runs stay in the history"
     " only"
 )
 
 
-def extract(work: Round) -> None:
-    """Record the scenes of the run's messages, and let the messages wait no more.
+def extract(context: RunContext) -> None:
+    """Record the scenes of the run's messages, and mark the messages as read.
 
-    When the model fails they go on waiting, for the next run; but what it refuses again and
-    again holds up the others no longer.
+    If the model fails, the messages wait for the next run. A message that it refuses in several
+    runs no longer holds up the others.
     """
-    places = messages_of(work)
+    places = context.message_keys()
     if not places:
         return
-    planned = work.runs.plan(work.being_id, work.run.seq, PLAN)
+    planned = context.plan(PLAN)
     if planned is None:
-        planned = _plan(work, places)
+        planned = _plan(context, places)
     for entry in planned:
         if entry.get("scene_id"):
-            settled(partial(_record, work, SceneDraft.from_plain(entry)))
+            retry_on_conflict(partial(_record, context, draft_from_plain(entry)))
     for entry in planned:
         if entry.get(_REFUSED):
-            settled(partial(_refused, work, entry))
+            retry_on_conflict(partial(_count_refusal, context, entry))
         count = entry.get("read")
         if isinstance(count, int):
-            _read(work, places[:count])
+            _mark_read(context, places[:count])
 
 
-def _plan(work: Round, places: Sequence[Key]) -> list[dict[str, Value]]:
-    """Decide what was said, portion by portion: what follows a failure is for the next run."""
-    found = work.table.get_many(places)
-    messages = {place: Message.from_item(found[place]) for place in places if place in found}
+def _plan(context: RunContext, places: Sequence[Key]) -> list[dict[str, Value]]:
+    """Extract scenes, portion by portion; after a failure the rest is left for the next run."""
+    items = context.table.get_many(places)
+    messages = {place: Message.from_item(items[place]) for place in places if place in items}
     entries: list[dict[str, Value]] = []
     reasons: list[str] = []
-    counts = {INPUT_TOKENS: 0, OUTPUT_TOKENS: 0}
+    tokens: Counter[str] = Counter()
     read = len(places)
-    if work.thinking is None:
+    if context.planner is None:
         reasons.append("no_llm: extraction skipped")
     else:
-        done = 0
+        portions_end = 0  # the number of messages up to the last portion that was read
         for portion in portions(list(messages.values())):
-            thought = work.thinking.extract(work.being_id, portion)
-            work.keep()
-            counts[INPUT_TOKENS] += thought.input_tokens
-            counts[OUTPUT_TOKENS] += thought.output_tokens
-            if thought.value is None:
-                reasons.append(f"extraction: {thought.reason}")
+            result = context.planner.extract(context.being_id, portion)
+            context.renew_lease()
+            tokens.update(result.tokens)
+            if result.value is None:
+                reasons.append(f"extraction: {result.reason}")
                 first = next(place for place in places if place.sk == portion[0].place)
-                times = count_in(found[first], _REFUSED) + 1
-                if not thought.of_question or times < PATROL_REFUSALS:
-                    if thought.of_question:
+                times = count_in(items[first], _REFUSED) + 1
+                if not result.is_question_fault or times < PATROL_REFUSALS:
+                    if result.is_question_fault:
                         entries.append({_REFUSED: times, "at": list(first)})
-                    read = done
+                    read = portions_end
                     break
-                reasons.append(_LET_GO)
+                reasons.append(_GIVEN_UP)
             else:
-                entries += [draft.to_plain() for draft in thought.value]
+                entries += [draft_to_plain(draft) for draft in result.value]
             last = portion[-1].place
-            done = 1 + next(number for number, place in enumerate(places) if place.sk == last)
+            portions_end = 1 + next(
+                number for number, place in enumerate(places) if place.sk == last
+            )
     ends = [messages[place] for place in places[:read] if place in messages]
     also: dict[str, Value] = {}
     if ends:
-        also["marker_out"] = marker_id_of(work.being_id, ends[-1].chain)
+        also["marker_out"] = marker_id_of(context.being_id, ends[-1].chain)
     entries.append({"read": read})
     stored: list[Value] = list(entries)
-    work.ledger.plan(PLAN, stored, step=work.run.step, reasons=reasons, counts=counts, also=also)
+    context.ledger.plan(
+        PLAN, stored, step=context.run.step, reasons=reasons, counts=tokens, also=also
+    )
     return entries
 
 
-def _refused(work: Round, entry: dict[str, Any]) -> None:
-    """Keep with a message, as long as it waits, how often a model would not read on there."""
+def _count_refusal(context: RunContext, entry: dict[str, Any]) -> None:
+    """Store with a waiting message in how many runs the model has refused it."""
     place, times = Key(*entry["at"]), entry[_REFUSED]
-    item = work.table.get(place)
+    item = context.table.get(place)
     if item is not None and "gsi1pk" in item and item.get(_REFUSED) != times:
-        work.ledger.commit([Update(place, Change(set={_REFUSED: times}), Present("gsi1pk"))])
+        context.ledger.commit([Update(place, Change(set={_REFUSED: times}), Present("gsi1pk"))])
 
 
-def _record(work: Round, draft: SceneDraft) -> None:
-    if work.memory.scenes.get_many(work.being_id, [draft.scene_id]):
+def _record(context: RunContext, draft: SceneDraft) -> None:
+    scene_id = draft.scene_id
+    assert scene_id is not None  # it follows from the messages
+    if context.memory.scenes.get_many(context.being_id, [scene_id]):
         return
-    told = Told(
-        action=draft.action,
-        actors=draft.actors,
-        when=draft.when,
-        setting=draft.setting,
-        feeling=draft.feeling,
-        themes=draft.themes,
-        importance=draft.importance,
-        source="extract",
-        trust=draft.trust,
-        evidence=draft.evidence,
-    )
     try:
-        scene: Scene = checked_scene(
-            told, "scene", scene_id=draft.scene_id, created_at=work.run.now
-        )
+        scene: Scene = checked_scene(draft, "scene", scene_id=scene_id, created_at=context.run.now)
     except InvalidInputError as error:
-        work.ledger.note(f"extraction: {error}")
+        context.ledger.note(f"extraction: {error}")
         return
-    writes = [Put(scene.to_item(work.being_id), Absent()), *work.telling.writes([scene])]
-    work.ledger.commit(writes, counts={"scenes_created": 1}, meta={PENDING_SCENES: 1})
-    work.telling.tell(writes)
+    writes = [
+        Put(scene.to_item(context.being_id), Absent()),
+        *context.index_updates.writes([scene]),
+    ]
+    context.commit(writes, counts={"scenes_created": 1}, meta={PENDING_SCENES: 1})
 
 
-def _read(work: Round, places: Sequence[Key]) -> None:
-    """Take messages off the list of those that wait, each counted once."""
-    found = work.table.get_many(places)
-    waiting = [place for place in places if "gsi1pk" in found.get(place, {})]
+def _mark_read(context: RunContext, places: Sequence[Key]) -> None:
+    """Remove messages from the list of waiting ones, each counted once."""
+    items = context.table.get_many(places)
+    waiting = [place for place in places if "gsi1pk" in items.get(place, {})]
     for first in range(0, len(waiting), _AT_ONCE):
-        some = waiting[first : first + _AT_ONCE]
-        work.ledger.commit(
-            [Update(place, Change(remove=_UNREAD), Present("gsi1pk")) for place in some],
-            counts={"messages_read": len(some)},
-            meta={PENDING_MESSAGES: -len(some)},
+        batch = waiting[first : first + _AT_ONCE]
+        context.ledger.commit(
+            [Update(place, Change(remove=_UNREAD), Present("gsi1pk")) for place in batch],
+            counts={"messages_read": len(batch)},
+            meta={PENDING_MESSAGES: -len(batch)},
         )

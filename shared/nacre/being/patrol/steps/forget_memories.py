@@ -1,11 +1,10 @@
-"""Forgetting: what was recalled is refreshed, and what was not for long fades and dies.
+"""The step that forgets: recalled memories are refreshed, and those that were not fade and die.
 
-Only nodes that something happens to are read: those that were touched since the last run, and
-those whose next event is due on the clock of active days.
+Only two kinds of nodes are read: those recalled since the last run, and those whose next event is
+due on the clock of active days.
 """
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from nacre.being.memory.model import keys
@@ -18,36 +17,38 @@ from nacre.being.memory.model.forgetting_curve import (
 )
 from nacre.being.memory.model.types import Node
 from nacre.being.memory.store.nodes import replacing
-from nacre.being.memory.store.retry import settled
-from nacre.being.patrol.run.round import Round
+from nacre.being.memory.store.retry import retry_on_conflict
+from nacre.being.patrol.run.context import RunContext
 from nacre.being.patrol.steps.cluster_changes import dirtying
+from nacre.core.lazy_dataclasses import replace
 from nacre.core.limits import PATROL_FORGOTTEN, PATROL_REFRESHED
 from nacre.ports.items.table import Range, Write
 
-_AT_ONCE = 50  # nodes, between two looks at the lease
+_BATCH = 50  # nodes between two renewals of the lease
 
 
-def flag(work: Round) -> None:
-    """Refresh what was recalled, then let go of what is due; at most so many in one run."""
-    counts = work.ledger.counts()
-    touched = _listed(
-        work, keys.touched(work.being_id), None, PATROL_REFRESHED - counts.get("refreshed", 0)
+def forget(context: RunContext) -> None:
+    """Refresh recalled memories, then fade those that are due; both up to a limit for one run."""
+    counts = context.ledger.counts()
+    touched = _node_ids(
+        context, keys.touched(context.being_id), None, PATROL_REFRESHED - counts.get("refreshed", 0)
     )
-    for number, node_id in enumerate(touched, start=1):
-        settled(partial(_refresh, work, node_id))
-        if number % _AT_ONCE == 0:
-            work.keep()
-    # Both ends of the clock count, and `$` comes behind the `#` that ends the number.
-    until = Range(high=f"{work.run.clock:08}$")
-    left = PATROL_FORGOTTEN - counts.get("dying", 0) - counts.get("dead", 0)
-    for number, node_id in enumerate(_listed(work, keys.due(work.being_id), until, left), start=1):
-        settled(partial(_let_go, work, node_id))
-        if number % _AT_ONCE == 0:
-            work.keep()
+    _for_each(context, touched, _refresh)
+    limit = PATROL_FORGOTTEN - counts.get("dying", 0) - counts.get("dead", 0)
+    _for_each(context, due_node_ids(context, context.run.clock, limit), _fade)
+
+
+def _for_each(
+    context: RunContext, node_ids: Sequence[str], action: Callable[[RunContext, str], None]
+) -> None:
+    for number, node_id in enumerate(node_ids, start=1):
+        retry_on_conflict(partial(action, context, node_id))
+        if number % _BATCH == 0:
+            context.renew_lease()
 
 
 def refresh(node: Node, clock: int) -> Node:
-    """Return a node with the recalls since the last time folded into its stability."""
+    """Return a node whose stability counts the recalls since the last refresh."""
     stability = refreshed(
         node.stability,
         elapsed=clock - node.clock0,
@@ -66,9 +67,9 @@ def refresh(node: Node, clock: int) -> Node:
 
 
 def faded(node: Node, clock: int) -> Node:
-    """Return what a node is at this clock: active, dying or dead."""
-    left = retention(clock - node.clock0, node.stability)
-    if left < DEAD_BELOW:
+    """Return a node with its state at this clock: active, dying or dead."""
+    strength = retention(clock - node.clock0, node.stability)
+    if strength < DEAD_BELOW:
         return replace(
             node,
             status="dead",
@@ -76,7 +77,7 @@ def faded(node: Node, clock: int) -> Node:
             count_at_death=node.reactivation_count,
             version=node.version + 1,
         )
-    dying = left < DYING_BELOW
+    dying = strength < DYING_BELOW
     due = clock_below(node.clock0, node.stability, DEAD_BELOW if dying else DYING_BELOW)
     status = "dying" if dying else node.status
     if (status, due) == (node.status, node.due):
@@ -84,44 +85,50 @@ def faded(node: Node, clock: int) -> Node:
     return replace(node, status=status, due=due, version=node.version + 1)
 
 
-def _refresh(work: Round, node_id: str) -> None:
-    node = work.memory.nodes.get(work.being_id, node_id)
+def _refresh(context: RunContext, node_id: str) -> None:
+    node = context.memory.nodes.get(context.being_id, node_id)
     if node is None or not node.is_living or node.reactivation_count <= node.reactivation_done:
         return
-    after = refresh(node, work.run.clock)
-    writes: list[Write] = [replacing(work.being_id, node, after)]
+    after = refresh(node, context.run.clock)
+    writes: list[Write] = [replacing(context.being_id, node, after)]
     if after.status != node.status:
-        writes += work.telling.writes([after])
-    work.ledger.commit(writes, counts={"refreshed": 1})
-    work.telling.tell(writes)
+        writes += context.index_updates.writes([after])
+    context.commit(writes, counts={"refreshed": 1})
 
 
-def _let_go(work: Round, node_id: str) -> None:
-    node = work.memory.nodes.get(work.being_id, node_id)
+def _fade(context: RunContext, node_id: str) -> None:
+    node = context.memory.nodes.get(context.being_id, node_id)
     if (
         node is None
         or not node.is_living
         or node.pinned
         or node.due is None
-        or node.due > work.run.clock
+        or node.due > context.run.clock
         or node.reactivation_count > node.reactivation_done
     ):
         return
-    after = faded(node, work.run.clock)
+    after = faded(node, context.run.clock)
     if after is node:
         return
-    writes: list[Write] = [replacing(work.being_id, node, after)]
+    writes: list[Write] = [replacing(context.being_id, node, after)]
     if after.status != node.status:
-        writes += work.telling.writes([after])
-        writes += dirtying(work, node.cluster_id, members=-1 if after.status == "dead" else 0)
+        writes += context.index_updates.writes([after])
+        writes += dirtying(context, node.cluster_id, members=-1 if after.status == "dead" else 0)
     counts = {"dying": int(after.status == "dying"), "dead": int(after.status == "dead")}
-    # One whose day was moved by an import, say, has only got another day.
-    work.ledger.commit(writes, counts=counts if after.status != node.status else {})
-    work.telling.tell(writes)
+    # Otherwise only its next day has changed, as after an import.
+    context.commit(writes, counts=counts if after.status != node.status else {})
 
 
-def _listed(work: Round, partition: str, within: Range | None, limit: int) -> Sequence[str]:
+def due_node_ids(context: RunContext, clock: int, limit: int) -> Sequence[str]:
+    """Return the ids of nodes whose next event is due at this clock."""
+    # The range includes both ends, and `$` sorts after the `#` that ends the number.
+    return _node_ids(context, keys.due(context.being_id), Range(high=f"{clock:08}$"), limit)
+
+
+def _node_ids(
+    context: RunContext, partition: str, within: Range | None, limit: int
+) -> Sequence[str]:
     if limit <= 0:
         return ()
-    page = work.table.query(partition, index="gsi3", keys=within, limit=limit)
+    page = context.table.query(partition, index="gsi3", keys=within, limit=limit)
     return [str(item["sk"]) for item in page.items]

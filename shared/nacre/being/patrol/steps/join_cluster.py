@@ -1,4 +1,4 @@
-"""A memory's home: the cluster it joins, or a new one that begins with it."""
+"""A memory joins a cluster, or begins a new one."""
 
 import uuid
 from collections.abc import Sequence
@@ -8,8 +8,8 @@ from nacre.being.memory.index.vector_items import VECTOR_OF
 from nacre.being.memory.model import keys
 from nacre.being.memory.model.types import Cluster
 from nacre.being.patrol.compare.geometry import dot, numbers, packed
-from nacre.being.patrol.compare.nearest import Home, mean_in
-from nacre.being.patrol.run.round import Round
+from nacre.being.patrol.compare.neighbours import CandidateCluster, cluster_mean
+from nacre.being.patrol.run.context import RunContext
 from nacre.core.limits import CLUSTER_MEMBERS
 from nacre.ports.embedder import Vector
 from nacre.ports.items.table import Absent, Change, Compare, Every, Item, Key, Put, Update, Write
@@ -22,51 +22,59 @@ def new_cluster_id(node_id: str, run_id: str) -> str:
     return str(uuid.uuid5(_CLUSTERS, f"{node_id}:{run_id}"))
 
 
-def cluster_of(work: Round, home: Home | None, node_id: str) -> str:
-    """Return the id of the cluster, the new one where there is no home yet."""
-    return new_cluster_id(node_id, work.run.run_id) if home is None else home.cluster.cluster_id
+def cluster_id_for(context: RunContext, candidate: CandidateCluster | None, node_id: str) -> str:
+    """Return the id of the cluster, or the id of a new one if there is none."""
+    return (
+        new_cluster_id(node_id, context.run.run_id)
+        if candidate is None
+        else candidate.cluster.cluster_id
+    )
 
 
-def joining(work: Round, home: Home | None, cluster_id: str, vector: Vector) -> list[Write]:
-    """Return the writes that count a further member in, and move the mean.
+def joining(
+    context: RunContext, candidate: CandidateCluster | None, cluster_id: str, vector: Vector
+) -> list[Write]:
+    """Return the writes that add a member to a cluster and update its mean.
 
-    They hold only while the cluster is as it was read, so no two members take one place.
+    They fail if the cluster has changed since it was read, so two members cannot take one place.
     """
-    if home is None:
-        cluster = Cluster(cluster_id=cluster_id, created_at=work.run.now, n_active=1, dirty=True)
+    if candidate is None:
+        cluster = Cluster(cluster_id=cluster_id, created_at=context.run.now, n_active=1, dirty=True)
         return [
-            Put(cluster.to_item(work.being_id), Absent()),
-            Put(_vectors(work, cluster_id, 1, {}, [numbers(vector)])),
+            Put(cluster.to_item(context.being_id), Absent()),
+            Put(_vectors(context, cluster_id, 1, {}, [numbers(vector)])),
         ]
-    before = home.cluster.n_active
-    same = Every(
+    before = candidate.cluster.n_active
+    unchanged = Every(
         (
-            Compare("version", "=", home.cluster.version),
+            Compare("version", "=", candidate.cluster.version),
             Compare("state", "=", "active"),
             Compare("n_active", "<", CLUSTER_MEMBERS),
         )
     )
     change = Change(
-        set={"dirty": True, "gsi3pk": keys.dirty(work.being_id), "gsi3sk": cluster_id},
+        set={"dirty": True, "gsi3pk": keys.dirty(context.being_id), "gsi3sk": cluster_id},
         add={"version": 1, "n_active": 1},
     )
     sums = [numbers(vector)]
-    if home.vector is not None and before > 0:
-        sums.append(tuple(before * part for part in mean_in(home)))
+    if candidate.vector is not None and before > 0:
+        sums.append(tuple(before * part for part in cluster_mean(candidate)))
     return [
-        Update(Key(keys.clusters(work.being_id), cluster_id), change, same),
-        Put(_vectors(work, cluster_id, before + 1, home.vectors, sums)),
+        Update(Key(keys.clusters(context.being_id), cluster_id), change, unchanged),
+        Put(_vectors(context, cluster_id, before + 1, candidate.vectors, sums)),
     ]
 
 
 def _vectors(
-    work: Round, cluster_id: str, count: int, kept: Item, sums: Sequence[Sequence[float]]
+    context: RunContext, cluster_id: str, count: int, vectors: Item, sums: Sequence[Sequence[float]]
 ) -> Item:
-    emb_id = work.space.emb_id
-    found = {name: value for name, value in kept.items() if name.startswith((VECTOR_OF, LENGTH_OF))}
+    emb_id = context.space.emb_id
+    attributes = {
+        name: value for name, value in vectors.items() if name.startswith((VECTOR_OF, LENGTH_OF))
+    }
     total = tuple(map(sum, zip(*sums, strict=True)))
     length = dot(total, total) ** 0.5
     if length:
-        found[VECTOR_OF + emb_id] = packed([part / length for part in total])
-        found[LENGTH_OF + emb_id] = length / count
-    return cluster_item(work.being_id, cluster_id, count, found)
+        attributes[VECTOR_OF + emb_id] = packed([part / length for part in total])
+        attributes[LENGTH_OF + emb_id] = length / count
+    return cluster_item(context.being_id, cluster_id, count, attributes)

@@ -1,42 +1,39 @@
-"""Splitting: a cluster about two subjects becomes two, if a model agrees and names them."""
+"""The step that splits a cluster about two subjects, if a model agrees and names both."""
 
 import uuid
 from functools import partial
 from typing import Any
 
 from nacre.being.memory.model.types import Cluster, Node
-from nacre.being.memory.store.retry import settled
+from nacre.being.memory.store.retry import retry_on_conflict
 from nacre.being.patrol.compare.geometry import Numbers, numbers, unit
-from nacre.being.patrol.compare.nearest import Home, mean_in
-from nacre.being.patrol.compare.two_means import Halves, halves
-from nacre.being.patrol.run.round import Round
-from nacre.being.patrol.run.runs import INPUT_TOKENS, OUTPUT_TOKENS
-from nacre.being.patrol.steps.cluster_changes import dirty_clusters, move, retire
+from nacre.being.patrol.compare.two_means import Halves, two_means
+from nacre.being.patrol.planning.plans import Proposals
+from nacre.being.patrol.run.context import RunContext
+from nacre.being.patrol.steps.cluster_changes import dirty_clusters, move_to_nearest, retire
 from nacre.core.limits import CLUSTER_MEMBERS, PATROL_SPLITS, SPLIT_FROM
-from nacre.ports.items.table import Absent, Put, Value
+from nacre.ports.items.table import Absent, Put
 
 STEP = 6
 PLAN = "SPLIT"
-_TIGHTER = 0.88  # the share of the scatter that two halves may have at most
-_LEAST = 3  # members of a half
+_MAX_SCATTER = 0.88  # two halves are clear if they keep a smaller share of the scatter
+_MIN_HALF = 3  # members
 _CHILDREN = uuid.UUID("6e616372-6500-5000-8000-6368696c6472")
 
 
-def split(work: Round) -> None:
-    """Divide the clusters that fall into two; decided for all before anything is moved."""
-    if work.run.step < STEP:
-        if work.thinking is None:
+def split(context: RunContext) -> None:
+    """Split clusters that are about two subjects; plan all splits before moving any memory."""
+    if context.run.step < STEP:
+        if context.planner is None:
             return
-        large = [
-            each
-            for each in dirty_clusters(work)
-            if each.state == "active" and each.n_active >= SPLIT_FROM
-        ]
-        _plan(work, large[:PATROL_SPLITS])
-    for entry in work.runs.plan(work.being_id, work.run.seq, PLAN) or []:
+        proposals = proposed_splits(context)
+        context.ledger.plan(
+            PLAN, proposals.entries, step=STEP, reasons=proposals.reasons, counts=proposals.tokens
+        )
+    for entry in context.plan(PLAN) or []:
         if entry.get("halves"):
-            _apply(work, entry)
-            work.keep()
+            _apply(context, entry)
+            context.renew_lease()
 
 
 def child_id(cluster_id: str, side: int) -> str:
@@ -44,86 +41,76 @@ def child_id(cluster_id: str, side: int) -> str:
     return str(uuid.uuid5(_CHILDREN, f"{cluster_id}:{side}"))
 
 
-def falls_apart(found: Halves | None, count: int) -> bool:
-    """Whether a cluster is about two subjects, or has no room left."""
-    if found is None:
+def should_split(halves: Halves | None, count: int) -> bool:
+    """Return whether a cluster is about two subjects, or has no room left."""
+    if halves is None:
         return False
-    clear = min(len(found.first), len(found.second)) >= _LEAST and found.scatter < _TIGHTER
-    return clear or count >= CLUSTER_MEMBERS
+    are_clear = (
+        min(len(halves.first), len(halves.second)) >= _MIN_HALF and halves.scatter < _MAX_SCATTER
+    )
+    return are_clear or count >= CLUSTER_MEMBERS
 
 
-def _plan(work: Round, large: list[Cluster]) -> None:
-    assert work.thinking is not None
-    entries: list[Value] = []
-    reasons: list[str] = []
-    tokens = {INPUT_TOKENS: 0, OUTPUT_TOKENS: 0}
-    for cluster in large:
-        members = {node.node_id: node for node in work.nearest.members(cluster.cluster_id)}
-        found = halves_of(work, list(members.values()))
-        if found is None or not falls_apart(found, len(members)):
+def proposed_splits(context: RunContext) -> Proposals:
+    """Ask the model about the clusters that seem to be about two subjects; store nothing."""
+    assert context.planner is not None
+    proposals = Proposals()
+    large = [
+        cluster
+        for cluster in dirty_clusters(context)
+        if cluster.state == "active" and cluster.n_active >= SPLIT_FROM
+    ]
+    for cluster in large[:PATROL_SPLITS]:
+        members = {node.node_id: node for node in context.neighbours.members(cluster.cluster_id)}
+        halves = halves_of(context, list(members.values()))
+        if halves is None or not should_split(halves, len(members)):
             continue
-        sides = [[members[each] for each in side] for side in (found.first, found.second)]
-        thought = work.thinking.split(work.being_id, (sides[0], sides[1]))
-        work.keep()
-        tokens[INPUT_TOKENS] += thought.input_tokens
-        tokens[OUTPUT_TOKENS] += thought.output_tokens
-        if thought.value is None:
-            reasons.append(f"splitting: {thought.reason}")
-        elif not thought.value.split:
-            reasons.append("splitting: the model keeps a cluster whole")
+        first, second = (
+            [members[node_id] for node_id in half] for half in (halves.first, halves.second)
+        )
+        result = context.planner.split(context.being_id, (first, second))
+        context.renew_lease()
+        proposals.tokens.update(result.tokens)
+        if result.value is None:
+            proposals.reasons.append(f"splitting: {result.reason}")
+        elif not result.value.split:
+            proposals.reasons.append("splitting: the model keeps a cluster whole")
         else:
-            entries.append(
+            proposals.entries.append(
                 {
                     "cluster": cluster.cluster_id,
-                    "halves": [list(found.first), list(found.second)],
-                    "labels": list(thought.value.labels),
+                    "halves": [list(halves.first), list(halves.second)],
+                    "labels": list(result.value.labels),
                 }
             )
-    work.ledger.plan(PLAN, entries, step=STEP, reasons=reasons, counts=tokens)
+    return proposals
 
 
-def halves_of(work: Round, members: list[Node]) -> Halves | None:
-    """Return the halves of a cluster with these members; None for one that is too small."""
+def halves_of(context: RunContext, members: list[Node]) -> Halves | None:
+    """Return the halves of a cluster with these members; None if it is too small."""
     if len(members) < SPLIT_FROM:
         return None
-    vectors = work.nearest.subjects(members, work.space)
-    around: dict[str, Numbers] = {
-        node_id: unit(work.space.around(numbers(vector))) for node_id, vector in vectors.items()
+    vectors = context.neighbours.subjects(members, context.space)
+    directions: dict[str, Numbers] = {
+        node_id: unit(context.space.around(numbers(vector))) for node_id, vector in vectors.items()
     }
-    return halves(around)
+    return two_means(directions)
 
 
-def _apply(work: Round, entry: dict[str, Any]) -> None:
+def _apply(context: RunContext, entry: dict[str, Any]) -> None:
     parent = entry["cluster"]
-    found = work.memory.clusters.get(work.being_id, parent)
-    if found is None or found.state == "retired":
+    cluster = context.memory.clusters.get(context.being_id, parent)
+    if cluster is None or cluster.state == "retired":
         return
     children = (child_id(parent, 0), child_id(parent, 1))
-    known = work.memory.clusters.get_many(work.being_id, children)
+    existing = context.memory.clusters.get_many(context.being_id, children)
     for child, label in zip(children, entry["labels"], strict=True):
-        if child not in known:
-            cluster = Cluster(cluster_id=child, created_at=work.run.now, label=label, dirty=True)
-            work.ledger.commit([Put(cluster.to_item(work.being_id), Absent())])
+        if child not in existing:
+            half = Cluster(cluster_id=child, created_at=context.run.now, label=label, dirty=True)
+            context.ledger.commit([Put(half.to_item(context.being_id), Absent())])
     for child, ids in zip(children, entry["halves"], strict=True):
         for node_id in ids:
-            settled(partial(_move, work, node_id, parent, (child,)))
-    for node in work.nearest.members(parent):  # what came since the halves were found
-        settled(partial(_move, work, node.node_id, parent, children))
-    settled(lambda: retire(work, parent, children, split=1))
-
-
-def _move(work: Round, node_id: str, parent: str, children: tuple[str, ...]) -> None:
-    node = work.memory.nodes.get(work.being_id, node_id)
-    if node is None or not node.is_living or node.cluster_id != parent:
-        return
-    vector = work.nearest.subjects([node], work.space)[node_id]
-    homes = work.nearest.homes(children, work.space)
-    if homes:
-        here = numbers(vector)
-        move(work, node, min(homes, key=lambda home: _distance(work, here, home)), vector)
-
-
-def _distance(work: Round, here: Numbers, home: Home) -> tuple[float, str]:
-    if home.vector is None:
-        return 0.0, home.cluster.cluster_id
-    return -work.space.nearness(here, mean_in(home)), home.cluster.cluster_id
+            retry_on_conflict(partial(move_to_nearest, context, node_id, parent, (child,)))
+    for node in context.neighbours.members(parent):  # members that joined since the plan was made
+        retry_on_conflict(partial(move_to_nearest, context, node.node_id, parent, children))
+    retry_on_conflict(lambda: retire(context, parent, children, split=1))

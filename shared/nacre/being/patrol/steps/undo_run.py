@@ -1,34 +1,33 @@
-"""Taking a run back: what it merged comes apart, and what it superseded stands again."""
+"""Undo a run: separate merged memories, and make superseded ones valid again."""
 
-from dataclasses import dataclass, replace
 from functools import partial
 
 from nacre.being.memory.model.counters import write_counted
 from nacre.being.memory.model.types import merged_id_of
-from nacre.being.memory.repositories import Memory
+from nacre.being.memory.repositories import Repositories
 from nacre.being.memory.store.nodes import replacing
-from nacre.being.memory.store.retry import settled
+from nacre.being.memory.store.retry import retry_on_conflict
 from nacre.being.patrol.planning.plans import MergePlan
 from nacre.being.patrol.run.runs import Runs
 from nacre.being.patrol.steps.merge_memories import PLAN
 from nacre.core.errors import InvalidInputError, NotFoundError
+from nacre.core.lazy_dataclasses import dataclass, replace
 from nacre.ports.items.table import Table
 
 
 @dataclass(frozen=True, slots=True)
 class UndoReport:
-    """Which merges of a run were taken back, and why others were not."""
+    """The merges of a run that were undone, and the reasons why others were not."""
 
     run_id: str
     undone: tuple[str, ...]  # ids of merged nodes, and of those that are no longer superseded
     not_undone: dict[str, str]  # id to reason
 
 
-def undo(table: Table, memory: Memory, being_id: str, run_id: str) -> UndoReport:
-    """Take back what a run has merged and superseded.
+def undo(table: Table, memory: Repositories, being_id: str, run_id: str) -> UndoReport:
+    """Undo the merges and supersessions of a run; a second call changes nothing.
 
-    Whoever does it twice finds it done. Raises NotFoundError for an unknown run, and
-    InvalidInputError for one that is not over.
+    Raises NotFoundError for an unknown run, and InvalidInputError for an unfinished one.
     """
     runs = Runs(table)
     run = runs.get(being_id, run_id)
@@ -46,12 +45,14 @@ def undo(table: Table, memory: Memory, being_id: str, run_id: str) -> UndoReport
         undone += [
             pair.old
             for pair in plan.supersede
-            if settled(partial(_let_stand, table, memory, being_id, pair.old, merged_id, pair.new))
+            if retry_on_conflict(
+                partial(_restore, table, memory, being_id, pair.old, merged_id, pair.new)
+            )
         ]
         if memory.nodes.get(being_id, merged_id) is None:
             continue
         try:
-            memory.merges.undo(being_id, merged_id)
+            memory.edits.undo_merge(being_id, merged_id)
         except InvalidInputError as error:
             not_undone[merged_id] = str(error)
         else:
@@ -59,8 +60,8 @@ def undo(table: Table, memory: Memory, being_id: str, run_id: str) -> UndoReport
     return UndoReport(run_id, tuple(undone), not_undone)
 
 
-def _let_stand(
-    table: Table, memory: Memory, being_id: str, node_id: str, *superseded_by: str
+def _restore(
+    table: Table, memory: Repositories, being_id: str, node_id: str, *superseded_by: str
 ) -> bool:
     node = memory.nodes.get(being_id, node_id)
     if node is None or node.superseded_by is None or node.superseded_by not in superseded_by:

@@ -10,27 +10,28 @@ a text add up; at `THRESHOLD` the place is a finding.
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from math import inf
 
+from nacre.core.bounded_cache import BoundedCache
+from nacre.core.lazy_dataclasses import dataclass, field
 from nacre.firewall.content.injection.tokens import Token
 from nacre.firewall.content.injection.wording import Stretch
 from nacre.firewall.content.injection.words import Word as W  # noqa: N817 (it is in every line below)
 
 THRESHOLD = 7.5
 REACH = 35  # words: features further apart belong to different places
-STRONG = 4  # what a feature must weigh to count in letters that were taken apart
-_MORE = 3  # what further features of one kind add at most
+STRONG = 4  # the least weight of a feature that counts in letters that were taken apart
+_MORE = 3  # the most that further features of one kind add
 _REPEATED = 12  # words: one feature repeated within them counts as one
-_HIDDEN = 60  # words: as far as hidden markup is looked into
-_MOST_KNOWN = 20_000
-_AROUND = 30  # characters around a word in which a shape may stand
-# What is looked for in letters that were taken apart or run together.
+_HIDDEN = 60  # words of hidden markup that are read
+_MAX_KNOWN = 20_000
+_AROUND = 30  # characters around a word in which a shape is searched
+# The features that count in letters that were taken apart or run together.
 SQUEEZED = frozenset(
     ("override-instructions", "prompt-extraction", "guard-bypass", "exfiltration", "concealment")
 )
-# What is an attack in any wording, if one feature of it suffices.
+# The features that are an attack in any wording, if one of them is enough by itself.
 _CLEAR = frozenset(
     (
         "override-instructions",
@@ -41,22 +42,22 @@ _CLEAR = frozenset(
         "exfiltration-image",
     )
 )
-# Readings that nobody writes for people.
+# Encodings that nobody uses for human readers, with their points.
 _ENCODED = {"base64": 4, "hexadecimal": 4, "tag characters": 6, "rot13": 4, "reversed": 4}
 _DISGUISED = 4
-_MOST_EXTRA = max(_ENCODED.values()) + _DISGUISED
-# Text that talks about attacks: what a place loses when so many terms stand around it.
+_MAX_EXTRA = max(_ENCODED.values()) + _DISGUISED
+# Text about attacks: the points that a place loses if so many terms are around it.
 _TALK, _TALK_TERMS, _ABOUT = 5, 3, 120
-# Text about models and agents: the same for so many of their names.
+# Text about models and agents: the same, for the number of their names.
 _MODEL_TALK = ((5, 2), (9, 2))
-# The points of a wording: what its score is worth, from where on, and what it may take away.
+# The points of a wording: the worth of its score, the score that counts as 0, and the least.
 WORDING = "order-wording"
 WORDING_WORTH, WORDING_FROM, WORDING_LEAST = 2.0, 2.0, -8.0
-# What is an attack in any wording loses no more than this for an ordinary one.
+# An attack in any wording loses no more than this for an ordinary wording.
 CLEAR_LEAST = -4.0
 # The most that other features written by hand add up to: they need a wording of this score too.
 MOST_BY_HAND = 8.5
-_LEAST_SCORE = WORDING_FROM - (MOST_BY_HAND - THRESHOLD) / WORDING_WORTH
+_MIN_SCORE = WORDING_FROM - (MOST_BY_HAND - THRESHOLD) / WORDING_WORTH
 
 
 @dataclass(frozen=True, slots=True)
@@ -354,7 +355,7 @@ class Evidence:
 
 
 def evidence(
-    low: str, found: list[Token], words: Iterable[str] = (), worded: list[Stretch] | None = None
+    low: str, tokens: list[Token], words: Iterable[str] = (), worded: list[Stretch] | None = None
 ) -> list[Evidence]:
     """Return the features of a text, in no order.
 
@@ -362,21 +363,23 @@ def evidence(
     like no order has features only if one of them is clear in any wording.
     """
     total = 0
-    for token in found:
+    for token in tokens:
         total |= token.classes
     possible = 0
-    known = _HINTS.known
+    hints = _HINTS.known
     for word in words:
-        bits = known.get(word)
+        bits = hints.get(word)
         possible |= _HINTS.of(word) if bits is None else bits
-    if worded and max(stretch.score for stretch in worded) < _LEAST_SCORE:
-        clear = next(_combined(low, found, total, _CLEAR_CANDIDATES), None)
+    if worded and max(stretch.score for stretch in worded) < _MIN_SCORE:
+        clear = next(_combined(low, tokens, total, _CLEAR_CANDIDATES), None)
         shapes = possible & _HINTS.clear
-        if clear is None and (not shapes or next(_shaped(low, found, total, shapes), None) is None):
+        if clear is None and (
+            not shapes or next(_shaped(low, tokens, total, shapes), None) is None
+        ):
             return []
-    hits = list(_combined(low, found, total, _CANDIDATES))
+    hits = list(_combined(low, tokens, total, _CANDIDATES))
     if possible:
-        hits += _shaped(low, found, total, possible)
+        hits += _shaped(low, tokens, total, possible)
     return hits
 
 
@@ -386,22 +389,20 @@ def _is_clear(feature: "Combination | Shape | Evidence") -> bool:
 
 
 class _Hints:
-    """Which shapes a word may be a part of, as bits: a part of one of their hints stands in it."""
+    """The shapes that a word may belong to, as bits: the word contains a part of their hints."""
 
     def __init__(self) -> None:
         self._parts = [
             (1 << number, [_longest(hint) for hint in shape.hints])
             for number, shape in enumerate(SHAPES)
         ]
-        self.known: dict[str, int] = {}
+        self.known: BoundedCache[str, int] = BoundedCache(_MAX_KNOWN)
         self.clear = sum(1 << at for at, shape in enumerate(SHAPES) if _is_clear(shape))
 
     def of(self, word: str) -> int:
         """Return the shapes, by their numbers."""
         shapes = self.known.get(word)
         if shapes is None:
-            if len(self.known) >= _MOST_KNOWN:
-                self.known.clear()
             shapes = 0
             for bit, parts in self._parts:
                 if any(part in word for part in parts):
@@ -425,14 +426,14 @@ class _Candidates:
     """The combinations that a word of given kinds may be the first of, kept for each kind."""
 
     combinations: list[tuple[int, Combination]]
-    known: dict[int, tuple[tuple[int, Combination, tuple[int, ...]], ...]]
+    known: BoundedCache[int, tuple[tuple[int, Combination, tuple[int, ...]], ...]] = field(
+        default_factory=lambda: BoundedCache(_MAX_KNOWN)
+    )
 
     def of(self, classes: int) -> tuple[tuple[int, Combination, tuple[int, ...]], ...]:
         """Return the number, the combination, and the other words that it needs."""
         rules = self.known.get(classes)
         if rules is None:
-            if len(self.known) >= _MOST_KNOWN:
-                self.known.clear()
             rules = self.known[classes] = tuple(
                 (number, rule, rule.needs[1:])
                 for number, rule in self.combinations
@@ -441,26 +442,26 @@ class _Candidates:
         return rules
 
 
-_CANDIDATES = _Candidates(list(enumerate(COMBINATIONS)), {})
+_CANDIDATES = _Candidates(list(enumerate(COMBINATIONS)))
 _CLEAR_CANDIDATES = _Candidates(
-    [(number, rule) for number, rule in enumerate(COMBINATIONS) if _is_clear(rule)], {}
+    [(number, rule) for number, rule in enumerate(COMBINATIONS) if _is_clear(rule)]
 )
 
 
 def _combined(
-    low: str, found: list[Token], total: int, candidates: _Candidates
+    low: str, tokens: list[Token], total: int, candidates: _Candidates
 ) -> Iterator[Evidence]:
-    for place, token in enumerate(found):
+    for place, token in enumerate(tokens):
         for number, rule, others in candidates.of(token.classes):
             for need in others:
                 if not need & total:
                     break
             else:
-                span = _span(found, place, rule, others)
+                span = _span(tokens, place, rule, others)
                 if span is not None:
                     weight = rule.weight
                     if rule.id == "override-instructions" and _is_about_a_thing(
-                        low, found, span[1]
+                        low, tokens, span[1]
                     ):
                         weight -= _OF_A_THING
                     yield Evidence(number, rule.id, weight, token.at, *span)
@@ -475,37 +476,37 @@ _A_THING = re.compile(
 _OF_A_THING = 4.0  # what setting them aside loses then
 
 
-def _is_about_a_thing(low: str, found: list[Token], end: int) -> bool:
-    """Tell whether the words after `end` say what thing instructions are about."""
+def _is_about_a_thing(low: str, tokens: list[Token], end: int) -> bool:
+    """Tell whether the words after `end` name an ordinary subject of instructions."""
     match = _A_THING.match(low, end)
     if match is None:
         return False
-    place = bisect_left(found, match.start("thing"), key=_start)
-    return place == len(found) or found[place].start >= match.end()
+    place = bisect_left(tokens, match.start("thing"), key=_start)
+    return place == len(tokens) or tokens[place].start >= match.end()
 
 
 def _span(
-    found: list[Token], place: int, rule: Combination, others: tuple[int, ...]
+    tokens: list[Token], place: int, rule: Combination, others: tuple[int, ...]
 ) -> tuple[int, int] | None:
     """Return the span of a combination that begins with the word at `place`, if it is there."""
-    token, size = found[place], len(found)
+    token, size = tokens[place], len(tokens)
     start, end = token.start, token.end
     used = [token]
     for need in others:
         best = None
-        right = place + 1
-        while right < size and found[right].at - token.at <= rule.reach:
-            if found[right].classes & need and found[right] not in used:
-                best = found[right]
+        ahead = place + 1
+        while ahead < size and tokens[ahead].at - token.at <= rule.reach:
+            if tokens[ahead].classes & need and tokens[ahead] not in used:
+                best = tokens[ahead]
                 break
-            right += 1
+            ahead += 1
         if best is None and (not rule.ordered or token.classes & W.LAST):
-            left = place - 1
-            while left >= 0 and token.at - found[left].at <= rule.reach:
-                if found[left].classes & need and found[left] not in used:
-                    best = found[left]
+            behind = place - 1
+            while behind >= 0 and token.at - tokens[behind].at <= rule.reach:
+                if tokens[behind].classes & need and tokens[behind] not in used:
+                    best = tokens[behind]
                     break
-                left -= 1
+                behind -= 1
         if best is None:
             return None
         used.append(best)
@@ -513,26 +514,26 @@ def _span(
     return start, end
 
 
-def _shaped(low: str, found: list[Token], total: int, possible: int) -> Iterator[Evidence]:
+def _shaped(low: str, tokens: list[Token], total: int, possible: int) -> Iterator[Evidence]:
     for number, shape in enumerate(SHAPES, len(COMBINATIONS)):
         if not possible >> (number - len(COMBINATIONS)) & 1:
             continue
         if (not shape.needs or shape.needs & total) and _hinted(low, shape.hints):
-            for start, end in _spans(shape, low, found):
-                place = bisect_left(found, start, key=_start)
-                if shape.id != "hidden-markup" or _addresses(found, place):
-                    at = found[min(place, len(found) - 1)].at if found else 0
+            for start, end in _spans(shape, low, tokens):
+                place = bisect_left(tokens, start, key=_start)
+                if shape.id != "hidden-markup" or _addresses(tokens, place):
+                    at = tokens[min(place, len(tokens) - 1)].at if tokens else 0
                     yield Evidence(number, shape.id, shape.weight, at, start, end)
 
 
-def _spans(shape: Shape, low: str, found: list[Token]) -> Iterator[tuple[int, int]]:
+def _spans(shape: Shape, low: str, tokens: list[Token]) -> Iterator[tuple[int, int]]:
     pattern = shape.compiled()
     if not shape.near:
         for match in pattern.finditer(low):
             yield match.span()
         return
     end = 0
-    for token in found:
+    for token in tokens:
         if token.classes & shape.needs and token.start >= end:
             near = pattern.search(low, max(token.start - _AROUND, end), token.end + _AROUND)
             if near is not None:
@@ -551,10 +552,10 @@ def _start(token: Token) -> int:
     return token.start
 
 
-def _addresses(found: list[Token], place: int) -> bool:
-    """Tell whether what follows a mark of hidden text speaks to or about a model."""
-    for token in found[place : place + _HIDDEN]:
-        if token.at - found[place].at > _HIDDEN:
+def _addresses(tokens: list[Token], place: int) -> bool:
+    """Tell whether the text after a mark of hidden text speaks to or about a model."""
+    for token in tokens[place : place + _HIDDEN]:
+        if token.at - tokens[place].at > _HIDDEN:
             break
         if token.classes & (W.MODEL | W.AGENT | W.DROP | W.ANSWER | W.PRAISE):
             return True
@@ -571,29 +572,29 @@ class Place:
 
 
 def places(
-    hits: list[Evidence], found: list[Token], way: str, worded: list[Stretch]
+    hits: list[Evidence], tokens: list[Token], way: str, worded: list[Stretch]
 ) -> Iterator[Place]:
     """Yield the places of one reading that reach the threshold, in order and apart.
 
     `worded`: the stretches of the text with the scores of their wording, if that counts.
     """
     covered = -1
-    for place in _by_hand(hits, found, way, worded):
+    for place in _by_hand(hits, tokens, way, worded):
         covered = place.end
         yield place
     for stretch in worded:
         points = wording_points(stretch)
         if points >= THRESHOLD and stretch.start > covered:
-            near = found[stretch.first : stretch.last]
+            near = tokens[stretch.first : stretch.last]
             if points - _discount(near) >= THRESHOLD:
                 covered = stretch.end
                 yield Place({WORDING: points}, stretch.start, stretch.end)
 
 
 def _by_hand(
-    hits: list[Evidence], found: list[Token], way: str, worded: list[Stretch]
+    hits: list[Evidence], tokens: list[Token], way: str, worded: list[Stretch]
 ) -> Iterator[Place]:
-    extra = _extra(found, way)
+    extra = _extra(tokens, way)
     if not _may_count(hits, extra, worded):
         return
     hits = _thinned(sorted(hits, key=lambda hit: (hit.at, hit.start)))
@@ -608,7 +609,7 @@ def _by_hand(
         if any(map(_is_clear, window)):
             points, most = max(points, CLEAR_LEAST), inf
         if sum(hit.weight for hit in window) + extra + points >= THRESHOLD:
-            near = _between(found, window[0].at - _ABOUT, window[-1].at + _ABOUT)
+            near = _between(tokens, window[0].at - _ABOUT, window[-1].at + _ABOUT)
             scores = _scores(window, near, way)
             total = min(sum(scores.values()), most) - _discount(near)
             if total + points >= THRESHOLD:
@@ -627,20 +628,20 @@ def _may_count(hits: list[Evidence], extra: int, worded: list[Stretch]) -> bool:
     return total + max(most, 0.0) >= THRESHOLD
 
 
-def _extra(found: list[Token], way: str) -> int:
+def _extra(tokens: list[Token], way: str) -> int:
     """Return the most that the disguise of a text can add."""
     if way == "plain":
-        return _DISGUISED if sum(1 for each in found if each.classes & W.TYPO) > 1 else 0
-    return _MOST_EXTRA
+        return _DISGUISED if sum(1 for token in tokens if token.classes & W.TYPO) > 1 else 0
+    return _MAX_EXTRA
 
 
 def wording_points(stretch: Stretch) -> float:
-    """Return what the wording of a stretch adds to the features in it, or takes away."""
+    """Return the points that the wording of a stretch adds to its features; may be negative."""
     return max(WORDING_WORTH * (stretch.score - WORDING_FROM), WORDING_LEAST)
 
 
 def _points_at(worded: list[Stretch], start: int, end: int) -> float:
-    """Return the most that a stretch around this place says; stretches stand in order."""
+    """Return the highest points of a stretch around this place; stretches are in order."""
     if len(worded) > 1:
         first = bisect_left(worded, start, key=_stretch_end)
         last = bisect_right(worded, end, key=_stretch_start)
@@ -657,8 +658,8 @@ def _stretch_end(stretch: Stretch) -> int:
 
 
 def _thinned(hits: list[Evidence]) -> list[Evidence]:
-    """Return the hits with repetitions of one feature close to each other as one."""
-    kept: list[Evidence] = []
+    """Return the hits, with close repetitions of one feature joined."""
+    thinned: list[Evidence] = []
     latest: dict[int, Evidence] = {}
     for hit in hits:
         same = latest.get(hit.feature)
@@ -668,13 +669,13 @@ def _thinned(hits: list[Evidence]) -> list[Evidence]:
             latest[hit.feature] = copy = Evidence(
                 hit.feature, hit.id, hit.weight, hit.at, hit.start, hit.end
             )
-            kept.append(copy)
-    return kept
+            thinned.append(copy)
+    return thinned
 
 
-def _between(found: list[Token], first: int, last: int) -> list[Token]:
-    return found[
-        bisect_left(found, first, key=_position) : bisect_right(found, last, key=_position)
+def _between(tokens: list[Token], first: int, last: int) -> list[Token]:
+    return tokens[
+        bisect_left(tokens, first, key=_position) : bisect_right(tokens, last, key=_position)
     ]
 
 
@@ -683,7 +684,7 @@ def _position(token: Token) -> int:
 
 
 def _discount(near: list[Token]) -> int:
-    """Return what a place loses because the text around it talks about attacks or models."""
+    """Return the points that a place loses because the text around it is about attacks or models."""
     attacks = models = 0
     for token in near:
         attacks += bool(token.classes & W.SECURITY)
@@ -705,6 +706,6 @@ def _scores(window: list[Evidence], near: list[Token], way: str) -> dict[str, fl
     if way == "scrambled":
         scores["disguised-words"] = _DISGUISED
     start, end = window[0].start, max(hit.end for hit in window)
-    if sum(1 for each in near if each.classes & W.TYPO and start <= each.start < end) > 1:
+    if sum(1 for token in near if token.classes & W.TYPO and start <= token.start < end) > 1:
         scores["disguised-words"] = _DISGUISED
     return scores

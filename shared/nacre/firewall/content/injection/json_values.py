@@ -1,4 +1,4 @@
-"""Texts anywhere in a JSON value: scanned, or masked in place with the shape kept."""
+"""The texts in a JSON value: scanned, or masked in place."""
 
 from typing import Any
 
@@ -7,22 +7,22 @@ from nacre.firewall.rules.sections import InjectionSection, Source
 
 
 def scan_value(value: Any, *, kind: Source, section: InjectionSection) -> tuple[Finding, ...]:
-    """Return what is found in all texts of a value, names of members included."""
-    found: list[Finding] = []
-    waiting = [value]
-    while waiting:
-        each = waiting.pop()
-        match each:
+    """Return the findings in all texts of a value, including member names."""
+    findings: list[Finding] = []
+    pending = [value]
+    while pending:
+        part = pending.pop()
+        match part:
             case str():
-                found += scan(each, kind=kind, section=section)
+                findings += scan(part, kind=kind, section=section)
             case dict():
-                waiting += reversed(list(each.values()))
-                waiting += reversed([key for key in each if isinstance(key, str)])
+                pending += reversed(list(part.values()))
+                pending += reversed([key for key in part if isinstance(key, str)])
             case list() | tuple():
-                waiting += reversed(each)
+                pending += reversed(part)
             case _:
                 pass
-    return tuple(found)
+    return tuple(findings)
 
 
 def mask_value(
@@ -30,25 +30,25 @@ def mask_value(
 ) -> tuple[Any, tuple[Finding, ...]]:
     """Return the value with every finding masked, and the findings.
 
-    Names of members keep their text, so that the shape stays: what is found there is in the
-    findings and has to be denied.
+    Member names are not masked, to keep the value's shape. The findings include those in names; a
+    value with such a finding has to be denied.
     """
-    found: list[Finding] = []
+    all_findings: list[Finding] = []
 
-    def masked(each: Any) -> Any:
-        match each:
+    def masked(part: Any) -> Any:
+        match part:
             case str():
-                findings = scan(each, kind=kind, section=section)
-                found.extend(findings)
-                return mask(each, findings) if findings else each
+                findings = scan(part, kind=kind, section=section)
+                all_findings.extend(findings)
+                return mask(part, findings) if findings else part
             case dict():
-                for key in each:
+                for key in part:
                     if isinstance(key, str):
-                        found.extend(scan(key, kind=kind, section=section))
-                return {key: masked(inner) for key, inner in each.items()}
+                        all_findings.extend(scan(key, kind=kind, section=section))
+                return {key: masked(inner) for key, inner in part.items()}
             case list() | tuple():
-                return [masked(inner) for inner in each]
+                return [masked(inner) for inner in part]
             case _:
-                return each
+                return part
 
-    return masked(value), tuple(found)
+    return masked(value), tuple(all_findings)

@@ -1,4 +1,4 @@
-"""Words about an attack that are no attack: quotations, examples, what a scanner looks for.
+"""Words about an attack that are not an attack: quotations, examples, what a scanner looks for.
 
 Whoever attacks can write like that too; the price of reading security texts in peace.
 """
@@ -68,8 +68,8 @@ _HEARD = 150  # characters on either side
 
 @lru_cache(maxsize=1)
 def quotations(low: str) -> list[Span]:
-    """Return where a text quotes something or shows code."""
-    return [each.span() for each in compiled(_QUOTED).finditer(low)]
+    """Return the places where a text quotes something or shows code."""
+    return [match.span() for match in compiled(_QUOTED).finditer(low)]
 
 
 def is_mentioned(low: str, span: Span, quotes: list[Span], *, in_definition: bool) -> bool:

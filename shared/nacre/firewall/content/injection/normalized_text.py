@@ -9,10 +9,10 @@ import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from itertools import accumulate, islice
 from urllib.parse import unquote
 
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.core.limits import INJECTION_DECODED_RUNS, INJECTION_DECODINGS
 
 Span = tuple[int, int]
@@ -49,13 +49,13 @@ def _folded(character: str) -> str:
 
 
 class _Folding(dict[int, str]):
-    """What `str.translate` asks; filled as characters turn up."""
+    """The table for `str.translate`, filled when a character is first seen."""
 
     def __missing__(self, point: int) -> str:
-        said = _folded(chr(point))
+        folded = _folded(chr(point))
         if len(self) < 20_000:
-            self[point] = said
-        return said
+            self[point] = folded
+        return folded
 
 
 _FOLDING = _Folding()
@@ -68,10 +68,10 @@ def fold(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One way to understand a text.
+    """One way to read a text.
 
-    `place` turns a span of this reading into one of the text as given. `way` says how the
-    reading was won: "plain", or what had to be undone.
+    `place` turns a span of this reading into a span of the given text. `way` is "plain", or the
+    encoding that was undone.
     """
 
     text: str
@@ -141,24 +141,24 @@ _BACKWARDS = (
 
 
 def readings(text: str) -> Iterator[Reading]:
-    """Yield every way the text may be meant, the plain one first."""
+    """Yield all readings of a text, the plain one first."""
     first = plain(text)
     yield first
     yield from _hidden(text, first, INJECTION_DECODINGS)
 
 
 def _hidden(text: str, first: Reading, depth: int) -> Iterator[Reading]:
-    whole: Span = (0, len(text))
+    everything: Span = (0, len(text))
     low = first.text
     if not text.isascii() and _TAGGED.search(text):
         tagged = "".join(
-            chr(ord(each) - _TAGS) for each in text if _TAGS + 0x20 <= ord(each) < _TAGS + 0x7F
+            chr(ord(sign) - _TAGS) for sign in text if _TAGS + 0x20 <= ord(sign) < _TAGS + 0x7F
         )
         if len(tagged) >= 8:
-            yield _inside(tagged, "tag characters", whole)
-    if any(each in low for each in _TURNED):
+            yield _inside(tagged, "tag characters", everything)
+    if any(sign in low for sign in _TURNED):
         yield Reading(codecs.encode(low, "rot13"), "rot13", first.place)
-    if any(each in low for each in _BACKWARDS):
+    if any(sign in low for sign in _BACKWARDS):
         size = len(low)
         yield Reading(
             low[::-1], "reversed", lambda span: first.place((size - span[1], size - span[0]))
@@ -180,27 +180,27 @@ def _always(span: Span) -> Callable[[Span], Span]:
 
 
 def _decoded(text: str) -> Iterator[tuple[str, str, Span]]:
-    whole: Span = (0, len(text))
+    everything: Span = (0, len(text))
     if "&#" in text and _ENTITIES.search(text):
-        yield _ENTITY.sub(_entity, text), "character references", whole
+        yield _ENTITY.sub(_entity, text), "character references", everything
     if "%" in text and _PERCENT.search(text):
-        yield unquote(text), "percent encoding", whole
+        yield unquote(text), "percent encoding", everything
     if "\\" in text and _ESCAPES.search(text):
-        yield _ESCAPED.sub(lambda m: chr(int(m[1] or m[2], 16)), text), "escapes", whole
+        yield _ESCAPED.sub(lambda m: chr(int(m[1] or m[2], 16)), text), "escapes", everything
     yield from _base64_runs(text)
     for run in islice(_HEX.finditer(text), INJECTION_DECODED_RUNS):
         digits = run[1].replace(" ", "").replace(":", "")
-        said = _readable(bytes.fromhex(digits[: len(digits) // 2 * 2]))
-        if said:
-            yield said, "hexadecimal", run.span()
+        decoded = _readable(bytes.fromhex(digits[: len(digits) // 2 * 2]))
+        if decoded:
+            yield decoded, "hexadecimal", run.span()
 
 
 def _base64_runs(text: str) -> Iterator[tuple[str, str, Span]]:
     runs = ((begin, run) for begin, word in _long_words(text) for run in _BASE64.finditer(word))
     for begin, run in islice(runs, INJECTION_DECODED_RUNS):
-        said = _readable(_from_base64(run[0]))
-        if said:
-            yield said, "base64", (begin + run.start(), begin + run.end())
+        decoded = _readable(_from_base64(run[0]))
+        if decoded:
+            yield decoded, "base64", (begin + run.start(), begin + run.end())
 
 
 def _long_words(text: str) -> Iterator[tuple[int, str]]:
@@ -228,31 +228,31 @@ def _from_base64(run: str) -> bytes:
 
 
 def _readable(data: bytes) -> str:
-    """Return what the bytes say, or nothing when they are not text."""
+    """Return the bytes as text, or "" if they are not text."""
     try:
-        said = data.decode("utf-8")
+        text = data.decode("utf-8")
     except UnicodeDecodeError:
         return ""
-    shown = sum(each.isprintable() or each in "\r\n\t" for each in said)
-    return said if said and shown == len(said) else ""
+    visible = sum(character.isprintable() or character in "\r\n\t" for character in text)
+    return text if text and visible == len(text) else ""
 
 
 def squeezed(reading: Reading) -> Reading | None:
-    """Return the letters alone, digits read as letters, when the text looks taken apart.
+    """Return only the letters of a text that looks taken apart, with digits read as letters.
 
-    `i`, `l` and `1` are one letter here, as nobody can say which was meant.
+    `i`, `l` and `1` count as one letter.
     """
     low = reading.text
     is_spaced = _SPACED_TWO.search(low) is not None and _SPACED.search(low) is not None
     if not (is_spaced or _RUN_TOGETHER.search(low) or len(_LEETED.findall(low)) > 2):
         return None
     letters = low.translate(LEET)
-    kept: list[int] = []
+    positions: list[int] = []
 
     def place(span: Span) -> Span:
-        if not kept:
-            kept.extend(at for at, each in enumerate(letters) if each.isalpha())
-        return reading.place((kept[span[0]], kept[span[1] - 1] + 1))
+        if not positions:
+            positions.extend(at for at, letter in enumerate(letters) if letter.isalpha())
+        return reading.place((positions[span[0]], positions[span[1] - 1] + 1))
 
     return Reading(squeeze(low), "scrambled", place)
 

@@ -10,9 +10,9 @@ bounded, so no text makes a pattern slow.
 # ruff: noqa: E501 (a pattern broken over lines is harder to read; some are not Latin)
 
 import re
-from dataclasses import dataclass
 from functools import cache
 
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.firewall.content.injection.features import EXPLANATIONS as FEATURE_EXPLANATIONS
 from nacre.firewall.rules.sections import SOURCES, Source
 
@@ -41,7 +41,7 @@ class InjectionRule:
 
     def compiled(self) -> tuple[re.Pattern[str], ...]:
         """Return the patterns, compiled when first needed."""
-        return tuple(compiled(each) for each in self.patterns)
+        return tuple(compiled(pattern) for pattern in self.patterns)
 
 
 @cache

@@ -1,9 +1,9 @@
-"""Find text that tries to instruct a model: a heuristic that explains itself, not a proof."""
+"""Find text that tries to instruct a model, by a heuristic that explains its findings."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.firewall.content.custom_patterns import own_matches
 from nacre.firewall.content.injection.features import (
     SQUEEZED,
@@ -23,13 +23,13 @@ from nacre.firewall.content.injection.words import Word
 from nacre.firewall.rules.sections import SOURCES, InjectionSection, Source
 
 MARK = "[removed by policy: {}]"
-# Characters that are looked at together; a place of features is much shorter than the overlap.
+# Characters scanned at once. Findings are much shorter than the overlap, so no cut hides one.
 _PIECE, _OVERLAP = 60_000, 4_000
 
 _FLAG = re.compile("\U0001f3f4[\U000e0020-\U000e007e]{1,12}\U000e007f")
 _TAGS = re.compile("[\U000e0001-\U000e007f]{3,}")
 _SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]{4,}")
-# Joiners are letters' business in Persian and in emoji, never between Latin letters.
+# Joiners belong in Persian and in emoji, but never between Latin letters.
 _INVISIBLE = re.compile(
     "[\u00ad\u061c\u180e\u200b\u200e\u200f\u2028\u2029\u202a-\u202e\u2060-\u206f\u3164\uffa0\ufff9-\ufffb]"
     "|(?<=[A-Za-z])[\ufe00-\ufe0f]|[\u0300-\u036f]{3,}|[\U0001d400-\U0001d7ff]{3,}"
@@ -44,7 +44,7 @@ _WORD = re.compile(r"\b[^\W\d_]{4,}\b")
 
 
 _SENTENCE = re.compile(r"[.!?;:\n>]")
-# What may stand in a purpose, unless it says this.
+# Features that a tool's stated purpose may have, unless the pattern matches.
 _PURPOSES = {
     "exfiltration": re.compile(r"attacker|evil|exfil|collector"),
     "prompt-extraction": re.compile(r"your|system prompt|hidden|above"),
@@ -56,7 +56,7 @@ _RULES = {
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One place that a rule objects to; the span is one of the text as given."""
+    """One place that a rule objects to; the span refers to the original text."""
 
     rule: str
     explanation: str
@@ -65,7 +65,7 @@ class Finding:
 
 
 def scan(text: str, *, kind: Source, section: InjectionSection) -> tuple[Finding, ...]:
-    """Return what the section's rules find in a text of this kind, in its order."""
+    """Return the findings of the section's rules in a text of this kind, in order."""
     if section.action == "off" or kind not in section.sources or not text:
         return ()
     findings: list[Finding] = []
@@ -76,22 +76,24 @@ def scan(text: str, *, kind: Source, section: InjectionSection) -> tuple[Finding
             if finding.rule not in section.without
         )
     if section.patterns:
-        findings += _own(text, section)
+        findings += _custom(text, section)
     return tuple(_outermost(findings))
 
 
 def _outermost(findings: Iterable[Finding]) -> Iterator[Finding]:
     """Yield findings in their order, without those inside another one of the same rule."""
     ends: dict[str, int] = {}
-    for finding in sorted(findings, key=lambda each: (each.start, -each.end, each.rule)):
+    for finding in sorted(
+        findings, key=lambda finding: (finding.start, -finding.end, finding.rule)
+    ):
         if finding.end > ends.get(finding.rule, -1):
             ends[finding.rule] = finding.end
             yield finding
 
 
-def said(findings: tuple[Finding, ...]) -> str:
-    """Say in one line why a text was held back, without repeating it."""
-    rules = {each.rule: each.explanation for each in findings}
+def describe(findings: tuple[Finding, ...]) -> str:
+    """Return the reasons for blocking a text in one line, without quoting it."""
+    rules = {finding.rule: finding.explanation for finding in findings}
     return "; ".join(f"{rule}: {explanation}" for rule, explanation in rules.items())
 
 
@@ -99,7 +101,7 @@ def mask(text: str, findings: tuple[Finding, ...]) -> str:
     """Return the text with every finding replaced by a mark that names its rule."""
     parts: list[str] = []
     end = 0
-    for finding in sorted(findings, key=lambda each: (each.start, -each.end)):
+    for finding in sorted(findings, key=lambda finding: (finding.start, -finding.end)):
         if finding.start < end:
             end = max(end, finding.end)
             continue
@@ -108,9 +110,9 @@ def mask(text: str, findings: tuple[Finding, ...]) -> str:
     return "".join((*parts, text[end:]))
 
 
-def _own(text: str, section: InjectionSection) -> Iterator[Finding]:
-    given = Reading(text, "given", lambda span: span)
-    for reading in (given, *readings(text)):
+def _custom(text: str, section: InjectionSection) -> Iterator[Finding]:
+    plain = Reading(text, "given", lambda span: span)
+    for reading in (plain, *readings(text)):
         for match in own_matches(reading.text, section.patterns):
             if match is None:
                 yield _finding(OWN_BUDGET, (0, len(text)))
@@ -121,18 +123,18 @@ def _own(text: str, section: InjectionSection) -> Iterator[Finding]:
 
 def _built_in(text: str, section: InjectionSection, kind: Source) -> Iterator[Finding]:
     if not text.isascii():
-        for rule, span in _unseen(text, kind):
+        for rule, span in _hidden_characters(text, kind):
             yield _finding(rule, span)
     for reading in readings(text):
         for rule, span in _matches(reading, _RULES[kind], kind):
             yield _finding(rule, span)
         for piece in _pieces(reading):
-            found = tokens(piece.text)
-            parts = halves(piece.text, found)
-            worded = [] if WORDING in section.without else stretches(parts, found)
+            text_tokens = tokens(piece.text)
+            parts = halves(piece.text, text_tokens)
+            worded = [] if WORDING in section.without else stretches(parts, text_tokens)
             words = {word for half in parts for word in half.words}
-            hits = evidence(piece.text, found, words, worded)
-            yield from _places(piece, found, hits, worded, section, kind)
+            hits = evidence(piece.text, text_tokens, words, worded)
+            yield from _places(piece, text_tokens, hits, worded, section, kind)
             letters = squeezed(piece)
             if letters is not None:
                 yield from _scrambled(text, letters, section, kind)
@@ -155,16 +157,16 @@ def _shifted(reading: Reading, by: int) -> Callable[[Span], Span]:
 def _scrambled(
     text: str, letters: Reading, section: InjectionSection, kind: Source
 ) -> Iterator[Finding]:
-    found = squeezed_tokens(letters.text)
+    letter_tokens = squeezed_tokens(letters.text)
     hits = [
         hit
-        for hit in evidence(letters.text, found)
+        for hit in evidence(letters.text, letter_tokens)
         if hit.id in SQUEEZED
         and hit.weight >= STRONG
-        # Whole words are for the plain reading, which knows quotations.
+        # The plain reading covers whole words, because it recognises quotations.
         and len(_WORD.findall(text, *letters.place((hit.start, hit.end)))) < 2
     ]
-    yield from _places(letters, found, hits, [], section, kind)
+    yield from _places(letters, letter_tokens, hits, [], section, kind)
 
 
 def _finding(rule: str, span: Span) -> Finding:
@@ -173,7 +175,7 @@ def _finding(rule: str, span: Span) -> Finding:
 
 def _places(
     reading: Reading,
-    found: list[Token],
+    text_tokens: list[Token],
     hits: list[Evidence],
     worded: list[Stretch],
     section: InjectionSection,
@@ -182,25 +184,25 @@ def _places(
     """Yield a finding for each place of a reading whose features add up to the threshold."""
     if section.without:
         hits = [hit for hit in hits if hit.id not in section.without]
-    if next(places(hits, found, reading.way, worded), None) is None:
+    if next(places(hits, text_tokens, reading.way, worded), None) is None:
         return
-    is_about = sum(1 for token in found if token.classes & Word.SECURITY) > 1
-    hits = [hit for hit in hits if not _is_harmless(reading.text, hit, kind, is_about)]
-    for place in places(hits, found, reading.way, worded):
-        yield Finding(*_explained(place, found), *reading.place((place.start, place.end)))
+    is_about_attacks = sum(1 for token in text_tokens if token.classes & Word.SECURITY) > 1
+    hits = [hit for hit in hits if not _is_harmless(reading.text, hit, kind, is_about_attacks)]
+    for place in places(hits, text_tokens, reading.way, worded):
+        yield Finding(*_explained(place, text_tokens), *reading.place((place.start, place.end)))
 
 
-def _explained(place: Place, found: list[Token]) -> tuple[str, str]:
-    """Return the strongest feature of a place, and what it and the others say.
+def _explained(place: Place, text_tokens: list[Token]) -> tuple[str, str]:
+    """Return the strongest feature of a place, and the explanation with the other features.
 
-    A wording is named last: a feature that was written by hand says more.
+    The wording comes last, because hand-written features explain more.
     """
     rules = sorted(place.scores, key=lambda rule: (rule == WORDING, -place.scores[rule]))
     explanation = EXPLANATIONS[rules[0]]
     if len(rules) > 1:
         explanation += f" (with {', '.join(rules[1:])})"
     elif rules == [WORDING]:
-        inside = [token for token in found if place.start <= token.start < place.end]
+        inside = [token for token in text_tokens if place.start <= token.start < place.end]
         names = wording().names(inside)[:4]
         explanation += f" (words for {', '.join(names)})" if names else ""
     return rules[0], explanation
@@ -209,45 +211,47 @@ def _explained(place: Place, found: list[Token]) -> tuple[str, str]:
 def _matches(
     reading: Reading, rules: list[InjectionRule], kind: Source
 ) -> Iterator[tuple[str, Span]]:
-    low = reading.text
+    text = reading.text
     for rule in rules:
-        if (rule.decoded and reading.way == "plain") or not rule.is_hinted(low):
+        if (rule.decoded and reading.way == "plain") or not rule.is_hinted(text):
             continue
         for pattern in rule.compiled():
-            for match in pattern.finditer(low):
-                if not (rule.quotable and _is_mentioned(low, match.span(), kind)):
+            for match in pattern.finditer(text):
+                if not (rule.quotable and _is_mentioned(text, match.span(), kind)):
                     yield rule.id, reading.place(match.span())
 
 
-def _is_harmless(low: str, hit: Evidence, kind: Source, is_about: bool) -> bool:
+def _is_harmless(text: str, hit: Evidence, kind: Source, is_about_attacks: bool) -> bool:
     """Tell whether words are only quoted, forbidden or the declared purpose of a tool.
 
-    `is_about`: the text speaks of attacks, so what it quotes is an example.
+    With `is_about_attacks` the text speaks of attacks, so its quotations are examples.
     """
     span = (hit.start, hit.end)
-    if kind == "definition" and _is_purpose(hit.id, low, span):
+    if kind == "definition" and _is_purpose(hit.id, text, span):
         return True
-    if is_about and any(start <= hit.start and hit.end <= end for start, end in quotations(low)):
+    if is_about_attacks and any(
+        start <= hit.start and hit.end <= end for start, end in quotations(text)
+    ):
         return True
-    return _is_mentioned(low, span, kind)
+    return _is_mentioned(text, span, kind)
 
 
-def _is_mentioned(low: str, span: Span, kind: Source) -> bool:
-    return is_mentioned(low, span, quotations(low), in_definition=kind == "definition")
+def _is_mentioned(text: str, span: Span, kind: Source) -> bool:
+    return is_mentioned(text, span, quotations(text), in_definition=kind == "definition")
 
 
-def _is_purpose(rule: str, low: str, span: Span) -> bool:
-    """Tell whether a tool's first sentence just says what it sends or shows."""
-    telling = _PURPOSES.get(rule)
+def _is_purpose(rule: str, text: str, span: Span) -> bool:
+    """Tell whether a tool's first sentence only describes what the tool sends or shows."""
+    suspicious = _PURPOSES.get(rule)
     return (
-        telling is not None
-        and _SENTENCE.search(low, 0, span[0]) is None
-        and telling.search(low, *span) is None
+        suspicious is not None
+        and _SENTENCE.search(text, 0, span[0]) is None
+        and suspicious.search(text, *span) is None
     )
 
 
-def _unseen(text: str, kind: Source) -> Iterator[tuple[str, Span]]:
-    flags = [each.span() for each in _FLAG.finditer(text)]
+def _hidden_characters(text: str, kind: Source) -> Iterator[tuple[str, Span]]:
+    flags = [match.span() for match in _FLAG.finditer(text)]
     for match in _TAGS.finditer(text):
         if not any(start <= match.start() and match.end() <= end for start, end in flags):
             yield "invisible-text", match.span()

@@ -5,8 +5,8 @@ two sentences are rarely close to each other.
 """
 
 import re
-from dataclasses import dataclass
 
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.firewall.content.injection.words import SQUEEZED_HINTS, Word, lexicon, squeezed_words
 
 # What makes a word an address: the rest of a domain that is written without a scheme.
@@ -61,37 +61,37 @@ class Token:
 def tokens(low: str) -> list[Token]:  # noqa: C901 (one loop over all words, together for speed)
     """Return the words of a folded text that have a class."""
     words = lexicon()
-    seen = words.known
+    classes_of = words.known
     mixed = not low.isascii() and _SCRIPTLESS.search(low) is not None
-    found: list[Token] = []
+    result: list[Token] = []
     at = 0
     begins, last, before = Word.BEGINS, "", 0
     following: dict[str, int] | None = None
     for piece in (_ASCII_PIECE if low.isascii() else _PIECE).finditer(low):
         text = piece[0]
-        classes = seen.get(text)
+        classes = classes_of.get(text)
         if classes is None:
             first = text[0]
             if not first.isalnum():
                 begins, following = Word.BEGINS, None
                 if first == "@":
-                    found.append(Token(at, Word.ADDRESS, *piece.span()))
+                    result.append(Token(at, Word.ADDRESS, *piece.span()))
                 elif len(text) > 1:
                     at += _PARAGRAPH
                 else:
                     at += _GAPS.get(first, _SENTENCE)
                 continue
             if mixed and _SCRIPTLESS.search(text):
-                at = _scriptless(text, piece.start(), at, found)
+                at = _scriptless(text, piece.start(), at, result)
                 continue
             classes = _other(text)
         at += 1
         if following is not None:
             if text in following:
-                found[-1].classes |= following[text]
+                result[-1].classes |= following[text]
                 if following[text] == Word.ABOUT:
-                    found[-1].classes &= ~Word.TOLD
-                found[-1].end = piece.end()
+                    result[-1].classes &= ~Word.TOLD
+                result[-1].end = piece.end()
             following = None
         if classes:
             start, end = piece.span()
@@ -99,7 +99,7 @@ def tokens(low: str) -> list[Token]:  # noqa: C901 (one loop over all words, tog
                 begins = Word.BEGINS
             if begins and classes & _ORDERING:
                 classes |= Word.COMMAND
-            found.append(Token(at, classes | begins, start, end))
+            result.append(Token(at, classes | begins, start, end))
             if classes & Word.PHRASE:
                 following = words.phrases.get(text)
         if (
@@ -111,31 +111,31 @@ def tokens(low: str) -> list[Token]:  # noqa: C901 (one loop over all words, tog
         else:
             begins = 0
         last, before = text, classes
-    for place, token in enumerate(found):
+    for place, token in enumerate(result):
         if token.classes & Word.DROP:
-            _negate(found, place)
+            _negate(result, place)
         if token.classes & Word.PROMPT:
-            _own(found, place)
-    return found
+            _own(result, place)
+    return result
 
 
-def _negate(found: list[Token], place: int) -> None:
+def _negate(words: list[Token], place: int) -> None:
     """Take the meaning out of "do not forget" and "n'oubliez pas"."""
-    token = found[place]
+    token = words[place]
     if not token.classes & Word.PHRASE:
-        for other in found[max(place - 2, 0) : place + 3]:
-            if other.classes & Word.NOT and abs(other.at - token.at) <= 2:
+        for neighbour in words[max(place - 2, 0) : place + 3]:
+            if neighbour.classes & Word.NOT and abs(neighbour.at - token.at) <= 2:
                 token.classes &= ~Word.DROP
 
 
-def _own(found: list[Token], place: int) -> None:
+def _own(words: list[Token], place: int) -> None:
     """Mark "system prompt" and "your instructions", also with the words in another order."""
-    token = found[place]
-    for other in found[max(place - 2, 0) : place + 3]:
-        if abs(other.at - token.at) <= 2:
-            if other.classes & Word.INNER:
+    token = words[place]
+    for neighbour in words[max(place - 2, 0) : place + 3]:
+        if abs(neighbour.at - token.at) <= 2:
+            if neighbour.classes & Word.INNER:
                 token.classes |= Word.HIDDEN_PROMPT
-            if other.classes & Word.OWN:
+            if neighbour.classes & Word.OWN:
                 token.classes |= Word.OWN_PROMPT
 
 
@@ -157,7 +157,7 @@ def _identifier(text: str) -> int:
     return Word.NAME | Word.DEED if classes & deeds else Word.NAME
 
 
-def _scriptless(text: str, start: int, at: int, found: list[Token]) -> int:
+def _scriptless(text: str, start: int, at: int, result: list[Token]) -> int:
     """Find words in a run without spaces; two characters count as about one word."""
     parts = lexicon().parts
     place = 0
@@ -167,7 +167,7 @@ def _scriptless(text: str, start: int, at: int, found: list[Token]) -> int:
                 at += 1
                 if classes & _ORDERING:
                     classes |= Word.COMMAND
-                found.append(Token(at, classes | _ALONE, start + place, start + place + len(word)))
+                result.append(Token(at, classes | _ALONE, start + place, start + place + len(word)))
                 place += len(word)
                 break
         else:
@@ -181,20 +181,20 @@ def squeezed_tokens(letters: str) -> list[Token]:
     if not any(hint in letters for hint in SQUEEZED_HINTS):
         return []
     by_letters = squeezed_words()
-    found: list[Token] = []
+    result: list[Token] = []
     place = at = skipped = 0
     while place < len(letters):
         for word, classes in by_letters.get(letters[place : place + 3], ()):
             if letters.startswith(word, place):
                 at += 1 + (skipped + 2) // 4
                 skipped = 0
-                found.append(Token(at, classes | Word.BEGINS, place, place + len(word)))
+                result.append(Token(at, classes | Word.BEGINS, place, place + len(word)))
                 place += len(word)
                 break
         else:
             place += 1
             skipped += 1
-    for number, token in enumerate(found):
+    for number, token in enumerate(result):
         if token.classes & Word.PROMPT:
-            _own(found, number)
-    return found
+            _own(result, number)
+    return result

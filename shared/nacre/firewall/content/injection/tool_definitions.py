@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.firewall.content.injection.normalized_text import fold
 from nacre.firewall.content.injection.rules import COPIED, EXPLANATIONS
 from nacre.firewall.content.injection.scan import Finding, scan
@@ -17,7 +17,7 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True)
 class _Words:
-    """What two definitions are compared by."""
+    """The name and the words by which two definitions are compared."""
 
     name: str
     description: frozenset[str]
@@ -29,53 +29,55 @@ def scan_definition(
     section: InjectionSection,
     peers: Iterable[Mapping[str, Any]] = (),
 ) -> tuple[Finding, ...]:
-    """Return what is found in a tool's names, descriptions and schemas.
+    """Return the findings in a tool's names, descriptions and schemas.
 
-    `peers` are definitions of other servers that the same model sees: a tool that copies one
-    of them wants its calls.
+    `peers` are definitions of other servers that the same model sees: a tool that copies one of
+    them tries to get its calls.
     """
     if section.action == "off" or "definition" not in section.sources:
         return ()
-    found: list[Finding] = []
+    findings: list[Finding] = []
     if section.builtin and COPIED not in section.without:
         mine = _words(tool)
         if any(_copies(mine, _words(peer)) for peer in peers):
-            found.append(Finding(COPIED, EXPLANATIONS[COPIED], 0, 0))
+            findings.append(Finding(COPIED, EXPLANATIONS[COPIED], 0, 0))
     for text in _texts(tool):
-        found += scan(text, kind="definition", section=section)
-    return tuple(found)
+        findings += scan(text, kind="definition", section=section)
+    return tuple(findings)
 
 
 def _words(tool: Mapping[str, Any]) -> _Words:
-    name, said = tool.get("name"), tool.get("description")
+    name, description = tool.get("name"), tool.get("description")
     return _Words(
         "".join(filter(str.isalnum, fold(name))) if isinstance(name, str) else "",
-        frozenset(_WORD.findall(fold(said))) if isinstance(said, str) else frozenset(),
+        frozenset(_WORD.findall(fold(description)))
+        if isinstance(description, str)
+        else frozenset(),
     )
 
 
-def _copies(mine: _Words, other: _Words) -> bool:
-    if not mine.name or mine.name != other.name:
+def _copies(mine: _Words, theirs: _Words) -> bool:
+    if not mine.name or mine.name != theirs.name:
         return False
-    both = len(mine.description & other.description)
-    return 2 * both > len(mine.description | other.description)
+    both = len(mine.description & theirs.description)
+    return 2 * both > len(mine.description | theirs.description)
 
 
 def _texts(tool: Mapping[str, Any]) -> Iterator[str]:
     """Yield all texts; names of parameters are read as words, as a model reads them."""
     waiting: list[Any] = [tool]
     while waiting:
-        each = waiting.pop()
-        match each:
+        part = waiting.pop()
+        match part:
             case str():
-                yield each
+                yield part
             case Mapping():
-                waiting += reversed(list(each.values()))
+                waiting += reversed(list(part.values()))
                 for name in _NAMED:
-                    named = each.get(name)
+                    named = part.get(name)
                     if isinstance(named, Mapping):
                         yield from (str(key).replace("_", " ") for key in named)
             case list() | tuple():
-                waiting += reversed(each)
+                waiting += reversed(part)
             case _:
                 pass

@@ -1,7 +1,7 @@
-"""How a text is worded: a learned score of its words, pairs of words and kinds of words.
+"""The wording of a text: a learned score of its words, pairs of words and kinds of words.
 
-The features of `injection_features` are written by hand and need certain words. This score sees
-the rest of the wording too. It is linear: parts of words, pairs of words, kinds of words and
+The features of `features` are written by hand and need certain words. This score also covers all
+other words. It is linear: parts of words, pairs of words, kinds of words and
 pairs of kinds each have a weight, and the weights of a stretch of text add up. The weights were
 fitted by `tests/firewall/content/injection/fit_injection.py` and are read from a file of some 30 KB.
 """
@@ -13,7 +13,6 @@ from array import array
 from base64 import b85decode
 from bisect import bisect_left
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from json import loads
@@ -22,18 +21,20 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
+from nacre.core.bounded_cache import BoundedCache
+from nacre.core.lazy_dataclasses import dataclass
 from nacre.firewall.content.injection.tokens import Token
 from nacre.firewall.content.injection.words import Word
 
 FILE = Path(__file__).with_suffix(".json")
-WORDS = 1 << 13  # buckets for parts of words; pairs of words have as many of their own
+WORDS = 1 << 13  # buckets for parts of words; pairs of words have the same number
 KINDS = 88  # kinds of words, as bits of `Token.classes`
 SIZES = (2 * WORDS, KINDS, KINDS * KINDS)
 HALF = 40  # words; two halves in a row are judged together, so stretches overlap
-_NEAR = 8  # words between two kinds that count as a pair
-_MOST_KNOWN = 20_000
-_LONGEST = 24  # letters of a word
-# What says where a word stands or how it was recognised is no kind of word.
+_NEAR = 8  # the largest distance, in words, of two kinds that count as a pair
+_MAX_KNOWN = 20_000
+_MAX_LETTERS = 24  # letters of a word
+# Bits about the place of a word, or how it was recognised, are not kinds of words.
 MEANING = ((1 << KINDS) - 1) & ~(Word.BEGINS | Word.LAST | Word.PHRASE | Word.TYPO)
 _ANY_WORD, _ASCII_WORD = r"[^\W_]{1,60}|[^\w\s]|_", r"[a-z0-9]{1,60}|[^a-z0-9\s]"
 _WORD, _ASCII = re.compile(_ANY_WORD), re.compile(_ASCII_WORD)
@@ -60,14 +61,14 @@ NAMES: Mapping[int, str] = {
 }  # fmt: skip
 
 
-# For words, kinds and pairs of kinds: what they add up to, and how many there are.
+# For words, kinds and pairs of kinds: the sum of their weights, and their number.
 Sums = tuple[tuple[int, int], tuple[int, int], tuple[int, int]]
 NOTHING: Sums = ((0, 0), (0, 0), (0, 0))
 
 
 @dataclass(slots=True)
 class Weights:
-    """Fitted weights: whole numbers for each feature, by block, and what they are scaled by."""
+    """Fitted weights: integers for each feature, by block, and the scale of each block."""
 
     blocks: "tuple[array[int], ...]"
     scales: tuple[float, ...]
@@ -82,7 +83,7 @@ class Weights:
 
 @dataclass(slots=True)
 class Stretch:
-    """A stretch of a text, the score of its wording, and which of the tokens stand in it."""
+    """A stretch of a text, the score of its wording, and the range of its tokens."""
 
     score: float
     start: int
@@ -100,7 +101,7 @@ def grams(word: str) -> list[int]:
     elif word.isdigit():
         parts = [f"#{min(len(word), 6)}"]
     else:
-        word = word[:_LONGEST]
+        word = word[:_MAX_LETTERS]
         inside = f" {word} "
         parts = [f"={word}"]
         parts += [inside[at : at + n] for n in (3, 4, 5) for at in range(len(inside) - n + 1)]
@@ -124,7 +125,7 @@ def kinds(classes: int) -> list[int]:
 
 
 class Wording:
-    """Scores stretches of texts by given weights, and keeps what words and kinds add up to."""
+    """Scores stretches of texts by given weights, and caches the sums of words and kinds."""
 
     def __init__(self, weights: Weights) -> None:
         self._weights = weights
@@ -133,39 +134,39 @@ class Wording:
         self._counts: dict[str, int] = {}
         self._before: dict[str, int] = {}
         self._after: dict[str, int] = {}
-        self._kinds: dict[int, tuple[int, int]] = {}
-        self._pairs: dict[tuple[int, int], tuple[int, int]] = {}
+        self._kinds: BoundedCache[int, tuple[int, int]] = BoundedCache(_MAX_KNOWN)
+        self._pairs: BoundedCache[tuple[int, int], tuple[int, int]] = BoundedCache(_MAX_KNOWN)
 
-    def sums(self, words: list[str], found: list[Token]) -> Sums:
-        """Return what the words of one half and the tokens among them add up to."""
-        if len(self._before) >= _MOST_KNOWN:
-            for known in (self._totals, self._counts, self._before, self._after):
-                known.clear()
+    def sums(self, words: list[str], tokens: list[Token]) -> Sums:
+        """Return the sums of the weights of one half's words and tokens."""
+        if len(self._before) >= _MAX_KNOWN:
+            for cache in (self._totals, self._counts, self._before, self._after):
+                cache.clear()
         vocabulary = set(words)
         for word in vocabulary.difference(self._before):
             self._learn(word)
         before, after = self._before, self._after
         follow = {
-            one + two >> 7 & _PAIRS
-            for one, two in zip(
+            earlier + later >> 7 & _PAIRS
+            for earlier, later in zip(
                 map(before.__getitem__, words), map(after.__getitem__, words[1:]), strict=False
             )
         }
         total = sum(map(self._totals.__getitem__, vocabulary))
         total += sum(map(self._follow.__getitem__, follow))
         count = sum(map(self._counts.__getitem__, vocabulary)) + len(follow)
-        masks = [token.classes & MEANING for token in found]
+        masks = [token.classes & MEANING for token in tokens]
         return (
             (total, count),
             self._of_kinds(set(masks)),
-            self._of_pairs(pairs_of(found, masks)),
+            self._of_pairs(pairs_of(tokens, masks)),
         )
 
-    def score(self, one: Sums, two: Sums) -> float:
+    def score(self, first: Sums, second: Sums) -> float:
         """Return the score of two halves; 0 is in between."""
         score = self._weights.bias
         for (total, count), (more, others), scale in zip(
-            one, two, self._weights.scales, strict=True
+            first, second, self._weights.scales, strict=True
         ):
             if count + others:
                 score += scale * (total + more) / sqrt(count + others)
@@ -184,36 +185,36 @@ class Wording:
             if entry is None:
                 bits = kinds(mask)
                 entry = (sum(self._weights.blocks[1][bit] for bit in bits), len(bits))
-                _keep(self._kinds, mask, entry)
+                self._kinds[mask] = entry
             total += entry[0]
             count += entry[1]
         return total, count
 
     def _of_pairs(self, pairs: set[tuple[int, int]]) -> tuple[int, int]:
         total = count = 0
-        for one_two in pairs:
-            entry = self._pairs.get(one_two)
+        for kinds_of_pair in pairs:
+            entry = self._pairs.get(kinds_of_pair)
             if entry is None:
-                table, after = self._weights.blocks[2], kinds(one_two[1])
-                before = [bit * KINDS for bit in kinds(one_two[0])]
-                weight = sum(table[one + two] for one in before for two in after)
+                table, after = self._weights.blocks[2], kinds(kinds_of_pair[1])
+                before = [bit * KINDS for bit in kinds(kinds_of_pair[0])]
+                weight = sum(table[earlier + later] for earlier in before for later in after)
                 entry = (weight, len(before) * len(after))
-                _keep(self._pairs, one_two, entry)
+                self._pairs[kinds_of_pair] = entry
             total += entry[0]
             count += entry[1]
         return total, count
 
-    def names(self, found: list[Token]) -> list[str]:
-        """Return what the words among these tokens that count most are about, by name."""
-        masks = [token.classes & MEANING for token in found]
+    def names(self, tokens: list[Token]) -> list[str]:
+        """Return the names of the classes that count most among these tokens."""
+        masks = [token.classes & MEANING for token in tokens]
         single, double = self._weights.blocks[1:]
         worth: dict[int, float] = {}
         for mask in set(masks):
             for bit in kinds(mask):
                 worth[bit] = self._weights.scales[1] * single[bit]
-        for one, two in pairs_of(found, masks):
-            for before in kinds(one):
-                for after in kinds(two):
+        for earlier, later in pairs_of(tokens, masks):
+            for before in kinds(earlier):
+                for after in kinds(later):
                     part = self._weights.scales[2] * double[before * KINDS + after] / 2
                     worth[before] += part
                     worth[after] += part
@@ -221,28 +222,22 @@ class Wording:
         return list(dict.fromkeys(NAMES[1 << bit] for bit in best if worth[bit] > 0))
 
 
-def _keep(store: dict[Any, tuple[int, int]], key: Any, entry: tuple[int, int]) -> None:
-    if len(store) >= _MOST_KNOWN:
-        store.clear()
-    store[key] = entry
-
-
-def pairs_of(found: list[Token], masks: list[int]) -> set[tuple[int, int]]:
-    """Return the kinds of each word with those of the next two, where they are near."""
+def pairs_of(tokens: list[Token], masks: list[int]) -> set[tuple[int, int]]:
+    """Return the kinds of each word paired with those of the next two words, if these are near."""
     pairs = set()
-    last = len(found)
+    last = len(tokens)
     for place in range(last - 1):
-        at = found[place].at + _NEAR
-        if found[place + 1].at <= at:
+        at = tokens[place].at + _NEAR
+        if tokens[place + 1].at <= at:
             pairs.add((masks[place], masks[place + 1]))
-            if place + 2 < last and found[place + 2].at <= at:
+            if place + 2 < last and tokens[place + 2].at <= at:
                 pairs.add((masks[place], masks[place + 2]))
     return pairs
 
 
 @dataclass(slots=True)
 class Half:
-    """Half a stretch: its words, its span, and which of the text's tokens stand in it."""
+    """Half a stretch: its words, its span, and the range of its tokens."""
 
     words: list[str]
     start: int
@@ -251,14 +246,14 @@ class Half:
     last: int
 
 
-def halves(low: str, found: list[Token]) -> list[Half]:
-    """Return the halves of the stretches of a folded text; `found` are its tokens."""
+def halves(low: str, tokens: list[Token]) -> list[Half]:
+    """Return the halves of the stretches of a folded text with these tokens."""
     result = []
     first = 0
     word = _ASCII if low.isascii() else _WORD
     for match in _HALF_OF[low.isascii()].finditer(low):
         start, end = match.span()
-        last = bisect_left(found, end, first, key=_start)
+        last = bisect_left(tokens, end, first, key=_start)
         result.append(Half(word.findall(low, start, end), start, end, first, last))
         first = last
     return result
@@ -268,11 +263,11 @@ def _start(token: Token) -> int:
     return token.start
 
 
-def stretches(parts: list[Half], found: list[Token]) -> list[Stretch]:
+def stretches(parts: list[Half], tokens: list[Token]) -> list[Stretch]:
     """Return the stretches of a folded text, each with its score or that of one of its halves."""
     by_weights = wording()
     score = by_weights.score
-    sums = [by_weights.sums(half.words, found[half.first : half.last]) for half in parts]
+    sums = [by_weights.sums(half.words, tokens[half.first : half.last]) for half in parts]
     alone = [score(half, NOTHING) for half in sums]
     if len(parts) == 1:
         (half,) = parts
@@ -280,16 +275,16 @@ def stretches(parts: list[Half], found: list[Token]) -> list[Stretch]:
     return [
         Stretch(
             max(score(sums[place], sums[place + 1]), alone[place], alone[place + 1]),
-            one.start,
-            two.end,
-            one.first,
-            two.last,
+            previous.start,
+            following.end,
+            previous.first,
+            following.last,
         )
-        for place, (one, two) in enumerate(pairwise(parts))
+        for place, (previous, following) in enumerate(pairwise(parts))
     ]
 
 
 @cache
 def wording() -> Wording:
-    """Return the one of the process, with the fitted weights."""
+    """Return the shared instance, with the fitted weights."""
     return Wording(Weights.read(loads(FILE.read_text(encoding="ascii"))))

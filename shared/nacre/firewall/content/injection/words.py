@@ -8,21 +8,22 @@ through endings, digits in place of letters, swapped letters and single typing e
 
 from functools import cache
 
+from nacre.core.bounded_cache import BoundedCache
 from nacre.firewall.content.injection.normalized_text import LEET, fold, squeeze
 
-_MOST_WORDS = 20_000
+_MAX_WORDS = 20_000
 _SHORTEST_TYPO = 5
 _SHORTEST_LEET = 4
-_MOST_LETTERS = 24
+_MAX_LETTERS = 24
 
 
 class Word:
-    """What a word contributes to a feature, as bits: plain numbers, because sets would be slow."""
+    """The classes of words, as bits: plain numbers, because sets would be slow."""
 
     DROP = 1 << 0  # verbs that set instructions aside
-    ORDERS = 1 << 1  # what a model was told
-    LIMITS = 1 << 2  # what a model must not do
-    EARLIER = 1 << 3  # what came before
+    ORDERS = 1 << 1  # the instructions of a model
+    LIMITS = 1 << 2  # the limits of a model
+    EARLIER = 1 << 3  # earlier, previous
     OWN = 1 << 4  # the reader's own
     INNER = 1 << 5  # the system's, hidden, initial
     PROMPT = 1 << 6  # the prompt itself
@@ -36,11 +37,11 @@ class Word:
     SECRET = 1 << 14
     PRIVATE = 1 << 15  # data of the conversation or the user
     PLACE = 1 << 16  # an address or another place that data may go to
-    HOSTILE = 1 << 17  # a place that says what it is
+    HOSTILE = 1 << 17  # a place with an openly hostile name
     ACT = 1 << 18  # verbs that order an action
     TOOL = 1 << 19
     ANSWER = 1 << 20
-    READ = 1 << 21  # what a model does to a text
+    READ = 1 << 21  # verbs of reading a text
     WHEN = 1 << 22  # before, after, when
     TEXT = 1 << 23  # the text that is read
     MUST = 1 << 24
@@ -81,13 +82,13 @@ class Word:
     WORDS = 1 << 62
     GET = 1 << 63
     ADDRESS = 1 << 64  # a mail address or a URL
-    DEED = 1 << 65  # an identifier that says what it does
+    DEED = 1 << 65  # an identifier that names a risky action
     RUN = 1 << 67
     APPROVE = 1 << 68
     PHRASE = 1 << 69  # begins a phrase
     SECURITY = 1 << 70  # how people talk about attacks
     LONGER = 1 << 71
-    ABOUT = 1 << 72  # what was told is told about something
+    ABOUT = 1 << 72  # told, said or written about something
     RENDER = 1 << 73  # verbs that turn a text into another one
     HIDDEN_PROMPT = 1 << 74  # the system's prompt
     OWN_PROMPT = 1 << 75  # the reader's own prompt
@@ -98,15 +99,15 @@ class Word:
     TYPO = 1 << 60  # recognised only through a disguise
     DO = 1 << 77  # other verbs that order something
     COMMAND = 1 << 78  # a verb of any list where an imperative may stand
-    ASSET = 1 << 79  # what a model with tools may touch
-    FAULT = 1 << 80  # errors, and what is said to mend them
+    ASSET = 1 << 79  # things that a model with tools may touch
+    FAULT = 1 << 80  # errors, and their fixes
     ITS_USER = 1 << 81  # "your user": said to a model alone
-    SECRETIVE = 1 << 82  # what is not to be done with what happened: ask, log, flag
-    PERSIST = 1 << 83  # where a model keeps what it is to remember
+    SECRETIVE = 1 << 82  # verbs of making known, often forbidden: ask, log, flag
+    PERSIST = 1 << 83  # places where a model remembers things
     SHELL = 1 << 84  # programs that a command line names
-    CONTINUE = 1 << 85  # what is made to depend on an order
+    CONTINUE = 1 << 85  # verbs of going on, offered in return for an order
     STATED = 1 << 86  # verdicts that are put into a model's mouth
-    STRANGER = 1 << 87  # readers of any kind: whoever reads, automated readers
+    STRANGER = 1 << 87  # unnamed readers: anyone reading this, automated readers
 
 
 _LISTS: dict[int, str] = {
@@ -548,7 +549,7 @@ class Lexicon:
         self.parts: dict[str, list[tuple[str, int]]] = {}
         self._typos: dict[str, str] = {}
         self._shuffled: dict[str, str] = {}
-        self.known: dict[str, int] = {}
+        self.known: BoundedCache[str, int] = BoundedCache(_MAX_WORDS)
         scriptless: dict[str, int] = {}
         for kind, text in _LISTS.items():
             for entry in text.split():
@@ -574,14 +575,12 @@ class Lexicon:
             self._shuffled.setdefault(_shuffle(word), word)
 
     def classes(self, word: str) -> int:
-        """Return the classes of a folded word, or 0; `known` holds what was looked up before."""
-        if len(self.known) >= _MOST_WORDS:
-            self.known.clear()
+        """Return the classes of a folded word, or 0, and cache them in `known`."""
         kinds = self.known[word] = self._look_up(word)
         return kinds
 
     def _look_up(self, word: str) -> int:
-        if len(word) > _MOST_LETTERS:
+        if len(word) > _MAX_LETTERS:
             return 0
         kinds = self._exact(word)
         if kinds:
@@ -592,7 +591,7 @@ class Lexicon:
             if kinds and len(letters) >= _SHORTEST_LEET:
                 return kinds | Word.TYPO
         if len(word) >= _SHORTEST_TYPO and word not in _NOT_TYPOS:
-            target = self._meant(word)
+            target = self._corrected(word)
             if target is not None:
                 return self._exact(target)
         return 0
@@ -605,7 +604,7 @@ class Lexicon:
                 return kinds | stem
         return kinds
 
-    def _meant(self, word: str) -> str | None:
+    def _corrected(self, word: str) -> str | None:
         """Return the listed word that this one is a misspelling of."""
         target = self._typos.get(word) or self._shuffled.get(_shuffle(word))
         for place in range(1, len(word)) if target is None else ():
@@ -625,11 +624,11 @@ def _shuffle(word: str) -> str:
 
 @cache
 def lexicon() -> Lexicon:
-    """Return the one lexicon of the process, built when first needed."""
+    """Return the lexicon of the process, built when first needed."""
     return Lexicon()
 
 
-# Letters that were taken apart are looked at when they hold one of these.
+# Letters that were taken apart are scanned only if they contain one of these.
 SQUEEZED_HINTS = tuple(
     squeeze(word)
     for word in [

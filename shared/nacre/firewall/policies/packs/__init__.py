@@ -1,6 +1,6 @@
 """The policies that ship with Nacre: their TOML, and the compiled form that is loaded.
 
-A test keeps the two in step. `python infra/policy_packs.py` compiles them again.
+A test keeps both equal; run `python infra/policy_packs.py` to compile them again.
 """
 
 from functools import cache
@@ -21,12 +21,12 @@ def pack(name: Pack) -> Policy:
 
 
 def default_policy() -> Policy:
-    """Return the policy that holds where nobody wrote one."""
+    """Return the policy that is in force until the owner writes one."""
     return pack("default")
 
 
 def text_of(name: Pack | Literal["starter"]) -> str:
-    """Return its TOML, with the comments that explain it; `starter` is one to write on from."""
+    """Return the TOML of a pack, with comments; `starter` is a policy to begin with."""
     return _FOLDER.joinpath(f"{name}.toml").read_text(encoding="utf-8")
 
 

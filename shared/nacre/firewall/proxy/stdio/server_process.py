@@ -1,4 +1,4 @@
-"""The server behind a proxy: a process that is started, told to end, and never left behind."""
+"""The server behind a proxy, as a process that never outlives the proxy."""
 
 import errno
 import os
@@ -10,11 +10,11 @@ from contextlib import suppress
 
 from nacre.core.errors import NacreError
 
-NOT_FOUND = 127  # what a shell says of a command that it does not find
-NOT_STARTED = 126  # and of one that it cannot start
+NOT_FOUND = 127  # the exit code of a shell that does not find a command
+NOT_STARTED = 126  # and of one that cannot start it
 
-# Waits until whoever holds the other end of its input has ended, however that came about,
-# and ends the processes of a group that are left.
+# Waits until its input is closed, which the end of the proxy does, however it ends. Then it ends
+# the processes that are left of a group.
 _KEEPER = """
 read -r done && exit
 kill -TERM "-$0" || exit
@@ -27,7 +27,7 @@ kill -KILL "-$0"
 
 
 class NoServerError(NacreError):
-    """The command cannot be started; `code` is the exit code that says so."""
+    """The command cannot be started; `code` is the exit code for it."""
 
     def __init__(self, message: str, *, code: int) -> None:
         super().__init__(message)
@@ -35,28 +35,28 @@ class NoServerError(NacreError):
 
 
 class ServerProcess:
-    """A server that reads and writes pipes of ours, in a process group of its own.
+    """A server in a process group, which reads and writes pipes of this process.
 
-    Its standard error is our own. What Ctrl-C sends reaches it through us.
+    It shares the proxy's standard error. The signal of Ctrl-C reaches it through the proxy.
     """
 
     def __init__(self, command: Sequence[str]) -> None:
-        its_input, self.stdin = os.pipe()
-        self.stdout, its_output = os.pipe()
+        server_input, self.stdin = os.pipe()
+        self.stdout, server_output = os.pipe()
         try:
-            self._process = _started(command, its_input, its_output)
+            self._process = _start(command, server_input, server_output)
         except NoServerError:
             os.close(self.stdin)
             os.close(self.stdout)
             raise
         finally:
-            os.close(its_input)
-            os.close(its_output)
+            os.close(server_input)
+            os.close(server_output)
         self.pid = self._process.pid
-        self._keeper = _keeper(self.pid)
+        self._keeper = _start_keeper(self.pid)
 
     def has_ended(self) -> bool:
-        """Whether the process itself has ended; others of its group may be left."""
+        """Tell whether the process has ended; others of its group may be left."""
         return self._process.poll() is not None
 
     def send(self, number: int) -> None:
@@ -68,8 +68,8 @@ class ServerProcess:
         """Return the exit code, negative for the signal that ended the process."""
         return self._process.wait()
 
-    def let_go(self) -> None:
-        """Have no part in it any more; what is left of its group is ended meanwhile."""
+    def release(self) -> None:
+        """Leave the server alone; the keeper ends the processes that are left of its group."""
         keeper, self._keeper = self._keeper, None
         if keeper is None or keeper.stdin is None:
             return
@@ -89,35 +89,32 @@ class ServerProcess:
         return True
 
 
-def _started(command: Sequence[str], stdin: int, stdout: int) -> "subprocess.Popen[bytes]":
+def _start(command: Sequence[str], stdin: int, stdout: int) -> "subprocess.Popen[bytes]":
     program = command[0]
     try:
         return subprocess.Popen(  # noqa: S603 - the user's own command is what this is for
             list(command), stdin=stdin, stdout=stdout, process_group=0
         )
     except FileNotFoundError as error:
-        found = shutil.which(program)
-        if found is None:
+        path = shutil.which(program)
+        if path is None:
             reason = f"{program}: no such program; give its whole path, or put it on PATH"
             raise NoServerError(reason, code=NOT_FOUND) from error
-        reason = f"{found}: cannot be started; the program that its first line names is not here"
+        reason = f"{path}: cannot be started; the program that its first line names is not here"
         raise NoServerError(reason, code=NOT_STARTED) from error
     except PermissionError as error:
         reason = f"{program}: cannot be started; it is a folder, or not yours to run (chmod +x)"
         raise NoServerError(reason, code=NOT_STARTED) from error
     except (OSError, ValueError) as error:
-        said = error.strerror if isinstance(error, OSError) else str(error)
-        hint = "give the interpreter before it" if _is_script(error) else "try it by itself"
+        is_script = isinstance(error, OSError) and error.errno == errno.ENOEXEC
+        hint = "give the interpreter before it" if is_script else "try it by itself"
+        text = error.strerror if isinstance(error, OSError) else str(error)
         raise NoServerError(
-            f"{program[:200]}: cannot be started ({said}); {hint}", code=NOT_STARTED
+            f"{program[:200]}: cannot be started ({text}); {hint}", code=NOT_STARTED
         ) from error
 
 
-def _is_script(error: Exception) -> bool:
-    return isinstance(error, OSError) and error.errno == errno.ENOEXEC
-
-
-def _keeper(group: int) -> "subprocess.Popen[bytes] | None":
+def _start_keeper(group: int) -> "subprocess.Popen[bytes] | None":
     assert group > 1  # -1 would be every process there is
     try:
         return subprocess.Popen(  # noqa: S603 - a fixed script and a number
@@ -133,7 +130,7 @@ def _keeper(group: int) -> "subprocess.Popen[bytes] | None":
 
 
 def end_like(code: int) -> int:
-    """Return the exit code of a server, or end this process by the signal that ended it."""
+    """Return the server's exit code, or end this process by the signal that ended the server."""
     if code >= 0:
         return code
     number = -code

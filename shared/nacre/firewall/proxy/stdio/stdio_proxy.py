@@ -1,8 +1,8 @@
 """A proxy between a client on standard input and output and a server that it has started.
 
-One thread waits for whatever is ready: what one side does not read now is kept, up to a
-bound beyond which the other side is not read either, so that neither can fill our memory,
-and neither waits for the other because of us.
+One thread waits for every descriptor. Bytes that one side does not read yet are buffered up to a
+limit, above which the other side is not read either. So neither side can fill the memory, and
+neither waits for the other because of the proxy.
 """
 
 import gc
@@ -20,23 +20,24 @@ from nacre.core.limits import (
     PROXY_END_SECONDS,
     PROXY_REPLIES_BYTES,
 )
-from nacre.firewall.proxy.stdio.pipes import Sink, close
-from nacre.firewall.proxy.stdio.relay import Decides, Look, Relay
+from nacre.firewall.enforce.guard import Guard
+from nacre.firewall.proxy.stdio.pipes import PipeWriter, close
+from nacre.firewall.proxy.stdio.relay import Look, Relay
 from nacre.firewall.proxy.stdio.server_process import ServerProcess
 
-_CHUNK = 1 << 16  # larger ones are mapped and unmapped for each read
-_QUIET = 0.1
-_SCREENED = 0  # no signal: a large result has been screened
+_CHUNK_BYTES = 1 << 16  # larger ones are mapped and unmapped for each read
+_QUIET_SECONDS = 0.1
+_SCREENED = 0  # no signal has this number: a large result has been screened
 _IN = select.POLLIN
 _OUT = select.POLLOUT
 _GONE = select.POLLERR | select.POLLHUP | select.POLLNVAL
-# What a terminal or a client sends to end a process, and what else a server may listen to.
+# Signals by which a terminal or a client ends a process, and others that are passed on.
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT)
 _PASSED = (*_ENDING, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 
 
 def proxy_stdio(
-    guard: Decides,
+    guard: Guard,
     server: ServerProcess,
     *,
     stdin: int = 0,
@@ -44,18 +45,18 @@ def proxy_stdio(
     look: Look | None = None,
 ) -> int:
     """Relay until the server has ended, and return its exit code as `ServerProcess.wait` does."""
-    gc.freeze()  # what was imported stays, so that no call waits until it is looked through
+    gc.freeze()  # imported objects stay, so no call waits for a collection that visits them
     with _signals() as (woken, waking):
         _Loop(guard, server, stdin, stdout, woken, look, lambda: _wake(waking)).run()
     return server.wait()
 
 
 class _Loop:
-    """The descriptors of one conversation and what is done when each is ready."""
+    """The descriptors of one session, and the handler of each."""
 
     def __init__(
         self,
-        guard: Decides,
+        guard: Guard,
         server: ServerProcess,
         stdin: int,
         stdout: int,
@@ -67,8 +68,8 @@ class _Loop:
         self._client_in = stdin
         self._server_out = server.stdout
         os.set_blocking(server.stdout, False)
-        self._client = Sink(stdout, shared_with=2)
-        self._upstream = Sink(server.stdin)
+        self._client = PipeWriter(stdout, shared_with=2)
+        self._upstream = PipeWriter(server.stdin)
         self._relay = Relay(
             guard,
             to_client=self._client.put,
@@ -79,10 +80,10 @@ class _Loop:
         self._woken = woken
         self._reads_client = True
         self._reads_server = True
-        self._is_unheard = False
+        self._is_client_gone = False
         self._has_ended = False
-        self._is_usual = True  # nothing but reading and passing on was to be done
-        self._heard_at = 0.0
+        self._only_relays = True  # nothing but reading and passing on is to be done
+        self._read_at = 0.0
         self._steps: list[tuple[float, Callable[[], None]]] = []
         self._interests: dict[int, int] = {}
         self._watched: tuple[bool, ...] = ()
@@ -97,7 +98,7 @@ class _Loop:
         }
 
     def run(self) -> None:
-        """Relay until the server has ended and the client has what is left."""
+        """Relay until the server has ended and the client has read everything."""
         next_poll = 0.0
         while self._is_needed():
             self._watch()
@@ -110,14 +111,14 @@ class _Loop:
                 self._steps.pop(0)[1]()
 
     def _serve(self, timeout: float | None) -> None:
-        """Deal with what is ready, again and again for as long as everything goes on at once.
+        """Call the handlers of ready descriptors, for as long as all bytes are written at once.
 
-        Where one thing has just followed another at once, the next is waited for awake: a
-        sleeping processor takes about as long to come back as a message is judged.
+        Right after a message the next one is polled for without sleeping: waking a processor
+        takes about as long as deciding about a message.
         """
         poll, handlers = self._poll.poll, self._handlers
         upstream, client, relay = self._upstream, self._client, self._relay
-        self._is_usual = timeout is None
+        self._only_relays = timeout is None
         is_quick = False
         while True:
             began = monotonic()
@@ -134,7 +135,7 @@ class _Loop:
                 client.flush()
             if upstream.size or client.size or upstream.is_broken or client.is_broken:
                 return
-            if relay.holds or not self._is_usual:
+            if relay.holds or not self._only_relays:
                 return
 
     def _is_needed(self) -> bool:
@@ -146,38 +147,38 @@ class _Loop:
         )
 
     def _timeout(self) -> float | None:
-        """Return how many milliseconds to wait at most."""
+        """Return the longest time to wait, in milliseconds."""
         seconds = 1.0 if self._relay.holds else None
         if self._steps:
-            left = max(0.0, self._steps[0][0] - monotonic())
-            seconds = left if seconds is None else min(seconds, left)
+            seconds_left = max(0.0, self._steps[0][0] - monotonic())
+            seconds = seconds_left if seconds is None else min(seconds, seconds_left)
         return None if seconds is None else seconds * 1000 + 1
 
-    # What is waited for.
+    # Interests.
 
     def _watch(self) -> None:
-        """Wait for what can be dealt with now."""
+        """Register the events that can be handled now."""
         client, upstream = self._client, self._upstream
-        hears_client = (
+        reads_client = (
             self._reads_client
             and upstream.size < PROXY_BACKLOG_BYTES
             and client.size < PROXY_REPLIES_BYTES
         )
-        hears_server = (
+        reads_server = (
             self._reads_server
             and client.size < PROXY_BACKLOG_BYTES
             and upstream.size < PROXY_REPLIES_BYTES
         )
-        sinks = (upstream.is_open, upstream.size > 0, client.is_open, client.size > 0)
-        wanted = (hears_client, hears_server, *sinks)
-        if wanted == self._watched:
+        writers = (upstream.is_open, upstream.size > 0, client.is_open, client.size > 0)
+        watched = (reads_client, reads_server, *writers)
+        if watched == self._watched:
             return
-        self._watched = wanted
-        self._want(self._client_in, _IN if hears_client else None)
-        self._want(self._server_out, _IN if hears_server else None)
-        for sink in (upstream, client):
-            if sink.is_open:
-                self._want(sink.descriptor, _OUT if sink.size else 0)
+        self._watched = watched
+        self._want(self._client_in, _IN if reads_client else None)
+        self._want(self._server_out, _IN if reads_server else None)
+        for writer in (upstream, client):
+            if writer.is_open:
+                self._want(writer.descriptor, _OUT if writer.size else 0)
 
     def _want(self, descriptor: int, events: int | None) -> None:
         if self._interests.get(descriptor) == events:
@@ -193,62 +194,62 @@ class _Loop:
         if descriptor in self._interests:
             self._want(descriptor, None)
 
-    # What is ready.
+    # Handlers.
 
     def _on_client(self, _events: int) -> None:
         chunk = _read(self._client_in)
         if chunk:
             self._relay.from_client(chunk)
         elif chunk is not None:
-            self._is_usual = False
+            self._only_relays = False
             self._relay.client_ended()
             self._client_left()
 
     def _on_server(self, _events: int) -> None:
         chunk = _read(self._server_out)
         if self._has_ended:
-            self._heard_at = monotonic()
+            self._read_at = monotonic()
         if chunk:
             self._relay.from_server(chunk)
         elif chunk is not None:
-            self._is_usual = False
+            self._only_relays = False
             self._relay.server_ended()
             self._server_left()
 
     def _on_upstream(self, events: int) -> None:
-        self._is_usual = False
+        self._only_relays = False
         self._upstream.flush(is_ready=bool(events & _OUT))
         if events & _GONE:
             self._upstream.fail()
 
     def _on_client_out(self, events: int) -> None:
-        self._is_usual = False
+        self._only_relays = False
         self._client.flush(is_ready=bool(events & _OUT))
         if events & _GONE:
             self._client.fail()
 
     def _on_signal(self, _events: int) -> None:
-        self._is_usual = False
+        self._only_relays = False
         for number in os.read(self._woken, 4096):
             if number in (signal.SIGCHLD, _SCREENED):
                 continue
             self._server.send(number)
             if number in _ENDING:
-                self._asked_to_end()
-        self._relay.take_screened()
+                self._end_by_signal()
+        self._relay.relay_screened()
         if not self._has_ended and self._server.has_ended():
             self._has_ended = True
-            self._heard_at = monotonic()
-            self._plan(_QUIET, self._drain)
+            self._read_at = monotonic()
+            self._plan(_QUIET_SECONDS, self._drain)
 
     def _flush(self) -> None:
-        for sink in (self._upstream, self._client):
-            if sink.size:
-                sink.flush()
-            if not sink.is_open:
-                self._forget(sink.descriptor)
-        if self._client.is_broken and not self._is_unheard:
-            self._is_unheard = True
+        for writer in (self._upstream, self._client):
+            if writer.size:
+                writer.flush()
+            if not writer.is_open:
+                self._forget(writer.descriptor)
+        if self._client.is_broken and not self._is_client_gone:
+            self._is_client_gone = True
             self._client_left()
         elif self._reads_client and self._upstream.is_broken:
             self._hang_up()
@@ -257,23 +258,23 @@ class _Loop:
         if not self._reads_server and not self._client.size and not self._relay.is_screening:
             self._close(self._client)
 
-    # How it ends.
+    # The end.
 
     def _client_left(self) -> None:
-        """Let the server finish; one that does not see that its input has ended is told."""
+        """Let the server finish, and end it if it does not."""
         self._reads_client = False
         self._forget(self._client_in)
         if not self._has_ended:
-            patience = PROXY_END_SECONDS if self._client.is_broken else DRAIN_SECONDS
-            self._plan(patience, self._terminate)
+            seconds = PROXY_END_SECONDS if self._client.is_broken else DRAIN_SECONDS
+            self._plan(seconds, self._terminate)
 
     def _hang_up(self) -> None:
-        """Let the client find its pipe closed, as the server has closed its own."""
+        """Close the client's pipe, because the server has closed its own."""
         self._reads_client = False
         self._forget(self._client_in)
         close(self._client_in)
 
-    def _asked_to_end(self) -> None:
+    def _end_by_signal(self) -> None:
         """End the server some time after the signal; at once after a second one."""
         if self._has_ended:
             self._server_left()
@@ -301,24 +302,24 @@ class _Loop:
         self._forget(self._server_out)
 
     def _drain(self) -> None:
-        """Read what the server had said before it ended.
+        """Read the bytes that the server wrote before it ended.
 
-        Whoever else holds the other end of its pipe is no part of the conversation.
+        Other processes may hold the other end of its pipe, and are not waited for.
         """
-        if self._server_out in self._interests and monotonic() - self._heard_at >= _QUIET:
+        if self._server_out in self._interests and monotonic() - self._read_at >= _QUIET_SECONDS:
             self._server_left()
         else:
-            self._plan(_QUIET, self._drain)
+            self._plan(_QUIET_SECONDS, self._drain)
 
-    def _close(self, sink: Sink) -> None:
-        self._forget(sink.descriptor)
-        sink.close()
+    def _close(self, writer: PipeWriter) -> None:
+        self._forget(writer.descriptor)
+        writer.close()
 
 
 def _read(descriptor: int) -> bytes | None:
-    """Return what is there, b"" at the end, None when there was nothing after all."""
+    """Return the available bytes, b"" at the end, None if there are none."""
     try:
-        return os.read(descriptor, _CHUNK)
+        return os.read(descriptor, _CHUNK_BYTES)
     except BlockingIOError:
         return None
     except OSError:  # a terminal or a socket that is gone
@@ -327,22 +328,21 @@ def _read(descriptor: int) -> bytes | None:
 
 @contextmanager
 def _signals() -> Iterator[tuple[int, int]]:
-    """Give the descriptor from which the numbers of signals are read, and the other end."""
+    """Yield a descriptor to read the numbers of signals from, and its other end."""
     reading, writing = os.pipe()
     os.set_blocking(reading, False)
     os.set_blocking(writing, False)
     before = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
-    kept = {}
+    handlers = {}
     for number in (*_PASSED, signal.SIGCHLD):
-        known = signal.getsignal(number)
-        # What whoever started us had us ignore (nohup) stays ignored.
-        if known is not signal.SIG_IGN or number == signal.SIGCHLD:
-            kept[number] = signal.signal(number, _noted)
+        # Signals that the parent process ignores (nohup) stay ignored.
+        if signal.getsignal(number) is not signal.SIG_IGN or number == signal.SIGCHLD:
+            handlers[number] = signal.signal(number, _do_nothing)
     try:
         os.write(writing, bytes([signal.SIGCHLD]))  # the server may have ended before
         yield reading, writing
     finally:
-        for number, handler in kept.items():
+        for number, handler in handlers.items():
             signal.signal(number, handler)
         signal.set_wakeup_fd(before)
         os.close(reading)
@@ -350,10 +350,10 @@ def _signals() -> Iterator[tuple[int, int]]:
 
 
 def _wake(waking: int) -> None:
-    """Wake the loop from a thread; a pipe that is full wakes it anyway."""
+    """Wake the loop from a thread; a full pipe wakes it anyway."""
     with suppress(OSError):
         os.write(waking, bytes([_SCREENED]))
 
 
-def _noted(_number: int, _frame: object) -> None:
-    """Do nothing: the number stands in the pipe."""
+def _do_nothing(_number: int, _frame: object) -> None:
+    """Handle a signal: its number is in the pipe already."""

@@ -1,5 +1,5 @@
-"""The remote server of a proxy, over HTTP/1.1.
+"""The remote server of a proxy, over HTTP.
 
-The proxies call `upstream_client`. `streamable_http` and `legacy_sse` are the two transports of
-MCP.
+Proxies send requests through `remote_server`. `streamable_http` and `legacy_sse` are the two
+transports of MCP; `message_ids` reads which request a message belongs to.
 """

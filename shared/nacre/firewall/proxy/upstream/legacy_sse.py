@@ -1,78 +1,80 @@
-"""A conversation with a remote server over the older transport: one stream, one address."""
+"""A session with a remote server over the older transport: one stream, one URL for messages."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeAlias
 
 from nacre.core.errors import InvalidInputError, NacreError
 from nacre.core.limits import MAX_WIRE_BYTES, UPSTREAM_CONNECT_SECONDS
 from nacre.firewall.enforce.message import Id
-from nacre.firewall.proxy.upstream.address import Address
-from nacre.firewall.proxy.upstream.connection import UpstreamAnswer, UpstreamError
-from nacre.firewall.proxy.upstream.event_stream import Event, EventReader
-from nacre.firewall.proxy.upstream.http_errors import status_text
-from nacre.firewall.proxy.upstream.message_ids import answered_by, name_of
-from nacre.firewall.proxy.upstream.streamable_http import Deliver
-from nacre.firewall.proxy.upstream.upstream_client import Upstream
+from nacre.firewall.proxy.upstream.message_ids import find_response_ids, id_key
+from nacre.firewall.proxy.upstream.remote_server import RemoteServer, status_text
+from nacre.http_client.address import Address
+from nacre.http_client.connection import Response
+from nacre.http_client.errors import HttpError
+from nacre.http_client.server_sent_events import Event, ResponseEvents
 from nacre.protocol.http.http_messages import JSON, STREAM
 
+Deliver: TypeAlias = Callable[[bytes], Awaitable[None]]
 
-class SseRemote:
-    """One conversation. `deliver` gets what the server says, message by message."""
 
-    def __init__(self, upstream: Upstream, deliver: Deliver) -> None:
-        self._upstream = upstream
+class SseSession:
+    """One session; `deliver` is called with each message of the server."""
+
+    def __init__(self, server: RemoteServer, deliver: Deliver) -> None:
+        self._server = server
         self._deliver = deliver
         self._address: asyncio.Future[Address] = asyncio.get_running_loop().create_future()
-        self._waiting: dict[str, asyncio.Future[None]] = {}
+        self._pending: dict[str, asyncio.Future[None]] = {}
         self._reader: asyncio.Task[None] | None = None
-        self._lost: UpstreamError | None = None
+        self._failure: HttpError | None = None
 
     async def open(self) -> None:
-        """Open the stream; raises UpstreamError where the server has none."""
-        authority = self._upstream.address.authority
-        answer = await self._upstream.send("GET", {"accept": STREAM})
-        if answer.status != 200 or answer.kind != STREAM:
-            answer.close()
-            raise UpstreamError(status_text(authority, answer.status))
-        answer.wait_for_ever()
-        self._reader = asyncio.get_running_loop().create_task(self._read(answer))
+        """Open the stream; raises HttpError if the server offers none."""
+        authority = self._server.address.authority
+        response = await self._server.send("GET", {"accept": STREAM})
+        if response.status != 200 or response.content_type != STREAM:
+            response.close()
+            raise HttpError(status_text(authority, response.status))
+        response.remove_timeout()
+        self._reader = asyncio.get_running_loop().create_task(self._read(response))
         try:
             async with asyncio.timeout(UPSTREAM_CONNECT_SECONDS):
                 await asyncio.shield(self._address)
         except TimeoutError as error:
             await self.close()
-            raise UpstreamError(f"{authority} does not say where it takes messages") from error
+            raise HttpError(f"{authority} does not send the URL for messages") from error
 
     async def post(self, raw: bytes, ids: Sequence[Id]) -> None:
-        """Send a message, and wait until its answers are delivered; raises UpstreamError.
+        """Send a message, and wait until its responses are delivered; raises HttpError.
 
         `ids` are those of its requests: one, none, or several of a batch.
         """
-        if self._lost is not None:
-            raise self._lost
+        if self._failure is not None:
+            raise self._failure
         loop = asyncio.get_running_loop()
-        answered: dict[str, asyncio.Future[None]] = {
-            name_of(each): loop.create_future() for each in ids
+        responses: dict[str, asyncio.Future[None]] = {
+            id_key(id_): loop.create_future() for id_ in ids
         }
-        self._waiting.update(answered)
+        self._pending.update(responses)
         try:
-            answer = await self._upstream.send(
+            receipt = await self._server.send(
                 "POST", {"content-type": JSON}, raw, address=self._address.result()
             )
-            status = answer.status
-            answer.close()
+            status = receipt.status
+            receipt.close()
             if status >= 300:
-                raise UpstreamError(status_text(self._upstream.address.authority, status))
-            for each in answered.values():
-                await each
+                raise HttpError(status_text(self._server.address.authority, status))
+            for response in responses.values():
+                await response
         finally:
-            for name, each in answered.items():
-                self._waiting.pop(name, None)
-                if each.done() and not each.cancelled():
-                    each.exception()  # seen, also where the sending failed first
+            for key, response in responses.items():
+                self._pending.pop(key, None)
+                if response.done() and not response.cancelled():
+                    response.exception()  # retrieved even if sending failed first
 
     async def close(self) -> None:
-        """End the conversation."""
+        """End the session."""
         if self._reader is not None:
             self._reader.cancel()
         if self._address.done() and not self._address.cancelled():
@@ -80,45 +82,51 @@ class SseRemote:
 
     @property
     def has_ended(self) -> bool:
-        """Whether the stream is gone, and the conversation with it."""
-        return self._lost is not None
+        """True after the stream has ended, which also ends the session."""
+        return self._failure is not None
 
-    async def _read(self, answer: UpstreamAnswer) -> None:
-        reader = EventReader(MAX_WIRE_BYTES)
-        authority = self._upstream.address.authority
-        ended = UpstreamError(f"{authority} ended the stream, and the conversation with it")
+    async def _read(self, response: Response) -> None:
+        authority = self._server.address.authority
+        failure = HttpError(f"{authority} ended the stream, and the conversation with it")
         try:
-            while piece := await answer.piece():
-                for event in reader.feed(piece):
-                    await self._take(event)
+            async for event in ResponseEvents(response):
+                await self._handle(event)
         except NacreError as error:
-            ended = UpstreamError(str(error))
+            failure = HttpError(str(error))
         finally:
-            answer.close()
-            self._end(ended)
+            response.close()
+            self._end(failure)
 
-    async def _take(self, event: Event) -> None:
+    async def _handle(self, event: Event) -> None:
         if event.too_long:
-            raise UpstreamError(f"the server's message is longer than {MAX_WIRE_BYTES} bytes")
+            raise HttpError(f"the server's message is longer than {MAX_WIRE_BYTES} bytes")
         if event.name == b"endpoint" and not self._address.done():
-            said = (event.data or b"").decode("latin-1").strip()
-            try:
-                self._address.set_result(self._upstream.address.resolve(said))
-            except InvalidInputError as error:
-                raise UpstreamError(
-                    f"{self._upstream.address.authority} names another server for its messages"
-                ) from error
+            self._address.set_result(endpoint_address(self._server, event))
         elif event.is_message and event.data:
             await self._deliver(event.data)
-            for id_ in await answered_by(event.data):
-                waiting = self._waiting.get(name_of(id_))
-                if waiting is not None and not waiting.done():
-                    waiting.set_result(None)
+            for id_ in await find_response_ids(event.data):
+                response = self._pending.get(id_key(id_))
+                if response is not None and not response.done():
+                    response.set_result(None)
 
-    def _end(self, error: UpstreamError) -> None:
-        self._lost = error
+    def _end(self, failure: HttpError) -> None:
+        self._failure = failure
         if not self._address.done():
-            self._address.set_exception(error)
-        for waiting in self._waiting.values():
-            if not waiting.done():
-                waiting.set_exception(error)
+            self._address.set_exception(failure)
+        for response in self._pending.values():
+            if not response.done():
+                response.set_exception(failure)
+
+
+def endpoint_address(server: RemoteServer, event: Event) -> Address:
+    """Return the URL for messages from an `endpoint` event, the first event of a stream.
+
+    Raises HttpError if it belongs to another server.
+    """
+    url = (event.data or b"").decode("latin-1").strip()
+    try:
+        return server.address.resolve(url)
+    except InvalidInputError as error:
+        raise HttpError(
+            f"{server.address.authority} sends a URL for messages on another server"
+        ) from error

@@ -1,4 +1,4 @@
-"""A conversation with a remote server over streamable HTTP: posts, streams, resumption."""
+"""A session with a remote server over streamable HTTP: posts, streams and their resumption."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -11,251 +11,254 @@ from nacre.core.limits import (
     UPSTREAM_RETRY_SECONDS,
 )
 from nacre.firewall.enforce.message import Id
-from nacre.firewall.proxy.upstream.connection import UpstreamAnswer, UpstreamError
-from nacre.firewall.proxy.upstream.event_stream import EventReader
-from nacre.firewall.proxy.upstream.http_errors import status_text
+from nacre.firewall.proxy.upstream.legacy_sse import Deliver
 from nacre.firewall.proxy.upstream.message_ids import (
-    addressed,
-    answered_by,
+    find_response_ids,
+    is_initialize,
     is_response,
-    opens,
-    read,
+    members_of,
+    with_id,
 )
-from nacre.firewall.proxy.upstream.upstream_client import Upstream
+from nacre.firewall.proxy.upstream.remote_server import (
+    SESSION,
+    RemoteServer,
+    not_mcp_text,
+    status_text,
+)
 from nacre.firewall.rules.arguments.arguments import JsonNumber
+from nacre.http_client.connection import Response
+from nacre.http_client.errors import HttpError
+from nacre.http_client.server_sent_events import ResponseEvents
 from nacre.protocol.http.http_messages import JSON, STREAM
 
-SESSION = "mcp-session-id"
-_POSTED = {"accept": f"{JSON}, {STREAM}", "content-type": JSON}
-_LISTENING = {"accept": STREAM}
-
-Deliver = Callable[[bytes], Awaitable[None]]
+_POST_HEADERS = {"accept": f"{JSON}, {STREAM}", "content-type": JSON}
+_MAX_RETRY_SECONDS = 60.0
 
 
-class NotStreamableError(UpstreamError):
-    """The server does not speak streamable HTTP at this address, as far as its answer says."""
+class NotStreamableError(HttpError):
+    """The response suggests that the server does not speak streamable HTTP at this URL."""
 
 
-class StreamableRemote:
-    """One conversation. `deliver` gets what the server says, message by message.
+class StreamableSession:
+    """One session. `deliver` gets the server's messages, one by one.
 
-    `begins` hears that a session begins anew; `may_go_on` tells whether a request that the last
-    session did not take may be made in the new one.
+    `mirrored_headers` returns the headers that repeat parts of a message. `begin_session` is
+    called when a lost session begins again; `may_resend` then decides whether a request that the
+    lost session did not take may be sent in the new one.
     """
 
     def __init__(
         self,
-        upstream: Upstream,
+        server: RemoteServer,
         deliver: Deliver,
-        mirrors: Callable[[bytes], Mapping[str, str]],
-        say: Callable[[str], None],
+        mirrored_headers: Callable[[bytes], Mapping[str, str]],
+        warn: Callable[[str], None],
         *,
-        begins: Callable[[], None],
-        may_go_on: Callable[[bytes], Awaitable[bool]],
+        begin_session: Callable[[], None],
+        may_resend: Callable[[bytes], Awaitable[bool]],
     ) -> None:
-        self._begins = begins
-        self._may_go_on = may_go_on
-        self._upstream = upstream
+        self._server = server
         self._deliver = deliver
-        self._mirrors = mirrors
-        self._say = say
+        self._mirrored_headers = mirrored_headers
+        self._warn = warn
+        self._begin_session = begin_session
+        self._may_resend = may_resend
         self._session: str | None = None
         self._version: Mapping[str, str] = {}
-        self._opening: bytes | None = None
-        self._greeting: bytes | None = None
+        self._initialize: bytes | None = None
+        self._initialized: bytes | None = None
         self._reopening = asyncio.Lock()
         self._listener: asyncio.Task[None] | None = None
 
     async def post(self, raw: bytes, ids: Sequence[Id]) -> None:
-        """Send a message and deliver what comes for it; raises UnavailableError.
+        """Send a message and deliver the response; raises UnavailableError.
 
         `ids` are those of its requests: one, none, or several of a batch.
         """
         id_ = ids[0] if len(ids) == 1 else None
         session = self._session
-        answer = await self._send(raw)
-        if session is not None and not opens(raw) and await _has_lost_session(answer):
-            answer.close()
+        response = await self._send(raw)
+        if session is not None and not is_initialize(raw) and await _has_lost_session(response):
+            response.close()
             await self._reopen(session)
-            if not await self._may_go_on(raw):
+            if not await self._may_resend(raw):
                 return
-            answer = await self._send(raw)
+            response = await self._send(raw)
         try:
-            await self._take(answer, id_)
+            await self._handle(response, id_)
         finally:
-            answer.close()
-        if opens(raw):
-            self._opening = raw
-        elif not ids and read(raw).get("method") == "notifications/initialized":
-            self._greeting = raw
-            self._version = self._mirrors(raw)
-            self._listen()
+            response.close()
+        if is_initialize(raw):
+            self._initialize = raw
+        elif not ids and members_of(raw).get("method") == "notifications/initialized":
+            self._initialized = raw
+            self._version = self._mirrored_headers(raw)
+            self._start_listening()
 
     async def close(self) -> None:
-        """End the conversation, and tell a server that keeps one."""
+        """End the session, also at a server that has one."""
         if self._listener is not None:
             self._listener.cancel()
         if self._session is not None:
-            headers = {SESSION: self._session, **self._version}
-            (await self._upstream.send("DELETE", headers)).close()
+            (await self._server.send("DELETE", self._session_headers())).close()
 
-    async def _send(self, raw: bytes) -> UpstreamAnswer:
-        session = {} if self._session is None or opens(raw) else {SESSION: self._session}
-        headers = {**_POSTED, **session, **self._mirrors(raw)}
-        answer = await self._upstream.send("POST", headers, raw)
-        if opens(raw) and answer.status == 200:
-            self._session = answer.headers.get(SESSION)
-        return answer
+    def _session_headers(self) -> dict[str, str]:
+        session = {} if self._session is None else {SESSION: self._session}
+        return {**session, **self._version}
 
-    async def _take(self, answer: UpstreamAnswer, id_: Id | None) -> None:
-        authority = self._upstream.address.authority
-        if answer.status == 200 and answer.kind == STREAM:
-            await self._follow(answer, id_)
-        elif answer.status == 200 and answer.kind == JSON:
-            body = await answer.whole()
+    async def _send(self, raw: bytes) -> Response:
+        session = {} if self._session is None or is_initialize(raw) else {SESSION: self._session}
+        headers = {**_POST_HEADERS, **session, **self._mirrored_headers(raw)}
+        response = await self._server.send("POST", headers, raw)
+        if is_initialize(raw) and response.status == 200:
+            self._session = response.headers.get(SESSION)
+        return response
+
+    async def _handle(self, response: Response, id_: Id | None) -> None:
+        authority = self._server.address.authority
+        if response.status == 200 and response.content_type == STREAM:
+            await self._follow(response, id_)
+        elif response.status == 200 and response.content_type == JSON:
+            body = await response.read()
             if body.strip():
                 await self._deliver(body)
-        elif answer.status in (200, 202, 204):
+        elif response.status in (200, 202, 204):
             if id_ is None:
                 return
-            if answer.kind and answer.status == 200:
-                raise NotStreamableError(
-                    f"{authority} answers with {answer.kind[:60]}, which is not MCP; look at --url"
-                )
-            raise UpstreamError(f"{authority} took the request and gave no answer")
+            if response.content_type and response.status == 200:
+                raise NotStreamableError(not_mcp_text(authority, response.content_type))
+            raise HttpError(f"{authority} took the request and gave no answer")
         else:
-            await self._refused(answer, id_)
+            await self._handle_refusal(response, id_)
 
-    async def _refused(self, answer: UpstreamAnswer, id_: Id | None) -> None:
-        """Deliver the error that a server gives with an HTTP status, or raise one for it."""
-        text = status_text(self._upstream.address.authority, answer.status)
-        if answer.kind == JSON and id_ is not None and answer.status not in (401, 403):
-            body = addressed(await answer.whole(MAX_ERROR_BODY_BYTES), id_)
+    async def _handle_refusal(self, response: Response, id_: Id | None) -> None:
+        """Deliver the error in a response with an HTTP error status, or raise one."""
+        text = status_text(self._server.address.authority, response.status)
+        is_json = response.content_type == JSON
+        if is_json and id_ is not None and response.status not in (401, 403):
+            body = with_id(await response.read(MAX_ERROR_BODY_BYTES), id_)
             if is_response(body):
                 await self._deliver(body)
                 return
-        if answer.status in (400, 404, 405):
+        if response.status in (400, 404, 405):
             raise NotStreamableError(text)
-        raise UpstreamError(text)
+        raise HttpError(text)
 
     # Streams.
 
-    async def _follow(self, answer: UpstreamAnswer, id_: Id | None) -> None:
-        """Deliver a stream's messages until the answer is there; resume it where it breaks."""
-        wait, fruitless, last = UPSTREAM_RETRY_SECONDS, 0, b""
+    async def _follow(self, response: Response, id_: Id | None) -> None:
+        """Deliver a stream's messages up to the response, and resume a stream that breaks."""
+        wait, fruitless, last_id = UPSTREAM_RETRY_SECONDS, 0, b""
         while True:
-            cursor = _Cursor(last, wait)
+            position = _StreamPosition(last_id, wait)
             failure: UnavailableError | None = None
             try:
-                if await self._events(answer, cursor, id_):
+                if await self._deliver_events(response, position, id_):
                     return
-            except UpstreamError as error:
+            except HttpError as error:
                 failure = error
             finally:
-                answer.close()
+                response.close()
             if id_ is None:
                 return
-            fruitless = 0 if cursor.last != last else fruitless + 1
-            last, wait = cursor.last, cursor.wait
-            if not last or fruitless >= UPSTREAM_RETRIES:
-                raise failure or UpstreamError(
-                    f"{self._upstream.address.authority} ended the stream before its answer"
+            fruitless = 0 if position.last_id != last_id else fruitless + 1
+            last_id, wait = position.last_id, position.wait
+            if not last_id or fruitless >= UPSTREAM_RETRIES:
+                raise failure or HttpError(
+                    f"{self._server.address.authority} ended the stream before its answer"
                 )
             await asyncio.sleep(wait * 2**fruitless)
-            answer = await self._resume(last)
+            response = await self._open_stream(last_id)
 
-    async def _resume(self, last: bytes) -> UpstreamAnswer:
-        session = {} if self._session is None else {SESSION: self._session}
-        headers = {**_LISTENING, **session, **self._version}
-        if last:
-            headers["last-event-id"] = last.decode("latin-1")
-        answer = await self._upstream.send("GET", headers, seconds=0)
-        if answer.status != 200 or answer.kind != STREAM:
-            answer.close()
-            raise UpstreamError(status_text(self._upstream.address.authority, answer.status))
-        return answer
+    async def _open_stream(self, last_id: bytes) -> Response:
+        headers = {"accept": STREAM, **self._session_headers()}
+        if last_id:
+            headers["last-event-id"] = last_id.decode("latin-1")
+        response = await self._server.send("GET", headers, seconds=0)
+        if response.status != 200 or response.content_type != STREAM:
+            response.close()
+            raise HttpError(status_text(self._server.address.authority, response.status))
+        return response
 
-    async def _events(self, answer: UpstreamAnswer, cursor: "_Cursor", id_: Id | None) -> bool:
-        """Deliver what comes; True once the request is answered."""
-        reader = EventReader(MAX_WIRE_BYTES)
-        while piece := await answer.piece():
-            for event in reader.feed(piece):
-                cursor.last = event.id or cursor.last
-                if event.retry is not None:
-                    cursor.wait = min(float(event.retry[:9]) / 1000, 60.0)
-                if event.too_long:
-                    raise UnavailableError(
-                        f"the server's answer is longer than {MAX_WIRE_BYTES} bytes"
-                    )
-                if not event.data or not event.is_message:
-                    continue
-                await self._deliver(event.data)
-                if id_ is not None and id_ in await answered_by(event.data):
-                    return True
+    async def _deliver_events(
+        self, response: Response, position: "_StreamPosition", id_: Id | None
+    ) -> bool:
+        """Deliver the messages of a stream; return True once the request is answered."""
+        async for event in ResponseEvents(response):
+            position.last_id = event.id or position.last_id
+            if event.retry is not None:
+                position.wait = min(float(event.retry[:9]) / 1000, _MAX_RETRY_SECONDS)
+            if event.too_long:
+                raise UnavailableError(f"the server's answer is longer than {MAX_WIRE_BYTES} bytes")
+            if not event.data or not event.is_message:
+                continue
+            await self._deliver(event.data)
+            if id_ is not None and id_ in await find_response_ids(event.data):
+                return True
         return False
 
-    def _listen(self) -> None:
+    def _start_listening(self) -> None:
         if self._listener is not None:
             self._listener.cancel()
-        self._listener = asyncio.get_running_loop().create_task(self._pushed())
+        self._listener = asyncio.get_running_loop().create_task(self._listen())
 
-    async def _pushed(self) -> None:
-        """Deliver what a server says by itself, for as long as it offers a stream for that."""
-        cursor, fruitless = _Cursor(b"", UPSTREAM_RETRY_SECONDS), 0
+    async def _listen(self) -> None:
+        """Deliver the messages that the server sends unasked, if it offers a stream for them."""
+        position, fruitless = _StreamPosition(b"", UPSTREAM_RETRY_SECONDS), 0
         while fruitless < UPSTREAM_RETRIES:
-            before = cursor.last
+            last_id = position.last_id
             try:
-                answer = await self._resume(cursor.last)
-            except UpstreamError:
+                response = await self._open_stream(last_id)
+            except HttpError:
                 return  # most servers offer none
             try:
-                await self._events(answer, cursor, None)
+                await self._deliver_events(response, position, None)
             except UnavailableError as error:
-                self._say(str(error))
+                self._warn(str(error))
             finally:
-                answer.close()
-            fruitless = 0 if cursor.last != before else fruitless + 1
-            await asyncio.sleep(cursor.wait * 2**fruitless)
+                response.close()
+            fruitless = 0 if position.last_id != last_id else fruitless + 1
+            await asyncio.sleep(position.wait * 2**fruitless)
 
-    # Sessions that a server has forgotten.
+    # Sessions that the server has lost.
 
-    async def _reopen(self, lost: str) -> None:
-        """Begin anew as the client did: it cannot know, and would be refused for ever."""
+    async def _reopen(self, lost_session: str) -> None:
+        """Begin the session again: the client cannot know, and would be refused for ever."""
         async with self._reopening:
-            if self._session != lost or self._opening is None:
+            if self._session != lost_session or self._initialize is None:
                 return
-            self._say("the server has ended the session; a new one begins")
-            answer = await self._send(self._opening)
+            self._warn("the server has ended the session; a new one begins")
+            response = await self._send(self._initialize)
             try:
-                if answer.status != 200 or self._session == lost:
-                    text = status_text(self._upstream.address.authority, answer.status)
-                    raise UpstreamError(f"{text}: the session has ended, and no new one begins")
-                # What it says has been said: the client has its answer from the first time.
-                while await answer.piece() and answer.kind != STREAM:
+                if response.status != 200 or self._session == lost_session:
+                    text = status_text(self._server.address.authority, response.status)
+                    raise HttpError(f"{text}: the session has ended, and no new one begins")
+                # The result is dropped: the client got it in the first session.
+                while await response.next_chunk() and response.content_type != STREAM:
                     pass
             finally:
-                answer.close()
-            self._begins()
-            if self._greeting is not None:
-                (await self._send(self._greeting)).close()
-                self._listen()
+                response.close()
+            self._begin_session()
+            if self._initialized is not None:
+                (await self._send(self._initialized)).close()
+                self._start_listening()
 
 
-class _Cursor:
-    """How far a stream has come, and how long to wait before it is taken up again."""
+class _StreamPosition:
+    """The last event of a stream, and the seconds to wait before the stream is resumed."""
 
-    __slots__ = ("last", "wait")
+    __slots__ = ("last_id", "wait")
 
-    def __init__(self, last: bytes, wait: float) -> None:
-        self.last = last
+    def __init__(self, last_id: bytes, wait: float) -> None:
+        self.last_id = last_id
         self.wait = wait
 
 
-async def _has_lost_session(answer: UpstreamAnswer) -> bool:
-    """Tell whether a server knows nothing of the session: 404, or as some servers put it, 400."""
-    if answer.status != 400 or answer.kind != JSON:
-        return answer.status == 404
-    members = read(await answer.peek(MAX_ERROR_BODY_BYTES))
+async def _has_lost_session(response: Response) -> bool:
+    """Tell whether the server does not know the session: it answers 404, or as some do, 400."""
+    if response.status != 400 or response.content_type != JSON:
+        return response.status == 404
+    members = members_of(await response.peek(MAX_ERROR_BODY_BYTES))
     error, id_ = members.get("error"), members.get("id")
-    said = error.get("message") if isinstance(error, dict) else None
-    return isinstance(said, str) and "session" in said.lower() and not isinstance(id_, JsonNumber)
+    text = error.get("message") if isinstance(error, dict) else None
+    return isinstance(text, str) and "session" in text.lower() and not isinstance(id_, JsonNumber)

@@ -1,5 +1,5 @@
 """The arguments of a call, in every way that a server could read them.
 
-`readings` lists what a path, a URL or a word may mean. Conditions are tested against all of
-these.
+`readings` lists all readings of a path, a URL or a word, and conditions are tested against
+them.
 """

@@ -1,4 +1,4 @@
-"""What the name of an argument says about its value: a path, a text, or nothing."""
+"""Guess from an argument's name and schema whether its value is a path or a text."""
 
 import re
 from collections.abc import Mapping
@@ -32,43 +32,43 @@ _NAMES_PATH = re.compile(
     r"\b(?:path|paths|file ?names?|(?:file|files|folder|folders|directory|directories) to)\b",
     re.IGNORECASE,
 )
-_MOST_LEVELS = 8
-_LONGEST_TEXT = 2000
+_MAX_LEVELS = 8
+_MAX_TEXT = 2000
 
 
 @lru_cache(maxsize=4096)
 def meaning_of(name: str) -> Meaning:
-    """Return what a name says; its last word counts most: `file_content` is a text."""
-    words = [word.lower() for word in _WORD.findall(name)]
+    """Return the meaning of a name. Its last word counts most: `file_content` is a text."""
+    words = [part.lower() for part in _WORD.findall(name)]
     if words and words[-1] in _TEXTS:
         return "text"
     return "path" if not _PATHS.isdisjoint(words) else ""
 
 
 def path_arguments(schema: Any) -> frozenset[str]:
-    """Return the arguments of which a tool's input schema says that they are paths.
+    """Return the names of the arguments that are paths according to a tool's input schema.
 
-    It says so by a `format`, or by a description such as "Path of the file to read". A name
-    that says that it is a text counts more.
+    A `format` marks a path, or a description such as "Path of the file to read". A name that
+    means a text takes precedence over both.
     """
-    found: set[str] = set()
+    names: set[str] = set()
     waiting: list[tuple[Any, int]] = [(schema, 0)]
     while waiting:
         part, depth = waiting.pop()
-        if not isinstance(part, Mapping) or depth > _MOST_LEVELS:
+        if not isinstance(part, Mapping) or depth > _MAX_LEVELS:
             continue
         properties = part.get("properties")
-        for name, each in properties.items() if isinstance(properties, Mapping) else ():
-            if isinstance(each, Mapping):
-                if meaning_of(str(name)) != "text" and _says_path(each):
-                    found.add(str(name))
-                waiting += [(each, depth + 1), (each.get("items"), depth + 1)]
-    return frozenset(found)
+        for name, property_schema in properties.items() if isinstance(properties, Mapping) else ():
+            if isinstance(property_schema, Mapping):
+                if meaning_of(str(name)) != "text" and _says_path(property_schema):
+                    names.add(str(name))
+                waiting += [(property_schema, depth + 1), (property_schema.get("items"), depth + 1)]
+    return frozenset(names)
 
 
 def _says_path(schema: Mapping[str, Any]) -> bool:
     items = schema.get("items")
     if isinstance(items, Mapping) and _says_path(items):
         return True
-    described = f"{schema.get('title', '')} {schema.get('description', '')}"[:_LONGEST_TEXT]
+    described = f"{schema.get('title', '')} {schema.get('description', '')}"[:_MAX_TEXT]
     return schema.get("format") in _PATH_FORMATS or _NAMES_PATH.search(described) is not None

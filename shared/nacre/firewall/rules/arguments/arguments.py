@@ -1,4 +1,4 @@
-"""The arguments of a call: which values a rule looks at, and how scalars are spelt."""
+"""The arguments of a call: the values that a rule looks at, and the spellings of scalars."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -20,11 +20,12 @@ class JsonNumber(str):
 
 
 def reach(arguments: Any, keys: tuple[str, ...]) -> tuple[list[Named], list[Named]]:
-    """Return the values at a place: those that an allow accepts, and all there are.
+    """Return the values at a place: those that an allow accepts, and all of them.
 
-    An allow walks through objects only and takes one value, or each of a list. Denying
-    also looks at every value below the place, and through lists on the way to it. What
-    an allow cannot accept makes the first list empty. Each value comes with its name.
+    An allow walks through objects only and accepts one value, or each of a list. A deny
+    also looks at every value below the place, and through lists on the way to it. The
+    first list is empty if there is a value that an allow cannot accept. Each value comes
+    with its name.
     """
     places: list[Any] = [arguments]
     name = ""
@@ -34,20 +35,20 @@ def reach(arguments: Any, keys: tuple[str, ...]) -> tuple[list[Named], list[Name
             leaves = [leaf for place in places for leaf in leaves_of(place, name)]
             return (leaves if straight else [], leaves)
         name = key
-        found = []
+        members = []
         for place in places:
             for holder in holders_of(place):
                 straight &= holder is place
                 value = holder.get(key)
                 if value is not None:
-                    found.append(value)
-        places = found
+                    members.append(value)
+        places = members
     every = [leaf for place in places for leaf in leaves_of(place, name)]
     if not straight or len(places) != 1:
         return [], every
     value = places[0]
     if isinstance(value, (list, tuple)):
-        return ([(name, each) for each in value] if all(map(is_scalar, value)) else []), every
+        return ([(name, item) for item in value] if all(map(is_scalar, value)) else []), every
     return ([(name, value)] if is_scalar(value) else []), every
 
 
@@ -73,9 +74,9 @@ def holders_of(value: Any) -> Iterator[Mapping[str, Any]]:
 
 
 def leaves_of(value: Any, name: str = "") -> Iterator[Named]:
-    """Yield every scalar in a value, null left out, with the name that says most about it.
+    """Yield every scalar in a value except null, with the name that describes it best.
 
-    That is the nearest key; one that says nothing about its value leaves the key above it.
+    That is the nearest key, or the key above it if the nearest one has no known meaning.
     """
     if isinstance(value, Mapping):
         for key, element in value.items():
@@ -93,7 +94,7 @@ def is_scalar(value: Any) -> bool:
 
 
 def spellings(value: Any) -> tuple[str, ...]:
-    """Return the JSON texts of a number or a truth value, the received one first."""
+    """Return the JSON texts of a number or a truth value, the received text first."""
     if isinstance(value, JsonNumber):
         return tuple(dict.fromkeys([str(value), *_canonical(str(value))]))
     if isinstance(value, bool):
@@ -106,7 +107,7 @@ def spellings(value: Any) -> tuple[str, ...]:
 
 
 def number(value: Any) -> int | float | None:
-    """Return the number that a value is, or None for what is none."""
+    """Return a value as a number, or None if it is not a number."""
     if isinstance(value, JsonNumber):
         try:
             return float(value) if _is_fraction(value) else int(value)

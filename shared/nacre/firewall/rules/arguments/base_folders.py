@@ -1,4 +1,4 @@
-"""The folders from which a server resolves relative paths, as its owner declares them."""
+"""The base folders from which a server resolves relative paths, as its owner declares them."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -9,7 +9,7 @@ from nacre.core.errors import InvalidInputError
 from nacre.firewall.rules.arguments.readings import is_absolute, normal
 from nacre.firewall.rules.rule import Surroundings
 
-MAX_BASES = 32  # every relative path is read once for each
+MAX_BASES = 32  # every relative path is resolved once for each of them
 NONE = "none"  # in place of a folder: the server opens no files
 
 _FILE_URL = re.compile(r"file:(?://[^/]*)?", re.IGNORECASE)
@@ -29,13 +29,13 @@ def declared(where: Surroundings, folders: Iterable[str], source: str) -> Surrou
 def absolute_bases(folders: Iterable[str], source: str, home: str | None = None) -> tuple[str, ...]:
     """Return the declared folders in their normal form, `~` as `home` where that is known.
 
-    Raise InvalidInputError for one that is not absolute: it would not say where it is.
+    Raise InvalidInputError for a folder that is not absolute.
     `source` names the place of the declaration in that error.
     """
     bases: dict[str, None] = {}
     for folder in folders:
         if folder == NONE:
-            raise InvalidInputError(f"{source}: '{NONE}' stands alone, without folders")
+            raise InvalidInputError(f"{source}: '{NONE}' cannot be combined with folders")
         place = folder.replace("\\", "/")
         if home is not None and (place == "~" or place.startswith("~/")):
             place = home.replace("\\", "/") + place[1:]
@@ -48,18 +48,18 @@ def absolute_bases(folders: Iterable[str], source: str, home: str | None = None)
 
 
 def roots_in(answer: Any) -> Iterator[str]:
-    """Yield the folders that a client gives a server when it answers `roots/list`.
+    """Yield the folders that a client names in its answer to `roots/list`.
 
-    Some servers resolve relative paths from these, whatever folders they were started with.
-    An answer to several questions at once is looked through as well.
+    Some servers resolve relative paths from these, instead of the folders they were started with.
+    An answer to several requests at once is searched too.
     """
     if not isinstance(answer, Mapping):
         return
     roots = answer.get("roots")
     if not isinstance(roots, list):
-        for each in answer.values():
-            if isinstance(each, Mapping) and "roots" in each:
-                yield from roots_in(each)
+        for reply in answer.values():
+            if isinstance(reply, Mapping) and "roots" in reply:
+                yield from roots_in(reply)
         return
     for root in roots:
         uri = root.get("uri") if isinstance(root, Mapping) else None
@@ -69,9 +69,9 @@ def roots_in(answer: Any) -> Iterator[str]:
 
 
 def with_roots(where: Surroundings, roots: Iterable[str]) -> Surroundings:
-    """Return the facts about a server to which a client gave its roots.
+    """Return the facts about a server after a client gave it its roots.
 
-    They join the declared bases. One that cannot be read makes the bases unknown.
+    The roots join the declared bases. A root that cannot be read makes all bases unknown.
     """
     if not where.bases:
         return where

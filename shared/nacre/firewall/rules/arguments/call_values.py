@@ -1,4 +1,4 @@
-"""The values of one call at one place, with their readings, found once."""
+"""The values of one call at one place of its arguments, with their readings."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,7 +16,7 @@ from nacre.firewall.rules.rule import Surroundings
 
 
 class Value:
-    """A scalar of a call; its readings are found when a rule first asks."""
+    """A scalar of a call. Its readings are computed when a rule first asks for them."""
 
     __slots__ = ("_place", "_word", "is_text", "name", "value", "where")
 
@@ -30,9 +30,9 @@ class Value:
         self._place: Readings | None = None
         self._word: Readings | None = None
 
-    def read(self, *, as_place: bool) -> Readings:
-        """Return what the value may mean: as a path or URL, or as words."""
-        if as_place:
+    def read(self, *, as_path: bool) -> Readings:
+        """Return the readings of the value: as a path or URL, or as words."""
+        if as_path:
             if self._place is None:
                 self._place = readings(self.value, self.where) if self.is_text else self._scalar()
             return self._place
@@ -41,14 +41,14 @@ class Value:
         return self._word
 
     def has_unknown_base(self, named: frozenset[str]) -> bool:
-        """Tell whether this is a path of which nobody knows where it begins.
+        """Tell whether this is a relative path whose base folder is not known.
 
-        `named` are the arguments that rules about paths name. Other values are paths when
-        their name says so, or when they are written like one and their name says nothing.
+        `named` are the arguments that rules about paths name. Other values are paths if
+        their name means a path, or if they contain a `/` and their name has no known meaning.
         """
         if not self.is_text:
             return False
-        read = self.read(as_place=True)
+        read = self.read(as_path=True)
         if not read.has_unknown_base:
             return False
         if self.name in named:
@@ -56,16 +56,18 @@ class Value:
         meaning = meaning_of(self.name)
         return meaning == "path" or (read.has_separator and meaning == "")
 
-    def equals(self, wanted: float, *, exactly: bool) -> bool:
-        """Compare with a number or a truth value, which are never equal to each other.
+    def equals(self, expected: float, *, exactly: bool) -> bool:
+        """Compare with a number or a truth value; the two are never equal to each other.
 
-        `exactly` tells whole numbers from others as well: 5 from 5.0.
+        With `exactly`, a whole number does not equal a fraction either: 5 is not 5.0.
         """
-        if isinstance(wanted, bool) or isinstance(self.value, bool):
-            return self.value is wanted
-        found = number(self.value)
+        if isinstance(expected, bool) or isinstance(self.value, bool):
+            return self.value is expected
+        received = number(self.value)
         return (
-            found is not None and found == wanted and (not exactly or type(found) is type(wanted))
+            received is not None
+            and received == expected
+            and (not exactly or type(received) is type(expected))
         )
 
     def _scalar(self) -> Readings:
@@ -74,7 +76,7 @@ class Value:
 
 
 class Values:
-    """What a call has at one place of its arguments: what an allow takes, and all."""
+    """The values at one place of a call's arguments: those that an allow accepts, and all."""
 
     __slots__ = ("_arguments", "_keys", "accepted", "every")
 
@@ -84,24 +86,24 @@ class Values:
         self._arguments = arguments
         self._keys = keys
         text = arguments.get(keys[0]) if len(keys) == 1 else None
-        if type(text) is str:  # as nearly always; what follows would say the same
+        if type(text) is str:  # the common case; the general code below gives the same result
             self.accepted = self.every = [Value(text, where, keys[0])]
             return
         accepted, every = reach(arguments, keys)
-        known = {
+        values = {
             (name, id(value)): Value(value, where, name) for name, value in (*accepted, *every)
         }
-        self.accepted = [known[name, id(value)] for name, value in accepted]
-        self.every = [known[name, id(value)] for name, value in every]
+        self.accepted = [values[name, id(value)] for name, value in accepted]
+        self.every = [values[name, id(value)] for name, value in every]
 
     @property
     def are_missing(self) -> bool:
-        """Whether the call leaves the argument out, or gives null or an empty list for it."""
+        """True if the argument is absent, null or an empty list."""
         return not self.every and is_left_out(self._arguments, self._keys)
 
     @property
     def are_listed(self) -> bool:
-        """Whether the argument is a list."""
+        """True if the argument is a list."""
         place: Any = self._arguments
         for key in self._keys:
             place = place.get(key) if isinstance(place, Mapping) else None

@@ -1,9 +1,9 @@
-"""The addresses in a header of an e-mail, where every program reads the same ones in it."""
+"""E-mail addresses in a header, if every program reads the same addresses in it."""
 
 import re
 import unicodedata
 
-_LONGEST = 100_000
+_MAX_LENGTH = 100_000
 # Percent signs and exclamation marks are left out: old mail servers route by them.
 _LOCAL = r"[A-Za-z0-9_+'=~&#/-]+(?:\.[A-Za-z0-9_+'=~&#/-]+)*"
 _LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
@@ -15,30 +15,30 @@ _SPECIAL = frozenset('"\\<>@,;:()[]')
 
 
 def addresses(text: str) -> tuple[str, ...] | None:
-    """Return the addresses of `To`, `Cc` or `Bcc`, or None where programs might differ.
+    """Return the addresses of `To`, `Cc` or `Bcc`, or None if programs might read others.
 
-    They stand between commas or semicolons, each with a name before it if wanted:
-    `Ann <ann@example.org>, "Doe, Joe" <joe@example.org>`. Comments, groups, routes, quoted
-    local parts, names with an `@` and encoded names are read in different ways, so they give
-    None. Domains are in small letters.
+    Commas or semicolons separate them, and each may have a name before it:
+    `Ann <ann@example.org>, "Doe, Joe" <joe@example.org>`. Programs differ about comments,
+    groups, routes, quoted local parts, names with an `@` and encoded names, so these give
+    None. Domains are returned in lower case.
     """
-    if len(text) > _LONGEST or _ENCODED in text or not _is_plain(text):
+    if len(text) > _MAX_LENGTH or _ENCODED in text or not _is_plain(text):
         return None
-    found: list[str] = []
+    result: list[str] = []
     place = _blank(text, 0)
     while place < len(text):
         address, place = _mailbox(text, place)
         if address is None or len(address) > 254:
             return None
-        found.append(address)
+        result.append(address)
         if place == len(text):
-            return tuple(found)
+            return tuple(result)
         if text[place] not in ",;":
             return None
         place = _blank(text, place + 1)
         if place == len(text):
             return None  # a separator at the end
-    return tuple(found)
+    return tuple(result)
 
 
 def _mailbox(text: str, place: int) -> tuple[str | None, int]:
@@ -67,10 +67,10 @@ def _blank(text: str, place: int) -> int:
 
 
 def _is_plain(text: str) -> bool:
-    """Tell whether nothing is in the text that hides, or that some program takes for a mark."""
+    """Tell whether the text has no invisible characters and no lookalikes of special ones."""
     if text.isascii():
         return text.isprintable()
     return text.isprintable() and not any(
-        not each.isascii() and _SPECIAL.intersection(unicodedata.normalize("NFKC", each))
-        for each in text
+        not character.isascii() and _SPECIAL.intersection(unicodedata.normalize("NFKC", character))
+        for character in text
     )

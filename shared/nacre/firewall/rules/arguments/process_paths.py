@@ -1,7 +1,7 @@
 """Paths that lead through a process, such as `/proc/self/cwd/x` or `/dev/fd/3/x`.
 
-Only the process that opens such a path knows where it leads. Looked up from here, it leads
-somewhere else, so nothing beyond this point is resolved.
+Only the process that opens such a path knows its target. From this process it has another
+target, so nothing after the link is resolved.
 """
 
 import re
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
-_MOST_LINKS = 40  # what Linux follows in one path
+_MAX_LINKS = 40  # what Linux follows in one path
 _THROUGH = re.compile(
     r"""
     /(?: proc/(?:self|thread-self|\d+) (?:/task/\d+)* /(?:cwd|root|exe|(?:fd|map_files)/NAME)
@@ -21,7 +21,7 @@ _THROUGH = re.compile(
     re.IGNORECASE | re.VERBOSE | re.DOTALL,
 )
 _OF_A_PROCESS = re.compile(r"/proc/(?:self|thread-self)", re.IGNORECASE)
-# Links that Linux has everywhere, so they are known for other machines too.
+# Links that exist on every Linux system, so they hold for other machines too.
 _LINKS = {
     "/dev/fd": "/proc/self/fd",
     "/dev/stdin": "/proc/self/fd/0",
@@ -33,8 +33,8 @@ _OCTAL = re.compile(r"\\([0-7]{3})")
 
 
 def rest_of(place: str) -> str | None:
-    """Return the part of a path beyond the link of a process, None where it has no such link."""
-    # Nearly every path is sorted out by its first letters.
+    """Return the part of a path after the link of a process, or None without such a link."""
+    # Nearly every path is ruled out by its first letters.
     if place[:1] != "/" or place[1:2] not in "pPdD.":
         return None
     through = _THROUGH.fullmatch(place)
@@ -42,14 +42,14 @@ def rest_of(place: str) -> str | None:
 
 
 def without_links(place: str) -> str:
-    """Return an absolute path with the links followed that every Linux has."""
+    """Return an absolute path after following the links that every Linux system has."""
     return _walked(place, _no_link, ())
 
 
 def resolved(place: str) -> str:
-    """Return an absolute path with its links followed, up to the first link of a process.
+    """Return an absolute path after following its links, up to the first link of a process.
 
-    Raise OSError where the links form a loop.
+    Raise OSError if the links form a loop.
     """
     return _walked(place, _link, _process_mounts())
 
@@ -68,7 +68,7 @@ def _walked(place: str, readlink: Callable[[str], str], mounts: tuple[str, ...])
         if rest_of(inside) is not None:
             return "/".join([inside, *waiting[::-1]])
         if _OF_A_PROCESS.fullmatch(inside):
-            continue  # it leads to the process that looks
+            continue  # its target is the process that reads it
         target = _LINKS.get(inside)
         if target is None:
             try:
@@ -76,7 +76,7 @@ def _walked(place: str, readlink: Callable[[str], str], mounts: tuple[str, ...])
             except (OSError, ValueError):  # not a link, or not there
                 continue
         links += 1
-        if links > _MOST_LINKS:
+        if links > _MAX_LINKS:
             raise OSError("too many links")
         path = "" if target.startswith("/") else path.rpartition("/")[0]
         waiting.extend(target.split("/")[::-1])
@@ -101,7 +101,7 @@ def _as_proc(path: str, mounts: tuple[str, ...]) -> str:
 
 @cache
 def _process_mounts() -> tuple[str, ...]:
-    """Return where else than at `/proc` this machine shows its processes: `/host/proc/`."""
+    """Return the other mounts of the process file system on this machine, such as `/host/proc/`."""
     if not sys.platform.startswith("linux"):
         return ()
     try:
@@ -117,4 +117,4 @@ def mounts_in(lines: Iterable[str]) -> Iterator[str]:
         fields = line.split(" ")
         root, place, kind = fields[3], fields[4], fields[fields.index("-") + 1]
         if root == "/" and place != "/proc" and kind == "proc":
-            yield f"{_OCTAL.sub(lambda found: chr(int(found[1], 8)), place)}/"
+            yield f"{_OCTAL.sub(lambda escape: chr(int(escape[1], 8)), place)}/"

@@ -1,7 +1,7 @@
-"""What a text may mean to whoever opens it: every reading of a path, a URL or a word.
+"""The readings of a text: every path, URL or word that a server may take it for.
 
-A server may decode, fold, expand or resolve what it gets. So a rule that allows must
-hold for all readings, and a rule that denies or asks for any of them.
+A server may decode, fold, expand or resolve a value. So a rule that allows must hold for
+all readings, and a rule that denies or asks holds if it matches any of them.
 """
 
 import re
@@ -17,9 +17,9 @@ from nacre.firewall.rules.arguments import process_paths
 from nacre.firewall.rules.arguments.folder_names import UNREADABLE, stored_spellings
 from nacre.firewall.rules.rule import Surroundings
 
-MAX_READINGS = 256  # more spellings of one value than any honest one has
-LONGEST_NAME = 32_767  # no system opens a longer name; what is longer is read in one order
-MAX_DECODINGS = 4  # what is encoded more often is not read, and so not allowed
+MAX_READINGS = 256  # no honest value has more spellings
+LONGEST_NAME = 32_767  # no system opens a longer name; longer texts are decoded in one order only
+MAX_DECODINGS = 4  # a text that is encoded more often is never allowed
 
 # A text without any of this has one reading.
 _UNUSUAL = re.compile(r"[^ -$&-\[\]-}]|/[./]|/$|^[.~ ]| $|:")
@@ -42,7 +42,7 @@ _OTHER_HOME = re.compile(r"~([^/]*)(/.*)?", re.DOTALL)
 _BLANK = "".join(map(chr, range(1, 33)))
 _UPWARDS = re.compile(r"(?:\.\.?/)+")
 _DRIVE = re.compile(r"^[A-Za-z]:(?=[^/])")
-# What other names or a process may be behind.
+# Paths that may have other names, or lead through a process.
 _ALIASED = ("/proc/", "/dev/", "/private/", "/System/", "proc/", "dev/")
 # Second names of the same folders on macOS.
 MAC_ALIAS = re.compile(r"(?:/System/Volumes/Data(?=/)|/private(?=/(?:etc|tmp|var)(?:/|$)))+")
@@ -56,21 +56,21 @@ _DROPPED_IN_URLS = dict.fromkeys(map(ord, "\t\n\r"))
 _DOTS = str.maketrans(dict.fromkeys("\u3002\uff0e\uff61", "."))
 _NUMBER = re.compile(r"0[xX][0-9a-fA-F]*|[0-9]+")
 _OCTAL = re.compile(r"^0(?=[0-7]+$)")
-_LONGEST_PATH = 4096  # what Linux opens
+_MAX_PATH = 4096  # what Linux opens
 _USUAL_PORTS = {"http": ":80", "https": ":443", "ws": ":80", "wss": ":443"}
 
 
 class Readings(NamedTuple):
-    """`sure` must all match for an allow; `possible` is what a deny or a question looks at.
+    """The readings of a value: all of `sure` must match an allow, any of `possible` a deny.
 
-    Where a value is not `legible`, nobody can know what it means: an allow never matches.
-    Where it has more readings than are found, it is not `complete` either: then a deny
-    or a question about its place matches.
+    A value that is not `legible` has no certain meaning, so an allow never matches it. If
+    not all readings were found, `complete` is False, and a deny or prompt about the value
+    matches.
 
     `relative` are the readings that begin at a base of the server, without the `..` that
-    lead above it. `has_unknown_base` says that at least one of the bases is not known, and
-    `has_separator` that the value is written like a path. A path through a link of the
-    server's process, such as `/proc/self/cwd`, begins at an unknown base from there on.
+    lead above it. `has_unknown_base` means that at least one of the bases is not known, and
+    `has_separator` that the value contains a `/`. A path through a link of the server's
+    process, such as `/proc/self/cwd`, begins at an unknown base after the link.
     """
 
     sure: tuple[str, ...]
@@ -83,7 +83,7 @@ class Readings(NamedTuple):
 
 
 def readings(text: str, where: Surroundings) -> Readings:
-    """Return all that the text may mean to a server there."""
+    """Return the readings of a text as a path or URL, for a server at `where`."""
     is_rooted = text.startswith("/")
     is_plain = is_rooted and ".." not in text and "./" not in text
     depends = where.folds_case or bool(where.bases and not is_plain)
@@ -93,12 +93,12 @@ def readings(text: str, where: Surroundings) -> Readings:
     possible = sure if is_rooted else (text, f"/{text}")
     if where.is_local and is_rooted:
         follow = where.follow
-        found = None if follow is None else follow(text)
-        if found is None:
+        target = None if follow is None else follow(text)
+        if target is None:
             return _all_readings(text, where)
         # The very same text comes back for a path that exists and has no link.
-        stored = () if found is text else tuple(_stored(text, where))
-        sure = possible = (text, found, *stored)
+        stored = () if target is text else tuple(_stored(text, where))
+        sure = possible = (text, target, *stored)
         return Readings(sure, possible)
     if is_rooted:
         return Readings(sure, possible)
@@ -128,13 +128,13 @@ def _all_readings(text: str, where: Surroundings) -> Readings:
     beyond = tuple(_beyond_processes([*sure, *_unwrapped(spellings)], where))
     if beyond:
         sure |= dict.fromkeys(beyond)
-        possible |= dict.fromkeys(f"/{rest}" for rest in beyond)
+        possible |= dict.fromkeys(f"/{path}" for path in beyond)
         relative |= dict.fromkeys(beyond)
         has_unknown_base = True
     possible = dict.fromkeys(spellings) | sure | possible
     if where.folds_case:
         folded = _folded(possible)
-        possible |= dict.fromkeys([*folded, *(MAC_ALIAS.sub("", each) for each in folded)])
+        possible |= dict.fromkeys([*folded, *(MAC_ALIAS.sub("", text) for text in folded)])
         relative |= dict.fromkeys(_folded(relative))
     legible = legible and all(map(_is_sound, sure))
     return Readings(
@@ -144,22 +144,22 @@ def _all_readings(text: str, where: Surroundings) -> Readings:
         complete,
         tuple(relative),
         has_unknown_base and where.opens_files,
-        any("/" in each or each == ".." for each in spellings),
+        any("/" in spelling or spelling == ".." for spelling in spellings),
     )
 
 
 def _beyond_processes(texts: Iterable[str], where: Surroundings) -> Iterable[str]:
-    """Yield the parts of paths that lie beyond a link of a process, without leading `..`."""
+    """Yield the parts of paths after a link of a process, without leading `..`."""
     for text in texts:
         if not is_absolute(text):
             if where.bases:
                 continue
             text = f"/{text}"  # from an unknown base, `..` may lead to the root
-        rest = process_paths.rest_of(text)
-        if rest is None and ".." in text:
-            rest = process_paths.rest_of(process_paths.without_links(text))
-        if rest is not None:
-            yield _UPWARDS.sub("", f"{normal(rest)}/").strip("/")
+        remainder = process_paths.rest_of(text)
+        if remainder is None and ".." in text:
+            remainder = process_paths.rest_of(process_paths.without_links(text))
+        if remainder is not None:
+            yield _UPWARDS.sub("", f"{normal(remainder)}/").strip("/")
 
 
 def _unwrapped(spellings: Iterable[str]) -> Iterable[str]:
@@ -179,14 +179,14 @@ def _is_sound(text: str) -> bool:
 
 
 def words(text: str, where: Surroundings) -> Readings:
-    """Return the spellings of a text that is no path: a command, a word, a sentence."""
+    """Return the readings of a text that is not a path: a command, a word or a sentence."""
     spellings, complete = [text], True
     if not text.isascii() or "%" in text or "\0" in text:
         spellings, complete = _spellings(text, slashes=False)
     sure = possible = tuple(spellings)
     if "  " in text or not text.isprintable() or len(sure) > 1:
-        joined = [" ".join(each.split()) for each in sure]
-        cut = [each.partition("\0")[0] for each in sure]
+        joined = [" ".join(spelling.split()) for spelling in sure]
+        cut = [spelling.partition("\0")[0] for spelling in sure]
         possible = tuple(dict.fromkeys([*sure, *joined, *cut]))
     if where.folds_case:
         possible += _folded(possible)
@@ -194,38 +194,38 @@ def words(text: str, where: Surroundings) -> Readings:
 
 
 def _spellings(text: str, *, slashes: bool = True) -> tuple[list[str], bool]:
-    """Return the text as every mix of decoders reads it, and whether that came to an end."""
+    """Return the results of all orders of decoders, and whether all of them were found."""
     steps = [_decoded, _leniently_decoded, _visible, _compatible, _unlike]
     if slashes:
         steps.append(_forward)
     if len(text) > LONGEST_NAME:
         return _in_one_order(text, steps)
-    found = {text: 0}
+    spellings = {text: 0}
     waiting = deque([text])
     while waiting:
         spelling = waiting.popleft()
         for step in steps:
             result = step(spelling)
-            if result in found:
+            if result in spellings:
                 continue
-            decodings = found[spelling] + (step in _DECODERS)
-            if decodings > MAX_DECODINGS or len(found) >= MAX_READINGS:
-                return list(found), False
-            found[result] = decodings
+            decodings = spellings[spelling] + (step in _DECODERS)
+            if decodings > MAX_DECODINGS or len(spellings) >= MAX_READINGS:
+                return list(spellings), False
+            spellings[result] = decodings
             waiting.append(result)
-    return list(found), True
+    return list(spellings), True
 
 
 def _in_one_order(text: str, steps: Sequence[Callable[[str], str]]) -> tuple[list[str], bool]:
-    found = {text: None}
+    spellings = {text: None}
     for _ in range(MAX_DECODINGS):
         before = text
         for step in steps:
             text = step(text)
-            found[text] = None
+            spellings[text] = None
         if text == before:
-            return list(found), True
-    return list(found), False
+            return list(spellings), True
+    return list(spellings), False
 
 
 def _decoded(text: str) -> str:
@@ -233,10 +233,10 @@ def _decoded(text: str) -> str:
 
 
 def _leniently_decoded(text: str) -> str:
-    """Decode as old decoders did: `%uXXXX`, and bytes that spell ASCII in too many."""
+    """Decode like lenient decoders: `%uXXXX`, and overlong UTF-8 sequences of ASCII."""
     if "%" not in text:
         return text
-    text = _PERCENT_U.sub(lambda found: chr(int(found[1], 16)), text)
+    text = _PERCENT_U.sub(lambda escape: chr(int(escape[1], 16)), text)
     try:
         raw = unquote_to_bytes(text)
     except UnicodeEncodeError:
@@ -244,9 +244,9 @@ def _leniently_decoded(text: str) -> str:
     return _OVERLONG.sub(_shortest, raw).decode("utf-8", "replace")
 
 
-def _shortest(found: re.Match[bytes]) -> bytes:
-    last = next(group for group in found.groups() if group is not None)[0]
-    lead = found[0][-2]
+def _shortest(sequence: re.Match[bytes]) -> bytes:
+    last = next(group for group in sequence.groups() if group is not None)[0]
+    lead = sequence[0][-2]
     return bytes([((lead & 0x03) << 6 | last & 0x3F) & 0x7F])
 
 
@@ -270,7 +270,7 @@ _DECODERS: tuple[Callable[[str], str], ...] = (_decoded, _leniently_decoded)
 
 
 def _places(text: str, where: Surroundings) -> Iterable[str]:
-    """Yield the places that a spelling names; one that `..` is in also as it stands."""
+    """Yield the paths and URLs that a spelling names; one with `..` also unchanged."""
     plain = text.strip(_BLANK)
     if plain != text:
         yield normal(text)
@@ -297,14 +297,14 @@ def _places(text: str, where: Surroundings) -> Iterable[str]:
 
 
 def _paths(place: str, where: Surroundings) -> Iterable[str]:
-    """Yield the places of a path, below the server's home and bases where they are known."""
+    """Yield the absolute forms of a path, below the server's home and bases if they are known."""
     if place.startswith("~"):
         if where.home is not None and place[1:2] in ("", "/"):
             yield from _one_path(where.home + place[1:], where)
         else:
             yield from _one_path(place, where)
         if not _leads_out(place):
-            return  # a server that does not expand `~` finds a folder of that name, or nothing
+            return  # a server that does not expand `~` opens a folder of that name, or nothing
     if where.bases and not is_absolute(place):
         for base in where.bases:
             yield from _one_path(f"{base}/{place}", where)
@@ -317,7 +317,7 @@ def _one_path(place: str, where: Surroundings) -> Iterable[str]:
     yield short
     if ".." in place:
         yield place
-        if short.endswith(".."):  # a folder above, which no name of one segment stands for
+        if short.endswith(".."):  # a parent folder, which a pattern of one segment must not cover
             yield f"{short}/"
     if where.is_local and is_absolute(place):
         yield _followed(place, where)
@@ -325,33 +325,33 @@ def _one_path(place: str, where: Surroundings) -> Iterable[str]:
 
 
 def _stored(place: str, where: Surroundings) -> Iterable[str]:
-    """Yield where the names lead that are stored in another spelling than the path's."""
-    if len(place) > _LONGEST_PATH or not place.startswith("/"):
+    """Yield the targets of existing paths that are stored under another spelling."""
+    if len(place) > _MAX_PATH or not place.startswith("/"):
         return
     if process_paths.rest_of(place) is not None:
         return
-    for each in stored_spellings(place):
-        if each == UNREADABLE:
-            yield each
+    for spelling in stored_spellings(place):
+        if spelling == UNREADABLE:
+            yield spelling
         else:
-            yield unicodedata.normalize("NFC", _followed(each, where))
+            yield unicodedata.normalize("NFC", _followed(spelling, where))
 
 
 def _leads_out(place: str) -> bool:
-    """Tell whether the `..` of a relative path leave the segment that it begins with."""
+    """Tell whether the `..` of a relative path lead out of its first segment."""
     return ".." in place and not normal(place).startswith(place.partition("/")[0])
 
 
 def _below_a_base(text: str, where: Surroundings) -> Iterable[tuple[str, bool]]:
-    """Yield what a spelling names below a base of the server, as far as `..` leave it.
+    """Yield the relative paths that a spelling names below a base, without leading `..`.
 
-    Each comes with whether that base is a home folder which is not known.
+    Each comes with True if that base is a home folder that is not known.
     """
     text = text.partition("\0")[0].strip(_BLANK)
-    for each in dict.fromkeys([text, _WRAPPED.sub("", text)]):
-        file = _FILE_URL.match(each)
-        place = each if file is None else each[file.end() :]
-        if file is None and _URL.match(each) is not None and not _leads_out(each):
+    for variant in dict.fromkeys([text, _WRAPPED.sub("", text)]):
+        file = _FILE_URL.match(variant)
+        place = variant if file is None else variant[file.end() :]
+        if file is None and _URL.match(variant) is not None and not _leads_out(variant):
             continue
         if where.folds_case:
             place = _DRIVE.sub("", _as_windows_opens(place))
@@ -366,23 +366,23 @@ def _below_a_base(text: str, where: Surroundings) -> Iterable[tuple[str, bool]]:
 
 
 def _as_windows_opens(place: str) -> str:
-    """Drop what Windows drops: blanks and dots that end a name, streams, and its prefixes."""
+    """Drop what Windows ignores: trailing blanks and dots, stream names, device prefixes."""
     segments = [segment.rstrip(" ") for segment in _DEVICE.sub("", place).split("/")]
-    names = [each if each in (".", "..") else each.rstrip(" .") for each in segments]
+    names = [name if name in (".", "..") else name.rstrip(" .") for name in segments]
     if len(names) > 1:
         names[-1] = names[-1].partition(":")[0]
     return "/".join(names)
 
 
 def _guesses(text: str) -> Iterable[str]:
-    """Yield what a name may come to where nobody knows what it is relative to, or who cuts it."""
+    """Yield further readings of a name whose base is not known or that may be cut short."""
     text = text.partition("\0")[0].strip(_BLANK)
     inner = _WRAPPED.sub("", text)
-    for each in dict.fromkeys([text, inner]):
-        yield each
-        yield from _url_guesses(each)
-        file = _FILE_URL.match(each)
-        place = normal(each[file.end() :] if file is not None else each)
+    for variant in dict.fromkeys([text, inner]):
+        yield variant
+        yield from _url_guesses(variant)
+        file = _FILE_URL.match(variant)
+        place = normal(variant[file.end() :] if file is not None else variant)
         yield from _rooted(place)
         yield MAC_ALIAS.sub("", place)
 
@@ -392,28 +392,28 @@ def _rooted(place: str) -> Iterable[str]:
     yield place
     home = _OTHER_HOME.fullmatch(place)
     if home is not None:
-        rest = home[2] or ""
-        yield from (f"{folder}{rest}" for folder in _homes(home[1]))
+        path = home[2] or ""
+        yield from (f"{folder}{path}" for folder in _homes(home[1]))
     elif not is_absolute(place):
         yield f"/{place}"
 
 
 def _url_guesses(text: str) -> Iterable[str]:
-    """Yield a URL as browsers mend it: `http:/host`, `//host`, tabs inside, odd addresses."""
-    found = _LOOSE_URL.match(text.translate(_DROPPED_IN_URLS))
-    if found is None:
+    """Yield a URL as browsers repair it: `http:/host`, `//host`, tabs inside, odd addresses."""
+    url = _LOOSE_URL.match(text.translate(_DROPPED_IN_URLS))
+    if url is None:
         return
-    host = found[2].rpartition("@")[2].translate(_DOTS).lower()
+    host = url[2].rpartition("@")[2].translate(_DOTS).lower()
     name, colon, port = host.rpartition(":")
     if colon and not port.strip("0123456789"):
         host, port = name, port.lstrip("0")
     else:
         port = ""
     host = _address(host.removesuffix("."))
-    rest = found[3] or "/"
-    for scheme in (found[1].lower(),) if found[1] else ("https", "http"):
+    path = url[3] or "/"
+    for scheme in (url[1].lower(),) if url[1] else ("https", "http"):
         usual = not port or f":{port}" == _USUAL_PORTS.get(scheme)
-        yield f"{scheme}://{host}{'' if usual else f':{port}'}{rest}"
+        yield f"{scheme}://{host}{'' if usual else f':{port}'}{path}"
 
 
 def _address(host: str) -> str:
@@ -439,12 +439,12 @@ def _homes(user: str) -> Iterable[str]:
 
 
 def _url_readings(text: str, url: re.Match[str]) -> Iterable[str]:
-    """Yield a URL as its parts are found: nothing before the host, a path after it."""
+    """Yield a URL without its credentials and with a normal path."""
     host = url[2].rpartition("@")[2]
-    rest = text[url.end() :]
-    path, mark, query = _partition_any(rest, "?#")
+    tail = text[url.end() :]
+    path, mark, query = _partition_any(tail, "?#")
     path = normal(path) if path else "/"
-    slash = "/" if rest.endswith("/") and not path.endswith("/") else ""
+    slash = "/" if tail.endswith("/") and not path.endswith("/") else ""
     yield f"{url[1]}://{host}{path}{slash if not mark else ''}{mark}{query}"
     scheme, host = url[1].lower(), host.lower()
     host = host.removesuffix(_USUAL_PORTS.get(scheme, ":")).removesuffix(".")
@@ -464,24 +464,24 @@ def is_absolute(place: str) -> bool:
 
 
 def normal(place: str) -> str:
-    """Return a path without `//`, `.`, `..` and a last slash, as far as that can be said."""
+    """Return a path without `//`, `.`, `..` and trailing slash; leading `..` stay."""
     absolute = is_absolute(place)
-    root, _, rest = place.partition("/") if absolute else ("", "", place)
-    kept: list[str] = []
-    for segment in rest.split("/"):
+    root, _, tail = place.partition("/") if absolute else ("", "", place)
+    segments: list[str] = []
+    for segment in tail.split("/"):
         if segment in ("", "."):
             continue
-        if segment == ".." and kept and kept[-1] != "..":
-            kept.pop()
+        if segment == ".." and segments and segments[-1] != "..":
+            segments.pop()
         elif segment != ".." or not absolute:
-            kept.append(segment)
-    path = "/".join(kept)
+            segments.append(segment)
+    path = "/".join(segments)
     return f"{root}/{path}" if absolute else path
 
 
 def _followed(place: str, where: Surroundings) -> str:
-    if where.follow is not None and (found := where.follow(place)) is not None:
-        return found
+    if where.follow is not None and (target := where.follow(place)) is not None:
+        return target
     return resolved(place)
 
 
@@ -490,7 +490,7 @@ def resolved(place: str) -> str:
 
     A link of a process is not followed: it leads elsewhere for the server.
     """
-    if len(place) > _LONGEST_PATH:
+    if len(place) > _MAX_PATH:
         return "\0"
     try:
         if sys.platform != "win32":

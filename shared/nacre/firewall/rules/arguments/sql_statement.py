@@ -1,8 +1,8 @@
-"""One plain SQL statement and its verb, as far as every dialect reads the same in it."""
+"""One plain SQL statement and its verb, if every dialect reads it the same way."""
 
 import re
 
-_LONGEST = 1_000_000
+_MAX_LENGTH = 1_000_000
 READING = ("select", "values", "show", "describe", "explain")
 VERBS = (
     *READING,
@@ -18,17 +18,8 @@ _WRITING = frozenset(
     (
         *("insert", "update", "delete", "merge", "truncate", "create", "alter", "drop", "grant"),
         *("revoke", "call", "exec", "execute", "do", "copy", "into", "set", "lock", "load"),
-        *(
-            "attach",
-            "detach",
-            "vacuum",
-            "pragma",
-            "handler",
-            "prepare",
-            "share",
-            "deallocate",
-            "notify",
-        ),
+        *("attach", "detach", "vacuum", "pragma", "handler", "prepare", "share", "notify"),
+        "deallocate",
         *("outfile", "dumpfile", "procedure", "returning", "begin", "commit", "rollback"),
     )
 )
@@ -62,16 +53,16 @@ def one_statement(text: str) -> str | None:
     """
     text = text.strip(" \t\r\n")
     text = text.removesuffix(";").rstrip(" \t\r\n")
-    if len(text) > _LONGEST or _NEVER.search(text) is not None:
+    if len(text) > _MAX_LENGTH or _NEVER.search(text) is not None:
         return None
-    if any(not each.isprintable() and each not in "\t\r\n" for each in text):
+    if any(not letter.isprintable() and letter not in "\t\r\n" for letter in text):
         return None
     if any(_has_prefix(text, quoted.start()) for quoted in _QUOTED.finditer(text)):
         return None
     bare = _QUOTED.sub(_mark, text)
     if any(quote in bare for quote in "'\"`"):
         return None  # a quote that does not end
-    words = [each.lower() for each in _WORD.findall(bare)]
+    words = [name.lower() for name in _WORD.findall(bare)]
     if not words or not bare[0].isalpha() or not _calls_are_plain(bare):
         return None
     return _verb(words)
@@ -83,41 +74,40 @@ def _has_prefix(text: str, place: int) -> bool:
 
 
 def _mark(quoted: re.Match[str]) -> str:
-    """Stand for a text or a name; one before a parenthesis is no function that is known."""
+    """Return a digit in place of a quoted text or name, so that no quoted word is read."""
     return "0" if quoted[0].startswith("'") else "1"
 
 
 def _calls_are_plain(bare: str) -> bool:
-    for found in _CALL.finditer(bare):
-        name = found[1]
-        if name and name.lower() not in _BEFORE_PARENTHESES and not _is_table(bare, found):
+    for call in _CALL.finditer(bare):
+        name = call[1]
+        if name and name.lower() not in _BEFORE_PARENTHESES and not _is_table(bare, call):
             return False
     return True
 
 
-def _is_table(bare: str, found: re.Match[str]) -> bool:
+def _is_table(bare: str, call: re.Match[str]) -> bool:
     """Tell whether the name is a table with its columns: `INSERT INTO t (a, b)`."""
-    before = _WORD.findall(bare[: found.start(1)].lower())[-2:]
+    before = _WORD.findall(bare[: call.start(1)].lower())[-2:]
     return before[-1:] == ["table"] or before == ["insert", "into"]
 
 
 def _verb(words: list[str]) -> str | None:
-    first, rest = words[0], words[1:]
+    first, tail = words[0], words[1:]
     if first == "desc":
         first = "describe"
     if first == "explain":
-        return (
-            "explain" if rest and rest[0] in ("select", "with", "values") and _reads(rest) else None
-        )
+        is_query = bool(tail) and tail[0] in ("select", "with", "values")
+        return "explain" if is_query and _reads(tail) else None
     if first == "with":
-        return "select" if _reads(rest) and "select" in rest else None
+        return "select" if _reads(tail) and "select" in tail else None
     if first in READING:
-        return first if _reads(rest) else None
+        return first if _reads(tail) else None
     if first not in VERBS:
         return None
     others = {*VERBS, "call", "exec", "execute"} - {*READING, first, "replace"}
     if first in ("insert", "update", "delete", "merge", "replace", "truncate"):
-        return None if others.intersection(rest) else first
+        return None if others.intersection(tail) else first
     return first
 
 

@@ -1,1 +1,1 @@
-"""Glob patterns: their syntax, matching in linear time, and lookup by prefix."""
+"""Glob patterns: their syntax, matching in linear time, and the forms of path patterns."""

@@ -1,1 +1,0 @@
-"""Documents fetched over HTTPS, from checked public addresses only."""

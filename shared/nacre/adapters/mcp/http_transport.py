@@ -1,0 +1,141 @@
+"""The HTTP below a session with another server: Nacre's client under the official MCP client."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx2
+
+from nacre.adapters.mcp.large_answers import Shorten
+from nacre.core.errors import TooLargeError
+from nacre.core.limits import LARGE_RESULT_BYTES, UPSTREAM_ANSWER_BYTES
+from nacre.http_client.address import Address
+from nacre.http_client.client import HttpClient
+from nacre.http_client.connection import Response
+from nacre.http_client.errors import (
+    CertificateError,
+    CompressedError,
+    ConnectError,
+    ConnectTimeoutError,
+    HttpError,
+    ReadTimeoutError,
+)
+from nacre.http_client.public_addresses import Resolve
+from nacre.http_client.server_sent_events import ResponseEvents
+from nacre.protocol.http.http_messages import STREAM
+
+TOO_LARGE = "the answer is too large"
+_IDLE_SECONDS = 50.0  # load balancers close connections that were silent for a minute
+
+
+class HttpTransport(httpx2.AsyncBaseTransport):
+    """Sends the requests of one session; `refused` is the last status that refused one."""
+
+    def __init__(
+        self, resolve: Resolve, *, connect_seconds: float, shorten: Shorten | None = None
+    ) -> None:
+        self._http = HttpClient(
+            resolve=resolve, connect_seconds=connect_seconds, idle_seconds=_IDLE_SECONDS
+        )
+        self._shorten = shorten
+        self.refused: int | None = None
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Send a request and return its answer, whose body comes as it is read."""
+        body = b"".join([chunk async for chunk in request.stream])  # type: ignore[union-attr]  # an async client's
+        seconds = request.extensions.get("timeout", {}).get("read") or 0
+        headers = tuple(request.headers.raw)
+        try:
+            response = await self._http.send(
+                request.method, _address(request.url), headers, body, seconds=seconds
+            )
+        except HttpError as error:
+            raise _httpx_error(error) from error
+        self.refused = response.status if response.status >= 400 else None
+        return httpx2.Response(
+            response.status,
+            # httpx would decompress the body to any size; `_Body` yields nothing compressed.
+            headers=[pair for pair in response.raw_headers if pair[0] != b"content-encoding"],
+            stream=_Body(response, self._shorten),
+        )
+
+    async def aclose(self) -> None:
+        """Close the idle connections."""
+        self._http.close()
+
+
+class PlainClient(httpx2.AsyncClient):
+    """A client that sends requests directly, without authentication flows and hooks.
+
+    A redirect is left to the general client.
+    """
+
+    async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
+        """Send a request and return its answer, unread."""
+        response = await self._transport.handle_async_request(request)
+        if response.has_redirect_location or "set-cookie" in response.headers:
+            response.request = request
+            self.cookies.extract_cookies(response)
+        if response.has_redirect_location:
+            await response.aclose()
+            return await super().send(request, **options)
+        response.request = request
+        if not options.get("stream"):
+            await response.aread()
+        return response
+
+
+class _Body(httpx2.AsyncByteStream):
+    """The body of one answer."""
+
+    def __init__(self, response: Response, shorten: Shorten | None) -> None:
+        self._response = response
+        self._shorten = shorten
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        response, shorten = self._response, self._shorten
+        try:
+            if response.content_type != STREAM:
+                body = await response.read(UPSTREAM_ANSWER_BYTES)
+                yield body if shorten is None else await shorten(body)
+                return
+            if shorten is None:
+                while chunk := await response.next_chunk():
+                    yield chunk
+                return
+            # Each event has a limit; a stream of them may go on for ever.
+            async for event in ResponseEvents(response):
+                if event.too_long:
+                    raise httpx2.SSEError(TOO_LARGE)
+                is_large = event.data is not None and len(event.data) >= LARGE_RESULT_BYTES
+                yield event.encode(await shorten(event.data or b"") if is_large else None)
+        except TooLargeError as error:
+            raise httpx2.StreamError(TOO_LARGE) from error
+        except HttpError as error:
+            raise _httpx_error(error) from error
+
+    async def aclose(self) -> None:
+        """Drop the rest; the connection is reused if the body was read to its end."""
+        self._response.close()
+
+
+def _httpx_error(error: HttpError) -> Exception:
+    """Return the error as httpx has it, without the server's address."""
+    match error:
+        case ConnectTimeoutError():
+            return httpx2.ConnectTimeout("it does not answer")
+        case CertificateError():
+            return httpx2.ConnectError("its certificate cannot be trusted")
+        case ConnectError():
+            return httpx2.ConnectError("it cannot be reached")
+        case ReadTimeoutError():
+            return httpx2.ReadTimeout("no answer in time")
+        case CompressedError():
+            return httpx2.StreamError("the answer is compressed, which was not asked for")
+        case _:
+            return httpx2.ReadError("the connection was lost")
+
+
+def _address(url: httpx2.URL) -> Address:
+    is_tls = url.scheme == "https"
+    port = url.port or (443 if is_tls else 80)
+    return Address(is_tls, url.raw_host.decode(), port, url.raw_path.decode("ascii"))

@@ -1,1 +1,0 @@
-"""Input checks that all blob stores, all queues and all vaults share."""

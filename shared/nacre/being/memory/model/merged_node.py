@@ -1,0 +1,121 @@
+"""Nodes made from other nodes: merged, restored from a merge, or rebuilt with less evidence."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from nacre.being.memory.model.forgetting_curve import DYING_BELOW, clock_below
+from nacre.being.memory.model.types import Node, Scene, least_trusted
+from nacre.core.lazy_dataclasses import replace
+
+
+def merged_node(sources: Sequence[Node], clock: int) -> Node:
+    """Return the merge of the sources; the caller sets its id and its text."""
+    strongest = strongest_of(sources)
+    clock0 = max(source.clock0 for source in sources)
+    if not any(source.is_living for source in sources):
+        clock0 = clock  # merged on purpose, so remembered again
+    stability = max(source.stability for source in sources)
+    superseded = [source.superseded_by for source in sources]
+    return replace(
+        strongest,
+        actors=_union(source.actors for source in sources),
+        when=tuple(sorted(_union(source.when for source in sources))),
+        setting=strongest.setting
+        or next((source.setting for source in sources if source.setting), None),
+        themes=_union(source.themes for source in sources),
+        importance=max(source.importance for source in sources),
+        evidence=_union(source.evidence for source in sources),
+        trust=least_trusted([source.trust for source in sources]),
+        fingerprint=None,
+        cluster_id=_cluster_of(sources),
+        status="active",
+        merged_into=None,
+        status_before=None,
+        parents=tuple(sorted(source.node_id for source in sources)),
+        reason=None,
+        stability=stability,
+        clock0=clock0,
+        due=clock_below(clock0, stability, DYING_BELOW),
+        reactivation_count=sum(source.reactivation_count for source in sources),
+        reactivation_done=sum(source.reactivation_done for source in sources),
+        count_at_death=None,
+        last_activated=max(source.last_activated or "" for source in sources) or None,
+        pinned=any(source.pinned for source in sources),
+        valid_from=min(
+            (source.valid_from for source in sources if source.valid_from), default=None
+        ),
+        superseded_by=None if None in superseded else superseded[0],
+        similar=_similar_to(sources),
+        emb_id=None,
+    )
+
+
+def with_later_changes(strongest: Node, node: Node, sources: Sequence[Node]) -> Node:
+    """Return a source with the evidence, days and recalls that the merge got later."""
+    evidence = set(_union(source.evidence for source in sources))
+    days = set(_union(source.when for source in sources))
+    recalls = node.reactivation_count - sum(source.reactivation_count for source in sources)
+    return replace(
+        strongest,
+        evidence=(
+            *strongest.evidence,
+            *(scene_id for scene_id in node.evidence if scene_id not in evidence),
+        ),
+        when=tuple(sorted({*strongest.when, *(set(node.when) - days)})),
+        reactivation_count=strongest.reactivation_count + max(0, recalls),
+    )
+
+
+def rebuilt_node(
+    node: Node, evidence: Sequence[str], scenes: Sequence[Scene], parents: Sequence[Node]
+) -> Node:
+    """Return the node with only this evidence, from the scenes in it and its parents.
+
+    A merged memory keeps its text, which was written from its parents; any other takes the
+    text of its most important scene. Importance never falls.
+    """
+    sources: list[Node | Scene] = [*parents, *scenes]
+    after = node
+    if not parents:
+        lead = min(scenes, key=lambda scene: (-scene.importance, scene.scene_id))
+        after = replace(
+            node,
+            action=lead.action,
+            feeling=lead.feeling,
+            setting=lead.setting,
+            fingerprint=lead.fingerprint,
+        )
+    return replace(
+        after,
+        evidence=tuple(evidence),
+        actors=_union(source.actors for source in sources),
+        when=tuple(sorted(_union(source.when for source in sources))),
+        themes=_union(source.themes for source in sources),
+        trust=least_trusted([source.trust for source in sources]),
+        emb_id=None,
+        version=node.version + 1,
+    )
+
+
+def strongest_of(sources: Sequence[Node]) -> Node:
+    """Return the most important source; of equals the one with the first id."""
+    return min(sources, key=lambda source: (-source.importance, source.node_id))
+
+
+def _similar_to(sources: Sequence[Node]) -> tuple[str, ...]:
+    """Return the ids of memories that are similar to a source and no sources themselves."""
+    ids = {source.node_id for source in sources}
+    return tuple(
+        node_id for node_id in _union(node.similar for node in sources) if node_id not in ids
+    )
+
+
+def _cluster_of(sources: Sequence[Node]) -> str | None:
+    """Return the cluster of most sources, of the living ones if there are any; ties by id."""
+    living = [source for source in sources if source.is_living] or sources
+    counts = Counter(source.cluster_id for source in living if source.cluster_id is not None)
+    return min(counts, key=lambda cluster_id: (-counts[cluster_id], cluster_id), default=None)
+
+
+def _union(parts: Iterable[Iterable[str]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(text for part in parts for text in part))

@@ -1,0 +1,165 @@
+"""The answers of the reading tools: find or show memories, count the recall, search the history."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from nacre.being.memory.model.fields import checked_days
+from nacre.being.memory.model.types import Node
+from nacre.being.memory.search.browse import MemoryBrowser
+from nacre.being.memory.search.candidates import Memory
+from nacre.being.memory.search.result_list import found_text, message_list, trace
+from nacre.being.memory.search.search import FINDABLE, LIVING, Mode, Search, SearchHit
+from nacre.being.memory.store.history import History
+from nacre.being.memory.store.nodes import Nodes
+from nacre.being.memory.text.memory_text import Fragment, recall_block, shown_line
+from nacre.core.lazy_dataclasses import dataclass, replace
+from nacre.core.limits import RECALL_MEMORIES
+from nacre.ports.vectors import Filter
+
+_RECALL_POOL = 4 * RECALL_MEMORIES  # hits to group
+_SHOWN_SIMILAR = 1  # next to the best of a group: "Ann lent Bob 200" and "Bob lent Ann 200"
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """Text for the model, and the trace of the search for programs."""
+
+    text: str
+    trace: dict[str, Any]
+
+
+class MemoryQueries:
+    """Reads a Being's memory. `counted` says whether the read counts as a recall."""
+
+    def __init__(
+        self, search: Search, browser: MemoryBrowser, nodes: Nodes, history: History
+    ) -> None:
+        self._search = search
+        self._browser = browser
+        self._nodes = nodes
+        self._history = history
+
+    def recall(self, being_id: str, message: str, *, counted: bool) -> Reply:
+        """Return a block of the living memories related to a message, or no text.
+
+        Similar memories count as one, so that an event that was told in many ways leaves room
+        for others.
+        """
+        result = self._search.find(being_id, message, limit=_RECALL_POOL, where=LIVING)
+        groups = grouped(result.hits, RECALL_MEMORIES)
+        hits = tuple(hit for group in groups for hit in group)
+        fragments = [
+            replace(_fragment(first), similar=tuple(map(_fragment, others)))
+            for first, *others in groups
+        ]
+        self._count(being_id, [hit.memory for hit in hits], counted=counted)
+        return Reply(recall_block(fragments, message), trace(replace(result, hits=hits)))
+
+    def search(
+        self,
+        being_id: str,
+        query: str,
+        *,
+        limit: int,
+        mode: Mode = "or",
+        cluster_id: str | None = None,
+        date_from: str | None = None,
+        date_to: str | None = None,
+        status: str | None = None,
+        counted: bool,
+    ) -> Reply:
+        """Return a list of the memories that a query finds, dead ones too."""
+        day_from, day_to = checked_days(date_from, date_to)
+        where = Filter(
+            states=FINDABLE.states if status is None else frozenset({status}),
+            cluster_id=cluster_id,
+            day_from=day_from,
+            day_to=day_to,
+        )
+        result = self._search.find(being_id, query, limit=limit + 1, where=where, mode=mode)
+        has_more = len(result.hits) > limit
+        result = replace(result, hits=result.hits[:limit])
+        self._count(being_id, [hit.memory for hit in result.hits], counted=counted)
+        return Reply(found_text(result, has_more=has_more), trace(result))
+
+    def browse(
+        self,
+        being_id: str,
+        *,
+        cluster_id: str | None = None,
+        node_id: str | None = None,
+        limit: int,
+        query: str | None = None,
+        page: int = 1,
+        counted: bool,
+    ) -> str:
+        """Return one node, one cluster with `limit` of its nodes, or the list of clusters."""
+        if node_id is not None:
+            view = self._browser.node(being_id, node_id)
+        elif cluster_id is not None:
+            view = self._browser.cluster(being_id, cluster_id, limit=limit, query=query, page=page)
+        else:
+            view = self._browser.clusters(being_id, query=query, page=page)
+        self._count(being_id, view.read, counted=counted)
+        return view.text
+
+    def history(
+        self,
+        being_id: str,
+        *,
+        limit: int,
+        query: str | None = None,
+        date_from: str | None = None,
+        date_to: str | None = None,
+        before: str | None = None,
+    ) -> str:
+        """Return the messages that match, each with its time, below a line that counts them."""
+        hits = self._history.search(
+            being_id,
+            limit=limit,
+            query=query,
+            date_from=date_from,
+            date_to=date_to,
+            before=before,
+        )
+        return message_list(hits, query or "")
+
+    def _count(self, being_id: str, memories: Iterable[Memory], *, counted: bool) -> None:
+        # One read of a dead node counts as two recalls, so that the next patrol revives it.
+        nodes = {memory.id: memory.record for memory in memories if isinstance(memory.record, Node)}
+        amounts = {node_id: 2 if node.status == "dead" else 1 for node_id, node in nodes.items()}
+        if counted and amounts:
+            self._nodes.touch(being_id, amounts, nodes=nodes)
+
+
+def grouped(hits: Sequence[SearchHit], limit: int) -> list[list[SearchHit]]:
+    """Return the best hits in at most `limit` groups of similar memories, best first.
+
+    A hit of the same event as an earlier one is left out.
+    """
+    groups: list[list[SearchHit]] = []
+    for hit in hits:
+        group = next((group for group in groups if _are_similar(group[0], hit)), None)
+        if group is None:
+            if len(groups) == limit:
+                break  # lower hits are less related to the message
+            groups.append([hit])
+        elif len(group) <= _SHOWN_SIMILAR and not any(
+            _are_same_event(member, hit) for member in group
+        ):
+            group.append(hit)
+    return groups
+
+
+def _are_similar(first: SearchHit, second: SearchHit) -> bool:
+    is_linked = not first.memory.links.isdisjoint(second.memory.links)
+    return is_linked or _are_same_event(first, second)
+
+
+def _are_same_event(first: SearchHit, second: SearchHit) -> bool:
+    fingerprint = first.memory.record.fingerprint
+    return fingerprint is not None and fingerprint == second.memory.record.fingerprint
+
+
+def _fragment(hit: SearchHit) -> Fragment:
+    return Fragment(shown_line(hit.memory.record), f"{hit.memory.kind} {hit.memory.id}")

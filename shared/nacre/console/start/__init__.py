@@ -1,1 +1,0 @@
-"""The first page: choose or create a Being."""

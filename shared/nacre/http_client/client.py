@@ -1,0 +1,158 @@
+"""Requests to other servers over HTTP/1.1, on connections that are kept for the next request."""
+
+import asyncio
+import os
+import socket
+import ssl
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Final
+
+import h11
+
+from nacre.core.errors import InvalidInputError
+from nacre.core.limits import UPSTREAM_CONNECT_SECONDS, UPSTREAM_KEPT_SECONDS
+from nacre.http_client.address import Address
+from nacre.http_client.connection import CHUNK_BYTES, Connection, Response
+from nacre.http_client.errors import CertificateError, ConnectError, ConnectTimeoutError
+from nacre.http_client.public_addresses import Resolve, resolved
+
+_MAX_IDLE: Final = 32  # connections that wait for a next request to the same server
+
+HeaderLines = tuple[tuple[bytes, bytes], ...]
+
+
+class HttpClient:
+    """Sends requests, and keeps idle connections for the next ones.
+
+    `resolve` returns the addresses of a host; it runs in a thread and may refuse the host.
+    `idle_seconds` holds for servers that do not say how long they keep a connection open.
+    `timeout_hint` is added to the error of a server that is silent for too long.
+    """
+
+    def __init__(
+        self,
+        *,
+        resolve: Resolve = resolved,
+        tls: Callable[[], ssl.SSLContext] = ssl.create_default_context,
+        connect_seconds: float = UPSTREAM_CONNECT_SECONDS,
+        idle_seconds: float = UPSTREAM_KEPT_SECONDS,
+        timeout_hint: str = "",
+    ) -> None:
+        self._resolve = resolve
+        self._make_tls = tls
+        self._tls: ssl.SSLContext | None = None
+        self._connect_seconds = connect_seconds
+        self._idle_seconds = idle_seconds
+        self._timeout_hint = timeout_hint
+        self._idle: dict[tuple[bool, str, int], list[Connection]] = {}
+
+    async def send(
+        self,
+        method: str,
+        address: Address,
+        headers: HeaderLines,
+        body: bytes = b"",
+        *,
+        seconds: float,
+    ) -> Response:
+        """Send a request and return the response, whose body is unread; raises HttpError.
+
+        `headers` are complete: the client adds none. `seconds` limits the wait for the response
+        and for each piece of its body; 0 sets no limit.
+        """
+        try:
+            head = _request_head(method, address.target, headers)
+        except h11.LocalProtocolError as error:
+            raise InvalidInputError("a header cannot be sent on as it is") from error
+        connection = self._idle_connection(address) or await self._open_connection(address)
+        try:
+            return await connection.send(head, body, seconds, self._keep)
+        except BaseException:
+            connection.abort()
+            raise
+
+    def close(self) -> None:
+        """Close the idle connections."""
+        for connections in self._idle.values():
+            while connections:
+                connections.pop().abort()
+
+    def _idle_connection(self, address: Address) -> Connection | None:
+        connections = self._idle.get(address.origin, [])
+        while connections:
+            connection = connections.pop()
+            if connection.is_usable():
+                return connection
+            connection.abort()
+        return None
+
+    def _keep(self, connection: Connection) -> None:
+        connections = self._idle.setdefault(connection.address.origin, [])
+        if len(connections) < _MAX_IDLE:
+            connections.append(connection)
+        else:
+            connection.abort()
+
+    async def _open_connection(self, address: Address) -> Connection:
+        authority = address.authority
+        if address.is_tls and self._tls is None:
+            self._tls = self._make_tls()
+        loop = asyncio.get_running_loop()
+        failure: OSError | UnicodeError | None = None
+        try:
+            async with asyncio.timeout(self._connect_seconds):
+                for ip in await loop.run_in_executor(
+                    None, self._resolve, address.host, address.port
+                ):
+                    try:
+                        return await self._open_at(ip, address)
+                    except OSError as error:
+                        failure = error
+        except TimeoutError as error:
+            raise ConnectTimeoutError(
+                f"{authority} does not answer (no connection within {self._connect_seconds:.0f} s)"
+            ) from error
+        except (OSError, UnicodeError) as error:
+            failure = error
+        if isinstance(failure, ssl.SSLCertVerificationError):
+            raise CertificateError(
+                f"{authority} has a certificate that is not trusted here"
+                f" ({failure.verify_message}); SSL_CERT_FILE can name a file with your authority"
+            ) from failure
+        raise ConnectError(f"{authority} cannot be reached ({_reason(failure)})") from failure
+
+    async def _open_at(self, ip: str, address: Address) -> Connection:
+        reader, writer = await asyncio.open_connection(
+            ip,
+            address.port,
+            ssl=self._tls if address.is_tls else None,
+            server_hostname=address.host if address.is_tls else None,
+            limit=2 * CHUNK_BYTES,
+        )
+        return Connection(
+            reader,
+            writer,
+            address,
+            idle_seconds=self._idle_seconds,
+            timeout_hint=self._timeout_hint,
+        )
+
+
+@lru_cache(maxsize=256)
+def _request_head(method: str, target: str, headers: HeaderLines) -> h11.Request:
+    """Return the checked head of a request. Most heads are like an earlier one."""
+    return h11.Request(method=method, target=target, headers=list(headers))
+
+
+def _reason(error: OSError | UnicodeError | None) -> str:
+    match error:
+        case None:
+            return "it has no address"
+        case socket.gaierror() | UnicodeError():
+            return "there is no host of that name"
+        case ssl.SSLError():
+            return "TLS fails"
+        case _:
+            # asyncio's own text repeats the address.
+            return os.strerror(error.errno) if error.errno else "none of its addresses answers"
