@@ -9,6 +9,7 @@ from nacre.adapters.vectors.item_vectors import ItemVectors
 from nacre.being.memory.index.vector_items import vector_item
 from nacre.being.memory.text.searchable_text import IndexEntry
 from nacre.ports.items.table import Item, Put, Table
+from nacre.ports.packed_vectors import packed
 from nacre.ports.vectors import Filter, Question
 from tests.adapters.vector_cases import EMB_ID, EVERY, both, ids, point, unit
 
@@ -45,6 +46,21 @@ def test_the_items_are_the_index(table: Table) -> None:
     assert not hits.truncated
     assert hits.dense[0].days == ("2026-07-01",)
     assert hits.dense[0].cluster_id == "c"
+
+
+def test_packed_vectors_and_those_of_the_first_version_are_found_together(table: Table) -> None:
+    index = ItemVectors(table, EMB_ID)
+    near, far = unit(4, 3), unit(0, 1)
+    forms = {"plain": near, "small": packed(near), "small far": packed(far), "far": far}
+    for name, vector in forms.items():
+        entry = IndexEntry(name, "node", "pearl", "active", "c", ("2026-07-01",), ())
+        stored = replace(vector_item(entry, None), vectors={EMB_ID: vector})
+        table.put(stored.to_item(BEING))
+
+    hits = index.search(BEING, Question(dense=unit(4, 3), sparse=[], where=EVERY, limit=4)).dense
+
+    assert ids(hits) == ["plain", "small", "far", "small far"]
+    assert [hit.score for hit in hits] == pytest.approx([1, 1, 0.6, 0.6], abs=0.005)
 
 
 def test_filters_and_beings_are_kept_apart(table: Table) -> None:

@@ -125,7 +125,7 @@ def _clusters_follow_from_their_members(
             every = [hashed(node.action) for node in members]
         else:
             points = [from_item(vector_items[f"P#{node.node_id}"]) for node in members]
-            every = [point.subjects[emb_id] for point in points]
+            every = [vector for point in points if (vector := point.subject_vector(emb_id))]
             for node, point in zip(members, points, strict=True):
                 assert (point.state, point.cluster_id) == (node.status, node.cluster_id)
         stored = vector_items.get(CLUSTER + cluster.cluster_id, {}).get(

@@ -10,6 +10,7 @@ from nacre.adapters.vectors.point_rows import TERM, Row
 from nacre.adapters.vectors.point_rules import day_number, term_hash
 from nacre.adapters.vectors.postings import Postings
 from nacre.ports.embedder import Vector
+from nacre.ports.packed_vectors import PackedVector
 from nacre.ports.vectors import Candidates, Filter, Hit, Kind, Question
 
 
@@ -196,22 +197,18 @@ class PointMatrix:
             scores[start : start + _BATCH] = (vectors * exact_query).sum(axis=1)
         return scores
 
-    def _add_vectors(self, first: int, vectors: Sequence[Vector | None]) -> None:
+    def _add_vectors(self, first: int, vectors: Sequence[PackedVector | None]) -> None:
         if not self._dimension:
             return
         end = first + len(vectors)
         while len(self._blocks) * _BLOCK_ROWS < end:
             self._blocks.append(np.empty((_BLOCK_ROWS, self._dimension), dtype=np.float32))
-        empty = bytes(4 * self._dimension)
         start = first
         while start < end:
             block, place = divmod(start, _BLOCK_ROWS)
             count = min(end - start, _BLOCK_ROWS - place)
             batch = vectors[start - first : start - first + count]
-            joined = b"".join(empty if vector is None else vector for vector in batch)
-            self._blocks[block][place : place + count] = np.frombuffer(joined, "<f4").reshape(
-                count, self._dimension
-            )
+            self._blocks[block][place : place + count] = _unpacked(batch, self._dimension)
             start += count
 
     def _add_terms(self, first: int, packed: Sequence[bytes]) -> None:
@@ -222,6 +219,24 @@ class PointMatrix:
 
     def _code(self, text: str | None) -> int:
         return -2 if text is None else self._codes.setdefault(text, len(self._codes))
+
+
+def _unpacked(vectors: Sequence[PackedVector | None], dimension: int) -> npt.NDArray[np.float32]:
+    """Return vectors as rows; a missing one is a row of zeros."""
+    rows = np.zeros((len(vectors), dimension), dtype=np.float32)
+    by_form: dict[int, list[int]] = {}
+    for place, vector in enumerate(vectors):
+        if vector is not None:
+            by_form.setdefault(len(vector), []).append(place)
+    for size, places in by_form.items():
+        joined = b"".join(vectors[place] or b"" for place in places)
+        if size == dimension:
+            numbers = np.frombuffer(joined, np.int8).reshape(-1, dimension).astype(np.float64)
+            lengths = np.sqrt((numbers * numbers).sum(axis=1, keepdims=True))
+            rows[places] = numbers / np.where(lengths > 0, lengths, 1)
+        else:
+            rows[places] = np.frombuffer(joined, "<f4").reshape(-1, dimension)
+    return rows
 
 
 def _lowest_kept_score(scores: _Scores, limit: int) -> float:

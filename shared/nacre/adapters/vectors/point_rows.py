@@ -7,6 +7,7 @@ import numpy as np
 from nacre.adapters.vectors.point_rules import term_counts
 from nacre.core.lazy_dataclasses import dataclass
 from nacre.ports.embedder import Vector
+from nacre.ports.packed_vectors import PackedVector, packed, rounded
 from nacre.ports.vectors import Kind, Point
 
 
@@ -19,7 +20,7 @@ class Row:
     state: str
     cluster_id: str | None
     days: tuple[str, ...]
-    vector: Vector | None
+    vector: PackedVector | None
     packed_terms: bytes
 
 
@@ -42,6 +43,13 @@ def row_of(point: Point) -> Row:
         point.state,
         point.cluster_id,
         point.days,
-        point.vector,
+        _smallest(point.vector),
         pack_terms(point.terms),
     )
+
+
+def _smallest(vector: Vector | None) -> PackedVector | None:
+    """Return the vector packed if that loses nothing: vectors of items were packed before."""
+    if vector is None:
+        return None
+    return packed(vector) if rounded(vector) == vector else vector

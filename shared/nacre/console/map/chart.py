@@ -15,6 +15,8 @@ from nacre.console.map.layout import Disc, Spot, packed, packed_radius, plane, s
 from nacre.core.lazy_dataclasses import dataclass
 from nacre.ports.items.paging import every_item
 from nacre.ports.items.table import Item, Range, Table
+from nacre.ports.packed_vectors import unpacked
+from nacre.ports.vectors import dimension_of
 
 _SPACING = (9.0, 30.0)  # between dots, of a map that is some 900 wide
 _ROOM = 900 * 560 * 0.3
@@ -208,7 +210,7 @@ def _places(
         node_id = str(item["sk"])[2:]
         vector = item.get(of_subject, item.get(of_text))
         if node_id in node_ids and isinstance(vector, bytes):
-            vectors[node_id] = vector
+            vectors[node_id] = unpacked(vector, dimension_of(state.active))
     lengths = {len(vector) for vector in vectors.values()}
     if len(lengths) != 1:
         return {}

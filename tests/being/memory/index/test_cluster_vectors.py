@@ -91,7 +91,7 @@ def test_a_merge_renews_the_mean_of_its_cluster(searched: Searched) -> None:
     assert expected is not None
 
     assert direction(searched.means.get(being_id, "c", EMB_ID)) == pytest.approx(
-        direction(expected[0]), abs=1e-6
+        direction(expected[0]), abs=0.005
     )
     assert set(searched.found()) == {merged.node_id, ids[2]}
 
@@ -99,7 +99,7 @@ def test_a_merge_renews_the_mean_of_its_cluster(searched: Searched) -> None:
     expected = mean_of(letters.documents([node.action for node in nodes]))
     assert expected is not None
     assert direction(searched.means.get(being_id, "c", EMB_ID)) == pytest.approx(
-        direction(expected[0]), abs=1e-6
+        direction(expected[0]), abs=0.005
     )
     assert set(searched.found()) == set(ids)
 

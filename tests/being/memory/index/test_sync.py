@@ -20,11 +20,12 @@ from nacre.being.memory.index.maintenance import (
     ReindexResult,
     RepairResult,
 )
-from nacre.being.memory.index.vector_items import pages
+from nacre.being.memory.index.vector_items import VECTOR_OF, pages
 from nacre.being.memory.model import keys
 from nacre.being.memory.transfer.deferred_index import DeferredIndex
 from nacre.core.limits import INDEX_GRACE_SECONDS, INDEX_KEEP_SECONDS, INDEX_RETRY_SECONDS
 from nacre.ports.items.table import Change, Delete
+from nacre.ports.vectors import dimension_of
 from tests.adapters.conftest import StillClock
 from tests.being.memory.indexed import Bench, Words, entry
 from tests.scaffolding.aws_stack import Stack
@@ -506,10 +507,21 @@ def test_the_sweep_finds_beings_whose_marks_were_left(bench: Bench, clock: Still
     assert list(bench.indexing.marks.beings()) == [bench.being_id]
 
 
+def test_an_item_has_a_byte_for_each_number_of_its_vectors(bench: Bench) -> None:
+    bench.write(entry("a", "pearl"))
+
+    stored = bench.table.get(keys.point(bench.being_id, "a"))
+
+    assert stored is not None
+    [vector] = [value for name, value in stored.items() if name.startswith(VECTOR_OF)]
+    assert isinstance(vector, bytes)
+    assert len(vector) == dimension_of(bench.indexing.configured)
+
+
 @laptop
 def test_a_newer_item_is_refused(bench: Bench) -> None:
     bench.write(entry("a", "pearl"))
-    bench.table.update(keys.point(bench.being_id, "a"), Change(set={"schema": 2}))
+    bench.table.update(keys.point(bench.being_id, "a"), Change(set={"schema": 3}))
 
     with pytest.raises(Exception, match="newer Nacre"):
         bench.upkeep.check(bench.being_id)

@@ -30,6 +30,7 @@ from nacre.core.lazy_dataclasses import dataclass, replace
 from nacre.core.limits import INDEX_RETRY_SECONDS
 from nacre.ports.embedder import Embedder
 from nacre.ports.items.table import Change, Compare, Delete, Put, Table, Update, Value, Write
+from nacre.ports.packed_vectors import packed
 from nacre.ports.vectors import VectorIndex
 
 _AT_ONCE = 100  # points in one transaction and in one request to an index
@@ -296,9 +297,9 @@ class IndexSync:
                 self._paused_until[emb_id] = self._clock() + timedelta(seconds=INDEX_RETRY_SECONDS)
             return result
         for item, vector in zip(lacking, vectors[: len(lacking)], strict=True):
-            result[item.id] = replace(item, vectors={**item.vectors, emb_id: vector})
+            result[item.id] = replace(item, vectors={**item.vectors, emb_id: packed(vector)})
         for item, vector in zip(subjects, vectors[len(lacking) :], strict=True):
-            with_subject = {**item.subjects, emb_id: vector}
+            with_subject = {**item.subjects, emb_id: packed(vector)}
             result[item.id] = replace(result[item.id], subjects=with_subject)
         return result
 

@@ -15,10 +15,11 @@ from nacre.ports.embedder import Vector
 from nacre.ports.items.paging import every_item
 from nacre.ports.items.schema import ItemSchema
 from nacre.ports.items.table import Item, Range, Table, Update
-from nacre.ports.vectors import Kind, Point, is_day
+from nacre.ports.packed_vectors import PackedVector, unpacked
+from nacre.ports.vectors import Kind, Point, dimension_of, is_day
 from nacre.text.analysis import terms
 
-VECTOR = ItemSchema("vector", 1)
+VECTOR = ItemSchema("vector", 2, {1: lambda item: item})  # 2: vectors may be packed
 VECTOR_OF = "vec:"  # prefix of the attribute with the vector of an embedding
 SUBJECT_OF = "sub:"  # prefix of the attribute with the vector of the subject
 CLUSTER = "C#"
@@ -41,9 +42,9 @@ class VectorItem:
     state: str
     cluster_id: str | None
     days: tuple[str, ...]
-    vectors: Mapping[str, Vector] = field(default_factory=dict)
+    vectors: Mapping[str, PackedVector] = field(default_factory=dict)
     subject: str | None = None
-    subjects: Mapping[str, Vector] = field(default_factory=dict)
+    subjects: Mapping[str, PackedVector] = field(default_factory=dict)
 
     def lacks(self, emb_id: str) -> bool:
         """Return whether a vector of this embedding is missing."""
@@ -53,7 +54,7 @@ class VectorItem:
 
     def subject_vector(self, emb_id: str) -> Vector | None:
         """Return the vector of the subject, or of the text if there is no subject."""
-        return (self.vectors if self.subject is None else self.subjects).get(emb_id)
+        return _vector(self.vectors if self.subject is None else self.subjects, emb_id)
 
     def to_item(self, being_id: str) -> Item:
         """Return the item in the store."""
@@ -81,7 +82,7 @@ class VectorItem:
             state=self.state,
             cluster_id=self.cluster_id,
             days=self.days,
-            vector=self.vectors.get(emb_id),
+            vector=_vector(self.vectors, emb_id),
             terms=terms(self.text),
             text_sha=self.digest(emb_id),
         )
@@ -163,13 +164,18 @@ def update_each(table: Table, updates: Sequence[Update]) -> None:
                     table.update(update.key, update.change, when=update.when)
 
 
-def vectors_in(item: Item, prefix: str) -> dict[str, Vector]:
+def vectors_in(item: Item, prefix: str) -> dict[str, PackedVector]:
     """Return an item's vectors by embedding, from the attributes with this prefix."""
     return {
         name[len(prefix) :]: value
         for name, value in item.items()
         if name.startswith(prefix) and isinstance(value, bytes)
     }
+
+
+def _vector(vectors: Mapping[str, PackedVector], emb_id: str) -> Vector | None:
+    vector = vectors.get(emb_id)
+    return None if vector is None else unpacked(vector, dimension_of(emb_id))
 
 
 def _digest(content: bytes) -> str:

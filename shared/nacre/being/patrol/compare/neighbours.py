@@ -130,8 +130,10 @@ class NeighbourSearch:
         vectors = {}
         for memory in memories:
             item = items.get(memory.id)
-            vector = None if item is None else item.subjects.get(space.emb_id)
-            if item is not None and vector is not None and item.subject == memory.action:
+            if item is None or item.subject != memory.action:
+                continue
+            vector = item.subject_vector(space.emb_id)
+            if vector is not None:
                 vectors[memory.id] = vector
         return vectors
 

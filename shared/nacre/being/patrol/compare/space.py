@@ -31,6 +31,7 @@ from nacre.core.lazy_dataclasses import dataclass
 from nacre.ports.embedder import Cosines, Embedder, Vector
 from nacre.ports.items.schema import ItemSchema
 from nacre.ports.items.table import Item, Key, Table
+from nacre.ports.packed_vectors import rounded
 from nacre.text.analysis import mostly_cjk, terms
 
 DIMENSION = 1024
@@ -124,9 +125,10 @@ class Space:
             return {name: hashed(text) for name, text in texts.items()}
         missing = [name for name in texts if name not in stored]
         computed = self.embedder.documents([texts[name] for name in missing]) if missing else []
+        # Rounded as stored ones are, so that it makes no difference which are stored.
         return {
             **{name: stored[name] for name in texts if name in stored},
-            **dict(zip(missing, computed, strict=True)),
+            **dict(zip(missing, map(rounded, computed), strict=True)),
         }
 
     @property
