@@ -6,7 +6,6 @@ import re
 import shlex
 import signal
 import socket
-import sys
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -108,33 +107,19 @@ def test_the_advice_names_the_place_that_was_served(nacre: Nacre, tmp_path: Path
     assert made["being"] == "Pearl"
 
 
-def test_what_is_shown_can_be_pasted(nacre: Nacre, folder: Path) -> None:
+def test_what_is_shown_fits_one_screen_and_can_be_pasted(nacre: Nacre) -> None:
     with serving() as server:
         _, out, _ = server.stop(signal.SIGTERM)
     being_id = nacre("being", "list", "--json").json()[0]["being_id"]
     token = re.findall(SCANNER_PATTERN, out)[0]
-    url, bearer = f"{server.url}/{being_id}", f"Bearer {token}"
-    remote = {"url": url, "headers": {"Authorization": bearer}}
 
     command = next(line.strip() for line in out.splitlines() if "claude mcp add" in line)
-    desktop, cursor, vs_code = (
-        json.loads(block)
-        for block in re.findall(r"^  \{\n.*?^  \}$", out, re.DOTALL | re.MULTILINE)
-    )
 
+    assert len(out.splitlines()) < 15
     assert shlex.split(command) == [
-        *("claude", "mcp", "add", "--transport", "http", "nacre", url),
-        *("--header", f"Authorization: {bearer}"),
+        *("claude", "mcp", "add", "--transport", "http", "nacre", f"{server.url}/{being_id}"),
+        *("--header", f"Authorization: Bearer {token}"),
     ]
-    assert desktop["mcpServers"]["nacre"] == {
-        "command": sys.executable,
-        "args": [
-            *("-m", "nacre.cli", "mcp-server", "--data-dir", str(folder)),
-            *("--owner", "me", "--being", "Pearl"),
-        ],
-    }
-    assert cursor == {"mcpServers": {"nacre": remote}}
-    assert vs_code == {"servers": {"nacre": {"type": "http", **remote}}}
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

@@ -62,10 +62,9 @@ _GLANCE_SECONDS = 0.1  # how often a second interrupt is checked
 def serve(host: str, port: int, *, place: Place) -> None:
     """Run the server on this machine.
 
-    The first start creates a Being, and shows its token and the lines for your client's
-    configuration once. Clients that can log in need no token: give them the URL without the
-    Being. Each start shows a link that signs you in once, within one hour. Several servers may
-    share a data folder.
+    The first start creates a Being and shows its token once. Clients that can log in need no
+    token: give them the URL without the Being. Each start shows a link that signs you in once,
+    within one hour. Several servers may share a data folder.
     """
     if place.stack:
         raise InvalidInputError("serve runs on this machine; a stack has its own URL")
@@ -293,7 +292,6 @@ def _show(laptop: Home, place: Place, url: str) -> None:
             being=first.name,
             url=f"{url}/{first.being_id}",
             token=issued.token,
-            stdio=stdio_command(being=first.name, owner=owner, folder=Path(laptop.ports.where)),
             options=place.options(),
         )
     )

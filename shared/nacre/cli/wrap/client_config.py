@@ -1,36 +1,12 @@
-"""Configuration lines for clients, so that they reach their Being."""
+"""The commands and lines that a start shows, so that clients reach their Being."""
 
-import json
 import shlex
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 SERVER_NAME = "nacre"
-
-
-def recipes(*, url: str, token: str, stdio: Sequence[str]) -> Mapping[str, str]:
-    """Return the configuration for each client, under the name of its file.
-
-    `stdio` is the command line of the stdio server, for clients that do not accept a URL
-    with a token.
-    """
-    bearer = f"Bearer {token}"
-    remote = {"url": url, "headers": {"Authorization": bearer}}
-    return {
-        "Claude Code (run this)": shlex.join(
-            [
-                *("claude", "mcp", "add", "--transport", "http", SERVER_NAME, url),
-                *("--header", f"Authorization: {bearer}"),
-            ]
-        ),
-        "Claude Desktop (claude_desktop_config.json)": _json(
-            {"mcpServers": {SERVER_NAME: {"command": stdio[0], "args": list(stdio[1:])}}}
-        ),
-        "Cursor (~/.cursor/mcp.json)": _json({"mcpServers": {SERVER_NAME: remote}}),
-        "VS Code (.vscode/mcp.json)": _json({"servers": {SERVER_NAME: {"type": "http", **remote}}}),
-    }
 
 
 def stdio_command(*, being: str, owner: str, folder: Path) -> list[str]:
@@ -44,17 +20,20 @@ def token_command(being: str, options: Sequence[str] = ()) -> str:
     return _command("token", "create", "--being", being, *options, "--scope", "full")
 
 
-def welcome(
-    *, being: str, url: str, token: str, stdio: Sequence[str], options: Sequence[str] = ()
-) -> str:
+def welcome(*, being: str, url: str, token: str, options: Sequence[str] = ()) -> str:
     """Return the text of the first start, which is shown only once."""
-    parts = [
+    claude_code = shlex.join(
+        [
+            *("claude", "mcp", "add", "--transport", "http", SERVER_NAME, url),
+            *("--header", f"Authorization: Bearer {token}"),
+        ]
+    )
+    return (
         f"Your Being '{being}' is ready.\n\nURL:   {url}\nToken: {token}\n\n"
-        f"The token is shown only once. For another one, run: {token_command(being, options)}"
-    ]
-    texts = recipes(url=url, token=token, stdio=stdio)
-    parts += [f"{client}:\n\n{_indented(text)}" for client, text in texts.items()]
-    return "\n\n".join(parts)
+        f"The token is shown only once. For another one, run: {token_command(being, options)}\n\n"
+        f"To connect Claude Code, run:\n\n  {claude_code}\n\n"
+        "For other clients, sign in and open 'Connect a client'."
+    )
 
 
 def link_command(options: Sequence[str]) -> str:
@@ -73,11 +52,3 @@ def program() -> list[str]:
     if script.name == "nacre" and script.is_file():
         return [str(script)]
     return [sys.executable, "-m", "nacre.cli"]
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, indent=2)
-
-
-def _indented(text: str) -> str:
-    return "\n".join(f"  {line}" for line in text.splitlines())
