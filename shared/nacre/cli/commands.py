@@ -18,6 +18,14 @@ COMMANDS = {
         "serve.mcp_server:mcp_server",
         "Run an MCP server over standard input and output.",
     ),
+    "connect": (
+        "wrap.connect:connect",
+        "Put Nacre into the configuration of your clients.",
+    ),
+    "disconnect": (
+        "wrap.connect:disconnect",
+        "Take Nacre out of the configuration of your clients.",
+    ),
     "wrap": ("wrap.wrap:wrap", "Put the policy in front of servers that clients already use."),
     "unwrap": ("wrap.unwrap:unwrap", "Let clients start their servers without Nacre again."),
     "proxy": (

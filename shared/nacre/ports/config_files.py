@@ -13,7 +13,7 @@ class WrapRecord:
     """One server's entry as it was, and as it was left.
 
     `old` and `new` are the texts of the one place that differs, `before` is the old entry's
-    value as JSON. All of them may hold keys.
+    value as JSON. All of them may hold keys. Nacre's own entry has no old text.
     """
 
     client: str
@@ -43,6 +43,21 @@ class ConfigFiles(Protocol):
         Tells whether it was written. ConflictError when the file does not come to rest,
         UnavailableError when it cannot be written, ConfigurationError when it must not be.
         """
+        ...
+
+    def create(self, file: str, text: str) -> None:
+        """Write a new file, with the folders that lead to it.
+
+        ConflictError when it exists by now, UnavailableError when it cannot be written.
+        """
+        ...
+
+    def delete(self, file: str, text: str) -> None:
+        """Delete a file that still has this text; raise ConflictError if it has another."""
+        ...
+
+    def has_folder(self, folder: str) -> bool:
+        """Return whether a folder exists."""
         ...
 
 

@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from nacre.cli.operate.client_checks import client_files
 from tests.cli.conftest import Nacre
 from tests.cli.processes import serving
 from tests.scaffolding.server_threads import answering
@@ -182,12 +181,17 @@ def test_another_program_on_the_port_is_told(nacre: Nacre, stranger: int) -> Non
     assert "nacre serve --port" in finding(found, "port")["advice"]
 
 
+URL = '{"type": "http", "url": "http://127.0.0.1:PORT/mcp"}'
+
+
 @pytest.mark.parametrize(
     ("text", "state"),
     [
-        ('{"mcpServers": {"nacre": {}}}', "ok"),
-        ('{"projects": {"/home/ann": {"mcpServers": {"nacre": {}}}}}', "ok"),
-        ('\ufeff{"mcpServers": {"nacre": {}}}', "ok"),
+        (f'{{"mcpServers": {{"nacre": {URL}}}}}', "ok"),
+        (f'{{"projects": {{"/home/ann": {{"mcpServers": {{"nacre": {URL}}}}}}}}}', "ok"),
+        (f'\ufeff{{"mcpServers": {{"nacre": {URL}}}}}', "ok"),
+        ('{"mcpServers": {"nacre": {"command": "/no/such/nacre"}}}', "warn"),
+        (f'{{"mcpServers": {{"nacre": {URL.replace("PORT", "1")}}}}}', "warn"),
         ('{"mcpServers": {"other": {}}}', "warn"),
         ('{"nacre": {}}', "warn"),
         ("[]", "warn"),
@@ -199,41 +203,35 @@ def test_another_program_on_the_port_is_told(nacre: Nacre, stranger: int) -> Non
 def test_a_clients_configuration_is_looked_into(
     nacre: Nacre, port: int, text: str, state: str
 ) -> None:
-    (Path.home() / ".claude.json").write_bytes(text.encode("utf-8", "surrogateescape"))
-
-    found = nacre("doctor", "--port", str(port), "--json").json()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        text = text.replace("PORT", str(listener.getsockname()[1]))
+        (Path.home() / ".claude.json").write_bytes(text.encode("utf-8", "surrogateescape"))
+        found = nacre("doctor", "--port", str(port), "--json").json()
 
     assert finding(found, "client Claude Code")["state"] == state
 
 
-@pytest.mark.parametrize("client", ["VS Code", "Cursor", "Claude Desktop"])
+@pytest.mark.parametrize(
+    ("title", "file", "key"),
+    [
+        ("VS Code", ".config/Code/User/mcp.json", "servers"),
+        ("Cursor", ".cursor/mcp.json", "mcpServers"),
+        ("Claude Desktop", ".config/Claude/claude_desktop_config.json", "mcpServers"),
+    ],
+)
 @pytest.mark.parametrize(("server", "state"), [("nacre", "ok"), ("other", "warn")])
 def test_a_clients_file_may_have_comments(
-    nacre: Nacre, port: int, client: str, server: str, state: str
+    nacre: Nacre, port: int, title: str, file: str, key: str, server: str, state: str
 ) -> None:
-    path = client_files(Path.home())[client]
+    path = Path.home() / file
     path.parent.mkdir(parents=True)
-    key = "servers" if client == "VS Code" else "mcpServers"
-    path.write_text(f'{{ // nacre\n "{key}": {{"{server}": {{"command": "x",}},}} }}')
+    command = json.dumps(sys.executable)
+    path.write_text(f'{{ // nacre\n "{key}": {{"{server}": {{"command": {command},}},}} }}')
 
     found = nacre("doctor", "--port", str(port), "--json").json()
 
-    assert finding(found, f"client {client}")["state"] == state
-    assert "cannot be read" not in finding(found, f"client {client}")["found"]
-
-
-@pytest.mark.parametrize(
-    ("platform", "desktop"),
-    [
-        ("linux", ".config/Claude/claude_desktop_config.json"),
-        ("darwin", "Library/Application Support/Claude/claude_desktop_config.json"),
-        ("win32", "AppData/Roaming/Claude/claude_desktop_config.json"),
-    ],
-)
-def test_clients_keep_their_files_where_the_platform_wants_them(
-    platform: str, desktop: str
-) -> None:
-    assert client_files(Path("/home/ann"), platform)["Claude Desktop"] == Path("/home/ann", desktop)
+    assert finding(found, f"client {title}")["state"] == state
+    assert "cannot be read" not in finding(found, f"client {title}")["found"]
 
 
 def test_a_stack_is_looked_at_from_its_outputs_to_its_address(

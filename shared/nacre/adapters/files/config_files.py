@@ -64,6 +64,35 @@ class LocalConfigFiles:
                     raise ConflictError("another nacre is changing it; try again")
                 return self._replace(path, key, change)
 
+    def create(self, file: str, text: str) -> None:
+        """Write a new file, with the folders that lead to it."""
+        with _translated(file):
+            path = Path(file)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, 0o600)
+            except FileExistsError:
+                raise ConflictError("it exists by now; try again") from None
+            with os.fdopen(descriptor, "wb") as new:
+                new.write(text.encode("utf-8"))
+                new.flush()
+                os.fsync(descriptor)
+            sync_folder(path.parent)
+
+    def delete(self, file: str, text: str) -> None:
+        """Delete a file that still has this text."""
+        with _translated(file):
+            path = Path(file).resolve(strict=True)
+            self._check(path)
+            if _content(path) != text.encode("utf-8"):
+                raise ConflictError("it has changed since; try again")
+            path.unlink()
+            sync_folder(path.parent)
+
+    def has_folder(self, folder: str) -> bool:
+        """Return whether a folder exists."""
+        return Path(folder).is_dir()
+
     def _check(self, path: Path) -> None:
         """Refuse a file that must stay as it is."""
         if str(path) in self.find(self._managed):

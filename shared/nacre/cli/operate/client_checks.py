@@ -1,71 +1,81 @@
 """Checks of doctor about clients: whether Nacre is configured, and wrapped servers can start."""
 
 import shutil
-import sys
-from collections.abc import Iterator, Mapping
+import socket
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from nacre.being.memory.text.memory_text import counted
 from nacre.cli.being_options import Place
 from nacre.cli.operate.finding import Finding
-from nacre.cli.wrap.client_config import SERVER_NAME
-from nacre.core.errors import NacreError
-from nacre.firewall.wrap.config_tree import value_of
-from nacre.firewall.wrap.json_tree import Json
+from nacre.cli.wrap.connect import connector_of
+from nacre.core.own_server_name import OWN
+from nacre.firewall.wrap.client_formats import CLIENTS, Client
 
 if TYPE_CHECKING:
     from nacre.firewall.wrap.client_servers import ClientServer
+    from nacre.firewall.wrap.connector import Connection
 
-_ADVICE = "'nacre token create' makes a token; the README shows what to paste"
 _WRAPPED = "wrapped servers"
+_PATIENCE_SECONDS = 2
 
 
-def client_files(home: Path, platform: str = sys.platform) -> Mapping[str, Path]:
-    """Return the configuration file of each client on a platform."""
-    applications = {
-        "darwin": home / "Library" / "Application Support",
-        "win32": home / "AppData" / "Roaming",
-    }.get(platform, home / ".config")
-    return {
-        "Claude Code": home / ".claude.json",
-        "Claude Desktop": applications / "Claude" / "claude_desktop_config.json",
-        "Cursor": home / ".cursor" / "mcp.json",
-        "VS Code": applications / "Code" / "User" / "mcp.json",
-    }
+def check_clients(place: Place) -> Iterator[Finding]:
+    """Check for every installed client whether it has Nacre, and can reach it."""
+    connector = connector_of(place)
+    installed = [
+        connection
+        for connection in map(connector.state, CLIENTS)
+        if connection.state != "not installed"
+    ]
+    if not installed:
+        advice = "'nacre connect CLIENT' writes one; docs/guides/connect.md shows what to paste"
+        yield Finding("clients", "warn", "no configuration of a client was found", advice)
+    for connection in installed:
+        yield _check(connection)
 
 
-def check_clients(home: Path) -> Iterator[Finding]:
-    """Check the configuration of every installed client."""
-    files = {name: path for name, path in client_files(home).items() if path.exists()}
-    if not files:
-        yield Finding("clients", "warn", "no configuration of a client was found", _ADVICE)
-    for name, path in files.items():
-        yield _check(name, path)
+def _check(connection: "Connection") -> Finding:
+    client, file = connection.client, connection.file
+    check = f"client {client.title}"
+    if connection.state == "refused":
+        problem = f"{file} cannot be read: {connection.note}"
+        return Finding(check, "warn", problem, "repair the file, or let the client write a new one")
+    if connection.state == "not connected":
+        problem = f"{file} does not name {OWN}"
+        return Finding(check, "warn", problem, f"run 'nacre connect {client.name}'")
+    if not connection.address.startswith(("http://", "https://")):
+        if _is_installed(connection.address):
+            return Finding(check, "ok", f"{file} starts {OWN}")
+        problem = f"{file} starts a {OWN} that is not there: {connection.address[:200]}"
+        return Finding(check, "warn", problem, _again(client))
+    if _answers(connection.address):
+        return Finding(check, "ok", f"{file} names {OWN}, which answers at {connection.address}")
+    problem = f"{file} names {OWN} at {connection.address}, where no server answers"
+    return Finding(check, "warn", problem, "run 'nacre serve', or connect it to another URL")
 
 
-def _check(name: str, path: Path) -> Finding:
-    check = f"client {name}"
+def _is_installed(command: str) -> bool:
+    """Return whether the program of a command line exists; its path may have spaces."""
+    words = command.split(" ")
+    return any(not _is_missing(" ".join(words[:count])) for count in range(1, len(words) + 1))
+
+
+def _again(client: Client) -> str:
+    return f"run 'nacre disconnect {client.name}', then 'nacre connect {client.name}'"
+
+
+def _answers(url: str) -> bool:
+    """Return whether something listens at the host and port of a URL."""
     try:
-        # Most clients allow comments and trailing commas.
-        configured = _mentions(value_of(Json().parse(path.read_text(encoding="utf-8-sig"))))
-    except (OSError, ValueError, RecursionError, NacreError):
-        advice = "repair the file, or let the client write a new one"
-        return Finding(check, "warn", f"{path} cannot be read as JSON", advice)
-    if configured:
-        return Finding(check, "ok", f"{path} names {SERVER_NAME}")
-    return Finding(check, "warn", f"{path} does not name {SERVER_NAME}", _ADVICE)
-
-
-def _mentions(value: object) -> bool:
-    """Tell whether Nacre is in any list of servers, at any depth."""
-    if isinstance(value, dict):
-        for key in ("mcpServers", "servers"):
-            servers = value.get(key)
-            if isinstance(servers, dict) and SERVER_NAME in servers:
-                return True
-        return any(map(_mentions, value.values()))
-    return isinstance(value, list) and any(map(_mentions, value))
+        parts = urlsplit(url)
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+        with socket.create_connection((parts.hostname or "", port), timeout=_PATIENCE_SECONDS):
+            return True
+    except (OSError, ValueError):
+        return False
 
 
 def check_wrapped(place: Place) -> Iterator[Finding]:

@@ -1,7 +1,6 @@
 """The command `nacre doctor`: checks, with advice for each problem."""
 
 import platform
-from pathlib import Path
 
 import click
 
@@ -49,7 +48,7 @@ def _findings(place: Place, port: int | None) -> list[Finding]:
     if settings[0].state == "fail":
         return findings
     findings += check_stack(place) if place.stack else check_laptop(place, port)
-    findings += attempt("clients", lambda: check_clients(Path.home()))
+    findings += attempt("clients", lambda: check_clients(place))
     if place.stack:
         return findings
     return findings + attempt("wrapped servers", lambda: check_wrapped(place))

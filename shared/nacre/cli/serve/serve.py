@@ -85,8 +85,8 @@ def serve(host: str, port: int, *, place: Place) -> None:
                 laptop, place, host, settings, log, changes, is_forced=lambda: server.force_exit
             )
             server = _server(app, log, settings, stopping=changes.close)
-            log.write("info", "serving", url=url, folder=laptop.ports.where)
             with registered_server(Path(laptop.ports.where), url):
+                log.write("info", "serving", url=url, folder=laptop.ports.where)
                 server.run(sockets=[listener])
             log.write("info", "stopped")
     finally:

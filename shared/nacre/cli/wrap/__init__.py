@@ -1,1 +1,1 @@
-"""The commands `wrap` and `unwrap`, and the entries to paste into a client's configuration."""
+"""The commands that change the files of clients: `connect`, `disconnect`, `wrap` and `unwrap`."""

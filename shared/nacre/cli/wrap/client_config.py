@@ -32,7 +32,7 @@ def welcome(*, being: str, url: str, token: str, options: Sequence[str] = ()) ->
         f"Your Being '{being}' is ready.\n\nURL:   {url}\nToken: {token}\n\n"
         f"The token is shown only once. For another one, run: {token_command(being, options)}\n\n"
         f"To connect Claude Code, run:\n\n  {claude_code}\n\n"
-        "For other clients, sign in and open 'Connect a client'."
+        f"To connect other clients, run: {_command('connect')}"
     )
 
 

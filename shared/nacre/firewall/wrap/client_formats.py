@@ -45,7 +45,8 @@ class Client:
     In paths `~` is the home folder, `{config}` the platform's folder for configuration and
     `{xdg}` that of Unix tools. `$NAME…|…` is the first path if the variable is set, else the
     second. A prefix such as `linux:` limits a path to a platform. A `*` in a container matches
-    every key. `managed` files belong to an administrator.
+    every key. `managed` files belong to an administrator. A client with an `own_file` keeps each
+    server in a file, and that one is for Nacre.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Client:
     files: tuple[str, ...]
     project: tuple[str, ...] = ()
     managed: tuple[str, ...] = ()
+    own_file: str = ""
     containers: tuple[tuple[str, ...], ...] = (("mcpServers",),)
     format: Format = "json"
     shape: Shape = Shape()
@@ -167,6 +169,7 @@ CLIENTS: tuple[Client, ...] = (
             "$CONTINUE_GLOBAL_DIR/mcpServers/*.yaml|~/.continue/mcpServers/*.yaml",
         ),
         project=(".continue/mcpServers/*.yaml",),
+        own_file="$CONTINUE_GLOBAL_DIR/mcpServers/nacre.yaml|~/.continue/mcpServers/nacre.yaml",
         format="yaml",
         shape=Shape(headers=("requestOptions", "headers")),
         restart="reload its configuration",
@@ -271,6 +274,12 @@ CLIENTS: tuple[Client, ...] = (
 def user_files(client: Client, machine: Machine) -> list[str]:
     """Return the patterns of a client's own files."""
     return list(dict.fromkeys(_expanded(client.files, machine)))
+
+
+def own_file_of(client: Client, machine: Machine) -> str:
+    """Return the file that Nacre's entry goes to if no file of the client exists."""
+    patterns = (client.own_file,) if client.own_file else client.files
+    return next(file for file in _expanded(patterns, machine) if "*" not in file)
 
 
 def project_files(client: Client, machine: Machine) -> list[str]:

@@ -73,6 +73,25 @@ class Dialect(ABC):
     def replace_map(self, text: str, node: Node, value: Mapping[str, Value]) -> Edit:
         """Return the edit that rewrites a map completely."""
 
+    @abstractmethod
+    def insertion(self, text: str, root: Node, path: Sequence[str], value: Value) -> Edit:
+        """Return the edit that adds a value at a path, with the maps that lead to it."""
+
+    def removal(self, text: str, root: Node, path: Sequence[str]) -> Edit:
+        """Return the edit that removes the member at a path."""
+        del text
+        parent = root
+        for key in path[:-1]:
+            parent = member_at(parent, key).node
+        members = parent.members or ()
+        member = member_at(parent, path[-1])
+        place = members.index(member)
+        if len(members) == 1:
+            return parent.start, parent.end, "{}"
+        if place + 1 < len(members):
+            return member.start, members[place + 1].start, ""
+        return members[place - 1].node.end, member.node.end, ""
+
     def replace_scalar(self, node: Node, value: str) -> Edit:
         """Return the edit that replaces a value with a text."""
         return node.start, node.end, self.quoted(value)
@@ -134,6 +153,21 @@ def value_of(node: Node) -> Value:
     return node.scalar
 
 
+def map_for(root: Node, path: Sequence[str], value: Value) -> tuple[Node, str, Value]:
+    """Return the deepest map on a path, and the member to add there so that the path exists."""
+    parent, depth = root, 0
+    for key in path[:-1]:
+        member = single_member(parent, key)
+        if member is None:
+            break
+        if member.node.members is None or member.node.uneditable:
+            raise ConfigurationError(member.node.uneditable or f"'{key}' in it is not a map")
+        parent, depth = member.node, depth + 1
+    for key in reversed(path[depth + 1 :]):
+        value = {key: value}
+    return parent, path[depth], value
+
+
 def content_except(node: Node, hidden: Node) -> object:
     """Return the content of a tree without one of its nodes, to compare two trees."""
     if node is hidden:
@@ -151,6 +185,14 @@ def single_member(node: Node, key: str) -> Member | None:
     if len(members) > 1:
         raise ConfigurationError(f"'{key}' is there twice; remove one of them")
     return members[0] if members else None
+
+
+def member_at(node: Node, key: str) -> Member:
+    """Return the only member with a key, or raise ConfigurationError."""
+    member = single_member(node, key)
+    if member is None:
+        raise ConfigurationError(f"'{key}' is no longer there")
+    return member
 
 
 def check_keys(node: Node) -> None:

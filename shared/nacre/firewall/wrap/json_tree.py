@@ -6,7 +6,7 @@ change are touched.
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from nacre.core.limits import MAX_CONFIG_DEPTH
 from nacre.firewall.wrap.config_tree import (
@@ -19,6 +19,8 @@ from nacre.firewall.wrap.config_tree import (
     Value,
     indent_before,
     line_error,
+    line_start,
+    map_for,
     newline_of,
 )
 
@@ -36,6 +38,7 @@ _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(\r\n|.))", re.D
 _MEANINGS = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "0": "\0"}
 _LINE_ENDS = frozenset({"\n", "\r", "\r\n", "\u2028", "\u2029"})
 _BRACKET = re.compile(r'"(?>(?:[^"\\]++|\\.)*)"|[\[\]{}]', re.DOTALL)
+_STEP = "  "
 _WORDS = frozenset({"true", "false", "null"})
 
 
@@ -73,6 +76,30 @@ class Json(Dialect):
             return node.start, node.end, self.one_line(dict(value))
         step = inner[len(outer) :]
         return node.start, node.end, self._lines(dict(value), newline_of(text), outer, step)
+
+    def insertion(self, text: str, root: Node, path: Sequence[str], value: Value) -> Edit:
+        """Return the edit that adds a value at a path, with the maps that lead to it."""
+        parent, key, value = map_for(root, path, value)
+        newline = newline_of(text)
+        outer = _indentation(text, parent.start)
+        if parent.start == parent.end:  # there is no document yet
+            body = self._lines({key: value}, newline, "", _STEP)
+            return parent.start, parent.end, body + newline
+        if not parent.members:
+            inner = outer + _STEP
+            at = parent.start + 1
+            body = (
+                f"{newline}{inner}{self.quoted(key)}: {self._lines(value, newline, inner, _STEP)}"
+            )
+            return at, at, body + ("" if "\n" in text[at : parent.end] else newline + outer)
+        last = parent.members[-1]
+        indent = indent_before(text, last.start)
+        if indent is None:
+            return self.add_member(text, last, parent, key, value)
+        step = indent[len(outer) :] if indent.startswith(outer) and indent != outer else _STEP
+        body = self._lines(value, newline, indent, step)
+        end = last.node.end
+        return end, end, f",{newline}{indent}{self.quoted(key)}: {body}"
 
     def _lines(self, value: Value, newline: str, outer: str, step: str) -> str:
         """Return a map with one member on each line; lists stay on one line."""
@@ -185,6 +212,13 @@ class _Scanner:
             except ValueError:
                 pass  # an escape that only JSON5 knows
         return string.end(), _ESCAPE.sub(_meaning, raw[1:-1])
+
+
+def _indentation(text: str, at: int) -> str:
+    """Return the white space at the start of the line of a position."""
+    start = line_start(text, at)
+    line = text[start:at].lstrip("\ufeff")
+    return line[: len(line) - len(line.lstrip(" \t"))]
 
 
 def _is_strict(text: str) -> bool:

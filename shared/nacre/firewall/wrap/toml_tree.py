@@ -16,6 +16,7 @@ from nacre.firewall.wrap.config_tree import (
     RawValue,
     Value,
     indent_before,
+    member_at,
     newline_of,
 )
 
@@ -69,6 +70,25 @@ class Toml(Dialect):
         lines = [text[start : _Scanner(text).header(start)[1]]]
         lines += [f"{self._key(key)} = {self.one_line(item)}" for key, item in value.items()]
         return start, end, newline_of(text).join(lines)
+
+    def insertion(self, text: str, root: Node, path: Sequence[str], value: Value) -> Edit:
+        """Return the edit that adds a table at the end of the file."""
+        del root
+        newline = newline_of(text)
+        lines = [f"[{'.'.join(map(self._key, path))}]"]
+        if isinstance(value, dict):
+            lines += [f"{self._key(key)} = {self.one_line(item)}" for key, item in value.items()]
+        before = "" if not text else newline if text.endswith("\n") else newline * 2
+        return len(text), len(text), before + newline.join(lines) + newline
+
+    def removal(self, text: str, root: Node, path: Sequence[str]) -> Edit:
+        """Return the edit that removes a table with its subtables."""
+        node = root
+        for key in path:
+            node = member_at(node, key).node
+        start, end = self.extent(text, node)
+        line_end = text.find("\n", end)
+        return start, len(text) if line_end < 0 else line_end + 1, ""
 
     def quoted(self, text: str) -> str:
         """Return a text in quotes."""

@@ -21,6 +21,7 @@ from nacre.firewall.wrap.config_tree import (
     RawValue,
     Value,
     line_start,
+    map_for,
     newline_of,
 )
 
@@ -87,6 +88,22 @@ class Yaml(Dialect):
         column = node.start - line_start(text, node.start)
         lines = self._lines(value, column)
         return node.start, node.end, newline_of(text).join(lines).lstrip(" ")
+
+    def insertion(self, text: str, root: Node, path: Sequence[str], value: Value) -> Edit:
+        """Return the edit that adds a value at a path, with the maps that lead to it."""
+        parent, key, value = map_for(root, path, value)
+        if not parent.members:
+            body = newline_of(text).join(self._lines({key: value}, 0)) + newline_of(text)
+            if parent.start != parent.end:
+                raise ConfigurationError("an empty map in it cannot be extended; remove it")
+            return parent.end, parent.end, body
+        last = parent.members[-1]
+        if not parent.is_block:
+            return self.add_member(text, last, parent, key, value)
+        column = last.start - line_start(text, last.start)
+        lines = self._lines({key: value}, column)
+        end = last.node.end
+        return end, end, "".join(newline_of(text) + line for line in lines)
 
     def _key(self, key: str) -> str:
         is_plain = _PLAIN_KEY.fullmatch(key) and key.lower() not in _WORDS

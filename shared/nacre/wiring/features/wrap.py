@@ -12,6 +12,7 @@ from nacre.core.lazy_dataclasses import dataclass
 from nacre.firewall.rules.arguments.base_folders import NONE
 from nacre.firewall.wrap.client_formats import CLIENTS, Machine, managed_files
 from nacre.firewall.wrap.command_line import Launcher
+from nacre.firewall.wrap.connector import Connector
 from nacre.firewall.wrap.wrapper import Wrapper
 from nacre.ports.config_files import ConfigFiles, WrapRecords
 from nacre.wiring.data_folder import prepare_data_folder
@@ -30,6 +31,13 @@ class Wrapping:
     records: WrapRecords
     machine: Machine
     wrapper: Wrapper
+
+
+def open_connector(place: Path, url: str, command: Sequence[str]) -> Connector:
+    """Return the connector of this machine. Reading the state of clients creates no folder."""
+    files, machine = _files_of_clients(place)
+    records = FolderWrapRecords(place / _FOLDER / "connections")
+    return Connector(files, records, machine, url=url, command=command, now=system_clock)
 
 
 def open_wrapping(
@@ -55,12 +63,17 @@ def open_wrapping(
         rules = user_policy
     if rules:
         options += ["--policy", str(Path(rules).expanduser().absolute())]
-    machine = Machine(sys.platform, str(Path.home()), os.environ, str(Path.cwd()))
-    managed = [pattern for client in CLIENTS for pattern in managed_files(client, machine)]
-    files = LocalConfigFiles(place / _FOLDER, managed=managed, now=system_clock)
+    files, machine = _files_of_clients(place)
     records = FolderWrapRecords(place / _FOLDER / "entries")
     folders = tuple(
         [base if base == NONE else str(Path(base).expanduser().absolute()) for base in bases]
     )
     launcher = Launcher(tuple(program), tuple(options), folders, str(Path.home()))
-    return Wrapping(files, records, machine, Wrapper(files, records, launcher, now=system_clock))
+    wrapper = Wrapper(files, records, launcher, now=system_clock)
+    return Wrapping(files, records, machine, wrapper)
+
+
+def _files_of_clients(place: Path) -> tuple[LocalConfigFiles, Machine]:
+    machine = Machine(sys.platform, str(Path.home()), os.environ, str(Path.cwd()))
+    managed = [pattern for client in CLIENTS for pattern in managed_files(client, machine)]
+    return LocalConfigFiles(place / _FOLDER, managed=managed, now=system_clock), machine

@@ -1,0 +1,167 @@
+"""The commands `nacre connect` and `nacre disconnect`: Nacre itself in the files of clients."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from nacre.cli.being_options import Place, being_options, combined
+from nacre.cli.display import json_option, show_json, show_table
+from nacre.cli.exit_codes import FAILURE, OK, tell
+from nacre.cli.wrap.client_config import program
+from nacre.core.errors import InvalidInputError
+from nacre.firewall.wrap.client_formats import CLIENTS
+from nacre.firewall.wrap.own_entry import is_by_url, login_of
+
+if TYPE_CHECKING:
+    from nacre.firewall.wrap.connector import Connection, Connector
+
+_client_options = combined(
+    click.argument(
+        "names",
+        metavar="[CLIENT]...",
+        nargs=-1,
+        type=click.Choice([client.name for client in CLIENTS]),
+    ),
+    click.option("--all", "every", is_flag=True, help="Every client that is installed."),
+    click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing."),
+    json_option,
+)
+
+
+@click.command()
+@_client_options
+@click.option(
+    "--url",
+    metavar="URL",
+    default="",
+    help="The server's URL. [default: that of the running server, else the usual port]",
+)
+@being_options
+def connect(
+    names: tuple[str, ...], *, every: bool, dry_run: bool, as_json: bool, url: str, place: Place
+) -> int:
+    """Put Nacre into the configuration of your clients.
+
+    A client that can log in gets the URL, and every other client the command that starts Nacre.
+    No token is written, and no file of a project is changed. 'nacre disconnect' restores the file
+    byte for byte. Without a CLIENT, the command lists the clients that are installed.
+    """
+    from nacre.wiring.data_folder import prepare_data_folder
+
+    if place.stack and not url:
+        raise InvalidInputError("give the stack's URL: --url, with the value of its output McpUrl")
+    connector = connector_of(place, url)
+    if not names and not every:
+        return _show(_installed(connector), as_json=as_json)
+    if not dry_run:
+        prepare_data_folder(place.folder())
+    done = _each(connector, connector.connect, names, every=every, dry_run=dry_run)
+    code = _show(done, as_json=as_json, rehearsed=dry_run)
+    if not dry_run:
+        _show_next_steps(done)
+    return code
+
+
+@click.command()
+@_client_options
+@being_options
+def disconnect(
+    names: tuple[str, ...], *, every: bool, dry_run: bool, as_json: bool, place: Place
+) -> int:
+    """Take Nacre out of the configuration of your clients.
+
+    A file that 'nacre connect' changed is restored byte for byte. If the client has rewritten it
+    since, only Nacre's entry is removed.
+    """
+    if not names and not every:
+        raise InvalidInputError("name the clients, or give --all; see 'nacre connect'")
+    connector = connector_of(place)
+    done = _each(connector, connector.disconnect, names, every=every, dry_run=dry_run)
+    return _show(done, as_json=as_json, rehearsed=dry_run)
+
+
+def connector_of(place: Place, url: str = "") -> "Connector":
+    """Return the connector of this machine; without a URL it uses that of the running server."""
+    from nacre.wiring.features.wrap import open_connector
+
+    folder = Path(place.folder()).expanduser().absolute()
+    being = ["--being", place.being] if place.being else []
+    owner = ["--owner", place.owner] if place.owner else []
+    command = [*program(), "mcp-server", "--data-dir", str(folder), *owner, *being]
+    return open_connector(folder, url or _server_url(folder, place), command)
+
+
+def _server_url(folder: Path, place: Place) -> str:
+    from nacre.cli.serve.serve import PORT
+    from nacre.wiring.server_registry import running_urls
+    from nacre.wiring.settings import Settings
+
+    public = Settings.from_environment().public_url
+    usual = f"{public}/mcp" if public else f"http://127.0.0.1:{PORT}/mcp"
+    url = next(iter(running_urls(folder)), usual)
+    if place.being is None or place.stack:
+        return url
+    return f"{url}/{place.open_being()[1].being_id}"
+
+
+def _each(
+    connector: "Connector",
+    step: "Callable[..., Connection]",
+    names: tuple[str, ...],
+    *,
+    every: bool,
+    dry_run: bool,
+) -> "list[Connection]":
+    if bool(names) == every:
+        raise InvalidInputError("name the clients, or give --all, not both")
+    chosen = [client for client in CLIENTS if client.name in names]
+    if every:
+        chosen = [connection.client for connection in _installed(connector)]
+    return [step(client, rehearse=dry_run) for client in chosen]
+
+
+def _installed(connector: "Connector") -> "list[Connection]":
+    states = map(connector.state, CLIENTS)
+    return [connection for connection in states if connection.state != "not installed"]
+
+
+def _show(connections: "Sequence[Connection]", *, as_json: bool, rehearsed: bool = False) -> int:
+    refused = [connection for connection in connections if connection.state == "refused"]
+    if as_json:
+        show_json(
+            [
+                {
+                    "client": connection.client.name,
+                    "state": connection.state,
+                    "file": connection.file,
+                    "note": connection.note,
+                }
+                for connection in connections
+            ]
+        )
+    else:
+        rows = [
+            (connection.client.name, connection.client.title, connection.state, connection.file)
+            for connection in connections
+            if connection.state != "refused"
+        ]
+        if rows:
+            show_table(("CLIENT", "TITLE", "WOULD BE" if rehearsed else "IS", "FILE"), rows)
+        if not connections:
+            click.echo("No client is installed that Nacre knows.", err=True)
+    for connection in refused:
+        tell(f"{connection.client.title}, {connection.file}: {connection.note}")
+    return FAILURE if refused else OK
+
+
+def _show_next_steps(connections: "list[Connection]") -> None:
+    """Tell the user how to log in, and how to make each client read its file again."""
+    changed = [connection.client for connection in connections if connection.state == "connected"]
+    for client in changed:
+        click.echo(f"To apply this in {client.title}: {client.restart}.", err=True)
+        if login := login_of(client):
+            click.echo(f"To log in with {client.title}: {login}.", err=True)
+    if any(map(is_by_url, changed)):
+        click.echo("The server must be running: nacre serve", err=True)
