@@ -7,6 +7,7 @@ import pty
 import re
 import struct
 import subprocess
+import sys
 import termios
 import time
 from collections.abc import Callable, Iterator
@@ -83,6 +84,12 @@ class Machine:
         """Return the variables of a user who has no browser."""
         path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
         return {**clean_environment(str(self.home)), "PATH": path, "BROWSER": "true", **variables}
+
+    def connect(self, client: str, url: str) -> None:
+        """Let Nacre write the entry of a client."""
+        command = [sys.executable, "-m", "nacre.cli", "connect", client, "--url", url]
+        environment = self.environment(PYTHONPATH=str(ROOT / "shared"))
+        subprocess.run(command, env=environment, check=True, capture_output=True)
 
     def write(self, name: str, value: Any) -> None:
         """Write a configuration."""
@@ -248,19 +255,19 @@ def log_in_at_terminal(machine: Machine, server: LoginServer, *command: str) -> 
 
 
 def claude_login(machine: Machine, server: LoginServer) -> Callable[[], str]:
-    machine.run("claude", "mcp", "add", "--transport", "http", "-s", "user", "nacre", server.url)
+    machine.connect("claude-code", server.url)
     log_in_at_terminal(machine, server, "claude", "mcp", "login", "nacre", "--no-browser")
     return lambda: machine.run("claude", "mcp", "list")
 
 
 def codex_login(machine: Machine, server: LoginServer) -> Callable[[], str]:
-    # `add` logs in by itself where the server offers it.
-    log_in(machine, server, "codex", "mcp", "add", "nacre", "--url", server.url)
+    machine.connect("codex", server.url)
+    log_in(machine, server, "codex", "mcp", "login", "nacre")
     return lambda: codex_tools(machine)
 
 
 def opencode_login(machine: Machine, server: LoginServer) -> Callable[[], str]:
-    opencode_config(machine, {"url": server.url})
+    machine.connect("opencode", server.url)
     log_in(machine, server, "opencode", "mcp", "auth", "nacre")
     return lambda: machine.run("opencode", "mcp", "list")
 
@@ -307,6 +314,13 @@ def test_an_application_logs_in_by_url_alone_and_renews_its_token(
         assert sign in second
         assert server.owner.logins == 1
         assert len(place.authority.grants.of_owner("me")) == 1
+
+
+def test_gemini_cli_reads_the_entry_that_nacre_writes(machine: Machine) -> None:
+    machine.write(".gemini/settings.json", {"security": {"folderTrust": {"enabled": False}}})
+    machine.connect("gemini-cli", "http://127.0.0.1:1/mcp")
+
+    assert "nacre: http://127.0.0.1:1/mcp (http)" in machine.run("gemini", "mcp", "list")
 
 
 def test_the_guide_names_the_versions_that_are_run() -> None:

@@ -1,9 +1,10 @@
-"""Clients that are set up with exactly what the first start prints."""
+"""Clients that are set up with what the first start prints, or with `nacre connect`."""
 
 import asyncio
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -21,20 +22,23 @@ TOKYO = {"timezone": "Asia/Tokyo"}
 
 
 @dataclass(frozen=True, slots=True)
-class Printed:
-    """The configurations that the first start printed, by client."""
+class Configured:
+    """The line that the first start prints, and the entry that `nacre connect` writes."""
 
+    claude_code: list[str]
     claude_desktop: dict[str, Any]
-    cursor: dict[str, Any]
-    vs_code: dict[str, Any]
 
 
 @pytest.fixture(scope="module")
-def printed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Printed]:
+def configured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Configured]:
     home = tmp_path_factory.mktemp("home")
+    nacre = [sys.executable, "-m", "nacre.cli"]
+    place = ["--data-dir", str(home / "data")]
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "shared"), "HOME": str(home)}
+    environment.pop("XDG_CONFIG_HOME", None)
     process = subprocess.Popen(
-        [sys.executable, "-m", "nacre.cli", "serve", "--port", "0", "--data-dir", home / "data"],
-        env=os.environ | {"PYTHONPATH": str(ROOT / "shared")},
+        [*nacre, "serve", "--port", "0", *place],
+        env=environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -45,16 +49,17 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Printed]:
         # The first line of the log comes when the socket listens, after all that is printed.
         process.stderr.readline()
         os.set_blocking(process.stdout.fileno(), False)
-        text = process.stdout.read()
-        found = re.findall(
-            r"^(Claude Desktop|Cursor|VS Code) .*:\n\n(( .*\n)+)", text, re.MULTILINE
+        command = re.search(r"^  (claude mcp add .*)$", process.stdout.read(), re.MULTILINE)
+        assert command is not None
+        subprocess.run(
+            [*nacre, "connect", "claude-desktop", *place],
+            env=environment,
+            check=True,
+            capture_output=True,
         )
-        configurations = {name: json.loads(block) for name, block, _ in found}
-        yield Printed(
-            configurations["Claude Desktop"]["mcpServers"]["nacre"],
-            configurations["Cursor"]["mcpServers"]["nacre"],
-            configurations["VS Code"]["servers"]["nacre"],
-        )
+        file = home / ".config" / "Claude" / "claude_desktop_config.json"
+        servers = json.loads(file.read_text())["mcpServers"]
+        yield Configured(shlex.split(command[1]), servers["nacre"])
     finally:
         process.terminate()
         process.communicate(timeout=60)
@@ -68,32 +73,31 @@ async def tell_the_time(client: Client) -> str:
 
 
 @pytest.mark.requirement("003.client.brt-config")
-@pytest.mark.parametrize("client_name", ["cursor", "vs_code"])
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 def test_a_client_with_the_printed_url_and_header_connects(
-    printed: Printed, client_name: str, mode: Any
+    configured: Configured, mode: Any
 ) -> None:
-    configuration = getattr(printed, client_name)
+    *_, url, option, header = configured.claude_code
+    name, _, value = header.partition(": ")
 
     async def main() -> str:
         async with (
-            httpx2.AsyncClient(headers=configuration["headers"]) as http,
-            Client(
-                streamable_http_client(configuration["url"], http_client=http), mode=mode
-            ) as client,
+            httpx2.AsyncClient(headers={name: value}) as http,
+            Client(streamable_http_client(url, http_client=http), mode=mode) as client,
         ):
             return await tell_the_time(client)
 
-    assert re.fullmatch(r"Bearer brt_\w+", configuration["headers"]["Authorization"])
+    assert (option, name) == ("--header", "Authorization")
+    assert re.fullmatch(r"Bearer brt_\w+", value)
     assert asyncio.run(main()) == "Asia/Tokyo"
 
 
 @pytest.mark.requirement("000.client.stdio-config")
 @pytest.mark.requirement("000.stdio.local-trust")
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-def test_a_client_with_the_printed_command_needs_no_token(printed: Printed, mode: Any) -> None:
+def test_a_client_with_the_command_needs_no_token(configured: Configured, mode: Any) -> None:
     async def main() -> str:
-        parameters = StdioServerParameters(**printed.claude_desktop)
+        parameters = StdioServerParameters(**configured.claude_desktop)
         async with Client(parameters, mode=mode) as client:
             noted = await client.call_tool("update_notes", {"notes": ["written without a token"]})
             assert not noted.is_error
@@ -103,9 +107,9 @@ def test_a_client_with_the_printed_command_needs_no_token(printed: Printed, mode
 
 
 @pytest.mark.requirement("000.stdio.per-client")
-def test_clients_of_one_folder_have_a_process_each(printed: Printed) -> None:
+def test_clients_of_one_folder_have_a_process_each(configured: Configured) -> None:
     async def main() -> list[str]:
-        parameters = StdioServerParameters(**printed.claude_desktop)
+        parameters = StdioServerParameters(**configured.claude_desktop)
         async with Client(parameters) as one, Client(parameters) as other:
             return [await tell_the_time(one), await tell_the_time(other)]
 
@@ -114,8 +118,8 @@ def test_clients_of_one_folder_have_a_process_each(printed: Printed) -> None:
 
 @pytest.mark.requirement("000.stdio.only")
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="open files are listed on Linux")
-def test_a_stdio_server_opens_no_socket(printed: Printed) -> None:
-    command = [printed.claude_desktop["command"], *printed.claude_desktop["args"]]
+def test_a_stdio_server_opens_no_socket(configured: Configured) -> None:
+    command = [configured.claude_desktop["command"], *configured.claude_desktop["args"]]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as process:
