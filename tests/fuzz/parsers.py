@@ -133,7 +133,7 @@ TARGETS: Mapping[str, tuple[str, ...]] = {
     "sealed": (
         *(
             "adapters.files.vault",
-            "adapters.items.values",
+            "adapters.sqlite.item_json",
             "adapters.items.item_query",
             "cli.policy.audit",
         ),

@@ -280,7 +280,7 @@ def new_world(
 
 def items_in(database: SqliteDatabase) -> list[Item]:
     """Return every item of a store."""
-    from nacre.adapters.items.values import decode_item
+    from nacre.adapters.sqlite.item_json import decode_item
 
     with database.read() as connection:
         rows = connection.execute("SELECT body FROM data ORDER BY pk, sk").fetchall()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from nacre.adapters.files.vault import FileVault
 from nacre.adapters.items.item_query import decode_cursor, encode_cursor, make_query
-from nacre.adapters.items.values import decode_item, encode_item
+from nacre.adapters.sqlite.item_json import decode_item, encode_item
 from nacre.cli.policy.audit import _summary
 from nacre.core.errors import BrokenSealError, InvalidInputError, InvalidParamsError
 from nacre.firewall.analysis.replay import read_records

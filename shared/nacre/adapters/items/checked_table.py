@@ -1,22 +1,28 @@
-"""The part of a Table that all item stores share: its arguments are checked here."""
+"""The part of a Table that all item stores share: it checks the arguments."""
 
 from collections.abc import Iterable, Sequence
 
 from nacre.adapters.items.item_query import Query, make_query
 from nacre.adapters.items.values import check_key
-from nacre.adapters.items.writes import apply_once
+from nacre.adapters.items.writes import checked_transaction
 from nacre.core.clock import Clock
+from nacre.core.errors import ConditionFailedError
 from nacre.ports.items.table import Index, Item, Key, Page, Range, Write
 
 
 class CheckedTable:
-    """Half of a Table. A store adds `get`, `put`, `update` and `delete`.
+    """Half of a Table. A store adds `put`, `update` and `delete`.
 
-    It also adds `_read_many`, `_read_page` and `_apply`, which get checked arguments.
+    It also adds the methods with an underscore, which get checked arguments.
     """
 
     _clock: Clock
     _keys_at_once: int  # how many keys `_read_many` takes
+
+    def get(self, key: Key) -> Item | None:
+        """Return the item as last acknowledged, or None."""
+        check_key(key)
+        return self._read_one(key, self._now())
 
     def get_many(self, keys: Iterable[Key]) -> dict[Key, Item]:
         """Return the items that exist; missing keys are left out."""
@@ -30,8 +36,17 @@ class CheckedTable:
         return items
 
     def transact(self, writes: Sequence[Write], *, token: str | None = None) -> None:
-        """Apply all writes or none."""
-        apply_once(writes, self._apply, token=token, now=self._now())
+        """Apply all writes or none, unless a transaction with this token was applied before."""
+        now = self._now()
+        checked = checked_transaction(writes, token=token, now=now)
+        try:
+            self._apply(checked, now)
+        except ConditionFailedError as error:
+            if token is None:
+                raise
+            if error.index > 0:
+                raise ConditionFailedError(error.index - 1) from error
+            # The write that records the token failed: the transaction was applied before.
 
     def query(
         self,
@@ -45,7 +60,10 @@ class CheckedTable:
     ) -> Page:
         """Return a partition's items in sort key order, at most `limit` of them."""
         query = make_query(partition, index=index, keys=keys, descending=descending, limit=limit)
-        return self._read_page(query, start, self._now())
+        return Page((), None) if query.is_empty else self._read_page(query, start, self._now())
+
+    def _read_one(self, key: Key, now: int) -> Item | None:
+        raise NotImplementedError
 
     def _read_many(self, keys: Sequence[Key], now: int) -> dict[Key, Item]:
         raise NotImplementedError
@@ -53,7 +71,7 @@ class CheckedTable:
     def _read_page(self, query: Query, start: str | None, now: int) -> Page:
         raise NotImplementedError
 
-    def _apply(self, writes: Sequence[Write]) -> object:
+    def _apply(self, writes: Sequence[Write], now: int) -> object:
         raise NotImplementedError
 
     def _now(self) -> int:

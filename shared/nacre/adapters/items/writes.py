@@ -1,6 +1,6 @@
 """Writes, their conditions and transactions, as every item store checks and applies them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import assert_never
 
 from nacre.adapters.items.values import (
@@ -9,8 +9,6 @@ from nacre.adapters.items.values import (
     check_key,
     check_name,
     check_size,
-    decode_item,
-    encode_item,
     item_size,
     key_of,
     normal_attributes,
@@ -116,20 +114,15 @@ def normal_write(write: Write) -> Write:
             assert_never(write)
 
 
-def apply_writes(
-    writes: Sequence[Write], bodies: Sequence[str | None]
-) -> list[tuple[Item | None, Item | None, str | None]]:
-    """Return for each write the item before, the item after and its JSON, from stored JSON.
+def apply_writes(writes: Sequence[Write], items: Sequence[Item | None]) -> list[Item | None]:
+    """Return the item after each write, from the stored items.
 
     Raises ConditionFailedError with the place of the first write whose condition does not hold.
     """
-    before = [None if body is None else decode_item(body) for body in bodies]
-    for place, (write, item) in enumerate(zip(writes, before, strict=True)):
+    for place, (write, item) in enumerate(zip(writes, items, strict=True)):
         if not holds(write.when, item):
             raise ConditionFailedError(place)
-    after = [_result(write, item) for write, item in zip(writes, before, strict=True)]
-    encoded = [None if item is None else encode_item(item) for item in after]
-    return list(zip(before, after, encoded, strict=True))
+    return [_result(write, item) for write, item in zip(writes, items, strict=True)]
 
 
 def _result(write: Write, item: Item | None) -> Item | None:
@@ -149,30 +142,7 @@ def write_key(write: Write) -> Key:
     return key_of(write.item) if isinstance(write, Put) else write.key
 
 
-def apply_once(
-    writes: Sequence[Write],
-    apply: Callable[[Sequence[Write]], object],
-    *,
-    token: str | None,
-    now: int,
-) -> None:
-    """Check a transaction and apply it, unless one with its token was applied before.
-
-    `apply` gets the checked writes and raises ConditionFailedError with the place of the one
-    that failed; the caller sees the places as they were in `writes`.
-    """
-    checked = _normal_writes(writes, token=token, now=now)
-    try:
-        apply(checked)
-    except ConditionFailedError as error:
-        if token is None:
-            raise
-        if error.index > 0:
-            raise ConditionFailedError(error.index - 1) from error
-        # The write that records the token failed: the transaction was applied before.
-
-
-def _normal_writes(writes: Sequence[Write], *, token: str | None, now: int) -> list[Write]:
+def checked_transaction(writes: Sequence[Write], *, token: str | None, now: int) -> list[Write]:
     """Return the checked writes, after the write that records the token."""
     result = [normal_write(write) for write in writes]
     if not result:

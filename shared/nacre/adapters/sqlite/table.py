@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 from nacre.adapters.items.checked_table import CheckedTable
 from nacre.adapters.items.item_query import Query, decode_cursor, encode_cursor
-from nacre.adapters.items.values import check_key, decode_item
 from nacre.adapters.items.writes import apply_writes, normal_write
 from nacre.adapters.sqlite.database import SqliteDatabase
+from nacre.adapters.sqlite.item_json import decode_item, encode_item
 from nacre.adapters.sqlite.purging import is_brief, safe_moment
 from nacre.core.clock import Clock, system_clock
 from nacre.ports.items.table import (
@@ -64,33 +64,29 @@ class SqliteTable(CheckedTable):
             + ", is_brief = min(is_brief, excluded.is_brief)"
         )
 
-    def get(self, key: Key) -> Item | None:
-        """Return the item as last acknowledged, or None."""
-        check_key(key)
-        now = self._now()
-        with self._database.read() as connection:
-            body = self._body(connection, *key, now)
-        return None if body is None else decode_item(body)
-
     def put(self, item: Item, *, when: Condition | None = None) -> None:
         """Write the whole item, and replace the old one."""
-        self._apply([normal_write(Put(item, when))])
+        self._apply([normal_write(Put(item, when))], self._now())
 
     def update(self, key: Key, change: Change, *, when: Condition | None = None) -> Item:
         """Change the item and return it as it is now."""
-        [(_, after)] = self._apply([normal_write(Update(key, change, when))])
+        [(_, after)] = self._apply([normal_write(Update(key, change, when))], self._now())
         assert after is not None
         return after
 
     def delete(self, key: Key, *, when: Condition | None = None) -> Item | None:
         """Remove the item and return it, or None if there was none."""
-        [(before, _)] = self._apply([normal_write(Delete(key, when))])
+        [(before, _)] = self._apply([normal_write(Delete(key, when))], self._now())
         return before
 
     def purge(self, limit: int = _PURGE_ITEMS) -> int:
         """Remove some items that expired long enough ago; return how many."""
         with self._database.write() as connection:
             return self._purge(connection, limit)
+
+    def _read_one(self, key: Key, now: int) -> Item | None:
+        with self._database.read() as connection:
+            return self._stored(connection, *key, now)
 
     def _read_many(self, keys: Sequence[Key], now: int) -> dict[Key, Item]:
         # A join, because SQLite reads the whole table for `(pk, sk) IN (VALUES ...)`.
@@ -105,8 +101,6 @@ class SqliteTable(CheckedTable):
         return {Key(pk, sk): decode_item(body) for pk, sk, body in rows}
 
     def _read_page(self, query: Query, start: str | None, now: int) -> Page:
-        if query.is_empty:
-            return Page((), None)
         sql, values = self._selection(query, start, now)
         with self._database.read() as connection:
             rows = connection.execute(sql, values).fetchall()
@@ -137,37 +131,34 @@ class SqliteTable(CheckedTable):
         )
         return sql, values
 
-    def _apply(self, writes: Sequence[Write]) -> list[tuple[Item | None, Item | None]]:
+    def _apply(self, writes: Sequence[Write], now: int) -> list[tuple[Item | None, Item | None]]:
         """Do checked writes in one transaction; return each item before and after."""
-        now = self._now()
         with self._database.write(durable=self._durable) as connection:
-            results = apply_writes(writes, [self._read(connection, w, now) for w in writes])
-            for write, (_, item, body) in zip(writes, results, strict=True):
-                self._store(connection, write, item, body, now)
+            before = [self._item_before(connection, write, now) for write in writes]
+            after = apply_writes(writes, before)
+            for write, item in zip(writes, after, strict=True):
+                self._store(connection, write, item, now)
             if self._claim_purge(now):
                 self._purge(connection, _PURGE_ITEMS)
-        return [(before, after) for before, after, _ in results]
+        return list(zip(before, after, strict=True))
 
-    def _read(self, connection: sqlite3.Connection, write: Write, now: int) -> str | None:
+    def _item_before(self, connection: sqlite3.Connection, write: Write, now: int) -> Item | None:
         """Return the stored item of a write that depends on it."""
         if isinstance(write, Put):
             if write.when is None:
                 return None
-            return self._body(connection, write.item["pk"], write.item["sk"], now)
-        return self._body(connection, *write.key, now)
+            return self._stored(connection, write.item["pk"], write.item["sk"], now)
+        return self._stored(connection, *write.key, now)
 
-    def _body(self, connection: sqlite3.Connection, pk: Value, sk: Value, now: int) -> str | None:
+    def _stored(
+        self, connection: sqlite3.Connection, pk: Value, sk: Value, now: int
+    ) -> Item | None:
         sql = f"SELECT body FROM {self._name} WHERE pk = ? AND sk = ? AND {_LIVE}"  # noqa: S608  # fixed names
         row = connection.execute(sql, (pk, sk, now)).fetchone()
-        return None if row is None else str(row[0])
+        return None if row is None else decode_item(row[0])
 
     def _store(
-        self,
-        connection: sqlite3.Connection,
-        write: Write,
-        item: Item | None,
-        body: str | None,
-        now: int,
+        self, connection: sqlite3.Connection, write: Write, item: Item | None, now: int
     ) -> None:
         if item is None:
             if isinstance(write, Delete):
@@ -176,7 +167,7 @@ class SqliteTable(CheckedTable):
             return
         expires_at = item.get("expires_at")
         brief = isinstance(expires_at, int) and is_brief(expires_at, now)
-        connection.execute(self._upsert, [*_columns(item), body, brief])
+        connection.execute(self._upsert, [*_columns(item), encode_item(item), brief])
 
     def _purge(self, connection: sqlite3.Connection, limit: int) -> int:
         now = self._now()

@@ -19,7 +19,7 @@ from nacre.adapters.aws.dynamodb.requests import (
 )
 from nacre.adapters.items.checked_table import CheckedTable
 from nacre.adapters.items.item_query import Query, encode_cursor
-from nacre.adapters.items.values import check_key, is_expired, key_of
+from nacre.adapters.items.values import is_expired, key_of
 from nacre.adapters.items.writes import changed, holds, normal_write
 from nacre.core.clock import Clock, system_clock
 from nacre.core.errors import (
@@ -72,12 +72,6 @@ class DynamoTable(CheckedTable):
         self._name = name
         self._clock = now
 
-    def get(self, key: Key) -> Item | None:
-        """Return the item as last acknowledged, or None."""
-        check_key(key)
-        answer = self._call("get_item", repeatable=True, Key=key_request(key), ConsistentRead=True)
-        return _unexpired(answer.get("Item"), self._now())
-
     def put(self, item: Item, *, when: Condition | None = None) -> None:
         """Write the whole item, and replace the old one."""
         request = write_request(normal_write(Put(item, when)), self._now())
@@ -115,10 +109,12 @@ class DynamoTable(CheckedTable):
             raise ConditionFailedError from error
         return _unexpired(answer.get("Attributes"), now)
 
+    def _read_one(self, key: Key, now: int) -> Item | None:
+        answer = self._call("get_item", repeatable=True, Key=key_request(key), ConsistentRead=True)
+        return _unexpired(answer.get("Item"), now)
+
     def _read_page(self, query: Query, start: str | None, now: int) -> Page:
         request = query_request(query, start, now)
-        if query.is_empty:
-            return Page((), None)
         items: list[Item] = []
         limit = query.limit
         while True:
@@ -153,10 +149,9 @@ class DynamoTable(CheckedTable):
             self._aws.pause(attempt)
         raise UnavailableError("DynamoDB is too busy to read these items; try again")
 
-    def _apply(self, writes: Sequence[Write]) -> None:
+    def _apply(self, writes: Sequence[Write], now: int) -> None:
         revivals: dict[int, Item] = {}  # updates that met an expired item, as whole items
         for attempt in range(1, _ROUNDS + 1):
-            now = self._now()
             operations = [
                 transaction_request(write, revivals.get(place), self._name, now)
                 for place, write in enumerate(writes)
