@@ -196,7 +196,7 @@ NOT_FUZZED: Mapping[str, str] = {
     "cli.policy.known_tools": "a file that the owner names, for strict rules that offers reads",
     "cli.servers.server": "what the owner typed, for strict_json",
     "console.audit.newest_records": "what this store wrote",
-    "web.asgi": "the query, by the standard library, into a flat table",
+    "protocol.http.asgi": "the query, by the standard library, into a flat table",
     "console.export.routes": "writes",
     "protocol.http.connection_limit": "the address of a socket, by the standard library",
     "faces.stdio.log_details": "what this server answered",

@@ -35,9 +35,9 @@ from nacre.faces.mcp_endpoint import called_address
 from nacre.ports.client_documents import ClientDocuments
 from nacre.protocol.dispatch.request_state import RequestStates, SigningKeys
 from nacre.protocol.http.allowed_origins import Fences
+from nacre.protocol.http.asgi import AsgiApp
 from nacre.protocol.http.http_messages import HttpRequest
 from nacre.protocol.principal import FULL, Principal
-from nacre.web.asgi import AsgiApp
 from nacre.web.portal import portal_app
 from nacre.web.portal_parts import Portal, stack_portal
 from tests.access.conftest import Time

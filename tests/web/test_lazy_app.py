@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from nacre.web.asgi import AsgiApp
+from nacre.protocol.http.asgi import AsgiApp
 from nacre.web.lazy_app import LateApp
 
 SHARED = Path(__file__).parents[2] / "shared"

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from nacre.gateway.mounts import Mounts
 
 _MAX_JOINED = 256  # lists of callers who see different own tools
+_MAX_OWN_TOOLS = 256  # that were called
 
 
 class JoinedSurface(WrappedSurface):
@@ -43,6 +44,8 @@ class JoinedSurface(WrappedSurface):
         self._is_alone = is_alone
         self._may_be_alone = True  # until another server was seen
         self._has_gathered = False
+        # The own tools never change, and some names of orders are made up.
+        self._own_tools: BoundedCache[str, WireTool] = BoundedCache(_MAX_OWN_TOOLS)
         self._joined: BoundedCache[int, tuple[Definitions, Definitions, Definitions]] = (
             BoundedCache(_MAX_JOINED)
         )
@@ -95,7 +98,14 @@ class JoinedSurface(WrappedSurface):
 
     def get_tool(self, name: str) -> WireTool | None:
         """Return the tool, None for an unknown name."""
-        return self._mounts().tool(name) if name.startswith(PREFIX) else self._inner.get_tool(name)
+        if name.startswith(PREFIX):
+            return self._mounts().tool(name)
+        tool = self._own_tools.get(name)
+        if tool is None:
+            tool = self._inner.get_tool(name)
+            if tool is not None:
+                self._own_tools[name] = tool
+        return tool
 
     def resource_version(self, uri: str, principal: Principal | None) -> object | None:
         """Return a value that differs once the resource has changed.

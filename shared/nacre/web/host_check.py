@@ -6,9 +6,9 @@ from typing import Any
 from nacre.core.errors import ForbiddenError
 from nacre.core.logs import where
 from nacre.protocol.http.allowed_origins import hostname
+from nacre.protocol.http.asgi import AsgiApp, Receive, Scope, Send, head_of, refuse
 from nacre.protocol.http.http_messages import HttpReply
 from nacre.protocol.http.server_address import base_of
-from nacre.web.asgi import AsgiApp, Receive, Scope, Send, head_of, refuse
 from nacre.web.oauth.routes import WELL_KNOWN
 from nacre.web.portal_parts import Portal
 

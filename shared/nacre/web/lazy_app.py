@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 
-from nacre.web.asgi import AsgiApp, Receive, Scope, Send
+from nacre.protocol.http.asgi import AsgiApp, Receive, Scope, Send
 
 
 class LateApp:

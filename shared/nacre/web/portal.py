@@ -18,8 +18,8 @@ from nacre.core.errors import (
     OAuthError,
     RateLimitedError,
 )
+from nacre.protocol.http.asgi import AsgiApp, Receive, Scope, Send
 from nacre.protocol.http.error_map import explain
-from nacre.web.asgi import AsgiApp, Receive, Scope, Send
 from nacre.web.host_check import PortalFence, is_protocol
 from nacre.web.oauth.consent_routes import routes as consent_routes
 from nacre.web.oauth.routes import oauth_failed

@@ -289,6 +289,8 @@ class Home:
     @lazy
     def surface(self) -> "GuardedSurface":
         """The Being's own tools, orders and other servers, behind the policy."""
+        from functools import cache
+
         from nacre.being.application import being_server
         from nacre.firewall.entry.guarded_surface import GuardedSurface
         from nacre.gateway.joined_surface import JoinedSurface
@@ -296,7 +298,7 @@ class Home:
         from nacre.wiring.features.server_sources import no_other_servers
 
         tools = being_server(
-            lambda: self.mind,
+            cache(lambda: self.mind),
             self.ports.clock,
             patrols=lambda: self.patrol_calls,
             capabilities=self._capabilities,
@@ -307,7 +309,7 @@ class Home:
         joined = JoinedSurface(
             server, lambda: self.mounts, no_other_servers(self.ports, self.settings)
         )
-        return GuardedSurface(joined, lambda: self.entry, lambda: self.visible_lists)
+        return GuardedSurface(joined, cache(lambda: self.entry), lambda: self.visible_lists)
 
     def _capabilities(self, context: "Context") -> list[dict[str, str]]:
         from nacre.gateway.joined_surface import capability_tools

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import httpx2
 
 from nacre import ToolServer
-from nacre.web.asgi import AsgiApp, Receive, Scope, Send
+from nacre.protocol.http.asgi import AsgiApp, Receive, Scope, Send
 from tests.scaffolding.asgi_server import served
 
 _NAMED = {"tools/call", "prompts/get"}

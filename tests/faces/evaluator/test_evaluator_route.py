@@ -17,8 +17,8 @@ from nacre.faces.http.laptop_server import not_found
 from nacre.firewall.policies.loader import load_policy
 from nacre.firewall.policies.stored_policy import PolicyInForce
 from nacre.protocol.http.allowed_origins import Fences
+from nacre.protocol.http.asgi import Receive, Scope, Send
 from nacre.protocol.principal import FULL, Principal
-from nacre.web.asgi import Receive, Scope, Send
 
 BEING = "0b5ad6a5-7a4f-4c6e-9a41-0f6f8b7d3c11"
 POLICY = load_policy('[[rule]]\naction = "prompt"\ntool = "remove"\n', source="p.toml")

@@ -26,10 +26,10 @@ from nacre.core.logs import Log, RareLog
 from nacre.faces.http.http_limits import BoundedProtocol
 from nacre.faces.http.laptop_server import asgi_app
 from nacre.firewall.proxy.http.http_server import Connections, Reply
+from nacre.protocol.http.asgi import Receive, Scope, Send
 from nacre.protocol.http.connection_limit import Crowd
 from nacre.protocol.http.http_messages import HttpRequest
 from nacre.protocol.principal import Principal
-from nacre.web.asgi import Receive, Scope, Send
 from tests.end_to_end.attacks.rows import attack
 from tests.faces.http.test_laptop_server import ANN, application
 

@@ -18,12 +18,12 @@ from nacre.core.logs import Log
 from nacre.faces.http.laptop_server import asgi_app
 from nacre.protocol.context import Context
 from nacre.protocol.dispatch.request_state import RequestStates
+from nacre.protocol.http.asgi import AsgiApp
 from nacre.protocol.http.http_messages import HttpRequest
 from nacre.protocol.principal import FULL, Principal
 from nacre.sdk.decorator import tool
 from nacre.sdk.result import ToolResult
 from nacre.sdk.tool_server import ToolServer
-from nacre.web.asgi import AsgiApp
 from tests.protocol.surface import KEYS, NOW, elicit
 
 ANN = Principal("token-1", "being-1", FULL)

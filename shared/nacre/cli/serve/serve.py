@@ -35,8 +35,8 @@ from nacre.faces.task_errors import TaskRules
 from nacre.jobs.loop import WorkerLoop
 from nacre.protocol.changes import Changes
 from nacre.protocol.http.allowed_origins import Fences
+from nacre.protocol.http.asgi import AsgiApp
 from nacre.protocol.http.connection_limit import Crowd, connections_within_descriptors
-from nacre.web.asgi import AsgiApp
 from nacre.web.lazy_app import LateApp
 from nacre.wiring.compose import Home
 from nacre.wiring.features.policies import policies_of

@@ -8,10 +8,7 @@ from nacre.core.limits import MAX_BODY_BYTES
 from nacre.faces.evaluator.evaluation import Evaluator
 from nacre.faces.evaluator.evaluator_function import PATH, REFUSED
 from nacre.protocol.http.allowed_origins import Fences
-from nacre.protocol.http.challenge import www_authenticate
-from nacre.protocol.http.http_messages import Header, HttpReply, HttpRequest
-from nacre.protocol.principal import Principal
-from nacre.web.asgi import (
+from nacre.protocol.http.asgi import (
     AsgiApp,
     BodyTooLargeError,
     Receive,
@@ -23,6 +20,9 @@ from nacre.web.asgi import (
     refuse,
     write,
 )
+from nacre.protocol.http.challenge import www_authenticate
+from nacre.protocol.http.http_messages import Header, HttpReply, HttpRequest
+from nacre.protocol.principal import Principal
 
 _TYPE = ("content-type", "application/json")
 

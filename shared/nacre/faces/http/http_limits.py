@@ -15,9 +15,9 @@ from nacre.core.limits import (
     TURNED_AWAY_SECONDS,
     UNREAD_ANSWER_SECONDS,
 )
+from nacre.protocol.http.asgi import ADMITTED
 from nacre.protocol.http.connection_limit import Crowd
 from nacre.protocol.http.strict_http import StrictConnection, refusal
-from nacre.web.asgi import ADMITTED
 
 
 class BoundedProtocol(H11Protocol):

@@ -16,9 +16,7 @@ from nacre.faces.http.remembered_clients import LocalPeers
 from nacre.faces.mcp_endpoint import BaseOf, CallLog, endpoint
 from nacre.protocol.changes import Changes
 from nacre.protocol.http.allowed_origins import Fences
-from nacre.protocol.http.endpoint_rules import Admit, Endpoint
-from nacre.protocol.http.http_messages import HttpReply
-from nacre.web.asgi import (
+from nacre.protocol.http.asgi import (
     AsgiApp,
     BodyTooLargeError,
     Receive,
@@ -30,6 +28,8 @@ from nacre.web.asgi import (
     refuse,
     write,
 )
+from nacre.protocol.http.endpoint_rules import Admit, Endpoint
+from nacre.protocol.http.http_messages import HttpReply
 
 Lifespan = Callable[[], AbstractAsyncContextManager[None]]
 

@@ -12,11 +12,11 @@ from nacre.core.limits import STREAM_ALIVE_SECONDS
 from nacre.faces.http.remembered_clients import LocalPeers
 from nacre.protocol.changes import Changes
 from nacre.protocol.context import LoopChannel, capability_of
+from nacre.protocol.http.asgi import Receive, Send, chunk, head, write
 from nacre.protocol.http.http_messages import ALIVE, HttpCall, HttpReply
 from nacre.protocol.http.http_messages import event as sse_event
 from nacre.protocol.messages import notification, question
 from nacre.protocol.versions import MODERN
-from nacre.web.asgi import Receive, Send, chunk, head, write
 
 Notify = Callable[[str, dict[str, Any]], None]
 

@@ -17,7 +17,7 @@ from nacre.core.limits import ASK_SECONDS, REMEMBERED_PEERS
 from nacre.protocol.caller import Peer
 from nacre.protocol.changes import Seen
 from nacre.protocol.context import capability_of
-from nacre.protocol.http.http_messages import HttpCall, HttpRequest, client_key, subject_of
+from nacre.protocol.http.http_messages import HttpCall, subject_of
 from nacre.protocol.messages import RequestId, Response
 from nacre.protocol.principal import Principal
 
@@ -30,9 +30,8 @@ class LocalPeers:
         self._waiting: dict[tuple[str, RequestId], asyncio.Future[Response]] = {}
         self._running: dict[tuple[str, RequestId], list[Running]] = {}
 
-    def of(self, request: HttpRequest, principal: Principal | None) -> Peer:
+    def of(self, key: tuple[str, str]) -> Peer:
         """Return the record of the client that sends the request."""
-        key = client_key(request, principal)
         peer = self._peers.use(key)
         if peer is None:
             peer = self._peers[key] = Peer(seen=Seen())
@@ -61,16 +60,14 @@ class LocalPeers:
         if not same:
             del self._running[running.key]
 
-    def give_up(
-        self, request: HttpRequest, principal: Principal | None, request_id: RequestId
-    ) -> None:
+    def give_up(self, key: tuple[str, str], request_id: RequestId) -> None:
         """End the call that the client has cancelled.
 
         Without sessions two clients of one program and one token may use the same id at the same
         time. Then nobody can tell whose call it is, and neither is ended.
         """
-        peer = self._peers.get(client_key(request, principal))
-        running = self._running.get((subject_of(principal), request_id), [])
+        peer = self._peers.get(key)
+        running = self._running.get((key[0], request_id), [])
         calls = [call for call in running if call.peer is peer]
         if len(calls) == 1:
             calls[0].give_up()

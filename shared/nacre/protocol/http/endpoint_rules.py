@@ -32,6 +32,7 @@ from nacre.protocol.http.http_messages import (
     HttpReply,
     HttpRequest,
     called_tool,
+    client_key,
     reply,
 )
 from nacre.protocol.http.legacy_clients import Peers, StatelessPeers
@@ -179,7 +180,7 @@ class Endpoint:
                 check_mirrors(message, request.headers, schema)
                 peer = declared_peer(message)
             else:
-                peer = self._peers.of(request, principal)
+                peer = self._peers.of(client_key(request, principal))
         except NacreError as error:
             return self._refuse(request, error, message.id)
         accept = request.headers.get("accept")
@@ -201,7 +202,7 @@ class Endpoint:
             )
         request_id = message.params.get("requestId")
         if message.method == "notifications/cancelled" and is_request_id(request_id):
-            self._peers.give_up(request, principal, request_id)
+            self._peers.give_up(client_key(request, principal), request_id)
 
     def _responded(self, message: Response, principal: Principal | None) -> HttpReply:
         if not self._peers.deliver(principal, message):

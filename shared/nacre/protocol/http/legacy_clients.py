@@ -4,15 +4,14 @@ from collections.abc import Callable
 from typing import Protocol
 
 from nacre.protocol.caller import Peer
-from nacre.protocol.http.http_messages import HttpRequest, client_key
 from nacre.protocol.messages import RequestId, Response
 from nacre.protocol.principal import Principal
 
 
 class Peers(Protocol):
-    """The legacy clients of one server."""
+    """The legacy clients of one server; a client's key is that of `client_key`."""
 
-    def of(self, request: HttpRequest, principal: Principal | None) -> Peer:
+    def of(self, key: tuple[str, str]) -> Peer:
         """Return the client as it declared itself."""
         ...
 
@@ -20,9 +19,7 @@ class Peers(Protocol):
         """Hand the client's answer to the call that waits for it; False when none does."""
         ...
 
-    def give_up(
-        self, request: HttpRequest, principal: Principal | None, request_id: RequestId
-    ) -> None:
+    def give_up(self, key: tuple[str, str], request_id: RequestId) -> None:
         """End the call that the client has cancelled, where it runs here."""
         ...
 
@@ -30,7 +27,7 @@ class Peers(Protocol):
 class StatelessPeers:
     """Keeps no state between the requests of a client."""
 
-    def of(self, request: HttpRequest, principal: Principal | None) -> Peer:
+    def of(self, key: tuple[str, str]) -> Peer:
         """Return an empty record."""
         return Peer()
 
@@ -38,9 +35,7 @@ class StatelessPeers:
         """Return False: no call waits for an answer."""
         return False
 
-    def give_up(
-        self, request: HttpRequest, principal: Principal | None, request_id: RequestId
-    ) -> None:
+    def give_up(self, key: tuple[str, str], request_id: RequestId) -> None:
         """Do nothing: the call runs elsewhere, if it runs."""
 
 
@@ -62,9 +57,9 @@ class LogLevelPeers(StatelessPeers):
     def __init__(self, levels: Callable[[], Levels]) -> None:
         self._levels = levels
 
-    def of(self, request: HttpRequest, principal: Principal | None) -> Peer:
+    def of(self, key: tuple[str, str]) -> Peer:
         """Return the record of the client that sends the request."""
-        return _KeptPeer(self._levels, *client_key(request, principal))
+        return _KeptPeer(self._levels, *key)
 
 
 class _KeptPeer(Peer):

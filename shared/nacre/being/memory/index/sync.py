@@ -250,8 +250,11 @@ class IndexSync:
         index = self.index(emb_id)
         if not index.is_derived:
             return False
-        points = [item.point(emb_id) for item in items.values()]
-        points = [point for point in points if indexed.get((emb_id, point.id)) != point.text_sha]
+        points = [
+            item.point(emb_id)
+            for item in items.values()
+            if indexed.get((emb_id, item.id)) != item.digest(emb_id)
+        ]
         gone = [
             id_ for id_ in ids if id_ not in items and indexed.get((emb_id, id_), "") is not None
         ]

@@ -19,19 +19,19 @@ def attributes_of(record: Any) -> Item:
     as they are.
     """
     result: Item = {}
-    for field in fields(record):
-        value: Any = getattr(record, field.name)
+    for name, _, is_added_later in _fields(cast("Hashable", type(record))):
+        value: Any = getattr(record, name)
         if isinstance(value, tuple):
             value = list(value)
-        if value is not None and (value or not field.metadata.get(ADDED_LATER)):
-            result[field.name] = value
+        if value is not None and (value or not is_added_later):
+            result[name] = value
     return result
 
 
 def record_of(cls: type[R], item: Item) -> R:
     """Return the record in an item. Other attributes, such as keys, are ignored."""
     values: dict[str, Any] = {}
-    for name, is_float in _fields(cast("Hashable", cls)):
+    for name, is_float, _ in _fields(cast("Hashable", cls)):
         value: Any = item.get(name)
         if isinstance(value, list):
             value = tuple(value)
@@ -43,9 +43,14 @@ def record_of(cls: type[R], item: Item) -> R:
 
 
 @cache
-def _fields(cls: Any) -> tuple[tuple[str, bool], ...]:
+def _fields(cls: Any) -> tuple[tuple[str, bool, bool], ...]:
+    """Return each field's name, whether it is a float, and whether it was added later."""
     hints = get_type_hints(cls)
     return tuple(
-        (field.name, hints[field.name] is float or float in get_args(hints[field.name]))
+        (
+            field.name,
+            hints[field.name] is float or float in get_args(hints[field.name]),
+            bool(field.metadata.get(ADDED_LATER)),
+        )
         for field in fields(cls)
     )
