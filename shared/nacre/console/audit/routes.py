@@ -2,16 +2,14 @@
 
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter
 from fastapi.responses import Response
 
 from nacre.console.approvals.inbox import LOCAL, Caller, callers
 from nacre.console.audit.newest_records import OUTCOMES, RecordFilter, look
-from nacre.console.control_access import control_of, keeps_server
-from nacre.console.frame import PageVisit, PostedForm, Visit, show
+from nacre.console.control_access import keeps_server
+from nacre.console.frame import PageVisit, PostedForm, Visit
 from nacre.firewall.audit.log import Verified, verify_chain
-from nacre.web.forms import query_fields
-from nacre.web.portal_parts import portal_of
 
 routes = APIRouter(prefix="/beings/{being_id}/audit")
 
@@ -19,24 +17,22 @@ _LONGEST = 200
 
 
 @routes.get("")
-def show_audit(request: Request, at: PageVisit) -> Response:
+def show_audit(at: PageVisit) -> Response:
     """Show the newest records that match the filters."""
-    return _page(request, at, query_fields(request))
+    return _page(at, at.query)
 
 
 @routes.post("/verify")
-def verify(request: Request, sent: PostedForm) -> Response:
+def verify(sent: PostedForm) -> Response:
     """Check whether a record was changed, removed, moved or cut off."""
-    chains = control_of(request).records(sent.being_id).chains()
-    return _page(request, sent, {}, checked=[verify_chain(chain) for chain in chains])
+    chains = sent.control.records(sent.being_id).chains()
+    return _page(sent, {}, checked=[verify_chain(chain) for chain in chains])
 
 
-def _page(
-    request: Request, at: Visit, fields: dict[str, str], checked: list[Verified] | None = None
-) -> Response:
-    control = control_of(request)
+def _page(at: Visit, fields: dict[str, str], checked: list[Verified] | None = None) -> Response:
+    control = at.control
     fields = {name: value[:_LONGEST] for name, value in fields.items() if value}
-    sees_elsewhere = control.is_laptop and keeps_server(request, at.owner)
+    sees_elsewhere = control.is_laptop and keeps_server(at.request, at.owner)
     record_filter = RecordFilter(
         outcome=fields.get("outcome", ""),
         server=fields.get("server", "").strip(),
@@ -48,11 +44,9 @@ def _page(
     records = look(
         control.records(at.being_id), at.being_id, record_filter, before=fields.get("before", "")
     )
-    by_token = callers(portal_of(request).authority.tokens, [at.being])
+    by_token = callers(at.authority.tokens, [at.being])
     filters = {name: value for name, value in fields.items() if name != "before"}
-    return show(
-        request,
-        at,
+    return at.show(
         "audit/audit.html",
         here="audit",
         wanted=record_filter,

@@ -1,25 +1,23 @@
 """The page that shows how to connect each client."""
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter
 from fastapi.responses import Response
 
 from nacre.console.connect.recipes import recipes
-from nacre.console.frame import PageVisit, console_of, show
+from nacre.console.frame import PageVisit
 from nacre.web.portal_parts import base_url
 
 routes = APIRouter(prefix="/beings/{being_id}")
 
 
 @routes.get("/connect")
-def connect(request: Request, at: PageVisit) -> Response:
+def connect(at: PageVisit) -> Response:
     """Show the Being's URL and the steps for each client."""
-    base = base_url(request)
+    base = base_url(at.request)
     url = f"{base}/mcp/{at.being_id}"
     is_public = base.startswith("https://")
-    stdio = [argument.replace("{being}", at.being_id) for argument in console_of(request).stdio]
-    return show(
-        request,
-        at,
+    stdio = [argument.replace("{being}", at.being_id) for argument in at.parts.stdio]
+    return at.show(
         "connect/connect.html",
         here="connect",
         url=url,

@@ -6,7 +6,7 @@ versions.
 
 from typing import NamedTuple
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter
 from fastapi.responses import Response
 
 from nacre.being.memory.model import keys
@@ -14,20 +14,11 @@ from nacre.being.memory.model.fields import checked_name
 from nacre.being.memory.store.entries import Entry
 from nacre.being.memory.store.profile import Outcome
 from nacre.being.memory.store.targets import REQUIRED_SOUL_FIELDS, SOUL_FIELDS, TARGETS, Target
-from nacre.console.frame import (
-    FormVisit,
-    PageVisit,
-    PostedForm,
-    Visit,
-    console_of,
-    redirect_to,
-    show,
-)
+from nacre.console.frame import PageVisit, PostedForm, Visit
 from nacre.console.line_diff import difference
 from nacre.core.errors import ConflictError, InvalidInputError, NotFoundError
 from nacre.ports.items.paging import every_item
 from nacre.ports.items.table import Range, Table
-from nacre.web.forms import query_fields
 
 routes = APIRouter(prefix="/beings/{being_id}/profile")
 
@@ -58,58 +49,52 @@ _OWN_PAGES = ("notes", "diary", "souls")
 
 
 @routes.get("")
-def show_targets(request: Request, at: PageVisit) -> Response:
+def show_targets(at: PageVisit) -> Response:
     """Show the targets that are not in the menu themselves."""
-    profile = console_of(request).memory_services().memory.profile
+    profile = at.memory.profile
     newest = {
         name: profile.page(at.being_id, TARGETS[name], limit=4).entries
         for name in KINDS
         if name not in _OWN_PAGES
     }
-    return show(request, at, "entries/targets.html", here="profile", kinds=KINDS, newest=newest)
+    return at.show("entries/targets.html", here="profile", kinds=KINDS, newest=newest)
 
 
 @routes.get("/{target}")
-def show_entries(request: Request, at: PageVisit, target: str) -> Response:
+def show_entries(at: PageVisit, target: str) -> Response:
     """Show the entries of a target, with a form for a new one."""
-    return _list_page(request, at, _target(target))
+    return _list_page(at, _target(target))
 
 
 @routes.post("/{target}")
-def add(request: Request, sent: PostedForm, target: str) -> Response:
+def add(sent: PostedForm, target: str) -> Response:
     """Append to the entry of a key, or create it, like the tool's `append`."""
     chosen = _target(target)
     try:
-        outcome = (
-            console_of(request)
-            .memory_services()
-            .memory.profile.append(
-                sent.being_id,
-                chosen,
-                sent.text("content"),
-                key=sent.text("key") or None,
-                location=sent.text("location") or None,
-            )
+        outcome = sent.memory.profile.append(
+            sent.being_id,
+            chosen,
+            sent.text("content"),
+            key=sent.text("key") or None,
+            location=sent.text("location") or None,
         )
     except InvalidInputError as error:
-        return _list_page(request, sent, chosen, problem=str(error))
-    return _after(request, sent, chosen, outcome)
+        return _list_page(sent, chosen, problem=str(error))
+    return _after(sent, chosen, outcome)
 
 
 @routes.get("/{target}/entry")
-def show_entry(request: Request, at: PageVisit, target: str) -> Response:
+def show_entry(at: PageVisit, target: str) -> Response:
     """Show an entry as a form, with its old versions."""
-    fields = query_fields(request)
-    return _entry_page(
-        request, at, _target(target), fields.get("key", ""), fields.get("version", "")
-    )
+    fields = at.query
+    return _entry_page(at, _target(target), fields.get("key", ""), fields.get("version", ""))
 
 
 @routes.post("/{target}/entry")
-def save(request: Request, sent: PostedForm, target: str) -> Response:
+def save(sent: PostedForm, target: str) -> Response:
     """Replace the text of an entry, unless somebody else has changed it meanwhile."""
     chosen, key = _target(target), sent.text("key")
-    profile = console_of(request).memory_services().memory.profile
+    profile = sent.memory.profile
     try:
         _check_version(profile.get(sent.being_id, chosen, key), sent)
         location = sent.text("location") or None
@@ -118,27 +103,27 @@ def save(request: Request, sent: PostedForm, target: str) -> Response:
         )
     except (InvalidInputError, ConflictError) as error:
         status = 409 if isinstance(error, ConflictError) else 400
-        return _entry_page(request, sent, chosen, key, "", problem=str(error), status=status)
-    return _after(request, sent, chosen, outcome)
+        return _entry_page(sent, chosen, key, "", problem=str(error), status=status)
+    return _after(sent, chosen, outcome)
 
 
 @routes.post("/{target}/delete")
-def delete(request: Request, sent: PostedForm, target: str) -> Response:
+def delete(sent: PostedForm, target: str) -> Response:
     """Delete an entry; its old versions stay."""
     chosen = _target(target)
-    profile = console_of(request).memory_services().memory.profile
+    profile = sent.memory.profile
     outcome = profile.delete(sent.being_id, chosen, sent.text("key"))
     if not outcome.success:
-        return _list_page(request, sent, chosen, problem=outcome.remark or "there is no such entry")
-    return redirect_to(request, sent, "profile", chosen.name, said="deleted")
+        return _list_page(sent, chosen, problem=outcome.remark or "there is no such entry")
+    return sent.redirect("profile", chosen.name, said="deleted")
 
 
 @routes.post("/{target}/erase")
-def erase(request: Request, sent: PostedForm, target: str) -> Response:
+def erase(sent: PostedForm, target: str) -> Response:
     """Erase an entry with its old versions; of a required entry, only the old versions."""
     chosen = _target(target)
-    console_of(request).eraser().entry(sent.being_id, chosen, sent.text("key"))
-    return redirect_to(request, sent, "profile", chosen.name, said="erased")
+    sent.parts.eraser().entry(sent.being_id, chosen, sent.text("key"))
+    return sent.redirect("profile", chosen.name, said="erased")
 
 
 def _target(name: str) -> Target:
@@ -147,25 +132,25 @@ def _target(name: str) -> Target:
     return TARGETS[name]
 
 
-def _check_version(before: Entry | None, sent: FormVisit) -> None:
+def _check_version(before: Entry | None, sent: Visit) -> None:
     if str(before.version if before else 0) != sent.text("version"):
         raise ConflictError(
             "somebody else changed the entry meanwhile; its new text is below, so edit it again"
         )
 
 
-def _after(request: Request, sent: FormVisit, target: Target, outcome: Outcome) -> Response:
+def _after(sent: Visit, target: Target, outcome: Outcome) -> Response:
     message = "same" if outcome.remark and outcome.remark.startswith("nothing changed") else "saved"
-    return redirect_to(request, sent, "profile", target.name, said=message)
+    return sent.redirect("profile", target.name, said=message)
 
 
 def _here(target: Target) -> str:
     return f"profile/{target.name}" if target.name in _OWN_PAGES else "profile"
 
 
-def _list_page(request: Request, at: Visit, target: Target, *, problem: str = "") -> Response:
-    profile = console_of(request).memory_services().memory.profile
-    place = "" if isinstance(at, FormVisit) else query_fields(request).get("place", "")
+def _list_page(at: Visit, target: Target, *, problem: str = "") -> Response:
+    profile = at.memory.profile
+    place = at.query.get("place", "")
     newest_first = target.keyed_by in ("id", "day")
     within = (None, place) if newest_first and place else (place or None, None)
     page = profile.page(
@@ -176,9 +161,7 @@ def _list_page(request: Request, at: Visit, target: Target, *, problem: str = ""
     if target.keyed_by == "field":
         listed.sort(key=_field_order)
     used = {entry.key for entry in listed}
-    return show(
-        request,
-        at,
+    return at.show(
         "entries/entries.html",
         here=_here(target),
         problem=problem,
@@ -189,7 +172,6 @@ def _list_page(request: Request, at: Visit, target: Target, *, problem: str = ""
         choices=[field for field in SOUL_FIELDS if field not in used]
         if target.keyed_by == "field"
         else [],
-        typed=at.fields if isinstance(at, FormVisit) else {},
     )
 
 
@@ -198,7 +180,6 @@ def _field_order(entry: Entry) -> int:
 
 
 def _entry_page(
-    request: Request,
     at: Visit,
     target: Target,
     key: str,
@@ -207,16 +188,14 @@ def _entry_page(
     problem: str = "",
     status: int = 200,
 ) -> Response:
-    profile = console_of(request).memory_services().memory.profile
+    profile = at.memory.profile
     entry = profile.get(at.being_id, target, key) if key.strip() else None
-    older = _versions(console_of(request).table(), at.being_id, target, key) if key.strip() else []
+    older = _versions(at.parts.table(), at.being_id, target, key) if key.strip() else []
     if entry is None and not older:
         raise NotFoundError("there is no such entry")
     old = next((past for past in older if str(past.version) == version), None)
     now = entry.text or "" if entry is not None else ""
-    return show(
-        request,
-        at,
+    return at.show(
         "entries/entry.html",
         here=_here(target),
         status=status,
@@ -229,8 +208,8 @@ def _entry_page(
         old=old,
         changes=difference(old.text or "", now) if old is not None else (),
         required=target.keyed_by == "field" and key in REQUIRED_SOUL_FIELDS,
-        typed=at.fields if isinstance(at, FormVisit) and status == 400 else {},
-        unsaved=at.text("content") if isinstance(at, FormVisit) and status == 409 else "",
+        typed=at.fields if status == 400 else {},
+        unsaved=at.text("content") if status == 409 else "",
     )
 
 

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from io import SEEK_END
 from typing import IO, BinaryIO, cast
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter
 from fastapi.responses import Response, StreamingResponse
 
 from nacre.being.memory.transfer.export_file import save
 from nacre.being.memory.transfer.exporter import Exporter
-from nacre.console.frame import PageVisit, Visit, console_of, show
+from nacre.console.frame import PageVisit, Visit
 from nacre.core.clock import system_clock
 from nacre.web.rendering import headers
 
@@ -22,41 +22,39 @@ _IN_MEMORY = 4 * 1024 * 1024  # a larger file waits on the disk
 
 
 @routes.get("")
-def show_export(request: Request, at: PageVisit) -> Response:
+def show_export(at: PageVisit) -> Response:
     """Show what an export contains, with a link to download it."""
-    return show(request, at, "export/export.html", here="export", command=_command(request, at))
+    return at.show("export/export.html", here="export", command=_command(at))
 
 
 @routes.get("/file")
-def download(request: Request, at: PageVisit) -> Response:
+def download(at: PageVisit) -> Response:
     """Send the compressed export; if it is too large for this server, show the command."""
-    packed = _packed(request, at)
+    packed = _packed(at)
     size = packed.seek(0, SEEK_END)
-    most = console_of(request).largest_answer
+    most = at.parts.largest_answer
     if most is not None and size > most:
         packed.close()
-        return show(
-            request,
-            at,
+        return at.show(
             "export/export.html",
             here="export",
             status=413,
             problem="the export is too large to download here; use the command",
-            command=_command(request, at),
+            command=_command(at),
         )
     packed.seek(0)
     sent = {
-        **headers(request),
+        **headers(at.request),
         "Content-Disposition": f'attachment; filename="{_file_name(at.being.name)}"',
         "Content-Length": str(size),
     }
     return StreamingResponse(_pieces(packed), 200, sent, "application/gzip")
 
 
-def _packed(request: Request, at: Visit) -> "IO[bytes]":
+def _packed(at: Visit) -> "IO[bytes]":
     packed = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115  closed when it was sent
     try:
-        records = Exporter(console_of(request).table()).records(at.being_id)
+        records = Exporter(at.parts.table()).records(at.being_id)
         # Without a timestamp, the same state gives the same bytes.
         with (
             tempfile.TemporaryFile() as spool,
@@ -80,5 +78,5 @@ def _file_name(name: str) -> str:
     return f"nacre-{plain.strip('-') or 'being'}-{system_clock():%Y-%m-%d}.jsonl.gz"
 
 
-def _command(request: Request, at: Visit) -> str:
-    return console_of(request).export_command.format(being=at.being_id)
+def _command(at: Visit) -> str:
+    return at.parts.export_command.format(being=at.being_id)

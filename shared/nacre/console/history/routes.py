@@ -1,13 +1,12 @@
 """The page of past conversations, newest first, with a search."""
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter
 from fastapi.responses import Response
 
 from nacre.being.memory.store.history import MessageHits
-from nacre.console.frame import PageVisit, console_of, show
+from nacre.console.frame import PageVisit
 from nacre.core.errors import InvalidInputError
 from nacre.core.limits import MAX_QUERY
-from nacre.web.forms import query_fields
 
 routes = APIRouter(prefix="/beings/{being_id}/history")
 
@@ -17,29 +16,23 @@ _MOST = 16_000  # shown of one message: an answer on AWS holds 6 MB
 
 
 @routes.get("")
-def show_history(request: Request, at: PageVisit) -> Response:
+def show_history(at: PageVisit) -> Response:
     """Show the messages that contain a query, within some days."""
-    fields = query_fields(request)
+    fields = at.query
     filters = {name: fields.get(name, "").strip() for name in ("q", "from", "to", "before")}
     problem, hits = "", MessageHits(())
     try:
-        hits = (
-            console_of(request)
-            .memory_services()
-            .memory.history.search(
-                at.being_id,
-                limit=_PAGE,
-                query=filters["q"][:MAX_QUERY] or None,
-                date_from=filters["from"] or None,
-                date_to=filters["to"] or None,
-                before=filters["before"] or None,
-            )
+        hits = at.memory.history.search(
+            at.being_id,
+            limit=_PAGE,
+            query=filters["q"][:MAX_QUERY] or None,
+            date_from=filters["from"] or None,
+            date_to=filters["to"] or None,
+            before=filters["before"] or None,
         )
     except InvalidInputError as error:
         problem = str(error)
-    return show(
-        request,
-        at,
+    return at.show(
         "history/history.html",
         here="history",
         problem=problem,

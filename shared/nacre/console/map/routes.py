@@ -3,13 +3,12 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter
 from fastapi.responses import Response
 
-from nacre.console.frame import PageVisit, checked_id, console_of, show
+from nacre.console.frame import PageVisit, checked_id
 from nacre.console.map.chart import Chart, Dot, Island, chart
 from nacre.core.errors import NotFoundError
-from nacre.web.forms import query_fields
 
 routes = APIRouter(prefix="/beings/{being_id}")
 
@@ -62,19 +61,17 @@ class Caption(NamedTuple):
 
 
 @routes.get("/map")
-def show_map(request: Request, at: PageVisit) -> Response:
+def show_map(at: PageVisit) -> Response:
     """Show the map of all memories, or of one cluster."""
-    fields = query_fields(request)
+    fields = at.query
     group, forgotten = fields.get("group", ""), fields.get("forgotten") == "1"
     if group:
         checked_id(group)
-    table = console_of(request).table()
+    table = at.parts.table()
     drawing = chart(table, at.being_id, group=group or None, forgotten=forgotten)
     if group and not drawing.islands:
         raise NotFoundError("there is no such cluster on the map; its memories may have moved")
-    return show(
-        request,
-        at,
+    return at.show(
         "map/map.html",
         here="map",
         chart=drawing,

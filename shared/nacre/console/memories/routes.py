@@ -4,29 +4,17 @@ The list shows memories by time, by cluster or from a search, and some can be me
 one memory has forms to edit, pin, restore, unmerge and erase it.
 """
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter
 from fastapi.responses import Response
 
 from nacre.being.memory.model.types import Node, Scene, SceneText
-from nacre.console.frame import (
-    FormVisit,
-    NodeId,
-    PageVisit,
-    PostedForm,
-    SceneId,
-    Visit,
-    checked_id,
-    console_of,
-    redirect_to,
-    show,
-)
+from nacre.console.frame import NodeId, PageVisit, PostedForm, SceneId, Visit, checked_id
 from nacre.console.map.chart import NO_GROUP
 from nacre.console.memories.memory_details import memory_view
 from nacre.console.memories.memory_list import STATES, Listed, MemoryFilter, State, listed
 from nacre.console.memories.strength_curve import plotted
 from nacre.core.errors import ConflictError, InvalidInputError, NotFoundError
 from nacre.core.limits import REVIVED_FROM
-from nacre.web.forms import query_fields
 
 routes = APIRouter(prefix="/beings/{being_id}")
 
@@ -35,9 +23,9 @@ _STATES: dict[str, State] = {state: state for state in STATES}
 
 
 @routes.get("/memories")
-def show_memories(request: Request, at: PageVisit) -> Response:
+def show_memories(at: PageVisit) -> Response:
     """Show the hits of a search, ranked as the tools rank them, or the newest memories."""
-    fields = query_fields(request)
+    fields = at.query
     chosen = MemoryFilter(
         query=fields.get("q", ""),
         group=checked_id(fields["group"]) if fields.get("group") else "",
@@ -46,7 +34,7 @@ def show_memories(request: Request, at: PageVisit) -> Response:
         day_to=fields.get("to", "").strip(),
         place=fields.get("place", ""),
     )
-    parts = console_of(request)
+    parts = at.parts
     problem, memories, waiting = "", Listed(), Listed()
     try:
         memories = listed(parts.table(), parts.memory_services(), at.being_id, chosen)
@@ -57,9 +45,7 @@ def show_memories(request: Request, at: PageVisit) -> Response:
         problem = str(error)
     named = chosen.group not in ("", NO_GROUP)
     clusters = parts.memory_services().memory.clusters
-    return show(
-        request,
-        at,
+    return at.show(
         "memories/memories.html",
         here="memories",
         problem=problem,
@@ -72,128 +58,123 @@ def show_memories(request: Request, at: PageVisit) -> Response:
 
 
 @routes.get("/memories/merge")
-def show_merge(request: Request, at: PageVisit) -> Response:
+def show_merge(at: PageVisit) -> Response:
     """Show the selected memories, with a form for the merged text."""
-    return _merge_page(request, at, _picked(query_fields(request)))
+    return _merge_page(at, _picked(at.query))
 
 
 @routes.post("/memories/merge")
-def merge(request: Request, sent: PostedForm) -> Response:
+def merge(sent: PostedForm) -> Response:
     """Merge the selected memories into one."""
     picked = _picked(sent.fields)
-    edits = console_of(request).memory_services().memory.edits
+    edits = sent.memory.edits
     try:
         result = edits.merge(
             sent.being_id, picked, action=sent.text("summary"), feeling=sent.text("feeling") or None
         )
     except InvalidInputError as error:
-        return _merge_page(request, sent, picked, problem=str(error))
-    return redirect_to(request, sent, "memories", result.node.node_id, said="merged")
+        return _merge_page(sent, picked, problem=str(error))
+    return sent.redirect("memories", result.node.node_id, said="merged")
 
 
 def _picked(fields: dict[str, str]) -> list[str]:
     return [checked_id(name.removeprefix(_PICK)) for name in fields if name.startswith(_PICK)]
 
 
-def _merge_page(request: Request, at: Visit, picked: list[str], *, problem: str = "") -> Response:
-    nodes = console_of(request).memory_services().memory.nodes.get_many(at.being_id, picked)
+def _merge_page(at: Visit, picked: list[str], *, problem: str = "") -> Response:
+    nodes = at.memory.nodes.get_many(at.being_id, picked)
     if not nodes:
         raise NotFoundError("select the memories to merge in the list first")
-    return show(
-        request,
-        at,
+    return at.show(
         "memories/merge.html",
         here="memories",
         problem=problem,
         picked=[nodes[node_id] for node_id in picked if node_id in nodes],
-        typed=at.fields if isinstance(at, FormVisit) else {},
     )
 
 
 @routes.get("/memories/{node_id}")
-def show_memory(request: Request, at: PageVisit, node_id: NodeId) -> Response:
+def show_memory(at: PageVisit, node_id: NodeId) -> Response:
     """Show a memory: its text, its origin and how it fades."""
-    return _memory_page(request, at, node_id)
+    return _memory_page(at, node_id)
 
 
 @routes.get("/memories/{node_id}/edit")
-def show_form(request: Request, at: PageVisit, node_id: NodeId) -> Response:
+def show_form(at: PageVisit, node_id: NodeId) -> Response:
     """Show the text of a memory as a form."""
-    return _form_page(request, at, _node(request, at, node_id))
+    return _form_page(at, _node(at, node_id))
 
 
 @routes.post("/memories/{node_id}/edit")
-def edit(request: Request, sent: PostedForm, node_id: NodeId) -> Response:
+def edit(sent: PostedForm, node_id: NodeId) -> Response:
     """Replace the text of a memory."""
-    edits = console_of(request).memory_services().memory.edits
+    edits = sent.memory.edits
     try:
         version = _version(sent.text("version"))
         edits.reword(sent.being_id, node_id, _scene_text(sent), version=version)
     except (InvalidInputError, ConflictError) as error:
-        node = _node(request, sent, node_id)
+        node = _node(sent, node_id)
         status = 409 if isinstance(error, ConflictError) else 400
-        return _form_page(request, sent, node, problem=str(error), status=status)
-    return redirect_to(request, sent, "memories", node_id, said="saved")
+        return _form_page(sent, node, problem=str(error), status=status)
+    return sent.redirect("memories", node_id, said="saved")
 
 
 @routes.post("/memories/{node_id}/pin")
-def pin(request: Request, sent: PostedForm, node_id: NodeId) -> Response:
+def pin(sent: PostedForm, node_id: NodeId) -> Response:
     """Pin or unpin a memory; a pinned one is never forgotten."""
     pinned = sent.text("pinned") == "1"
-    edits = console_of(request).memory_services().memory.edits
+    edits = sent.memory.edits
     try:
         edits.pin(sent.being_id, node_id, pinned=pinned)
     except InvalidInputError as error:
-        return _memory_page(request, sent, node_id, problem=str(error))
-    return redirect_to(request, sent, "memories", node_id, said="pinned" if pinned else "unpinned")
+        return _memory_page(sent, node_id, problem=str(error))
+    return sent.redirect("memories", node_id, said="pinned" if pinned else "unpinned")
 
 
 @routes.post("/memories/{node_id}/recall")
-def bring_back(request: Request, sent: PostedForm, node_id: NodeId) -> Response:
+def bring_back(sent: PostedForm, node_id: NodeId) -> Response:
     """Request that the next patrol restores a forgotten memory, as a recall would."""
-    node = _node(request, sent, node_id)
-    nodes = console_of(request).memory_services().memory.nodes
+    node = _node(sent, node_id)
+    nodes = sent.memory.nodes
     nodes.touch(sent.being_id, {node_id: REVIVED_FROM}, nodes={node_id: node})
-    return redirect_to(request, sent, "memories", node_id, said="asked")
+    return sent.redirect("memories", node_id, said="asked")
 
 
 @routes.post("/memories/{node_id}/part")
-def take_merge_back(request: Request, sent: PostedForm, node_id: NodeId) -> Response:
+def take_merge_back(sent: PostedForm, node_id: NodeId) -> Response:
     """Undo the merge that created a memory."""
     try:
-        console_of(request).memory_services().memory.edits.undo_merge(sent.being_id, node_id)
+        sent.memory.edits.undo_merge(sent.being_id, node_id)
     except InvalidInputError as error:
-        return _memory_page(request, sent, node_id, problem=str(error))
-    return redirect_to(request, sent, "memories", node_id, said="apart")
+        return _memory_page(sent, node_id, problem=str(error))
+    return sent.redirect("memories", node_id, said="apart")
 
 
 @routes.get("/memories/{node_id}/forget")
-def ask_erase_memory(request: Request, at: PageVisit, node_id: NodeId) -> Response:
+def ask_erase_memory(at: PageVisit, node_id: NodeId) -> Response:
     """Ask for confirmation before a memory is erased."""
-    node = _node(request, at, node_id)
-    return show(request, at, "memories/erase_memory.html", here="memories", node=node)
+    node = _node(at, node_id)
+    return at.show("memories/erase_memory.html", here="memories", node=node)
 
 
 @routes.post("/memories/{node_id}/forget")
-def erase_memory(request: Request, sent: PostedForm, node_id: NodeId) -> Response:
+def erase_memory(sent: PostedForm, node_id: NodeId) -> Response:
     """Erase a memory with its scenes and the memories it was merged from."""
-    console_of(request).eraser().node(sent.being_id, node_id)
-    return redirect_to(request, sent, "memories", said="erased")
+    sent.parts.eraser().node(sent.being_id, node_id)
+    return sent.redirect("memories", said="erased")
 
 
-def _node(request: Request, at: Visit, node_id: str) -> Node:
-    node = console_of(request).memory_services().memory.nodes.get(at.being_id, node_id)
+def _node(at: Visit, node_id: str) -> Node:
+    node = at.memory.nodes.get(at.being_id, node_id)
     if node is None:
         raise NotFoundError("there is no such memory; it may have been erased")
     return node
 
 
-def _memory_page(request: Request, at: Visit, node_id: str, *, problem: str = "") -> Response:
-    parts = console_of(request)
+def _memory_page(at: Visit, node_id: str, *, problem: str = "") -> Response:
+    parts = at.parts
     view = memory_view(parts.table(), parts.memory_services(), at.being_id, node_id)
-    return show(
-        request,
-        at,
+    return at.show(
         "memories/memory.html",
         here="memories",
         problem=problem,
@@ -203,22 +184,17 @@ def _memory_page(request: Request, at: Visit, node_id: str, *, problem: str = ""
     )
 
 
-def _form_page(
-    request: Request, at: Visit, node: Node, *, problem: str = "", status: int | None = None
-) -> Response:
-    return show(
-        request,
-        at,
+def _form_page(at: Visit, node: Node, *, problem: str = "", status: int | None = None) -> Response:
+    return at.show(
         "memories/memory_form.html",
         here="memories",
         status=status,
         problem=problem,
         node=node,
-        typed=at.fields if isinstance(at, FormVisit) else {},
     )
 
 
-def _scene_text(sent: FormVisit) -> SceneText:
+def _scene_text(sent: Visit) -> SceneText:
     return SceneText(
         action=sent.text("action"),
         actors=_names(sent.text("actors")),
@@ -249,30 +225,30 @@ def _version(text: str) -> int:
 
 
 @routes.get("/scenes/{scene_id}")
-def show_scene(request: Request, at: PageVisit, scene_id: SceneId) -> Response:
+def show_scene(at: PageVisit, scene_id: SceneId) -> Response:
     """Show a scene as it was noted."""
-    scene = _scene(request, at, scene_id)
-    history = console_of(request).memory_services().memory.history
+    scene = _scene(at, scene_id)
+    history = at.memory.history
     messages = [(source, history.get(at.being_id, source)) for source in scene.evidence[:20]]
-    return show(request, at, "memories/scene.html", here="memories", scene=scene, messages=messages)
+    return at.show("memories/scene.html", here="memories", scene=scene, messages=messages)
 
 
 @routes.get("/scenes/{scene_id}/forget")
-def ask_erase_scene(request: Request, at: PageVisit, scene_id: SceneId) -> Response:
+def ask_erase_scene(at: PageVisit, scene_id: SceneId) -> Response:
     """Ask for confirmation before a scene is erased."""
-    scene = _scene(request, at, scene_id)
-    return show(request, at, "memories/erase_scene.html", here="memories", scene=scene)
+    scene = _scene(at, scene_id)
+    return at.show("memories/erase_scene.html", here="memories", scene=scene)
 
 
 @routes.post("/scenes/{scene_id}/forget")
-def erase_scene(request: Request, sent: PostedForm, scene_id: SceneId) -> Response:
+def erase_scene(sent: PostedForm, scene_id: SceneId) -> Response:
     """Erase a scene, and a memory that was made from it alone."""
-    console_of(request).eraser().scene(sent.being_id, scene_id)
-    return redirect_to(request, sent, "memories", said="erased")
+    sent.parts.eraser().scene(sent.being_id, scene_id)
+    return sent.redirect("memories", said="erased")
 
 
-def _scene(request: Request, at: Visit, scene_id: str) -> Scene:
-    scenes = console_of(request).memory_services().memory.scenes
+def _scene(at: Visit, scene_id: str) -> Scene:
+    scenes = at.memory.scenes
     scene = scenes.get_many(at.being_id, [scene_id]).get(scene_id)
     if scene is None:
         raise NotFoundError("there is no such scene; it may have been erased")

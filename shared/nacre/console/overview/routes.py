@@ -4,7 +4,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from nacre.console.control_access import Form, Owner
-from nacre.console.frame import PageVisit, address, beings_of, console_of, show, show_owner
+from nacre.console.frame import PageVisit, address, beings_of, show_owner
 from nacre.console.overview.summary import summarize
 from nacre.core.errors import ConflictError, InvalidInputError
 from nacre.web.portal_parts import portal_of
@@ -42,14 +42,14 @@ def create_being(request: Request, form: Form) -> Response:
 
 
 @routes.get("/beings/{being_id}")
-def being_page(request: Request, at: PageVisit) -> Response:
+def being_page(at: PageVisit) -> Response:
     """Redirect to the overview of the Being."""
-    return redirect(request, address(at.being, "overview"))
+    return at.redirect("overview")
 
 
 @routes.get("/beings/{being_id}/overview")
-def overview(request: Request, at: PageVisit) -> Response:
+def overview(at: PageVisit) -> Response:
     """Show a summary of the Being."""
-    parts = console_of(request)
+    parts = at.parts
     summary = summarize(parts.table(), parts.memory_services(), at.being_id)
-    return show(request, at, "overview/overview.html", here="overview", summary=summary)
+    return at.show("overview/overview.html", here="overview", summary=summary)

@@ -1,17 +1,15 @@
 """The pages of patrols: past runs, a run on request, a dry run and undoing a run."""
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter
 from fastapi.responses import Response
 
 from nacre.being.patrol.jobs import PatrolTasks
 from nacre.being.patrol.run.runs import Run, Runs
 from nacre.being.patrol.run.status import counts_in_words, patrol_status
 from nacre.being.patrol.trigger import last_step, step_after
-from nacre.console.control_access import control_of
-from nacre.console.frame import PageVisit, PostedForm, redirect_to, show
+from nacre.console.frame import PageVisit, PostedForm
 from nacre.console.parts import Control
 from nacre.core.errors import InvalidInputError, NotFoundError, UnavailableError
-from nacre.web.forms import query_fields
 
 routes = APIRouter(prefix="/beings/{being_id}/patrols")
 
@@ -20,17 +18,15 @@ _LOOKS = 20  # refreshes after a patrol was requested, until the worker has sure
 
 
 @routes.get("")
-def show_patrols(request: Request, at: PageVisit) -> Response:
+def show_patrols(at: PageVisit) -> Response:
     """Show the current state and the past patrols, newest first."""
-    table = control_of(request).table()
-    fields = query_fields(request)
+    table = at.control.table()
+    fields = at.query
     start = fields.get("from", "")
     if start and not _is_number(start):
         raise InvalidInputError("'from' must be the number of a patrol")
     page = Runs(table).page(at.being_id, limit=_SHOWN, start=start or None)
-    return show(
-        request,
-        at,
+    return at.show(
         "patrols/patrols.html",
         here="patrols",
         patrol_status=patrol_status(table, at.being_id),
@@ -44,30 +40,28 @@ def show_patrols(request: Request, at: PageVisit) -> Response:
 
 
 @routes.post("/run")
-def run(request: Request, sent: PostedForm) -> Response:
+def run(sent: PostedForm) -> Response:
     """Request a patrol now, even if nothing waits."""
-    control_of(request).patrols().ask(sent.being_id, always=True)
-    return redirect_to(request, sent, "patrols", said="patrol")
+    sent.control.patrols().ask(sent.being_id, always=True)
+    return sent.redirect("patrols", said="patrol")
 
 
 @routes.post("/dry-run")
-def dry_run(request: Request, sent: PostedForm) -> Response:
+def dry_run(sent: PostedForm) -> Response:
     """Request a dry run, which writes nothing."""
-    task = _tasks(control_of(request)).begin(sent.being_id, task="dry-run")
-    return redirect_to(request, sent, "patrols", "tasks", task)
+    task = _tasks(sent.control).begin(sent.being_id, task="dry-run")
+    return sent.redirect("patrols", "tasks", task)
 
 
 @routes.get("/tasks/{task}")
-def show_task(request: Request, at: PageVisit, task: str) -> Response:
+def show_task(at: PageVisit, task: str) -> Response:
     """Show the result of a task, or that it is not done yet."""
     report, problem = None, None
     try:
-        report = _tasks(control_of(request)).report(at.being_id, task)
+        report = _tasks(at.control).report(at.being_id, task)
     except (NotFoundError, UnavailableError) as error:
         problem = str(error)
-    return show(
-        request,
-        at,
+    return at.show(
         "patrols/patrol_task.html",
         here="patrols",
         task=task,
@@ -79,13 +73,11 @@ def show_task(request: Request, at: PageVisit, task: str) -> Response:
 
 
 @routes.get("/{seq}")
-def show_run(request: Request, at: PageVisit, seq: str) -> Response:
+def show_run(at: PageVisit, seq: str) -> Response:
     """Show one run's receipt."""
-    patrol_run = _run(control_of(request), at.being_id, seq)
+    patrol_run = _run(at.control, at.being_id, seq)
     receipt = patrol_run.receipt
-    return show(
-        request,
-        at,
+    return at.show(
         "patrols/patrol.html",
         here="patrols",
         run=patrol_run,
@@ -97,14 +89,14 @@ def show_run(request: Request, at: PageVisit, seq: str) -> Response:
 
 
 @routes.post("/{seq}/undo")
-def undo(request: Request, sent: PostedForm, seq: str) -> Response:
+def undo(sent: PostedForm, seq: str) -> Response:
     """Request that the merges of a run are undone."""
-    control = control_of(request)
+    control = sent.control
     patrol_run = _run(control, sent.being_id, seq)
     if patrol_run.state != "done":
         raise InvalidInputError("the patrol is still running; undo it when it has finished")
     task = _tasks(control).begin(sent.being_id, task="undo", run=patrol_run.run_id)
-    return redirect_to(request, sent, "patrols", "tasks", task)
+    return sent.redirect("patrols", "tasks", task)
 
 
 def _run(control: Control, being_id: str, seq: str) -> Run:

@@ -1,6 +1,7 @@
 """The policy editor: rules of one Being or of all, reviewed before they are put in force."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Any
 from urllib.parse import quote_plus
 
@@ -14,7 +15,7 @@ from nacre.console.control_access import (
     keeps_server,
     require_keepers_form,
 )
-from nacre.console.frame import Visit, address, form_visit, show, show_owner, visit
+from nacre.console.frame import PageVisit, PostedForm, Visit, address, show_owner
 from nacre.console.line_diff import difference
 from nacre.console.policy.policy_check import Trial, advice, known_tools, review, tried
 from nacre.console.policy.policy_choice import Rulebook
@@ -30,7 +31,7 @@ from nacre.core.limits import MAX_FORM_BYTES
 from nacre.firewall.policies.loader import load_policy
 from nacre.firewall.policies.stored_policy import GLOBAL
 from nacre.web.forms import query_fields
-from nacre.web.page_session import OwnForm, require_form
+from nacre.web.page_session import OwnForm
 from nacre.web.signin.routes import redirect
 
 routes = APIRouter()
@@ -60,20 +61,16 @@ class Desk:
         return Trial(self.text("tool").strip(), self.text("server").strip(), self.text("arguments"))
 
 
-def _being_desk(request: Request, at: Visit, fields: dict[str, str]) -> Desk:
-    def shown(name: str, **values: Any) -> Response:
-        return show(request, at, name, here="policy", **values)
-
-    path = address(at.being, "policy")
-    return Desk(at.owner, _rulebook(request, at.being_id), path, at.being_id, True, fields, shown)
+def _being_desk(at: Visit, fields: dict[str, str]) -> Desk:
+    rulebook, path = _rulebook(at.request, at.being_id), address(at.being, "policy")
+    show_page = partial(at.show, here="policy")
+    return Desk(at.owner, rulebook, path, at.being_id, True, fields, show_page)
 
 
 def _shared_desk(request: Request, owner: BrowserSession, fields: dict[str, str]) -> Desk:
-    def shown(name: str, **values: Any) -> Response:
-        return show_owner(request, owner, name, here="rules", **values)
-
     may_change = keeps_server(request, owner)
-    return Desk(owner, _rulebook(request, GLOBAL), "/rules", "", may_change, fields, shown)
+    show_page = partial(show_owner, request, owner, here="rules")
+    return Desk(owner, _rulebook(request, GLOBAL), "/rules", "", may_change, fields, show_page)
 
 
 def _rulebook(request: Request, scope: str) -> Rulebook:
@@ -81,15 +78,12 @@ def _rulebook(request: Request, scope: str) -> Rulebook:
     return Rulebook(control.table(), scope, control.clock, control.policy_file)
 
 
-def _read_being(request: Request, being_id: str, owner: Owner) -> Desk:
-    return _being_desk(request, visit(request, being_id, owner), query_fields(request))
+def _read_being(at: PageVisit) -> Desk:
+    return _being_desk(at, at.query)
 
 
-def _sent_being(
-    request: Request, being_id: str, form: Annotated[OwnForm, Depends(require_form)]
-) -> Desk:
-    sent = form_visit(request, being_id, form)
-    return _being_desk(request, sent, sent.fields)
+def _sent_being(sent: PostedForm) -> Desk:
+    return _being_desk(sent, sent.fields)
 
 
 def _read_shared(request: Request, owner: Owner) -> Desk:
