@@ -13,11 +13,11 @@ from functools import cache
 from typing import NamedTuple
 
 NAMESPACE = "Nacre"
-DIMENSION = "Stack"  # the only one: each further value of a dimension is a metric that is paid for
+DIMENSION = "Stack"  # the only one: each value of a dimension costs a metric
 
 
 class Metric(NamedTuple):
-    """One metric: its name and unit in CloudWatch, who writes it when, and what it says."""
+    """One metric: its name and unit in CloudWatch, where it is written when, and its meaning."""
 
     name: str
     unit: str
@@ -49,15 +49,15 @@ METRICS = (
         REFUSALS,
         "Count",
         "`mcp_http`, with each request that it refused",
-        "Requests that were answered with 401, 403 or 429: no good token, too small a scope, "
+        "Requests that were answered with 401, 403 or 429: no valid token, too small a scope, "
         "another Being, or too many.",
     ),
     Metric(
         FAULTS,
         "Count",
         "`mcp_http`, with each request that failed",
-        "Requests that failed for no fault of their caller: an error in Nacre, or a service that "
-        "did not answer. Lambda counts them as served, because each got an answer.",
+        "Requests that failed through no fault of their caller: an error in Nacre, or a service "
+        "that did not answer. Lambda counts them as served, because each got an answer.",
     ),
     Metric(
         POLICY_DENIALS,
@@ -75,7 +75,7 @@ METRICS = (
         PATROL_LAG,
         "Seconds",
         "`patrol_worker`, with each sweep (hourly)",
-        "How long ago the oldest patrol was queued that has not been done.",
+        "How long ago the oldest unfinished patrol was queued.",
     ),
     Metric(
         PATROL_BACKLOG,
@@ -104,8 +104,8 @@ METRICS = (
     Metric(
         SPEND_CAPS,
         "Count",
-        "`mcp_http` and `patrol_worker`, with each question that was not put",
-        "Questions that a Being's daily budget had no room for.",
+        "`mcp_http` and `patrol_worker`, with each question that was not asked",
+        "Questions that would have exceeded a Being's daily budget.",
     ),
 )
 """Every metric that the functions write."""
@@ -116,7 +116,7 @@ _UNITS = {metric.name: metric.unit for metric in METRICS}
 def members(stack: str, values: Mapping[str, float], *, at: float) -> str:
     """Return the JSON members, without braces, that add metrics to a line of the log.
 
-    `at` is in seconds since 1970; a value under a name that is not in METRICS is a KeyError.
+    `at` is in seconds since 1970. Raises KeyError for a name that is not in METRICS.
     """
     values_json = "".join(f',"{name}":{value}' for name, value in values.items())
     return f'"_aws":{{"Timestamp":{int(at * 1000)},{_declared(stack, tuple(values))}{values_json}'
@@ -131,7 +131,7 @@ def _declared(stack: str, names: tuple[str, ...]) -> str:
 
 
 def count(stack: str, event: str, values: Mapping[str, float], **fields: object) -> None:
-    """Write a line that counts, on standard error; without a stack nobody would read it."""
+    """Write metrics to standard error as a line; without a stack nobody would read it."""
     if not stack:
         return
     line = json.dumps({"level": "info", "event": event, **fields})

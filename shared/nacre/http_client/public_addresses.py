@@ -1,7 +1,7 @@
 """Addresses that a server may connect to on behalf of somebody else.
 
-A name is resolved once, every address is checked, and the connection goes to one of them. A name
-that resolves differently a moment later changes nothing.
+A name is resolved once, every address is checked, and the connection goes to one of them. So it
+does not matter if the name resolves differently a moment later.
 """
 
 import ipaddress

@@ -132,7 +132,7 @@ class Leases:
     def _tell(self, key: Key, waiter: object) -> None:
         if self._wake is None or not isinstance(waiter, str):
             return
-        with suppress(NacreError):  # the waiter will look again by itself, only later
+        with suppress(NacreError):  # the waiter looks again by itself, but later
             self._wake(waiter)
             same = Compare("waiter", "=", waiter)
             self._table.update(key, Change(remove=frozenset({"waiter"})), when=same)

@@ -31,7 +31,7 @@ class AnnouncingQueue:
         return message_id
 
     def receive(self) -> Message | None:
-        """Take the next message that may be worked on; None when there is none now."""
+        """Take the next message that may be worked on; return None if there is none now."""
         return self.queue.receive()
 
     def done(self, message: Message) -> None:

@@ -53,7 +53,7 @@ class Chat(Protocol):
         """Return the next answer within so many seconds.
 
         Messages and tools are in the form of OpenAI's chat completions. Raises ModelError when
-        there is no answer to be had; its kind is `too_long` when the model cannot hold so much.
+        no answer is possible; its kind is `too_long` when the model cannot hold so much.
         """
         ...
 

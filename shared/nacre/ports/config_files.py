@@ -37,7 +37,7 @@ class ConfigFiles(Protocol):
         ...
 
     def change(self, file: str, change: Change) -> bool:
-        """Replace a file's text by what `change` makes of it, whole or not at all.
+        """Replace a file's text with the result of `change`, atomically.
 
         `change` is called again if somebody else has written the file since; None keeps the file.
         Tells whether it was written. ConflictError when the file does not come to rest,

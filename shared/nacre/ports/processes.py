@@ -12,5 +12,5 @@ class Holders(Protocol):
         ...
 
     def is_gone(self, name: str) -> bool:
-        """Tell whether that process has certainly ended; False if that is unknown here."""
+        """Tell whether that process has certainly ended."""
         ...

@@ -44,7 +44,7 @@ class Queue(Protocol):
         ...
 
     def receive(self) -> Message | None:
-        """Take the next message that may be worked on; None when there is none now."""
+        """Take the next message that may be worked on; return None if there is none now."""
         ...
 
     def done(self, message: Message) -> None:

@@ -17,5 +17,5 @@ class Transcriber(Protocol):
     """Turns a sound into the words that are spoken in it."""
 
     def transcribe(self, audio: bytes, *, name: str, mime_type: str) -> Transcript:
-        """Return the words; raise UnavailableError when there are none to be had."""
+        """Return the words; raise UnavailableError if they cannot be had now."""
         ...

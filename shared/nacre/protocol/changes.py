@@ -123,7 +123,7 @@ class Changes:
                 self._guard.notify_all()
 
     def remember(self, principal: Principal | None, seen: Seen) -> None:
-        """Look for changes for a while, for a client without a stream of its own."""
+        """Look for changes for a while, for a client without its own stream."""
         if not (seen.lists or seen.versions):
             return
         with self._guard:
@@ -141,7 +141,7 @@ class Changes:
         return seen
 
     def follow(self, principal: Principal | None, seen: Seen, uri: str) -> bool:
-        """Follow a resource from now on; False for one whose changes cannot be told."""
+        """Follow a resource from now on; return False if its changes cannot be noticed."""
         if len(seen.versions) >= FOLLOWED_RESOURCES and uri not in seen.versions:
             raise InvalidParamsError(f"at most {FOLLOWED_RESOURCES} resources can be followed")
         version = self._version(principal, uri)

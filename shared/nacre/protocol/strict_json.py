@@ -18,7 +18,7 @@ _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
 # Atomic, with an optional end: linear even on hostile, unterminated input. Python before 3.11.5
 # misreads the possessive `(?:…)*+` that would say the same.
 _STRINGS = re.compile(rb'"(?>(?:[^"\\]++|\\.)*)"?', re.DOTALL)
-# Perhaps a backslash of its own before a character that is not ASCII, which no JSON has.
+# Possibly a backslash before a character that is not ASCII, which no JSON has.
 _FOREIGN_ESCAPE = re.compile(rb"\\[\x80-\xff]")
 _BLANKS = b" \t\n\r"
 _BLOCK = 64 * 1024
@@ -72,8 +72,8 @@ def parse(raw: bytes | bytearray, scan: Scan | None = None) -> Any:
 def readable_id(raw: bytes | bytearray) -> str | int | None:
     """Return the id of a request that is refused, or None if two parsers may read it differently.
 
-    What else is wrong with the message does not matter: who sent it waits for an answer. A response
-    is no request: its id is the receiver's own.
+    Other faults of the message do not matter, because its sender waits for an answer. A response
+    is not a request: its id was chosen by the receiver.
     """
     # Bytes that are not UTF-8 and raw control characters are harmless beside the id.
     text = raw.decode("utf-8", "surrogateescape").removeprefix("\ufeff")

@@ -88,7 +88,7 @@ class ToolServer(ResourceShelf, PromptShelf):
             tool.check()
 
     async def handle_jsonrpc(self, request: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Answer one JSON-RPC message; None to a notification.
+        """Answer one JSON-RPC message; return None for a notification.
 
         Serves `initialize`, `tools/list` and `tools/call` as of 2025-11-25. Errors:
         -32601 for another method, -32602 for an unknown tool, -32603 when the handler

@@ -115,8 +115,8 @@ def test_a_link_to_what_an_administrator_keeps_is_not_followed(
 
 def test_what_is_no_utf8_text_is_refused(files: LocalConfigFiles, file: Path) -> None:
     for content, told in (
-        ("é".encode("latin-1"), "it is not in UTF-8; save it so"),
-        ("{}".encode("utf-16"), "it is not in UTF-8; save it so"),
+        ("é".encode("latin-1"), "it is not in UTF-8; save it in UTF-8"),
+        ("{}".encode("utf-16"), "it is not in UTF-8; save it in UTF-8"),
         ("{}".encode("utf-16-le"), "it contains bytes that are not text"),
     ):
         file.write_bytes(content)

@@ -45,5 +45,5 @@ def test_a_newer_item_is_refused_with_both_versions() -> None:
 
 
 def test_a_way_up_is_needed_from_every_version() -> None:
-    with pytest.raises(ValueError, match=r"no way up from versions \[1, 2\]"):
+    with pytest.raises(ValueError, match=r"no upgrade from versions \[1, 2\]"):
         ItemSchema("person", version=3)

@@ -107,7 +107,7 @@ class AccessRequests:
         return name
 
     def take(self, name: str, *, session: str) -> AccessRequest | None:
-        """Remove a request and return it; None when it is unknown, decided or expired."""
+        """Remove a request and return it, or None if it is unknown, decided or expired."""
         if not name or len(name) > 100:
             return None
         try:

@@ -56,7 +56,7 @@ class SecretRows:
         return self._table.update(self._key(secret), used, when=unused)
 
     def take(self, secret: str, *, when: Condition | None = None) -> Item | None:
-        """Remove the row and return it; None when there was none."""
+        """Remove the row and return it, or None if there was none."""
         return self._table.delete(self._key(secret), when=when)
 
     def _key(self, secret: str) -> Key:

@@ -28,7 +28,7 @@ class ContainerCredentials:
         self._known: tuple[float, Credentials] | None = None
 
     def __call__(self) -> Credentials:
-        """Return credentials that hold for a while; UnavailableError when none are given."""
+        """Return credentials that are valid for a while; raises UnavailableError without any."""
         if self._known is None or self._clock() >= self._known[0] - _RENEW_SECONDS:
             self._known = self._asked()
         return self._known[1]

@@ -1,7 +1,7 @@
 """The log levels that legacy clients of a stack chose, as items.
 
-An execution environment of Lambda forgets, and the next request may meet another one. Reads and
-writes are signed requests without boto3, which a call should not wait for.
+A Lambda execution environment does not last, and the next request may reach another one. Reads
+and writes are signed requests, because loading boto3 would delay the call.
 """
 
 import time
@@ -36,7 +36,7 @@ class Writes(Protocol):
 
 
 class StoredLogLevels:
-    """One small item for a client that chose; a choice counts elsewhere within seconds."""
+    """One small item for each client that chose a level; others see it within seconds."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class StoredLogLevels:
         try:
             item = self._reads.get(key)
         except NacreError:
-            return None  # a log line is not worth a call
+            return None  # a call does not fail because of its log level
         level = None if item is None else str(item["level"])
         self._remember(key, level)
         return level

@@ -90,7 +90,7 @@ class SqsQueue(_TwoQueues):
         return self._queue.send(body, group, dedupe_key or str(uuid.uuid4()))
 
     def receive(self) -> Message | None:
-        """Take the next message that may be worked on; None when there is none now."""
+        """Take the next message that may be worked on; return None if there is none now."""
         answer = self._queue.call(
             "receive_message",
             MaxNumberOfMessages=1,

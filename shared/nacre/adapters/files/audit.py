@@ -60,7 +60,7 @@ class JsonlAudit:
         raise UnavailableError(f"{self._folder}: no audit file is free; remove damaged ones")
 
     def append(self, line: bytes, *, before: Head, after: Head, at: str) -> None:
-        """Write one line, whole or not at all."""
+        """Write one line atomically."""
         del before, at
         slot = self._slot
         if slot is None:

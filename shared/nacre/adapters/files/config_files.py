@@ -39,7 +39,7 @@ class LocalConfigFiles:
         self._now = now
 
     def find(self, patterns: Sequence[str]) -> list[str]:
-        """Return the files that there are, without links, each once and in the order given."""
+        """Return the files that exist, without links, each once and in the order given."""
         files: dict[str, None] = {}
         for pattern in patterns:
             for match in _matches(pattern):
@@ -53,7 +53,7 @@ class LocalConfigFiles:
             return _decoded(_content(Path(file)))
 
     def change(self, file: str, change: Change) -> bool:
-        """Replace a file's text by what `change` makes of it, whole or not at all."""
+        """Replace a file's text with the result of `change`, atomically."""
         with _translated(file):
             path = Path(file).resolve(strict=True)
             self._check(path)
@@ -98,7 +98,7 @@ class LocalConfigFiles:
         if str(path) in self.find(self._managed):
             raise ConfigurationError("an administrator manages it; ask them")
         if path.stat().st_nlink > 1:
-            raise ConfigurationError("it has a second name (a hard link); give it one only")
+            raise ConfigurationError("it has a second name (a hard link); remove one of them")
         if not os.access(path, os.W_OK):
             raise ConfigurationError("it is write-protected; make it yours to write")
 
@@ -125,12 +125,12 @@ class LocalConfigFiles:
 def _matches(pattern: str) -> list[str]:
     if "*" not in pattern:
         return [pattern]
-    # Only the star is ours; the rest of a path is as it is written.
+    # Only the star is a wildcard; the rest of a path is literal.
     return sorted(glob.glob(_WILD.sub(r"[\g<0>]", pattern)))  # noqa: PTH207  absolute texts
 
 
 def _swapped(path: Path, expected: bytes, new: bytes) -> bool:
-    """Put new content in the place of a file; False if it is not what it was."""
+    """Replace a file's content; return False if somebody has changed it."""
     temporary = path.parent / f".{path.name}.nacre-{secrets.token_hex(8)}"
     try:
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, 0o600)
@@ -139,7 +139,7 @@ def _swapped(path: Path, expected: bytes, new: bytes) -> bool:
             file.flush()
             _take_after(path, temporary)
             os.fsync(descriptor)
-        # As late as can be: what a client writes from here on is lost.
+        # As late as possible, because what a client writes from here on is lost.
         if _content(path) != expected:
             return False
         temporary.replace(path)
@@ -150,7 +150,7 @@ def _swapped(path: Path, expected: bytes, new: bytes) -> bool:
 
 
 def _take_after(path: Path, temporary: Path) -> None:
-    """Give a file the owner, the mode and the attributes of another, and the time of now."""
+    """Give a file the owner, the mode and the attributes of another, and the current time."""
     if sys.platform != "win32":
         theirs, mine = path.stat(), temporary.stat()
         if (mine.st_uid, mine.st_gid) != (theirs.st_uid, theirs.st_gid):
@@ -160,7 +160,7 @@ def _take_after(path: Path, temporary: Path) -> None:
 
 
 def _sweep(path: Path) -> None:
-    """Remove files that killed commands have left; the caller must hold the lock."""
+    """Remove files that killed commands have left behind; the caller must hold the lock."""
     prefix = f".{path.name}.nacre-"
     for neighbour in path.parent.iterdir():
         if neighbour.name.startswith(prefix):
@@ -182,7 +182,7 @@ def _decoded(content: bytes) -> str:
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError:
-        raise ConfigurationError("it is not in UTF-8; save it so") from None
+        raise ConfigurationError("it is not in UTF-8; save it in UTF-8") from None
     if "\0" in text:
         raise ConfigurationError("it contains bytes that are not text; save it in UTF-8")
     return text
@@ -190,7 +190,7 @@ def _decoded(content: bytes) -> str:
 
 @contextmanager
 def _translated(file: str) -> Iterator[None]:
-    """Name the file in every error, and turn the system's into ours."""
+    """Name the file in every error, and convert errors of the system."""
     try:
         yield
     except (ConfigurationError, ConflictError) as error:

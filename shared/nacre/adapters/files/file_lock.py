@@ -34,7 +34,7 @@ else:
 
 @contextmanager
 def locked(path: Path, *, seconds: float) -> Iterator[bool]:
-    """Hold the lock of a file until the block ends; False when others kept it for so long."""
+    """Hold the lock of a file until the block ends; yields False if others hold it too long."""
     binary = getattr(os, "O_BINARY", 0)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | binary, 0o600)
     try:

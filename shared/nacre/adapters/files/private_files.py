@@ -1,4 +1,4 @@
-"""Files that only their owner reads, written whole or not at all."""
+"""Files that only their owner can read, written atomically."""
 
 import os
 import secrets

@@ -9,10 +9,10 @@ _CAN = hasattr(os, "O_PATH")
 _OPEN = getattr(os, "O_PATH", 0) | getattr(os, "O_CLOEXEC", 0)
 _LINK = _OPEN | getattr(os, "O_NOFOLLOW", 0)
 _OPENAT2 = 437  # on every processor
-_HERE = -100  # AT_FDCWD, which a path that begins with a slash does not ask for
-_NO_PROCESS_LINKS = 2  # RESOLVE_NO_MAGICLINKS: they lead elsewhere for another process
+_HERE = -100  # AT_FDCWD, which is ignored for a path that begins with a slash
+_NO_PROCESS_LINKS = 2  # RESOLVE_NO_MAGICLINKS: such links lead elsewhere in another process
 _NO_SYMLINKS = 4
-_HOWS: dict[int, object] = {}  # what the kernel is to refuse, as it is told
+_HOWS: dict[int, object] = {}  # the kernel's `open_how` structure for each flag
 _ENCODING = sys.getfilesystemencoding()
 
 
@@ -60,7 +60,7 @@ def _is_without_links(place: str) -> bool:
     call = _openat2()
     if call is None or not place or place[0] != "/" or place[-1] == "/":
         return False
-    if "//" in place or "/." in place:  # without links, yet spelled otherwise
+    if "//" in place or "/." in place:  # has no links, but is spelled in another way
         return False
     handle = _handle(call, place, _NO_SYMLINKS)
     if handle < 0:
@@ -70,7 +70,7 @@ def _is_without_links(place: str) -> bool:
 
 
 def _is_there(place: str) -> bool:
-    """Tell whether there is something after all, such as a link that leads nowhere."""
+    """Tell whether anything is at a path, even a link without a target."""
     try:
         os.close(os.open(place, _LINK))
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Secrets on a laptop: one file each, for its owner's eyes only."""
+"""Secrets on a laptop, each in a file that only its owner can read."""
 
 import contextlib
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from nacre.core.names import checked_secret_name
 
 
 class FileSecrets:
-    """Secrets as files (0600) of one folder (0700), each written whole or not at all."""
+    """Secrets as files (0600) in one folder (0700), each written atomically."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -32,7 +32,7 @@ class FileSecrets:
             write_private(path, value.encode("utf-8"))
 
     def unset(self, name: str) -> bool:
-        """Forget the secret; False when it was not set."""
+        """Delete the secret; return False if it was not set."""
         with self._translated():
             try:
                 self._path(name).unlink()

@@ -15,7 +15,7 @@ _SUFFIX = ".json"
 
 
 class FolderWrapRecords:
-    """WrapRecords as files (0600) of one folder (0700), each written whole or not at all."""
+    """WrapRecords as files (0600) in one folder (0700), each written atomically."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

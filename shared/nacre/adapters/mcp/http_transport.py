@@ -1,4 +1,4 @@
-"""The HTTP below a session with another server: Nacre's client under the official MCP client."""
+"""HTTP for the official MCP client in sessions with other servers, through Nacre's own client."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -102,7 +102,7 @@ class _Body(httpx2.AsyncByteStream):
                 while chunk := await response.next_chunk():
                     yield chunk
                 return
-            # Each event has a limit; a stream of them may go on for ever.
+            # Each event has a limit; a stream of them may be endless.
             async for event in ResponseEvents(response):
                 if event.too_long:
                     raise httpx2.SSEError(TOO_LARGE)
@@ -119,7 +119,7 @@ class _Body(httpx2.AsyncByteStream):
 
 
 def _httpx_error(error: HttpError) -> Exception:
-    """Return the error as httpx has it, without the server's address."""
+    """Return the corresponding error of httpx, without the server's address."""
     match error:
         case ConnectTimeoutError():
             return httpx2.ConnectTimeout("it does not answer")

@@ -90,7 +90,7 @@ class LargeAnswers:
 
 
 def _is_left_out(value: Any) -> bool:
-    """Tell whether a member may have been emptied; one that was empty is not changed by it."""
+    """Tell whether a member may have been emptied; restoring an empty one changes nothing."""
     return not value and isinstance(value, dict | list | str)
 
 

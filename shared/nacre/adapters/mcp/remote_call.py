@@ -151,7 +151,7 @@ class RemoteCall:
     def over(self) -> None:
         """Stop the timeout, and decline the open questions.
 
-        Cancelling would not do: the waiting tasks belong to the session.
+        They are not cancelled, because the waiting tasks belong to the session.
         """
         self._is_over = True
         self.stop_clock()

@@ -143,7 +143,7 @@ class QdrantVectors:
             return []
         numbers = [str(record.id) for record in records]
         before = "" if after is None else _point_id(being_id, after)
-        # Without this check, a server that repeats its first page would be read for ever.
+        # Without this check, a server that repeats its first page would be read endlessly.
         if numbers != sorted(set(numbers)) or (numbers and numbers[0] < before):
             raise not_understood("scroll")
         payloads = [record.payload or {} for record in records]

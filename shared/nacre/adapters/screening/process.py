@@ -23,7 +23,7 @@ def send(stream: BinaryIO, head: dict[str, Any], body: bytes) -> None:
 
 
 def receive(stream: BinaryIO) -> tuple[dict[str, Any], bytes] | None:
-    """Read one message; None when there are no more."""
+    """Read one message; return None after the last one."""
     lengths = stream.read(_LENGTHS.size)
     if len(lengths) < _LENGTHS.size:
         return None

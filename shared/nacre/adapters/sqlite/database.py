@@ -14,7 +14,7 @@ from nacre.core.limits import STORE_BUSY_SECONDS
 
 SCHEMA_VERSION = 2
 _APPLICATION_ID = 0x4E414352  # "NACR": tells our files from other programs' databases
-_CONNECTIONS = 16  # more threads than that wait for one another
+_CONNECTIONS = 16  # if there are more threads, they wait for one another
 
 _ITEMS = """
 CREATE TABLE {table} (

@@ -31,7 +31,7 @@ def safe_moment(connection: sqlite3.Connection, now: int) -> int:
     if -CLOCK_TOLERANCE_SECONDS <= step < 0:
         return int(safe)
     if step < 0:
-        # The clock was ahead before, or is behind now: start to watch again.
+        # The clock was ahead before, or is behind now: start watching again.
         since, watched, safe = now, 0, min(safe, now)
     elif step <= PURGE_STEP_SECONDS:
         watched += step

@@ -83,7 +83,7 @@ class SqliteQueue:
         return message_id
 
     def receive(self) -> Message | None:
-        """Take the next message that may be worked on; None when there is none now."""
+        """Take the next message that may be worked on; return None if there is none now."""
         with self._database.read() as connection:  # an idle worker does not lock the file
             now = self._now()
             if self._head(connection, now) is None and not self._orphaned_receipts(connection, now):

@@ -189,7 +189,7 @@ def _is_confirmed(question: str) -> bool:
 
 
 def _erase_rules(home: Home, being: Being) -> None:
-    """Erase the Being's own policies, and what waits for approval or was approved for it."""
+    """Erase the Being's own policies and its approvals, pending and granted."""
     delete_all(home.data, partition(being.being_id))
     callers = {record.token_id for record in home.tokens.of_being(being.being_id)}
     Desk(home.data, clock=system_clock).forget(callers)

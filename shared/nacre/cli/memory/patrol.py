@@ -47,7 +47,7 @@ def run(context: click.Context, *, as_json: bool, place: Place) -> None:
 @json_option
 @being_options
 def status(*, as_json: bool, place: Place) -> None:
-    """Show how much waits for a patrol, and how the last one ended."""
+    """Show how much is waiting for a patrol, and how the last one ended."""
     home, being = place.open_being()
     state = patrol_status(home.data, being.being_id)
     spent = Spending(home.data, Budget(0), clock=system_clock).of_today(being.being_id)

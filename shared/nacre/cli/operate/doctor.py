@@ -58,7 +58,7 @@ def _check_settings() -> list[Finding]:
     Settings.from_environment()
     unknown = unknown_variables()
     if not unknown:
-        return [Finding("settings", "ok", "the environment has no wrong value")]
+        return [Finding("settings", "ok", "every setting has a valid value")]
     return [
         Finding(
             "settings",

@@ -257,7 +257,7 @@ def _check_url(url: str) -> Iterator[Finding]:
 
 
 def _status(url: str) -> int | None:
-    """Return the status of a request without a token; None when nobody answers, 0 for no HTTP."""
+    """Return the status of a request without a token: None if nobody answers, 0 for no HTTP."""
     address = parse_address(url)
     headers = ((b"host", address.authority.encode()),)
 

@@ -38,7 +38,7 @@ class LocalPeers:
         return peer
 
     def deliver(self, principal: Principal | None, response: Response) -> bool:
-        """Hand a client's answer to the call that waits for it; False when none does."""
+        """Hand a client's answer to the call that waits for it; return False if none does."""
         waiting = self._waiting.get((subject_of(principal), response.id))
         if waiting is None or waiting.done():
             return False

@@ -23,7 +23,7 @@ from nacre.ports.audit import GENESIS, AuditLog, Chain, Head
 _PREV = b'{"prev":"'
 _HASH = b',"hash":"'
 _TAIL = len(_HASH) + 64 + 2
-_DIGITS = 20  # of a record's number, as heads have them
+_DIGITS = 20  # of a record's number in a head
 
 
 class AuditTrail:
@@ -56,7 +56,7 @@ class AuditTrail:
         members = entry.spelled()
         with self._lock:
             before = self._head or self._log.open()
-            self._head = None  # unknown, until the record is known to be kept
+            self._head = None  # unknown until the record is written
             now = self._clock()
             moment = now.timestamp()
             at = self._spelled(now, int(moment))
@@ -71,7 +71,7 @@ class AuditTrail:
         return name
 
     def close(self) -> None:
-        """Store the head a last time and end the chain."""
+        """Store the head one last time and end the chain."""
         with self._lock:
             head, self._head = self._head, None
             try:
@@ -96,14 +96,14 @@ class AuditTrail:
             if is_new and now - moment < AUDIT_ANCHOR_SECONDS:
                 return
         self._anchored = (head.sequence, now)
-        # The record is written; if it cannot be anchored now, one of the next minute will be.
+        # The record is written. If it cannot be anchored now, a later one will be.
         with suppress(UnavailableError):
             self._anchor(head)
 
 
 def _chained(before: Head, at: str, members: str) -> tuple[Head, bytes]:
     sequence = before.sequence + 1
-    name = before.writer  # ours, as the moment is: nothing in them has to be escaped
+    name = before.writer  # Nacre chose it and the moment: neither has to be escaped
     link = f'{{"prev":"{before.hash}","seq":{sequence},"writer":"{name}","at":"{at}",'
     body = f"{link}{members}".encode()
     hash_ = hashlib.sha256(body).hexdigest()

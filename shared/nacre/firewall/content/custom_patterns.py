@@ -143,7 +143,7 @@ def _characters(item: Any, flags: int) -> frozenset[str] | None:
 def own_matches(
     text: str, patterns: Iterable[NamedPattern]
 ) -> Iterator[tuple[str, tuple[int, int]] | None]:
-    """Yield the name and span of each match; None when the time limit for one text is reached."""
+    """Yield the name and span of each match; yield None at the time limit for one text."""
     ends = thread_time() + OWN_PATTERN_SECONDS
     step = OWN_PATTERN_WINDOW - OWN_PATTERN_OVERLAP
     for pattern in patterns:

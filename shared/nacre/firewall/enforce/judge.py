@@ -176,7 +176,7 @@ class Judge:
         call: Call | None = None,
         **more: Any,
     ) -> bool:
-        """Record a message that needed no decision; False if that fails and nothing may pass."""
+        """Record a message that needed no decision; return False if it must not pass unrecorded."""
         principal: dict[str, Any] = (
             {} if call is None else {"principal": call.principal, "being": call.being}
         )

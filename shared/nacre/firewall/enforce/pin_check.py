@@ -55,7 +55,7 @@ class PinCheck:
         return self._objection(kind, name)
 
     def has_no_objection(self, tool: str) -> bool:
-        """Tell whether the cached pins allow the tool; False if the pins must be read first."""
+        """Tell whether the cached pins allow the tool; if unknown, return False."""
         tools = self._tools
         if tool in tools.flagged:
             return False
@@ -173,7 +173,7 @@ class PinCheck:
         return waiting
 
     def is_known(self, kind: PinKind) -> bool:
-        """Tell whether a list of this kind was ever seen; False if that cannot be read."""
+        """Tell whether a list of this kind is known to have been seen."""
         if self._conversation.pins is None:
             return False
         try:

@@ -403,7 +403,7 @@ async def _held(
 
 
 async def _pause(seconds: float) -> None:
-    if is_stepping():  # a handler that blocks, in a thread of its own
+    if is_stepping():  # a handler that blocks, in its own thread
         time.sleep(seconds)
         return
     import asyncio  # noqa: PLC0415 - a function on AWS holds nothing, and does not load it

@@ -82,7 +82,7 @@ class Mounts(Protocol):
         ...
 
     async def fresh(self, server: str) -> bool:
-        """Wait for the lists that a server has announced; False if they do not come."""
+        """Wait for the lists that a server has announced; return False if they do not come."""
         ...
 
 

@@ -178,7 +178,7 @@ def _headers(entry: Entry, shape: Shape) -> dict[str, str]:
     value: Value | None = entry.get(shape.headers[0])
     for key in shape.headers[1:]:
         if isinstance(value, dict) and value.keys() - {key}:
-            raise InvalidInputError(f"its '{shape.headers[0]}' has more than a proxy can do")
+            raise InvalidInputError(f"its '{shape.headers[0]}' has members that a proxy cannot use")
         value = value.get(key) if isinstance(value, dict) else None
     if value is None or value == RawValue("null"):
         return {}
@@ -191,7 +191,7 @@ def _headers(entry: Entry, shape: Shape) -> dict[str, str]:
 
 
 def _is_idle(header: str, value: Value) -> bool:
-    """Tell whether a header is empty or set for each message, so that a fixed one has no use."""
+    """Tell whether a header is empty or set for each message: a fixed value is of no use then."""
     of_protocol = header.startswith("mcp-") and not header.startswith("mcp-x-")
     return value == "" or header in _OF_MESSAGES or of_protocol
 

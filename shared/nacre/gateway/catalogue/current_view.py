@@ -60,7 +60,7 @@ class CurrentView:
         return self.latest is not None and self._tick() - moment < self._seconds
 
     def local_changed(self) -> bool:
-        """Tell whether a server of this process offers something else than the view has."""
+        """Tell whether the offers of a server of this process differ from the view."""
         view = self.latest
         return view is not None and view.local is not None and view.offers != offers_of(view.local)
 

@@ -11,7 +11,7 @@ Upgrade = Callable[[Item], Item]
 
 @dataclass(frozen=True, slots=True)
 class ItemSchema:
-    """One kind of item: its name in messages, its version now, and the ways up from older ones.
+    """One kind of item: its name in messages, its version now, and the upgrades from older ones.
 
     `upgrades[n]` turns an item of version n into one of version n + 1.
     """
@@ -23,7 +23,7 @@ class ItemSchema:
     def __post_init__(self) -> None:
         missing = set(range(1, self.version)) - self.upgrades.keys()
         if missing:
-            raise ValueError(f"{self.name}: no way up from versions {sorted(missing)}")
+            raise ValueError(f"{self.name}: no upgrade from versions {sorted(missing)}")
 
     def stamp(self, item: Item) -> Item:
         """Return the item with the current version, ready to be written."""

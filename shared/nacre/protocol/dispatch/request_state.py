@@ -161,7 +161,7 @@ def read_round(request: Request, caller: Caller, states: RequestStates) -> Round
     responses = request.mapping("inputResponses")
     if state is None:
         answers = {key: _answer(key, value) for key, value in responses.items()}
-        answers.pop(_KEPT, None)  # only what was sealed is ours
+        answers.pop(_KEPT, None)  # only what was sealed can be trusted
         return Round(answers)
     opened = states.open(state, request, caller.principal)
     fresh = {key: _answer(key, responses[key]) for key in opened["asked"] if key in responses}

@@ -94,7 +94,7 @@ class Crowd:
         self._log.flush()
 
     def _make_room(self, address: str | None = None) -> bool:
-        """Close the connection that waits longest; False when there is none."""
+        """Close the connection that waits longest; return False if there is none."""
         waiting = [
             (guest.waits_since, id(guest), guest)
             for guest, of in self._guests.items()

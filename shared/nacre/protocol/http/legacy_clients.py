@@ -16,7 +16,7 @@ class Peers(Protocol):
         ...
 
     def deliver(self, principal: Principal | None, response: Response) -> bool:
-        """Hand the client's answer to the call that waits for it; False when none does."""
+        """Hand the client's answer to the call that waits for it; return False if none does."""
         ...
 
     def give_up(self, key: tuple[str, str], request_id: RequestId) -> None:

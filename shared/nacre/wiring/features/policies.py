@@ -28,12 +28,12 @@ def to_stderr(message: str) -> None:
 
 
 def policies_of(ports: "Ports", settings: Settings, tell: Tell = to_stderr) -> "Policies":
-    """Return the policies of a deployment; PolicyError for a file that is wrong."""
+    """Return the policies of a deployment; raises PolicyError if a file is wrong."""
     return _stored(ports, tell) if ports.is_stack else laptop_policies(ports, settings, tell)
 
 
 def laptop_policies(ports: "Ports", settings: Settings, tell: Tell) -> "LaptopPolicies":
-    """Return the policies of this machine; PolicyError for a file that is wrong."""
+    """Return the policies of this machine; raises PolicyError if a file is wrong."""
     from nacre.firewall.policies.laptop_policy import LaptopPolicies
 
     path, is_named = policy_path(settings)

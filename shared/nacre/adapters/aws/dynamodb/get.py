@@ -72,7 +72,7 @@ class SignedGet:
         self._signing: tuple[str, str, bytes] = ("", "", b"")
 
     def get(self, key: tuple[str, str]) -> "Item | None":
-        """Return the item as last acknowledged, or None; UnavailableError when nobody answers."""
+        """Return the item as last acknowledged, or None; raises UnavailableError."""
         pk, sk = key
         request = {
             "TableName": self._table,

@@ -246,7 +246,7 @@ class IndexSync:
         emb_id: str,
         indexed: dict[tuple[str, str], str | None],
     ) -> bool:
-        """Update one index with points that are not in `indexed`; False if there are none."""
+        """Update one index with points that are not in `indexed`; return False without any."""
         index = self.index(emb_id)
         if not index.is_derived:
             return False

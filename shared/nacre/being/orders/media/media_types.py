@@ -71,7 +71,7 @@ def _tar(data: bytes) -> bool:
 
 
 def _never(_data: bytes) -> bool:
-    """Return False: whether a content is text depends on all of it."""
+    """Return False, because only the whole content shows whether it is text."""
     return False
 
 
@@ -117,7 +117,7 @@ _UNSURE = (_mpeg_audio, _aac, _tar)
 
 
 def likely_type(head: bytes) -> str:
-    """Return the type that a content seems to have by its first bytes, or an empty text."""
+    """Return the likely type of a content by its first bytes, or an empty text."""
     for media_type in _TYPES:
         if media_type.begins not in _UNSURE and media_type.begins(head):
             return media_type.name

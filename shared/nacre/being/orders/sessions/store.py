@@ -76,7 +76,7 @@ class SessionStore:
             lease = self._leases.take(_head(being_id, session_id))
         except LeaseHeldError:
             return None
-        if lease.fence == 1:  # an order that is killed at once must not leave its item for ever
+        if lease.fence == 1:  # an order that is killed at once must not leave its item behind
             self._table.update(lease.key, Change(set={EXPIRES_AT: self._expiry()}))
         return lease
 

@@ -9,7 +9,7 @@ from nacre.core.errors import InvalidInputError
 from nacre.firewall.rules.arguments.readings import is_absolute, normal
 from nacre.firewall.rules.rule import Surroundings
 
-MAX_BASES = 32  # every relative path is resolved once for each of them
+MAX_BASES = 32  # each relative path is resolved once against each of them
 NONE = "none"  # in place of a folder: the server opens no files
 
 _FILE_URL = re.compile(r"file:(?://[^/]*)?", re.IGNORECASE)
