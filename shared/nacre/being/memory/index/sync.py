@@ -294,15 +294,15 @@ class IndexSync:
         subjects = [item for item in lacking if item.subject is not None]
         texts = [item.text for item in lacking] + [item.subject or "" for item in subjects]
         try:
-            vectors = embedder.documents(texts)
+            vectors = [packed(vector) for vector in embedder.documents(texts)]
         except UnavailableError:
             with self._guard:
                 self._paused_until[emb_id] = self._clock() + timedelta(seconds=INDEX_RETRY_SECONDS)
             return result
         for item, vector in zip(lacking, vectors[: len(lacking)], strict=True):
-            result[item.id] = replace(item, vectors={**item.vectors, emb_id: packed(vector)})
+            result[item.id] = replace(item, vectors={**item.vectors, emb_id: vector})
         for item, vector in zip(subjects, vectors[len(lacking) :], strict=True):
-            with_subject = {**item.subjects, emb_id: packed(vector)}
+            with_subject = {**item.subjects, emb_id: vector}
             result[item.id] = replace(result[item.id], subjects=with_subject)
         return result
 

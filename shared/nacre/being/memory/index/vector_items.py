@@ -58,8 +58,10 @@ class VectorItem:
 
     def to_item(self, being_id: str) -> Item:
         """Return the item in the store."""
+        place = keys.point(being_id, self.id)
         item: Item = {
-            **keys.point(being_id, self.id).attributes(),
+            "pk": place.pk,
+            "sk": place.sk,
             "kind": self.kind,
             "text": self.text,
             "text_sha": self.text_sha,
