@@ -178,7 +178,7 @@ def make(folder: Path) -> Sample:
 def _remember(laptop: Home, clock: Moving, being_id: str, today: datetime) -> None:
     """Let the Being live through the days, with a patrol every few of them."""
     tools = own_server(
-        lambda: laptop.mind,
+        lambda: laptop.memory_services,
         clock,
         patrols=lambda: laptop.patrol_calls,
         capabilities=lambda _context: [],
@@ -217,7 +217,7 @@ def _remember(laptop: Home, clock: Moving, being_id: str, today: datetime) -> No
         ChatMessage("user", "Did I tell you that Emil can say my name now?"),
         ChatMessage("assistant", "You did not! How does it sound?"),
     ]
-    laptop.mind.memory.history.add(being_id, spoken, for_patrol=True)
+    laptop.memory_services.memory.history.add(being_id, spoken, for_patrol=True)
 
 
 def _story() -> Iterator[dict[str, Any]]:

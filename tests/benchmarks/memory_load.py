@@ -72,7 +72,7 @@ def _node(rng: Random, number: int) -> Node:
 
 def mind(laptop: Home) -> Any:
     """Return the mind behind a server's tools."""
-    return laptop.mind
+    return laptop.memory_services
 
 
 def finished(running: Coroutine[Any, Any, T]) -> T:

@@ -59,7 +59,7 @@ class Patrolled:
         self._patrol = Patrol(
             self.laptop.data,
             SqliteQueue(self._database, QUEUE, now=self.calendar),
-            self.laptop.mind.memory,
+            self.laptop.memory_services.memory,
             self.laptop.index.indexing,
             clock=self.calendar,
         )

@@ -89,7 +89,7 @@ def remembered(cloud: str, qdrant_url: str) -> Place:
     home = compose(ports, settings)
     being_id = home.beings.create(f"Pearl {bool(qdrant_url)}", owner="me").being_id
     for first in range(0, MEMORIES, 20):
-        home.mind.memory.scenes.record(
+        home.memory_services.memory.scenes.record(
             being_id,
             [
                 SceneDraft(action=sentence(rng, number), actors=("Ann",), when=("2026-07-01",))

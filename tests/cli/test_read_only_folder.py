@@ -102,7 +102,7 @@ def test_what_writes_says_that_the_folder_can_only_be_read(
     done = nacre(*command, "--data-dir", str(sealed), home=tmp_path)
 
     assert done.returncode != 0
-    assert "can only be read" in done.stderr or "not yours to write" in done.stderr
+    assert "can only be read" in done.stderr or "you may not write to it" in done.stderr
     assert "Traceback" not in done.stderr
 
 
@@ -113,7 +113,7 @@ def test_an_empty_folder_is_no_store_to_read(tmp_path: Path) -> None:
     done = nacre("status", "--data-dir", str(place), home=tmp_path)
 
     assert done.returncode != 0
-    assert "not yours to write" in done.stderr
+    assert "you may not write to it" in done.stderr
 
 
 def read_by_somebody(path: Path) -> str:

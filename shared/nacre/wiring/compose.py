@@ -158,7 +158,7 @@ class Home:
         return search_index(self.ports, self.settings, self.embedders.primary)
 
     @lazy
-    def mind(self) -> "MemoryServices":
+    def memory_services(self) -> "MemoryServices":
         """Writes, searches and presents the memory of every Being."""
         from nacre.wiring.features.memory import calm_numpy
 
@@ -204,7 +204,7 @@ class Home:
         from nacre.being.patrol.jobs import PatrolJobs
         from nacre.being.patrol.patrol import Patrol
 
-        ports, memory = self.ports, self.mind.memory
+        ports, memory = self.ports, self.memory_services.memory
         patrol = Patrol(ports.data, ports.queue, memory, self.index.indexing, clock=ports.clock)
         return PatrolJobs(
             patrol, ports.data, ports.queue, self.model_access, memory.trigger, ports.clock
@@ -298,7 +298,7 @@ class Home:
         from nacre.wiring.features.server_sources import no_other_servers
 
         tools = being_server(
-            cache(lambda: self.mind),
+            cache(lambda: self.memory_services),
             self.ports.clock,
             patrols=lambda: self.patrol_calls,
             capabilities=self._capabilities,
@@ -322,7 +322,7 @@ class Home:
         from nacre.wiring.features.orders import build_orders
 
         return build_orders(
-            self.ports, self.settings, lambda: self.surface, self.mind, self.model_access
+            self.ports, self.settings, lambda: self.surface, self.memory_services, self.model_access
         )
 
     @lazy

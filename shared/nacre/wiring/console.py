@@ -23,7 +23,7 @@ def console_parts(home: "Home", options: str = "", stdio: "Sequence[str]" = ()) 
     place = "--stack NAME" if home.ports.is_stack else options
     return Console(
         table=lambda: home.data,
-        memory_services=lambda: home.mind,
+        memory_services=lambda: home.memory_services,
         eraser=lambda: home.eraser,
         export_command=f"nacre export FILE --being {{being}} {place}".strip(),
         largest_answer=LAMBDA_MEDIA_BYTES if home.ports.is_stack else None,

@@ -18,7 +18,7 @@ def prepare_data_folder(path: str | Path, *, to_read: bool = False) -> Path:
     private in any case. With `to_read`, a read-only folder with a store is accepted too, for
     example a snapshot. Raises ConfigurationError if the folder cannot be used.
     """
-    # An empty HOME would lead to a folder at the root of the machine, which nobody intends.
+    # With an empty HOME, the folder would be at the root of the file system.
     if os.name == "posix" and str(path).startswith("//"):
         raise _unusable(path, "HOME is empty or '/'")
     try:
@@ -34,7 +34,7 @@ def prepare_data_folder(path: str | Path, *, to_read: bool = False) -> Path:
     can_be_read = os.access(folder, os.R_OK | os.X_OK)
     is_snapshot = to_read and can_be_read and os.access(folder / DATABASE, os.R_OK)
     if not is_snapshot and not (can_be_read and os.access(folder, os.W_OK)):
-        raise _unusable(folder, "it is not yours to write")
+        raise _unusable(folder, "you may not write to it")
     return folder
 
 

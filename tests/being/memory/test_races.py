@@ -120,7 +120,7 @@ def patrolled(path: Path, being_id: str, acknowledged: set[str]) -> int:
 
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(work, loops))
-    memory = laptop.mind.memory
+    memory = laptop.memory_services.memory
     [run] = Runs(laptop.data).page(being_id).runs
     scenes = memory.scenes.page(being_id).scenes
     evidence = [each for node in memory.nodes.page(being_id).nodes for each in node.evidence]

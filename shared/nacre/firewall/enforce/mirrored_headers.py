@@ -105,11 +105,6 @@ def _annotated_values(
             yield suffix.lower(), value
 
 
-def is_mirror(name: str) -> bool:
-    """Tell whether a header, in lower case, mirrors the message, so that only the guard sets it."""
-    return name.startswith("mcp-") and name != "mcp-session-id"
-
-
 def encoded(value: str) -> str:
     """Return a header's value; in base64 where plain text would be changed on the way."""
     is_plain = value.isascii() and value.isprintable() and value == value.strip()

@@ -61,7 +61,7 @@ def build_orders(
     ports: "Ports",
     settings: "Settings",
     surface: "Callable[[], Surface]",
-    mind: "MemoryServices",
+    services: "MemoryServices",
     model_access: "ModelAccess",
     abilities: "MediaAbilities | None" = None,
 ) -> "Orders":
@@ -93,15 +93,15 @@ def build_orders(
 
     duration = timedelta(seconds=SESSION_LEASE_SECONDS)
     leases = Leases(table, now=clock, duration=duration, holders=ports.holders)
-    memory = mind.memory
+    memory = services.memory
     sessions = SessionStore(table, leases, clock=clock)
     recorder = OrderRecorder(
         memory.history, memory.scenes, memory.trigger, sessions, clock, ports.rng
     )
     return Orders(
         surface=surface,
-        context=mind.context,
-        queries=mind.queries,
+        context=services.context,
+        queries=services.queries,
         recorder=recorder,
         sessions=sessions,
         models=model_access,

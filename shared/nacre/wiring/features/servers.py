@@ -32,7 +32,7 @@ def references_of(ports: "Ports") -> "References":
 def one_server(
     config: "ServerConfig", ports: "Ports", settings: "Settings"
 ) -> "tuple[ExternalServer, Callable[[], None]]":
-    """Return one server, to be asked for its offers, and the function that ends it."""
+    """Return one server, whose offers can be listed, and the function that closes it."""
     from nacre.adapters.mcp.event_loop import UpstreamLoop
     from nacre.gateway.calls.external_server import ExternalServer
     from nacre.gateway.calls.relayed_request import RequestRelay

@@ -29,7 +29,7 @@ from nacre.being.memory.store.targets import (
 )
 from nacre.core.clock import Clock
 from nacre.core.errors import InvalidInputError, NotFoundError
-from nacre.core.ids import ulid_milliseconds, ulids
+from nacre.core.ids import ulids
 from nacre.core.lazy_dataclasses import dataclass, replace
 from nacre.ports.items.table import Compare, Delete, Key, Range, Table, Write
 
@@ -314,11 +314,6 @@ class Profile:
                 return checked_name(key, "key")
             case _:
                 assert_never(target.keyed_by)
-
-
-def is_id(text: str) -> bool:
-    """Return whether a key has the form of the ids of notes, rules and letters."""
-    return ulid_milliseconds(text) is not None
 
 
 def _joined(mode: Append, before: str, added: str) -> str:
