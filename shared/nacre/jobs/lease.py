@@ -41,9 +41,9 @@ class Lease:
 class Leases:
     """Leases as items of a table, shared by processes and machines.
 
-    Clocks may differ and be set. The fence of its successor stops a holder that was too slow, and
-    a holder that died before a clock was set back blocks others no longer than a lease lasts. The
-    items have no `expires_at`, because fences must never restart at 0.
+    Clocks may differ and may be changed. The fence of its successor stops a holder that was too
+    slow, and a holder that died before a clock was set back blocks others no longer than a lease
+    lasts. The items have no `expires_at`, because fences must never restart at 0.
 
     With `holders`, a lease names the process that holds it, and is free at once if that process
     has certainly ended. When a lease is given back, `wake` is called with the waiter that was

@@ -17,7 +17,7 @@ RequestId = str | int
 
 @dataclass(slots=True)  # not frozen: see HttpRequest
 class Request:
-    """A call that wants an answer; `meta` is the `_meta` object of the parameters."""
+    """A message that expects an answer; `meta` is the `_meta` object of the parameters."""
 
     id: RequestId
     method: str
@@ -47,7 +47,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Notification:
-    """A message that wants no answer."""
+    """A message that expects no answer."""
 
     method: str
     params: dict[str, Any] = field(default_factory=dict)
@@ -74,7 +74,7 @@ def parse_message(raw: bytes | bytearray) -> Message:
     try:
         value = strict_json.parse(raw)
     except (MalformedJsonError, MalformedMessageError) as error:
-        if size <= MAX_BODY_BYTES:  # of a longer one nothing may be left
+        if size <= MAX_BODY_BYTES:  # parsing empties a longer one
             error.request_id = strict_json.readable_id(raw)
         raise
     message = read_message(value)

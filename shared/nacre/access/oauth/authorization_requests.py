@@ -35,7 +35,7 @@ class AccessRequest:
 
 
 def requested_redirect(fields: Mapping[str, str], client: OAuthClient) -> str:
-    """Return the address that receives the answer; raises OAuthError, which the owner is shown.
+    """Return the address that receives the answer; raises OAuthError, which is shown to the owner.
 
     Nothing may be sent to an address that this function has not returned.
     """
@@ -46,7 +46,7 @@ def requested_redirect(fields: Mapping[str, str], client: OAuthClient) -> str:
         raise OAuthError(
             "invalid_request",
             "the client has not registered the redirect_uri of this request; add the server to the "
-            "client again, or tell its makers",
+            "client again, or tell the client's developers",
         )
     return redirect_uri
 

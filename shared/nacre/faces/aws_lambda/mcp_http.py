@@ -42,7 +42,7 @@ class Buffer:
 
 
 class Invocation(Protocol):
-    """The part of the Lambda context that is read."""
+    """The part of the Lambda context that is used."""
 
     aws_request_id: str
 
@@ -57,11 +57,10 @@ def mcp_handler(
 ) -> Handler:
     """Return the handler of the MCP function.
 
-    `public_url` is where clients can log in, empty for the name they used, None for nowhere.
-
-    Callers are those that the authorizer let through. With a `gate`, events of
-    fronts that have no authorizer of ours resolve their token in process. Without `peers`
-    clients of older revisions cannot choose a log level, and get no log messages.
+    `public_url` is the address where clients can log in: empty for the one that they called, None
+    if they cannot. The authorizer has admitted the callers. With a `gate`, this function checks
+    tokens itself if an event comes without an authorizer's answer. Without `peers`, clients of
+    older revisions cannot choose a log level and get no log messages.
     """
     base = None if public_url is None else called_address(public_url, scheme="https")
     served = endpoint(app, admit=_admission(gate, base), peers=peers, base=base)
@@ -93,7 +92,7 @@ def mcp_handler(
 
 def _fits(body: bytes) -> bool:
     """Tell whether Lambda accepts the answer; its body travels as text within JSON."""
-    if len(body) < LAMBDA_ANSWER_BYTES // 2:  # escaping at worst doubles what JSON looks like
+    if len(body) < LAMBDA_ANSWER_BYTES // 2:  # escaping doubles the size of JSON at worst
         return True
     return len(strict_json.encode(body.decode("utf-8"))) <= LAMBDA_ANSWER_BYTES
 

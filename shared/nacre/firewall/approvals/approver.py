@@ -12,7 +12,7 @@ class ApprovalRequest:
     """One call that a rule wants approved.
 
     The approval is bound to the principal, the server, the subject, the digest of the
-    arguments and the digest of the policy: a call that differs in one of them is another.
+    arguments and the digest of the policy: a call that differs in one of them is a different call.
     """
 
     principal: str

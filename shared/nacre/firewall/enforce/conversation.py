@@ -29,9 +29,9 @@ class OpenRequest:
     is_modern: bool
     call: Call | None = None
     granted: bool = False
-    # For a list request: how often the list had been announced as changed. For one of the
-    # guard's own: the number of its page, and the lists to request after it.
+    # For a list request: how often the list had been announced as changed.
     changes: int = 0
+    # For a request of the guard itself: the number of its page, and the lists to request next.
     own: tuple[int, tuple[str, ...]] | None = None
 
 

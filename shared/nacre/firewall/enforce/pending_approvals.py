@@ -76,10 +76,10 @@ class HeldMessages:
         return Forward(release.raw) if release.to == "server" else Answer(release.raw)
 
     def cancel(self, id_: object, sender: Direction = "client") -> bool:
-        """Forget a held request that its sender cancels; it was never sent on."""
+        """Forget a held request that its sender cancels; it was never forwarded."""
         for name, message in list(self._held.items()):
             request_id = message.wire.id
-            # A number is another id than the text of its digits.
+            # A number and the text of its digits are different ids.
             if (
                 message.call.sender == sender
                 and type(request_id) is type(id_)
@@ -90,7 +90,7 @@ class HeldMessages:
         return False
 
     def poll(self) -> list[Release]:
-        """Return the messages that were decided elsewhere, or by nobody in time."""
+        """Return the messages that somebody decided elsewhere, or nobody decided in time."""
         now, releases = self._tick(), []
         for name, message in list(self._held.items()):
             judge, pending = self._conversation.judge, message.pending

@@ -10,7 +10,7 @@ class Forward(NamedTuple):  # made for each message, in a fifth of the time
     """Forward the message, unchanged byte for byte or with changes.
 
     `answer` is also sent back to its sender. `headers` mirror the message over HTTP; the sender's
-    own headers of these names are not sent on.
+    own headers of these names are not forwarded.
     """
 
     raw: bytes

@@ -37,7 +37,7 @@ class PolicyFile:
 
     If the file becomes wrong or is deleted, the last good policy stays in force, and `tell`
     gets a message. Without a file the policy is `otherwise`; without `otherwise`, the file
-    must exist and be right from the start.
+    must exist and be valid from the start.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The text of a client's entry for a screen, with possible keys hidden."""
+"""The text of a client's entry for display, with possible keys hidden."""
 
 import re
 from collections.abc import Iterator

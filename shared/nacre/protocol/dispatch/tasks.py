@@ -23,19 +23,19 @@ class Tasks(Protocol):
     def create(
         self, tool: str, arguments: Mapping[str, Any], context: Context, group: str | None
     ) -> dict[str, Any]:
-        """Have a call made by the worker; return the result that names the task."""
+        """Let the worker make a call; return the result that names the task."""
         ...
 
     def get(self, task_id: str, principal: Principal) -> dict[str, Any]:
-        """Return how the task stands, with its result, its error or its questions."""
+        """Return the state of the task, with its result, its error or its questions."""
         ...
 
     def update(self, task_id: str, principal: Principal, answers: Mapping[str, Any]) -> None:
-        """Take answers to the task's questions; others are ignored."""
+        """Take answers to the task's questions; ignore all others."""
         ...
 
     def cancel(self, task_id: str, principal: Principal) -> None:
-        """Give the task up; one that has ended stays as it is."""
+        """Cancel the task; one that has ended stays as it is."""
         ...
 
 

@@ -1,7 +1,7 @@
 """The HTTP headers that mirror a modern request's body, and the check that they agree.
 
-Something between client and server may act on the headers while we act on the
-body, so a request in which the two differ is refused.
+A proxy between client and server may act on the headers while the server acts on the body, so a
+request in which the two differ is refused.
 """
 
 import base64
@@ -40,8 +40,8 @@ def check_mirrors(
     if field is not None:
         sent = headers.get(NAME_HEADER)
         decoded = None if sent is None else _decoded("Mcp-Name", sent)
-        # The extension wants it of tasks too, but FastMCP 4.1.2, a client that speaks tasks, does
-        # not send it; where it is missing there is nothing that the body could contradict.
+        # The extension requires it for tasks too, but FastMCP 4.1.2, a client that supports tasks,
+        # does not send it. A header that is missing cannot contradict the body.
         if sent is not None or request.method not in _TASKS:
             _compare("Mcp-Name", decoded, request.params.get(field))
     if schema is not None:
@@ -122,7 +122,7 @@ def _spells(sent: str, number: float) -> bool:
     if isinstance(number, float) or fraction.strip("0"):
         return float(sent) == number
     try:
-        return int(integer) == number  # a double would take large neighbours for one another
+        return int(integer) == number  # as doubles, large neighbouring numbers would be equal
     except ValueError:  # more digits than a JSON number may have here
         return False
 

@@ -35,7 +35,7 @@ CLOCK = "clock"  # active days
 
 @dataclass(frozen=True, slots=True)
 class Cap:
-    """The largest number of some records, and their name in the error."""
+    """The limit for the number of some records, and their name in the error."""
 
     most: int
     noun: str

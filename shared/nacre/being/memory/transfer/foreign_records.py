@@ -173,7 +173,7 @@ def records_or_reason(where: str, records: Iterator[Record]) -> Iterator[ParsedP
 def relation_scenes(
     ends: Sequence[object], where: str, *, program: str, today: datetime
 ) -> Iterator[ParsedPart]:
-    """Yield the scene of a relation; `ends` are one thing, the type and the other thing."""
+    """Yield the scene of a relation; `ends` are one entity, the type and the other entity."""
     if not all(isinstance(end, str) and end.strip() for end in ends):
         yield SkippedPart(where, "a relation without both ends and a type")
         return
