@@ -2,9 +2,9 @@
 
 import json
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from nacre import __version__
 from nacre.core.clock import Clock, system_clock
@@ -13,7 +13,8 @@ from nacre.core.limits import MAX_BODY_BYTES
 from nacre.protocol.context import Context
 from nacre.protocol.dispatch.request_state import RequestStates
 from nacre.protocol.principal import Principal
-from nacre.protocol.surface import Definitions, Surface, WireTool
+from nacre.protocol.surface import Definitions, Surface
+from nacre.protocol.wrapped_surface import WrappedSurface
 
 if TYPE_CHECKING:
     from nacre.being.memory.services import MemoryServices
@@ -62,7 +63,7 @@ def being_server(
     return BeingServer(load)
 
 
-class BeingServer:
+class BeingServer(WrappedSurface):
     """The Being's own tools, resources and prompts, loaded when one of them is used.
 
     The lists come from a file: a client asks for them at every start, and waits.
@@ -74,11 +75,19 @@ class BeingServer:
     instructions = INSTRUCTIONS
 
     def __init__(self, load: "Callable[[], ToolServer]") -> None:
-        self._loaded = cache(load)
+        self._load = load
+
+    @cached_property
+    def _inner(self) -> Surface:  # type: ignore[override]  # nobody sets it
+        return self._load()
 
     def tools(self) -> Definitions:
         """Return the definitions of all tools."""
         return _lists()["tools"]
+
+    def tools_for(self, principal: Principal | None) -> Definitions:
+        """Return the same for every caller."""
+        return self.tools()
 
     def resources(self) -> Definitions:
         """Return the fixed resources."""
@@ -91,33 +100,6 @@ class BeingServer:
     def prompts(self) -> Definitions:
         """Return the prompts."""
         return _lists()["prompts"]
-
-    def get_tool(self, name: str) -> WireTool | None:
-        """Return the tool, None for an unknown name."""
-        return self._loaded().get_tool(name)
-
-    async def read_resource(self, uri: str, context: Context) -> Mapping[str, Any]:
-        """Return the contents; raises NotFoundError for an unknown URI."""
-        return await self._loaded().read_resource(uri, context)
-
-    def resource_version(self, uri: str, principal: Principal | None) -> object | None:
-        """Return a value that differs once the resource has changed for this caller."""
-        return self._loaded().resource_version(uri, principal)
-
-    async def get_prompt(
-        self, name: str, arguments: dict[str, str], context: Context
-    ) -> Mapping[str, Any]:
-        """Return the prompt's messages; raises NotFoundError for an unknown name."""
-        return await self._loaded().get_prompt(name, arguments, context)
-
-    async def complete(
-        self,
-        ref: Mapping[str, Any],
-        argument: Mapping[str, Any],
-        context_arguments: Mapping[str, str],
-    ) -> dict[str, Any]:
-        """Return `{"values": [...]}`: the suggestions for the text that the user has typed."""
-        return await self._loaded().complete(ref, argument, context_arguments)
 
 
 @cache
