@@ -7,7 +7,7 @@ from fastapi.responses import Response
 
 from nacre.access.oauth.grant_items import Grant
 from nacre.access.scopes import SCOPES_BY_NAME, scope_name
-from nacre.console.frame import PageVisit, PostedForm, Visit
+from nacre.console.visits import PageVisit, PostedForm, Visit
 from nacre.core.errors import InvalidInputError
 from nacre.core.limits import API_TOKEN_DAYS
 from nacre.core.token_prefixes import API

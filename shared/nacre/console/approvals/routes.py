@@ -1,43 +1,39 @@
 """The inbox of approvals: calls of all the owner's Beings that wait for a decision."""
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter
 from fastapi.responses import Response
 
-from nacre.access.signin.browser_sessions import BrowserSession
 from nacre.console.approvals.inbox import Case, callers, cases
-from nacre.console.control_access import Form, Owner, control_of, keeps_server
-from nacre.console.frame import beings_of, show_owner
+from nacre.console.visits import OwnerForm, OwnerPage, OwnerVisit
 from nacre.core.errors import ConflictError, InvalidInputError, NotFoundError
 from nacre.core.limits import APPROVAL_MINUTES, MAX_APPROVAL_MINUTES
 from nacre.firewall.approvals.service import Denial, Desk, Grant
-from nacre.web.portal_parts import portal_of
-from nacre.web.signin.routes import redirect
 
 routes = APIRouter(prefix="/approvals")
 
 
 @routes.get("")
-def show_approvals(request: Request, owner: Owner) -> Response:
+def show_approvals(at: OwnerPage) -> Response:
     """Show the calls that wait, and the approvals that are still valid."""
-    return _inbox(request, owner)
+    return _inbox(at)
 
 
 @routes.post("/decide")
-def decide(request: Request, form: Form) -> Response:
+def decide(sent: OwnerForm) -> Response:
     """Allow or deny a call that one of the owner's clients wants to make."""
-    ticket = form.fields.get("ticket", "")
+    ticket = sent.fields.get("ticket", "")
     try:
-        if ticket not in {case.ticket for case in _cases(request, form.signed_in)}:
+        if ticket not in {case.ticket for case in _cases(sent)}:
             raise NotFoundError("this call is no longer waiting")  # noqa: TRY301 - shown below
-        decision = _decision(form.fields)
-        _desk(request).decide(ticket, decision, by=form.signed_in.owner)
+        decision = _decision(sent.fields)
+        _desk(sent).decide(ticket, decision, by=sent.owner.owner)
     except (NotFoundError, ConflictError) as error:
         problem = str(error).partition("; see")[0]
-        return _inbox(request, form.signed_in, problem=problem, status=409)
+        return _inbox(sent, problem=problem, status=409)
     except InvalidInputError as error:
-        return _inbox(request, form.signed_in, problem=str(error))
+        return _inbox(sent, problem=str(error))
     outcome = "granted" if isinstance(decision, Grant) else "denied"
-    return redirect(request, f"/approvals?said={outcome}")
+    return sent.redirect_to(f"/approvals?said={outcome}")
 
 
 def _decision(fields: dict[str, str]) -> Grant | Denial:
@@ -57,28 +53,25 @@ def _decision(fields: dict[str, str]) -> Grant | Denial:
             raise InvalidInputError("choose whether to allow the call")
 
 
-def _cases(request: Request, owner: BrowserSession) -> list[Case]:
-    by_token = callers(portal_of(request).authority.tokens, beings_of(request, owner))
-    with_local = control_of(request).is_laptop and keeps_server(request, owner)
-    return cases(_desk(request).all(), by_token, with_local=with_local)
+def _cases(at: OwnerVisit) -> list[Case]:
+    by_token = callers(at.authority.tokens, at.own_beings)
+    with_local = at.control.is_laptop and at.keeps_server
+    return cases(_desk(at).all(), by_token, with_local=with_local)
 
 
-def _desk(request: Request) -> Desk:
-    control = control_of(request)
+def _desk(at: OwnerVisit) -> Desk:
+    control = at.control
     return Desk(control.table(), clock=control.clock)
 
 
 def _inbox(
-    request: Request,
-    owner: BrowserSession,
+    at: OwnerVisit,
     *,
     problem: str | None = None,
     status: int | None = None,
 ) -> Response:
-    visible = _cases(request, owner)
-    return show_owner(
-        request,
-        owner,
+    visible = _cases(at)
+    return at.show(
         "approvals/approvals.html",
         here="approvals",
         status=status,

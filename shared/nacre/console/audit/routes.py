@@ -7,8 +7,7 @@ from fastapi.responses import Response
 
 from nacre.console.approvals.inbox import LOCAL, Caller, callers
 from nacre.console.audit.newest_records import OUTCOMES, RecordFilter, look
-from nacre.console.control_access import keeps_server
-from nacre.console.frame import PageVisit, PostedForm, Visit
+from nacre.console.visits import PageVisit, PostedForm, Visit
 from nacre.firewall.audit.log import Verified, verify_chain
 
 routes = APIRouter(prefix="/beings/{being_id}/audit")
@@ -32,7 +31,7 @@ def verify(sent: PostedForm) -> Response:
 def _page(at: Visit, fields: dict[str, str], checked: list[Verified] | None = None) -> Response:
     control = at.control
     fields = {name: value[:_LONGEST] for name, value in fields.items() if value}
-    sees_elsewhere = control.is_laptop and keeps_server(at.request, at.owner)
+    sees_elsewhere = control.is_laptop and at.keeps_server
     record_filter = RecordFilter(
         outcome=fields.get("outcome", ""),
         server=fields.get("server", "").strip(),

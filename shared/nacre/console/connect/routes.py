@@ -4,7 +4,7 @@ from fastapi import APIRouter
 from fastapi.responses import Response
 
 from nacre.console.connect.recipes import recipes
-from nacre.console.frame import PageVisit
+from nacre.console.visits import PageVisit
 from nacre.web.portal_parts import base_url
 
 routes = APIRouter(prefix="/beings/{being_id}")

@@ -14,8 +14,8 @@ from nacre.being.memory.model.fields import checked_name
 from nacre.being.memory.store.entries import Entry
 from nacre.being.memory.store.profile import Outcome
 from nacre.being.memory.store.targets import REQUIRED_SOUL_FIELDS, SOUL_FIELDS, TARGETS, Target
-from nacre.console.frame import PageVisit, PostedForm, Visit
 from nacre.console.line_diff import difference
+from nacre.console.visits import PageVisit, PostedForm, Visit
 from nacre.core.errors import ConflictError, InvalidInputError, NotFoundError
 from nacre.ports.items.paging import every_item
 from nacre.ports.items.table import Range, Table

@@ -11,7 +11,7 @@ from fastapi.responses import Response, StreamingResponse
 
 from nacre.being.memory.transfer.export_file import save
 from nacre.being.memory.transfer.exporter import Exporter
-from nacre.console.frame import PageVisit, Visit
+from nacre.console.visits import PageVisit, Visit
 from nacre.core.clock import system_clock
 from nacre.web.rendering import headers
 

@@ -4,7 +4,7 @@ from fastapi import APIRouter
 from fastapi.responses import Response
 
 from nacre.being.memory.store.history import MessageHits
-from nacre.console.frame import PageVisit
+from nacre.console.visits import PageVisit
 from nacre.core.errors import InvalidInputError
 from nacre.core.limits import MAX_QUERY
 

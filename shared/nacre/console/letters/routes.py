@@ -3,7 +3,7 @@
 from fastapi import APIRouter
 from fastapi.responses import Response
 
-from nacre.console.frame import PageVisit, PostedForm, checked_id
+from nacre.console.visits import PageVisit, PostedForm, checked_id
 
 routes = APIRouter(prefix="/beings/{being_id}/letters")
 

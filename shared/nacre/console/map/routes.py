@@ -6,8 +6,8 @@ from typing import NamedTuple
 from fastapi import APIRouter
 from fastapi.responses import Response
 
-from nacre.console.frame import PageVisit, checked_id
 from nacre.console.map.chart import Chart, Dot, Island, chart
+from nacre.console.visits import PageVisit, checked_id
 from nacre.core.errors import NotFoundError
 
 routes = APIRouter(prefix="/beings/{being_id}")

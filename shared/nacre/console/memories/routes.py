@@ -8,11 +8,11 @@ from fastapi import APIRouter
 from fastapi.responses import Response
 
 from nacre.being.memory.model.types import Node, Scene, SceneText
-from nacre.console.frame import NodeId, PageVisit, PostedForm, SceneId, Visit, checked_id
 from nacre.console.map.chart import NO_GROUP
 from nacre.console.memories.memory_details import memory_view
 from nacre.console.memories.memory_list import STATES, Listed, MemoryFilter, State, listed
 from nacre.console.memories.strength_curve import plotted
+from nacre.console.visits import NodeId, PageVisit, PostedForm, SceneId, Visit, checked_id
 from nacre.core.errors import ConflictError, InvalidInputError, NotFoundError
 from nacre.core.limits import REVIVED_FROM
 

@@ -4,7 +4,7 @@ from fastapi import APIRouter
 from fastapi.responses import Response
 
 from nacre.being.language_model.daily_budget import Budget, Spending
-from nacre.console.frame import PageVisit, PostedForm, Visit
+from nacre.console.visits import PageVisit, PostedForm, Visit
 from nacre.core.errors import InvalidInputError
 
 routes = APIRouter(prefix="/beings/{being_id}/model")

@@ -1,44 +1,39 @@
 """The first page, which lists the owner's Beings, and the overview of one Being."""
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter
 from fastapi.responses import Response
 
-from nacre.console.control_access import Form, Owner
-from nacre.console.frame import PageVisit, address, beings_of, show_owner
+from nacre.console.frame import address
 from nacre.console.overview.summary import summarize
+from nacre.console.visits import OwnerForm, OwnerPage, PageVisit
 from nacre.core.errors import ConflictError, InvalidInputError
-from nacre.web.portal_parts import portal_of
-from nacre.web.signin.routes import redirect
 
 routes = APIRouter()
 
 
 @routes.get("/")
-def start(request: Request, owner: Owner) -> Response:
+def start(at: OwnerPage) -> Response:
     """Redirect to the only Being, or show all."""
-    beings = beings_of(request, owner)
+    beings = at.own_beings
     if len(beings) == 1:
-        return redirect(request, address(beings[0], "overview"))
-    return show_owner(request, owner, "overview/beings.html", here="")
+        return at.redirect_to(address(beings[0], "overview"))
+    return at.show("overview/beings.html", here="")
 
 
 @routes.get("/beings")
-def show_beings(request: Request, owner: Owner) -> Response:
+def show_beings(at: OwnerPage) -> Response:
     """Show the owner's Beings, with a form for a new one."""
-    return show_owner(request, owner, "overview/beings.html", here="")
+    return at.show("overview/beings.html", here="")
 
 
 @routes.post("/beings")
-def create_being(request: Request, form: Form) -> Response:
+def create_being(sent: OwnerForm) -> Response:
     """Create a Being."""
-    name = form.fields.get("name", "").strip()
     try:
-        being = portal_of(request).authority.beings.create(name, owner=form.signed_in.owner)
+        being = sent.authority.beings.create(sent.text("name"), owner=sent.owner.owner)
     except (InvalidInputError, ConflictError) as error:
-        return show_owner(
-            request, form.signed_in, "overview/beings.html", here="", problem=str(error)
-        )
-    return redirect(request, address(being, "overview"))
+        return sent.show("overview/beings.html", here="", problem=str(error))
+    return sent.redirect_to(address(being, "overview"))
 
 
 @routes.get("/beings/{being_id}")

@@ -7,8 +7,8 @@ from nacre.being.patrol.jobs import PatrolTasks
 from nacre.being.patrol.run.runs import Run, Runs
 from nacre.being.patrol.run.status import counts_in_words, patrol_status
 from nacre.being.patrol.trigger import last_step, step_after
-from nacre.console.frame import PageVisit, PostedForm
 from nacre.console.parts import Control
+from nacre.console.visits import PageVisit, PostedForm
 from nacre.core.errors import InvalidInputError, NotFoundError, UnavailableError
 
 routes = APIRouter(prefix="/beings/{being_id}/patrols")

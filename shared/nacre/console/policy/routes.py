@@ -5,20 +5,14 @@ from functools import partial
 from typing import Annotated, Any
 from urllib.parse import quote_plus
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends
 from fastapi.responses import Response
 
-from nacre.access.signin.browser_sessions import BrowserSession
-from nacre.console.control_access import (
-    Owner,
-    control_of,
-    keeps_server,
-    require_keepers_form,
-)
-from nacre.console.frame import PageVisit, PostedForm, Visit, address, show_owner
+from nacre.console.frame import address
 from nacre.console.line_diff import difference
 from nacre.console.policy.policy_check import Trial, advice, known_tools, review, tried
 from nacre.console.policy.policy_choice import Rulebook
+from nacre.console.visits import KeeperForm, OwnerPage, OwnerVisit, PageVisit, PostedForm, Visit
 from nacre.core.errors import (
     ConflictError,
     InvalidInputError,
@@ -30,9 +24,6 @@ from nacre.core.lazy_dataclasses import dataclass
 from nacre.core.limits import MAX_FORM_BYTES
 from nacre.firewall.policies.loader import load_policy
 from nacre.firewall.policies.stored_policy import GLOBAL
-from nacre.web.forms import query_fields
-from nacre.web.page_session import OwnForm
-from nacre.web.signin.routes import redirect
 
 routes = APIRouter()
 
@@ -42,9 +33,9 @@ _NOTE = 200
 
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """The rules that a page edits: their owner and store, and how pages are rendered."""
+    """The rules that a page edits: who visits it, their store, and how pages are rendered."""
 
-    owner: BrowserSession
+    at: OwnerVisit
     rulebook: Rulebook
     path: str
     being_id: str  # the Being whose recorded calls are replayed; empty for none
@@ -62,19 +53,18 @@ class Desk:
 
 
 def _being_desk(at: Visit, fields: dict[str, str]) -> Desk:
-    rulebook, path = _rulebook(at.request, at.being_id), address(at.being, "policy")
+    rulebook, path = _rulebook(at, at.being_id), address(at.being, "policy")
     show_page = partial(at.show, here="policy")
-    return Desk(at.owner, rulebook, path, at.being_id, True, fields, show_page)
+    return Desk(at, rulebook, path, at.being_id, True, fields, show_page)
 
 
-def _shared_desk(request: Request, owner: BrowserSession, fields: dict[str, str]) -> Desk:
-    may_change = keeps_server(request, owner)
-    show_page = partial(show_owner, request, owner, here="rules")
-    return Desk(owner, _rulebook(request, GLOBAL), "/rules", "", may_change, fields, show_page)
+def _shared_desk(at: OwnerVisit, fields: dict[str, str]) -> Desk:
+    show_page = partial(at.show, here="rules")
+    return Desk(at, _rulebook(at, GLOBAL), "/rules", "", at.keeps_server, fields, show_page)
 
 
-def _rulebook(request: Request, scope: str) -> Rulebook:
-    control = control_of(request)
+def _rulebook(at: OwnerVisit, scope: str) -> Rulebook:
+    control = at.control
     return Rulebook(control.table(), scope, control.clock, control.policy_file)
 
 
@@ -86,21 +76,21 @@ def _sent_being(sent: PostedForm) -> Desk:
     return _being_desk(sent, sent.fields)
 
 
-def _read_shared(request: Request, owner: Owner) -> Desk:
-    return _shared_desk(request, owner, query_fields(request))
+def _read_shared(at: OwnerPage) -> Desk:
+    return _shared_desk(at, at.query)
 
 
-def _sent_shared(request: Request, form: Annotated[OwnForm, Depends(require_keepers_form)]) -> Desk:
-    return _shared_desk(request, form.signed_in, form.fields)
+def _sent_shared(sent: KeeperForm) -> Desk:
+    return _shared_desk(sent, sent.fields)
 
 
 def _add_pages(path: str, read: Callable[..., Desk], sent: Callable[..., Desk]) -> None:
     """Add the pages of the rules at this path; `read` and `sent` return their desk."""
 
     @routes.get(path)
-    def show_policy(request: Request, desk: Annotated[Desk, Depends(read)]) -> Response:
+    def show_policy(desk: Annotated[Desk, Depends(read)]) -> Response:
         """Show the rules, with an editor."""
-        return _editor(request, desk)
+        return _editor(desk)
 
     @routes.get(f"{path}/version")
     def show_version(desk: Annotated[Desk, Depends(read)]) -> Response:
@@ -108,14 +98,14 @@ def _add_pages(path: str, read: Callable[..., Desk], sent: Callable[..., Desk]) 
         return _version(desk)
 
     @routes.post(f"{path}/check")
-    def check(request: Request, desk: Annotated[Desk, Depends(sent)]) -> Response:
+    def check(desk: Annotated[Desk, Depends(sent)]) -> Response:
         """Show the changes that a text would make, without saving it."""
-        return _checked(request, desk)
+        return _checked(desk)
 
     @routes.post(f"{path}/save")
-    def save(request: Request, desk: Annotated[Desk, Depends(sent)]) -> Response:
+    def save(desk: Annotated[Desk, Depends(sent)]) -> Response:
         """Put a text in force."""
-        return _saved(request, desk)
+        return _saved(desk)
 
 
 _add_pages("/beings/{being_id}/policy", _read_being, _sent_being)
@@ -123,7 +113,6 @@ _add_pages("/rules", _read_shared, _sent_shared)
 
 
 def _editor(
-    request: Request,
     desk: Desk,
     *,
     text: str | None = None,
@@ -160,11 +149,9 @@ def _editor(
     )
 
 
-def _checked(
-    request: Request, desk: Desk, *, problem: str | None = None, status: int = 200
-) -> Response:
+def _checked(desk: Desk, *, problem: str | None = None, status: int = 200) -> Response:
     """Return the page with the review of a text, and an earlier problem if there was one."""
-    control = control_of(request)
+    control = desk.at.control
     text = _text_of(desk)
     in_force = desk.rulebook.in_force()
     pushed = desk.rulebook.own()
@@ -184,13 +171,13 @@ def _checked(
     except (PolicyError, InvalidInputError) as error:
         reason = advice(error) if isinstance(error, PolicyError) else str(error)
         if problem is not None:  # keep it: it says why nothing was saved
-            return _editor(request, desk, text=text, problem=f"{problem}. {reason}", status=status)
-        return _editor(request, desk, text=text, problem=reason, status=400)
+            return _editor(desk, text=text, problem=f"{problem}. {reason}", status=status)
+        return _editor(desk, text=text, problem=reason, status=400)
     results = {"review": reviewed, "trial_result": trial_result, "trial_now": trial_now}
-    return _editor(request, desk, text=text, problem=problem, status=status, **results)
+    return _editor(desk, text=text, problem=problem, status=status, **results)
 
 
-def _saved(request: Request, desk: Desk) -> Response:
+def _saved(desk: Desk) -> Response:
     """Put the text in force and redirect, or show the problem and keep the text."""
     text = _text_of(desk)
     try:
@@ -199,20 +186,20 @@ def _saved(request: Request, desk: Desk) -> Response:
             text,
             source="policy",
             based_on=_number(desk.fields.get("based_on", "")),
-            by=desk.owner.owner,
+            by=desk.at.owner.owner,
             note=desk.text("note").strip()[:_NOTE],
         )
     except PolicyError as error:
-        return _editor(request, desk, text=text, problem=advice(error), status=400)
+        return _editor(desk, text=text, problem=advice(error), status=400)
     except TooLargeError as error:
-        return _editor(request, desk, text=text, problem=str(error), status=413)
+        return _editor(desk, text=text, problem=str(error), status=413)
     except ConflictError:
         problem = (
             "Somebody else saved rules while you were editing. Your text is kept below, compared "
             "with theirs; check the difference before you save"
         )
-        return _checked(request, desk, problem=problem, status=409)
-    return redirect(request, f"{desk.path}?said=in-force")
+        return _checked(desk, problem=problem, status=409)
+    return desk.at.redirect_to(f"{desk.path}?said=in-force")
 
 
 def _version(desk: Desk) -> Response:

@@ -3,7 +3,7 @@
 from fastapi import APIRouter
 from fastapi.responses import Response
 
-from nacre.console.frame import PageVisit, PostedForm, Visit
+from nacre.console.visits import PageVisit, PostedForm, Visit
 from nacre.core.errors import InvalidInputError
 from nacre.core.limits import MAX_RELATION_BYTES, MAX_RELATION_TYPE
 

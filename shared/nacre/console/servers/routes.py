@@ -1,16 +1,12 @@
 """The pages of other MCP servers and of their tools that wait for review."""
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter
 from fastapi.responses import Response
 
-from nacre.access.signin.browser_sessions import BrowserSession
-from nacre.console.control_access import Keeper, KeepersForm, control_of
-from nacre.console.frame import show_owner
 from nacre.console.servers.server_list import offers, pinned, trust
+from nacre.console.visits import KeeperForm, KeeperPage, OwnerVisit
 from nacre.core.errors import ConflictError, InvalidInputError, NotFoundError
 from nacre.firewall.approvals.form import printable
-from nacre.web.forms import query_fields
-from nacre.web.signin.routes import redirect
 
 routes = APIRouter(prefix="/servers")
 
@@ -18,12 +14,10 @@ _TOOL = "tool-"
 
 
 @routes.get("")
-def show_servers(request: Request, owner: Keeper) -> Response:
+def show_servers(at: KeeperPage) -> Response:
     """Show every server that is configured here or used through a proxy."""
-    control = control_of(request)
-    return show_owner(
-        request,
-        owner,
+    control = at.control
+    return at.show(
         "servers/servers.html",
         here="servers",
         offers=offers(control.table(), control.servers()),
@@ -32,43 +26,40 @@ def show_servers(request: Request, owner: Keeper) -> Response:
 
 
 @routes.get("/tools")
-def show_tools(request: Request, owner: Keeper) -> Response:
+def show_tools(at: KeeperPage) -> Response:
     """Show one server's tools, trusted ones and those that wait for review."""
-    return _tools(request, owner, query_fields(request).get("server", ""))
+    return _tools(at, at.query.get("server", ""))
 
 
 @routes.post("/trust")
-def trust_tools(request: Request, form: KeepersForm) -> Response:
+def trust_tools(sent: KeeperForm) -> Response:
     """Trust tools as they were shown."""
-    server = form.fields.get("server", "")
+    server = sent.fields.get("server", "")
     reviewed: dict[str, str] = {}
-    for name, value in form.fields.items():
+    for name, value in sent.fields.items():
         if name.startswith(_TOOL):
             mark, _, tool = value.partition(" ")
             reviewed[tool] = mark
     try:
         if not reviewed:
             raise InvalidInputError("choose the tools to trust")  # noqa: TRY301 - shown below
-        trust(control_of(request).table(), server, reviewed)
+        trust(sent.control.table(), server, reviewed)
     except InvalidInputError as error:
-        return _tools(request, form.signed_in, server, problem=str(error))
+        return _tools(sent, server, problem=str(error))
     except (NotFoundError, ConflictError) as error:
-        return _tools(request, form.signed_in, server, problem=str(error), status=409)
-    return redirect(request, "/servers?said=trusted")
+        return _tools(sent, server, problem=str(error), status=409)
+    return sent.redirect_to("/servers?said=trusted")
 
 
 def _tools(
-    request: Request,
-    owner: BrowserSession,
+    at: OwnerVisit,
     server: str,
     *,
     problem: str | None = None,
     status: int | None = None,
 ) -> Response:
-    tools = pinned(control_of(request).table(), server)
-    return show_owner(
-        request,
-        owner,
+    tools = pinned(at.control.table(), server)
+    return at.show(
         "servers/server_tools.html",
         here="servers",
         status=status,
