@@ -8,7 +8,7 @@ from nacre.protocol import strict_json
 
 
 class Spelled(Mapping[str, Any]):
-    """A large result; a member is parsed when somebody asks for it.
+    """A large result; each member is parsed when it is first read.
 
     `uris` are those of the resources that it names.
     """
@@ -32,7 +32,7 @@ class Spelled(Mapping[str, Any]):
         return name in self.members
 
     def is_object(self, name: str) -> bool:
-        """Tell whether a member is an object; so is one that is missing."""
+        """Tell whether a member is an object or missing."""
         return self.members.get(name, b"{").startswith(b"{")
 
     def joined(self, more: Mapping[str, Any]) -> "Spelled":
@@ -65,7 +65,7 @@ def spelled(value: Mapping[str, Any]) -> Spelled:
 
 
 def apart(body: bytes, sizes: Sequence[tuple[str, int]]) -> dict[str, bytes]:
-    """Return members from their JSON in a row and the size of each."""
+    """Split the JSON of several members by the size of each."""
     members, start = {}, 0
     for name, size in sizes:
         members[name] = body[start : start + size]

@@ -14,7 +14,7 @@ Role = Literal["user", "assistant"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Annotations:
-    """Hints about a block: whom it is for, how much it matters (0 to 1), when it changed."""
+    """Hints about a block: who it is for, how much it matters (0 to 1), when it changed."""
 
     audience: Sequence[Role] | None = None
     priority: float | None = None
@@ -132,7 +132,7 @@ class ResourceContents:
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedResource:
-    """A resource's contents, sent along."""
+    """The contents of a resource, included in the result."""
 
     resource: ResourceContents
     annotations: Annotations | None = None
@@ -216,7 +216,7 @@ class ToolResult:
         blob: bytes | str | None = None,
         mime_type: str | None = None,
     ) -> "ToolResult":
-        """Return one resource's contents, sent along."""
+        """Return the contents of one resource, included in the result."""
         return ToolResult((EmbeddedResource(ResourceContents(uri, text, blob, mime_type)),))
 
     @staticmethod
@@ -240,10 +240,10 @@ class ToolResult:
 def result_of(value: Any, *, has_output_schema: bool = False) -> ToolResult:
     """Turn the return value of a function into a result.
 
-    A ToolResult stays; text and content blocks become content; None says nothing;
-    objects (mappings, dataclasses, models) become structured content with their JSON
-    as text; lists and other values become JSON text, and structured content too when
-    the tool has an output schema. Anything else raises InvalidInputError.
+    A ToolResult stays. Text and content blocks become content, and None becomes no content.
+    Objects (mappings, dataclasses, models) become structured content with their JSON as text.
+    Lists and other values become JSON text, and structured content too if the tool has an output
+    schema. Anything else raises InvalidInputError.
     """
     if isinstance(value, ToolResult):
         return value

@@ -20,7 +20,7 @@ CLIENTS_OWN = frozenset({"sessionId", "chatInput", "toolCallId", "tool", "tool_c
 TaskSupport = Literal["optional", "required"]
 
 Run = Callable[[dict[str, Any], Context], Awaitable[Any]]
-"""What answers one call, given its checked arguments and its context."""
+"""Answers one call, given its checked arguments and its context."""
 
 
 class Prepared:
@@ -42,7 +42,7 @@ class ToolHandler(Protocol):
 
 
 class ContextToolHandler(Protocol):
-    """A handler that also wants to know who calls and wants to talk back."""
+    """A handler that also gets the context: who calls, and a way to talk back."""
 
     async def call(self, arguments: dict[str, Any], context: Context) -> Any:
         """Answer one call; raise ToolError to say why that is not possible."""
@@ -202,7 +202,7 @@ class Tool:
 
 
 class WrongTool(Tool):
-    """The place of a tool whose definition is wrong; a server leaves it out."""
+    """Stands for a tool whose definition is wrong; a server leaves it out."""
 
     def __init__(self, name: str, error: Exception) -> None:
         self.name = name

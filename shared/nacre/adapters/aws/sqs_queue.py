@@ -20,7 +20,7 @@ _GONE = ("ReceiptHandleIsInvalid", "InvalidParameterValue", "MessageNotInflight"
 _MAX_PAUSE = 43_200  # SQS hides a message for at most twelve hours
 _BATCH = 10  # the most that SQS hands out at once
 _HIDDEN_SECONDS = 60  # how long listed letters stay hidden if the listing is not closed
-_WAIT_SECONDS = 1  # an answer without waiting asks some of SQS's machines only
+_WAIT_SECONDS = 1  # without waiting, SQS asks only some of its machines
 
 
 class _SqsCalls:
@@ -31,7 +31,7 @@ class _SqsCalls:
         self._url = url
 
     def call(self, operation: str, **parameters: Any) -> Any:
-        """Call an operation that may be done twice."""
+        """Call an operation that may be repeated."""
         return self._aws.ask(operation, self._missing, QueueUrl=self._url, **parameters)
 
     def with_receipt(self, operation: str, **parameters: Any) -> None:
@@ -132,7 +132,7 @@ class SqsQueue(_TwoQueues):
 class SqsDeadLetters(_TwoQueues):
     """The DeadLetters of a queue in SQS.
 
-    SQS hands out nothing more of a group while some of it is in flight.
+    SQS delivers nothing more of a group while one of its messages is in flight.
     """
 
     def __init__(self, client: "SQSClient", url: str, **options: Any) -> None:
@@ -147,7 +147,7 @@ class SqsDeadLetters(_TwoQueues):
                 self._held |= {entry["MessageId"]: entry["ReceiptHandle"] for entry in batch}
                 yield from map(_letter, new)
         finally:
-            # The last first, so that nobody is handed a later one of a group before.
+            # The last first, so that nobody gets a later letter of a group before an earlier one.
             for receipt in reversed(self._held.values()):
                 self._dead.show(receipt)
             self._held = {}

@@ -39,7 +39,7 @@ Options:
                        Send the variable's value as a bearer token.
   --timeout SECONDS    How long the server may be silent. [default: 300]
   --pass-authorization
-                       With --listen: send on the client's Authorization header.
+                       With --listen: forward the client's Authorization header.
   --version            Print the version and exit.
   -h, --help           Show this message and exit.
 

@@ -18,7 +18,7 @@ _PARAMETER = re.compile(r"mcp-param-[0-9a-z_-]{1,64}")
 class Fences:
     """The allowed host names, the host names of allowed pages, and origins that may read.
 
-    None lets every one pass. A page in `cors` may also read the answers.
+    None allows all. A page in `cors` may also read the answers.
     """
 
     hosts: frozenset[str] | None = None
@@ -26,7 +26,7 @@ class Fences:
     cors: frozenset[str] = frozenset()
 
     def check(self, headers: Mapping[str, str]) -> None:
-        """Raise ForbiddenError for a request under a foreign name or from a foreign page."""
+        """Raise ForbiddenError for another host name, or a web page that is not allowed."""
         if self.hosts is not None and hostname(headers.get("host", "")) not in self.hosts:
             raise ForbiddenError("this host name is not served here; allow it with --host")
         origin = headers.get("origin")
@@ -59,8 +59,8 @@ def _parameters(headers: Mapping[str, str]) -> list[str]:
 def hostname(authority: str) -> str:
     """Return the host of `host:port`, in lower case; an IPv6 address keeps its brackets.
 
-    What is no such authority, such as one with user information, is returned whole: it equals
-    no host's name.
+    Any other text, such as one with user information, is returned unchanged: it equals no host's
+    name.
     """
     authority = authority.partition("/")[0].lower()
     parts = _AUTHORITY.fullmatch(authority)

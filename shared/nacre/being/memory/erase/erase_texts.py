@@ -24,7 +24,7 @@ class TextEraser:
         self._table = table
 
     def entry(self, being_id: str, target: Target, key: str) -> EraseReceipt:
-        """Erase an entry with its old versions; of a required entry only these."""
+        """Erase an entry with its old versions; of a required entry, only the old versions."""
         key = checked_name(key, "key")
         return retry_on_conflict(partial(self._entry, being_id, target, key))
 

@@ -1,6 +1,7 @@
 """A search index that is updated later: memories are stored with a mark that a repair follows.
 
-Imports and erasing change many memories at once. They need no embedder and no index this way.
+Imports and erasing change many memories at once. This way, they need neither an embedder nor an
+index.
 """
 
 from collections.abc import Sequence
@@ -38,7 +39,7 @@ class DeferredIndex:
     ) -> list[Write]:
         """Return the writes for entries with the records that they come from.
 
-        The vectors of a record are kept where they were made of the same text.
+        The vectors of a record are kept if they were made from the same text.
         """
         if not entries:
             return []

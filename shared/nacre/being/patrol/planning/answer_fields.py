@@ -19,7 +19,7 @@ _REASONING, _REASONING_END = "<think>", "</think>"
 
 
 class UnusableError(Exception):
-    """An answer cannot be used; the message quotes nothing of it."""
+    """An answer cannot be used; the message does not quote it."""
 
 
 def answer_in(text: str) -> Answer:
