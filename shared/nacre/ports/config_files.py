@@ -40,15 +40,15 @@ class ConfigFiles(Protocol):
         """Replace a file's text with the result of `change`, atomically.
 
         `change` is called again if somebody else has written the file since; None keeps the file.
-        Tells whether it was written. ConflictError when the file does not come to rest,
-        UnavailableError when it cannot be written, ConfigurationError when it must not be.
+        Returns whether it was written. Raises ConflictError if the file keeps changing,
+        UnavailableError if it cannot be written, ConfigurationError if it must not be.
         """
         ...
 
     def create(self, file: str, text: str) -> None:
         """Write a new file, with the folders that lead to it.
 
-        ConflictError when it exists by now, UnavailableError when it cannot be written.
+        Raises ConflictError if it exists by now, UnavailableError if it cannot be written.
         """
         ...
 

@@ -9,7 +9,7 @@ from nacre.core.lazy_dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class DeadLetter:
-    """A message that was given up; `receipt` is good for the look that found it."""
+    """A message that was given up; `receipt` is valid for the look that found it."""
 
     id: str
     group: str

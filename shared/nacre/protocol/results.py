@@ -24,7 +24,7 @@ class Results:
         self._signature = b"," + stamp[1:]
 
     def encode(self, result: Mapping[str, Any], *, modern: bool) -> bytes:
-        """Return the encoded result; a modern one says that it is complete, and by whom."""
+        """Return the encoded result; a modern one says that it is complete, and who sends it."""
         if isinstance(result, Spelled):
             return self._joined(result, modern=modern)
         if not modern:
@@ -51,7 +51,7 @@ class Results:
 def cacheable(
     result: Mapping[str, Any], *, modern: bool, ttl_ms: int = CATALOGUE_TTL_MS
 ) -> Mapping[str, Any]:
-    """Return the result with how long a modern client may keep it."""
+    """Return the result with the time for which a modern client may keep it."""
     if not modern:
         return result
     # Private: what a caller sees depends on its token and the policy.
@@ -65,7 +65,7 @@ def tool_error(text: str) -> dict[str, Any]:
 
 
 def _without_loose_structure(result: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Drop structured content that is no object: only the modern revision has it."""
+    """Drop structured content that is not an object: only the modern revision has it."""
     if isinstance(result.get("structuredContent", {}), dict):
         return result
     return {name: value for name, value in result.items() if name != "structuredContent"}

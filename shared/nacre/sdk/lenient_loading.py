@@ -1,4 +1,4 @@
-"""Loading a file of tools: a wrong definition costs itself, and the file's others work.
+"""Loading a file of tools: a wrong definition is left out, and the others work.
 
 Everywhere else a wrong definition raises at once, where its author's editor and tests see it.
 """

@@ -102,7 +102,7 @@ _BUSY = "a patrol or another process is working on this Being; try again in a mo
 
 def _explained(request: Request, error: Exception) -> Response:
     failure = explain(error, modern=True)
-    # For a page these two are plain HTTP, and no JSON-RPC error with a status beside it.
+    # A page answers these two with plain HTTP, not with a JSON-RPC error and a status.
     status = 404 if isinstance(error, NotFoundError) else failure.status
     status = 409 if isinstance(error, ConflictError) else status
     text = _BUSY if isinstance(error, LeaseHeldError) else failure.message

@@ -25,7 +25,7 @@ def registered_server(folder: Path, url: str) -> Iterator[None]:
 
 
 def running_urls(folder: Path) -> list[str]:
-    """Return the URLs of the servers that run on this folder, the one started last first."""
+    """Return the URLs of the servers that run on this folder, the newest first."""
     registry = folder / _FOLDER
     if not registry.is_dir():
         return []

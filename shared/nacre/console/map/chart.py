@@ -18,7 +18,7 @@ from nacre.ports.items.table import Item, Range, Table
 from nacre.ports.packed_vectors import unpacked
 from nacre.ports.vectors import dimension_of
 
-_SPACING = (9.0, 30.0)  # between dots, of a map that is some 900 wide
+_SPACING = (9.0, 30.0)  # between dots, on a map that is about 900 wide
 _ROOM = 900 * 560 * 0.3
 _ONE_BY_ONE = 300  # up to so many vectors are read by their ids; above it, all vectors are read
 _GAP = 1.3  # spacings between groups

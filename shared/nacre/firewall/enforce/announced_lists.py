@@ -105,7 +105,7 @@ class ListRefresh:
         return self._request(lists[0], None, 1, tuple(lists[1:])) if lists else None
 
     def failed(self, request: OpenRequest) -> None:
-        """Note that a requested list does not come, nor those after it."""
+        """Note that a requested list will not come, and neither will those after it."""
         assert request.own is not None
         self.session.failed.update((request.method, *request.own[1]))
 

@@ -40,7 +40,7 @@ class Introduction:
         self._tasks = tasks
 
     def initialize(self, request: Request, caller: Caller) -> bytes:
-        """Answer a legacy client, and note what it says of itself."""
+        """Answer a legacy client, and record what it says about itself."""
         caller.peer.capabilities = request.mapping("capabilities")
         caller.peer.client_info = request.mapping("clientInfo")
         result = {

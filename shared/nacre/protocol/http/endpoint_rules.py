@@ -68,7 +68,7 @@ Outcome = TypeVar("Outcome", HttpReply, HttpCall, HttpReply | HttpCall)
 
 @dataclass(slots=True)  # not frozen: see HttpRequest
 class Met:
-    """A request whose head may pass, and who sends it."""
+    """A request whose head was accepted, and who sends it."""
 
     principal: Principal | None
 

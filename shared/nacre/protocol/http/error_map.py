@@ -92,5 +92,5 @@ def tool_error(tool: str, error: Exception) -> str:
 
 
 def is_expected(error: Exception) -> bool:
-    """Tell whether the error was raised on purpose, so it is no fault of this server."""
+    """Tell whether the error was raised on purpose, so it is not a fault of this server."""
     return isinstance(error, NacreError)

@@ -103,7 +103,7 @@ def strongest_of(sources: Sequence[Node]) -> Node:
 
 
 def _similar_to(sources: Sequence[Node]) -> tuple[str, ...]:
-    """Return the ids of memories that are similar to a source and no sources themselves."""
+    """Return the ids of memories that are similar to a source and are not sources themselves."""
     ids = {source.node_id for source in sources}
     return tuple(
         node_id for node_id in _union(node.similar for node in sources) if node_id not in ids

@@ -119,7 +119,7 @@ class MemoryEdits:
     def undo_merge(self, being_id: str, node_id: str) -> Merge:
         """Undo a merge and restore its sources.
 
-        Raises InvalidInputError for a node that is no merge, or that was merged itself.
+        Raises InvalidInputError for a node that is not a merge, or that was merged itself.
         """
         node_id = checked_name(node_id, "node_ids")
         return retry_on_conflict(lambda: self._undo(being_id, node_id))

@@ -27,7 +27,7 @@ _RELATION = re.compile(
     r"""(?P<type>"[^"]+"|'[^']+'|[^\s\[]+)\s+\[\[(?P<target>[^\[\]]+)\]\]\s*(?P<rest>\(.*\))?\s*"""
 )
 _TAG = re.compile(r"(?:^|\s)#(?P<tag>[^\s#]+)")
-_TIME = re.compile(r"[\d:.,\s-]+")  # the time code of a transcript, which is no category
+_TIME = re.compile(r"[\d:.,\s-]+")  # the time code of a transcript, which is not a category
 _PAIR = re.compile(r"(?P<name>[A-Za-z0-9_-]+)\s*:\s*(?P<value>.*)")
 
 

@@ -1,4 +1,4 @@
-"""The media of an answer, as content blocks within the limits; left out media are named."""
+"""The media of an answer as content blocks within the limits; those left out are named."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
