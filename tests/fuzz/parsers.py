@@ -48,7 +48,7 @@ TARGETS: Mapping[str, tuple[str, ...]] = {
             "firewall.wrap.proxied_url",
         ),
         *("firewall.wrap.redacted_entry", "firewall.wrap.json_tree", "firewall.wrap.toml_tree"),
-        *("firewall.wrap.yaml_tree", "firewall.wrap.file_edit"),
+        *("firewall.wrap.yaml_tree", "firewall.wrap.file_edit", "firewall.wrap.added_entry"),
     ),
     "content": (
         *(
@@ -187,6 +187,7 @@ NOT_FUZZED: Mapping[str, str] = {
     "adapters.screening.process": "what this server's own helper process writes",
     "adapters.files.wrap_records": "what this program noted for its owner; damage is no record",
     "cli.policy.changed_tools": "what this store wrote",
+    "cli.operate.client_checks": "a URL in a client's file, to connect to it; bounded in time",
     "cli.orders.chat": "what this server answered",
     "cli.memory.export": "writes",
     "cli.memory.foreign_files": "hands files to what archives reads",

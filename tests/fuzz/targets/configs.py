@@ -6,9 +6,11 @@ import tomllib
 import yaml
 
 from nacre.core.errors import ConfigurationError, InvalidInputError, NacreError
+from nacre.firewall.wrap.added_entry import with_entry, without_entry
 from nacre.firewall.wrap.command_line import Launcher
 from nacre.firewall.wrap.config_tree import Dialect, RawValue, Value, value_of
 from nacre.firewall.wrap.file_edit import DIALECTS, restored_text, servers, unwrap_text, wrap_text
+from nacre.firewall.wrap.own_entry import own_entry
 from nacre.firewall.wrap.redacted_entry import shown_entry
 from tests.firewall.wrap.client_configs import CONFIGS
 from tests.firewall.wrap.test_client_formats import BY_NAME
@@ -39,6 +41,7 @@ def one(data: bytes) -> None:
         _read(FORMATS[kind], text)
     else:
         _wrapped(CLIENTS[kind - len(FORMATS)], text)
+        _connected(CLIENTS[kind - len(FORMATS)], text)
 
 
 def _read(name: str, text: str) -> None:
@@ -117,6 +120,21 @@ def _texts_of(value: object) -> object:
             return value
         case _:
             return None
+
+
+def _connected(name: str, text: str) -> None:
+    client = BY_NAME[name]
+    path = (*client.containers[0], "nacre")
+    entry = own_entry(client, "http://127.0.0.1:8642/mcp", ["/opt/nacre", "mcp-server"])
+    try:
+        if any(server.path == path for server in servers(text, client)):
+            return
+        addition = with_entry(text, client, path, entry)
+    except InvalidInputError:
+        return
+    assert path in [server.path for server in servers(addition.text, client)]
+    if addition.text.count(addition.added) == 1:
+        assert without_entry(addition.text, client, path, addition.added) == text
 
 
 def _wrapped(name: str, text: str) -> None:
