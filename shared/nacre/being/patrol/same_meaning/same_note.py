@@ -7,6 +7,8 @@ from nacre.being.memory.model.types import SceneText
 from nacre.being.patrol.same_meaning import english_words as en
 from nacre.being.patrol.same_meaning.clause_grammar import clause, is_name, is_noun, places
 from nacre.being.patrol.same_meaning.clause_order import normal_order
+from nacre.being.patrol.same_meaning.fronted_times import with_late_time
+from nacre.being.patrol.same_meaning.normal_forms import normal_form
 from nacre.being.patrol.same_meaning.sentences import (
     is_english,
     plain_text,
@@ -43,8 +45,17 @@ def same_text(first_text: str, second_text: str, people: frozenset[str] = frozen
 
     `people` are names in lower case that may follow "by", besides the common first names.
     """
-    if plain_text(first_text) == plain_text(second_text):
+    if plain_text(first_text) == plain_text(second_text) or _agree(first_text, second_text, people):
         return True
+    first_form, second_form = (normal_form(plain_text(text)) for text in (first_text, second_text))
+    return plain_text(with_late_time(first_form)) == plain_text(with_late_time(second_form)) or (
+        (first_form, second_form) != (first_text, second_text)
+        and _agree(first_form, second_form, people)
+    )
+
+
+def _agree(first_text: str, second_text: str, people: frozenset[str]) -> bool:
+    """Return whether a rule of the English grammar shows that two texts say the same."""
     first, second = sentence_words(first_text), sentence_words(second_text)
     if first is None or second is None or not (is_english(first_text) or is_english(second_text)):
         return False
